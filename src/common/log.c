@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include "common/log.h"
+
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <systemd/sd-journal.h>
+
+static const char *log_program = "uasd";
+static int log_max_level = LOG_INFO;
+static bool log_journal;
+
+/* $JOURNAL_STREAM is inherited: it counts only if stderr still is that very stream (systemd.exec(5)). */
+static bool stderr_is_journal(void)
+{
+        const char *s = getenv("JOURNAL_STREAM");
+        unsigned long long dev, ino;
+        struct stat st;
+
+        return s && sscanf(s, "%llu:%llu", &dev, &ino) == 2 && fstat(STDERR_FILENO, &st) >= 0 &&
+               st.st_dev == dev && st.st_ino == ino;
+}
+
+void log_open(const char *program, int max_level)
+{
+        log_program = program;
+        log_max_level = max_level;
+        log_journal = stderr_is_journal();
+}
+
+static bool send_journal(int level, const char *message, const char *message_id, const struct log_field *fields,
+                         size_t n_fields)
+{
+        enum { FIXED = 4 };
+        struct iovec iov[FIXED + 16];
+        char *texts[FIXED + 16];
+        size_t n = 0;
+        int r;
+
+        if (asprintf(&texts[n], "MESSAGE=%s", message) >= 0)
+                n++;
+        if (asprintf(&texts[n], "PRIORITY=%i", level) >= 0)
+                n++;
+        if (asprintf(&texts[n], "SYSLOG_IDENTIFIER=%s", log_program) >= 0)
+                n++;
+        if (message_id && asprintf(&texts[n], "MESSAGE_ID=%s", message_id) >= 0)
+                n++;
+        for (size_t i = 0; i < n_fields && n < ELEMENTSOF(texts); i++)
+                if (!isempty(fields[i].value) && asprintf(&texts[n], "%s=%s", fields[i].name, fields[i].value) >= 0)
+                        n++;
+        for (size_t i = 0; i < n; i++)
+                iov[i] = (struct iovec){ texts[i], strlen(texts[i]) };
+        r = sd_journal_sendv(iov, (int) n);
+        for (size_t i = 0; i < n; i++)
+                free(texts[i]);
+        return r >= 0;
+}
+
+static void send(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n)
+{
+        char harmless[1024];
+
+        make_harmless(message, harmless, sizeof(harmless));
+        if (log_journal && send_journal(level, harmless, message_id, fields, n))
+                return;
+        (void) dprintf(STDERR_FILENO, "%s: %s\n", log_program, harmless);
+}
+
+void log_full(int level, const char *format, ...)
+{
+        int saved = errno;
+        char text[1024];
+        va_list ap;
+
+        if (level > log_max_level)
+                return;
+        va_start(ap, format);
+        (void) vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        send(level, text, NULL, NULL, 0);
+        errno = saved;
+}
+
+void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields, const char *format,
+                ...)
+{
+        int saved = errno;
+        char text[1024];
+        va_list ap;
+
+        if (level > log_max_level)
+                return;
+        va_start(ap, format);
+        (void) vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        send(level, text, message_id, fields, n_fields);
+        errno = saved;
+}

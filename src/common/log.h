@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <syslog.h>
+
+#include "common/util.h"
+
+/*
+ * To the journal with fields where stderr is the journal's, else to stderr as plain lines. Never blocks, never
+ * fails the caller: without a journal the text goes to stderr, without stderr nowhere.
+ */
+void log_open(const char *program, int max_level);
+_printf_(2, 3) void log_full(int level, const char *format, ...);
+
+#define log_error(...) log_full(LOG_ERR, __VA_ARGS__)
+#define log_warning(...) log_full(LOG_WARNING, __VA_ARGS__)
+#define log_notice(...) log_full(LOG_NOTICE, __VA_ARGS__)
+#define log_info(...) log_full(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_full(LOG_DEBUG, __VA_ARGS__)
+
+struct log_field {
+        const char *name; /* one of FIELD_* */
+        const char *value; /* NULL: left out */
+};
+
+/* An ending: message_id is one of MESSAGE_*. Values are made harmless on the way. */
+_printf_(5, 6) void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields,
+                               const char *format, ...);

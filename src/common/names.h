@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Every well-known name, once. Paths are relative to the root they live under (sys/roots.h). */
+
+/* D-Bus */
+#define UASD_BUS_NAME "org.uasd1"
+#define UASD_BUS_PATH "/org/uasd1"
+#define UASD_BUS_MANAGER "org.uasd1.Manager"
+#define UASD_BUS_DISK "org.uasd1.Disk"
+#define UASD_BUS_JOB "org.uasd1.Job"
+#define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
+#define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
+#define UASD_BUS_ERROR_REFUSED "org.uasd1.Error.Refused"
+#define UASD_BUS_ERROR_STOPPING "org.uasd1.Error.Stopping"
+
+/* Kernel drivers, modules and where they stand in sysfs */
+#define DRIVER_NAME_BOT "usb-storage"
+#define DRIVER_NAME_UAS "uas"
+#define SYSFS_USB_DEVICES "bus/usb/devices"
+#define SYSFS_USB_DRIVERS "bus/usb/drivers"
+#define SYSFS_QUIRKS "module/usb_storage/parameters/quirks"
+
+/* Below /run */
+#define RUN_DIR "uasd"
+#define RUN_HOLD RUN_DIR "/hold"             /* one file an interface whose disks are held */
+#define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock an interface being switched */
+#define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
+#define RUN_PRIVATE_SOCKET RUN_DIR "/private"
+#define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
+#define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
+#define RUN_PID1_SOCKET "systemd/private"
+#define RUN_UDEV_DATA "udev/data"
+
+/* Below /etc and /usr/lib, and kept state */
+#define CONF_FILE "uasd/uasd.conf"
+#define CONF_DIR "uasd/uasd.conf.d"
+#define STATE_DIR "lib/uasd" /* below /var */
+#define STATE_POLICY "policy"
+#define STATE_TRUST "trust"
+
+#define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
+#define PROGRAM_HOLD "/usr/lib/uasd/uasd-hold"
+
+/* Units */
+#define UNIT_SERVICE "uasd.service"
+#define UNIT_RELEASE_TIMER "uasd-release@%s.timer" /* instance: interface, unit-name escaped */
+
+/* udev properties */
+#define PROP_HOLD "UASD_HOLD"
+#define PROP_CAPABLE "UASD_CAPABLE"
+#define PROP_VERDICT "UASD_VERDICT"
+#define PROP_POLICY "UASD_POLICY"
+
+/* Kernel command line */
+#define CMDLINE_OFF "uasd=off"
+#define CMDLINE_NO_HOLD "uasd.hold=0"
+
+/* Journal fields */
+#define FIELD_DISK "UASD_DISK"
+#define FIELD_INTERFACE "UASD_INTERFACE"
+#define FIELD_STATE "UASD_STATE"
+#define FIELD_FROM "UASD_FROM"
+#define FIELD_TO "UASD_TO"
+#define FIELD_REASON "UASD_REASON"
+#define FIELD_STEP "UASD_STEP"
+
+/* Journal message ids, one an ending; each has a catalog entry */
+#define MESSAGE_SWITCHED "b47b9c49de4a4effa326bd9e95b92095"
+#define MESSAGE_WAITING "8c049c7f0618493b8b93f653d6de2dd3"
+#define MESSAGE_ROLLED_BACK "485663fd8cba451386a4bfcaa34f8941"
+#define MESSAGE_FAILED "b845dbb2cdf54ee0922d79bd08f92c2e"
+#define MESSAGE_RELEASED "d4fe968a57ac429daabfed7963469721"
+#define MESSAGE_HELD "50a4d723bdc74d2f92ab653dc399a681"
+#define MESSAGE_RECOVERED "89e9c5609dab4ed3bbbb4c236f24c3a1"
+#define MESSAGE_STUCK "28118448239f47258258b2e18bbf4cf0"

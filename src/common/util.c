@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/util.h"
+
+#include <ctype.h>
+#include <stdint.h>
+
+bool copy_string(char *ret, size_t size, const char *s)
+{
+        size_t n = strlen(s);
+        bool fits = n < size;
+
+        if (!fits)
+                n = size - 1;
+        memcpy(ret, s, n);
+        ret[n] = '\0';
+        return fits;
+}
+
+int strv_push(char ***list, size_t *n, const char *s)
+{
+        char **grown = realloc(*list, (*n + 2) * sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        *list = grown;
+        grown[*n + 1] = NULL;
+        grown[*n] = strdup(s);
+        if (!grown[*n])
+                return -ENOMEM;
+        (*n)++;
+        return 0;
+}
+
+void strv_free(char **list)
+{
+        for (char **s = list; s && *s; s++)
+                free(*s);
+        free(list);
+}
+
+/* Length of the well-formed, printable UTF-8 character at s, else 0. */
+static size_t character_length(const unsigned char *s)
+{
+        static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+        uint32_t c;
+        size_t n;
+
+        if (*s < 0x80)
+                return isprint(*s) && *s != '\\' ? 1 : 0;
+        if ((*s & 0xe0) == 0xc0)
+                n = 2, c = *s & 0x1f;
+        else if ((*s & 0xf0) == 0xe0)
+                n = 3, c = *s & 0x0f;
+        else if ((*s & 0xf8) == 0xf0)
+                n = 4, c = *s & 0x07;
+        else
+                return 0;
+        for (size_t i = 1; i < n; i++) {
+                if ((s[i] & 0xc0) != 0x80)
+                        return 0;
+                c = c << 6 | (s[i] & 0x3f);
+        }
+        if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+                return 0;
+        /* C1 controls; soft hyphen; bidi and zero-width marks; line separators; BOM; interlinear; tags */
+        if (c < 0xa0 || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+            (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff))
+                return 0;
+        return n;
+}
+
+char *make_harmless(const char *s, char *ret, size_t size)
+{
+        size_t used = 0;
+
+        for (const unsigned char *p = (const unsigned char *) s; *p;) {
+                size_t n = character_length(p);
+                if (used + (n ? n : 4) >= size)
+                        break;
+                if (n) {
+                        memcpy(ret + used, p, n);
+                        used += n;
+                        p += n;
+                } else
+                        used += (size_t) snprintf(ret + used, size - used, "\\x%02x", *p++);
+        }
+        ret[used] = '\0';
+        return ret;
+}
+
+int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned long long *ret)
+{
+        unsigned long long v;
+        char *end;
+
+        if (!isxdigit((unsigned char) *s))
+                return -EINVAL;
+        errno = 0;
+        v = strtoull(s, &end, (int) base);
+        if (end == s || *end)
+                return -EINVAL;
+        if (errno == ERANGE || v > max)
+                return -ERANGE;
+        *ret = v;
+        return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ELEMENTSOF(a) (sizeof(a) / sizeof((a)[0]))
+#define _cleanup_(f) __attribute__((cleanup(f)))
+#define _printf_(a, b) __attribute__((format(printf, a, b)))
+#define TAKE_PTR(p)                                                                                                      \
+        ({                                                                                                               \
+                __typeof__(p) *_pp = &(p), _p = *_pp;                                                                   \
+                *_pp = NULL;                                                                                             \
+                _p;                                                                                                      \
+        })
+#define TAKE_FD(fd)                                                                                                      \
+        ({                                                                                                               \
+                int *_fp = &(fd), _f = *_fp;                                                                            \
+                *_fp = -1;                                                                                               \
+                _f;                                                                                                      \
+        })
+
+#define USEC_PER_SEC 1000000ULL
+#define USEC_PER_MSEC 1000ULL
+
+static inline int close_keep_errno(int fd)
+{
+        if (fd >= 0) {
+                int saved = errno;
+                (void) close(fd);
+                errno = saved;
+        }
+        return -1;
+}
+static inline void closep(int *fd)
+{
+        *fd = close_keep_errno(*fd);
+}
+static inline void freep(void *p)
+{
+        free(*(void **) p);
+}
+static inline void fclosep(FILE **f)
+{
+        if (*f)
+                (void) fclose(*f);
+}
+#define _cleanup_free_ _cleanup_(freep)
+#define _cleanup_close_ _cleanup_(closep)
+#define _cleanup_fclose_ _cleanup_(fclosep)
+
+static inline bool streq(const char *a, const char *b)
+{
+        return strcmp(a, b) == 0;
+}
+static inline bool isempty(const char *s)
+{
+        return !s || !*s;
+}
+
+/* Copies what fits, always with a NUL. True if all of it fitted. */
+bool copy_string(char *ret, size_t size, const char *s);
+/* A NULL-terminated list of strings, and all of it freed. */
+int strv_push(char ***list, size_t *n, const char *s);
+void strv_free(char **list);
+/* Control and format characters and broken UTF-8 made visible as \xNN: for anything a device or a user named. */
+char *make_harmless(const char *s, char *ret, size_t size);
+/* Digits of `base` alone, no sign, no space. 0, -EINVAL or -ERANGE. */
+int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned long long *ret);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+
+#include "core/facts.h"
+#include "core/policy.h"
+
+/* A disk: everything behind one interface. The one structure that list, status, D-Bus and JSON are made of. */
+
+#define BLOCK_NAME_MAX 32
+
+struct block { /* a whole disk or a partition */
+        char name[BLOCK_NAME_MAX]; /* "sda", "sda1", "sr0" */
+        unsigned major, minor;
+};
+
+struct lun {
+        unsigned lun;
+        unsigned scsi_type;   /* INQUIRY peripheral device type: 0 disk, 5 CD-ROM */
+        char scsi[32];        /* "0:0:0:1", the name below hostN/targetN */
+        char sg[BLOCK_NAME_MAX]; /* "sg0", or empty */
+        struct block disk;    /* name empty: no block device (yet) */
+        uint64_t size;        /* bytes */
+        uint64_t diskseq;     /* new with every instance; 0 before Linux 5.15 */
+        struct block *parts;
+        size_t n_parts;
+};
+
+struct user {
+        enum user_kind kind;
+        char device[BLOCK_NAME_MAX]; /* the node used: "sda1" */
+        char *where;                 /* mount point; the holder's or loop device's name; else NULL */
+        char *namespace;             /* "mnt:[4026532243]" if the mount is not in PID 1's, else NULL */
+        pid_t pid;                   /* 0: not known */
+        char *command;               /* NULL: not known */
+};
+
+/* How the last attempt on this attachment ended. */
+struct outcome {
+        int code;       /* enum uasd_exit; -1: none yet */
+        char step[24];  /* the step it ended in */
+        char text[256]; /* a sentence */
+};
+
+struct disk {
+        struct facts facts;
+        char host[16]; /* "host0", empty without a driver */
+        struct lun *luns;
+        size_t n_luns;
+        struct user *users;
+        size_t n_users;
+
+        struct decision decision;
+        enum state state;
+        struct outcome outcome;
+};
+
+/* All take NULL; free() is of the structure too, done() of what is in it. */
+void luns_free(struct lun *luns, size_t n);
+void users_free(struct user *users, size_t n);
+void disk_done(struct disk *d);
+
+/* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
+bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);
+
+/*
+ * The sentence for `reason` in list and JSON: what the state means for this disk now, and why
+ * ("waits until nothing uses it: /mnt/usb (sda1)"). Returns ret.
+ */
+char *disk_reason(const struct disk *d, char *ret, size_t size);
+/* The stable word beside it (`reason_id`). */
+const char *disk_reason_id(const struct disk *d);

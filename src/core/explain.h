@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/policy.h"
+
+/* One row of the decision table held against one disk. */
+struct explain_row {
+        enum reason reason;
+        bool fits;          /* this row's condition is met */
+        bool decides;       /* and no row above was: this is the one */
+        char found[192];    /* what was found, a clause */
+        const char *means;  /* what it means, a sentence */
+        const char *remedy; /* what to do if one wants it otherwise, or NULL */
+};
+
+/* Fills at most `max` rows, all rows of the table in order. Returns how many. */
+size_t explain(const struct facts *f, struct explain_row *rows, size_t max);
+
+/* The sentence for a reason (`reason` in JSON). Never NULL. */
+const char *reason_sentence(enum reason r);

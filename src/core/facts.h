@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/descriptors.h"
+#include "core/quirks.h"
+#include "core/types.h"
+
+/* A USB string descriptor holds 126 UTF-16 units: 378 bytes of UTF-8 at most. */
+#define USB_STRING_MAX 384
+#define INTERFACE_NAME_MAX 64 /* "2-1.4.3:1.0" */
+
+/*
+ * Everything a decision needs to know of one interface, as it was found. Filled by sys/, read by core/.
+ * Strings from the device are kept as they are: whoever prints them makes them harmless.
+ */
+struct facts {
+        char interface[INTERFACE_NAME_MAX]; /* "2-1:1.0" */
+        char port[INTERFACE_NAME_MAX];      /* "2-1" */
+        unsigned busnum, devnum;            /* with the port they name an attachment: new at every plug */
+        uint8_t interface_number;
+        uint8_t configuration;
+        uint16_t vid, pid, bcd;
+        unsigned speed_mbps;
+        char usb_version[8]; /* "3.20" */
+        char manufacturer[USB_STRING_MAX], product[USB_STRING_MAX], serial[USB_STRING_MAX];
+
+        struct uas_caps caps;
+        int caps_error; /* 0, or the negative errno of descriptors_parse() */
+
+        enum driver driver;
+        char driver_name[32]; /* as the `driver` link says; empty for none */
+        uint8_t alt;          /* current alternate setting */
+        bool authorized;
+        bool just_unbound; /* somebody is at work on it this very moment */
+
+        char controller[32]; /* driver of the host controller: "xhci_hcd", "dwc2" */
+        bool no_sg;          /* known to have no scatter-gather */
+        bool no_streams;     /* known to have no streams */
+
+        bool uas_kept_away; /* uas is not loaded and may not or cannot be */
+        char quirks[QUIRKS_MAX + 1]; /* the parameter, without its newline */
+
+        enum policy policy;           /* of this disk; POLICY_AUTO if nobody said anything */
+        bool policy_forced;           /* --force: also against the kernel's own table */
+        enum verdict verdict;         /* hwdb */
+        bool distrusted;              /* own history */
+        enum driver override_target;  /* uasctl switch; DRIVER_NONE: none */
+        bool override_forced;
+        enum driver unknown_target;   /* Unknown= of the configuration */
+        char distrust_reason[128];
+};

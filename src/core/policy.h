@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/facts.h"
+
+struct decision {
+        enum driver target;  /* DRIVER_NONE: leave it on what it has */
+        enum state rest;     /* the state of a disk that needs no switch: settled, ignored, incapable, unbound */
+        enum reason reason;
+};
+
+/* The table of DESIGN.md, "What `auto` decides": the first row that fits. Total: there is always one. */
+void decide(const struct facts *f, struct decision *ret);
+
+/* True if the driver in place is not the target, and the decision wants one. */
+bool decision_wants_switch(const struct facts *f, const struct decision *d);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The words of the public contract as enums, each with its one table of strings: the same word stands on
+ * D-Bus, in the journal, in JSON and in the manual.
+ *
+ * NAME_to_string() never returns NULL for a valid value; NAME_from_string() returns the value, or -EINVAL.
+ */
+
+enum driver {
+        DRIVER_NONE,        /* "none"; null in JSON */
+        DRIVER_USB_STORAGE, /* BOT */
+        DRIVER_UAS,
+        DRIVER_OTHER, /* usbfs, vfio, ums-*: facts.driver_name says which */
+        _DRIVER_MAX,
+};
+
+enum policy {
+        POLICY_AUTO,
+        POLICY_UAS,
+        POLICY_USB_STORAGE,
+        POLICY_IGNORE,
+        _POLICY_MAX,
+};
+
+enum state {
+        STATE_SETTLED,    /* on its target, or to be left where it is */
+        STATE_HELD,       /* its mounts are deferred until uasd has decided */
+        STATE_WAITING,    /* to be switched when nothing uses it */
+        STATE_SWITCHING,  /* uasd-switch is at work */
+        STATE_TRIAL,      /* switched, and under watch */
+        STATE_FAILED,     /* tried on this attachment, and taken back */
+        STATE_UNBOUND,    /* no driver */
+        STATE_IGNORED,    /* another's, or told to leave it alone */
+        STATE_INCAPABLE,  /* does not offer UAS */
+        _STATE_MAX,
+};
+
+enum verdict {
+        VERDICT_UNKNOWN,
+        VERDICT_GOOD,
+        VERDICT_BAD,
+        _VERDICT_MAX,
+};
+
+/* Why the target is what it is: stable words (`reason_id`), each with a sentence in core/explain.c. */
+enum reason {
+        REASON_NO_UAS,           /* "no-uas": no 08/06/62 alternate setting */
+        REASON_NO_PIPES,         /* "no-pipe-usage": UAS alternate setting without all four pipe usage descriptors */
+        REASON_NO_BOT,           /* "no-bot": speaks UAS alone: there is nothing to choose */
+        REASON_BAD_DESCRIPTORS,  /* "bad-descriptors" */
+        REASON_OTHER_DRIVER,     /* "other-driver" */
+        REASON_UNAUTHORIZED,     /* "unauthorized": the USB device or interface is not authorized */
+        REASON_JUST_UNBOUND,     /* "just-unbound": driverless only for a moment */
+        REASON_POLICY_IGNORE,    /* "policy-ignore" */
+        REASON_OVERRIDE,         /* "override": uasctl switch, until it is unplugged */
+        REASON_POLICY,           /* "policy": uas or usb-storage by policy */
+        REASON_FORCE_NEEDED,     /* "force-needed": policy uas against the kernel's own table */
+        REASON_UAS_KEPT_AWAY,    /* "uas-kept-away": blacklist, install line or missing module */
+        REASON_DISTRUSTED,       /* "distrusted": own history */
+        REASON_VERDICT_BAD,      /* "verdict-bad": hwdb */
+        REASON_QUIRK,            /* "quirk": the user's quirks string says u */
+        REASON_KERNEL_TABLE,     /* "kernel-table" */
+        REASON_KERNEL_RULE,      /* "kernel-rule": a rule in uas-detect.h */
+        REASON_NO_STREAMS,       /* "no-streams": SuperSpeed controller without streams */
+        REASON_NO_SG,            /* "no-scatter-gather" */
+        REASON_UNKNOWN_BRIDGE,   /* "unknown-bridge": Unknown= decides */
+        REASON_FASTEST,          /* "fastest": uas, nothing speaks against it */
+        _REASON_MAX,
+};
+
+/* Who uses a disk. */
+enum user_kind {
+        USER_MOUNT,
+        USER_SWAP,
+        USER_HOLDER, /* device mapper, md, bcache: /sys/block/.../holders */
+        USER_OPEN,   /* a process has the node open */
+        USER_LOOP,
+        USER_CLAIM, /* O_EXCL says so, and nothing else does */
+        _USER_KIND_MAX,
+};
+
+const char *driver_to_string(enum driver v);
+const char *policy_to_string(enum policy v);
+const char *state_to_string(enum state v);
+const char *verdict_to_string(enum verdict v);
+const char *reason_to_string(enum reason v);
+const char *user_kind_to_string(enum user_kind v);
+
+int driver_from_string(const char *s);
+int policy_from_string(const char *s);
+int state_from_string(const char *s);
+int verdict_from_string(const char *s);
+int reason_from_string(const char *s);
+int user_kind_from_string(const char *s);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/facts.h"
+#include "sys/roots.h"
+
+/*
+ * What is remembered in /run/uasd until the next boot, each a small file written atomically, mode 0644 in
+ * directories 0755 of root. Shared by the daemon, uasd-switch and the udev helper; no file is followed
+ * through a symlink.
+ */
+
+/* hold/INTERFACE: its block devices are held. */
+struct hold_mark {
+        unsigned busnum, devnum; /* the attachment it is for: stale with any other */
+        uint64_t deadline;       /* CLOCK_BOOTTIME usec; past it the mark holds nothing */
+};
+
+int hold_write(const struct roots *r, const char *interface, const struct hold_mark *m);
+/* 1 and the mark; 0: none; -errno. Whether it is still good is for hold_in_force(). */
+int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret);
+int hold_remove(const struct roots *r, const char *interface);
+
+/* attachment/INTERFACE@BUS-DEV: what was done to this plugged-in device; it goes when the device goes. */
+struct attachment_mark {
+        bool tried;    /* one automatic switch was begun */
+        bool released; /* its hold was ended: it is never held again */
+        bool no_auto;  /* no desktop mounts it by itself (UDISKS_AUTO=0) */
+        enum driver override_target; /* uasctl switch */
+        bool override_forced;
+};
+
+int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
+int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m);
+/* Drops the marks of attachments which are no longer plugged in. */
+int attachments_prune(const struct roots *r);
+
+/* True if the interface has a hold mark for this attachment, with time left, and was not released. */
+bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, uint64_t *ret_deadline);
+
+/* Marks the attachment as released and removes the hold. Triggering `add` is the caller's (sys/trigger.h). */
+int hold_release(const struct roots *r, const struct facts *f);
+
+uint64_t now_boottime(void); /* usec */

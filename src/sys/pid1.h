@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "sys/roots.h"
+
+/* PID 1, over its private socket: it answers before D-Bus exists. */
+
+enum pid1_state {
+        PID1_STARTING,
+        PID1_RUNNING,  /* running, degraded or maintenance: the boot is over */
+        PID1_STOPPING,
+};
+
+/* Returns -ENOENT where systemd is not PID 1. */
+int pid1_open(sd_bus **ret);
+int pid1_state(sd_bus *pid1, enum pid1_state *ret);
+/* Starts UNIT_RELEASE_TIMER for the interface, anew if it runs. */
+int pid1_arm_release(sd_bus *pid1, const char *interface);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/disk.h"
+#include "sys/roots.h"
+
+/*
+ * Synthetic `add` on the disks of an interface, then on their partitions: `change` would leave LVM out
+ * (69-lvm.rules looks at plain disks on `add` alone). Returns 0, or the first -errno, having tried them all.
+ */
+int trigger_add(const struct roots *r, const struct lun *luns, size_t n_luns);

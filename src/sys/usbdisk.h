@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/disk.h"
+#include "sys/roots.h"
+
+/*
+ * USB mass storage interfaces as sysfs shows them now. Reads only attributes that take no device lock, but
+ * for the three USB strings: those are read once at first sight (`strings`), never while a switch runs.
+ */
+
+struct usb_disk { /* one interface and what is behind it */
+        struct facts facts;
+        char host[16];
+        struct lun *luns;
+        size_t n_luns;
+};
+
+void usb_disk_done(struct usb_disk *d);
+
+/* Whether the name is that of a USB interface ("2-1.4:1.0"). */
+bool interface_name_valid(const char *name);
+
+/*
+ * Reads one interface. strings: also manufacturer, product and serial.
+ * Returns 1; 0 if it is no mass storage interface (class 08, subclass 06) of ours to look at; -ENODEV if it is gone;
+ * other -errno. Policy, verdict, quirks and the like are left zero: facts_complete() of sys/conf.h fills them.
+ */
+int usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret);
+
+/* Names of all USB interfaces that may be ours. Returns the count or -errno; the list is to be freed with strv_free(). */
+int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces);
+
+/* The interface a block device (/sys/block/NAME or a partition's name) hangs on. -ENOENT: not behind USB storage. */
+int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX]);
