@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Debian trees for the guests: what to install, from where, with which keys.
+
+The mirror, the proxy and the like are those the host's apt uses: a
+contributor behind a proxy has told apt about it already.
+"""
+
+import fcntl
+import glob
+import os
+import shutil
+import subprocess
+
+# What uasd's package depends on is here too, so that it installs offline.
+COMMON = """
+linux-image-amd64 initramfs-tools busybox lz4 zstd kmod
+systemd systemd-sysv udev dbus polkitd udisks2 procps less python3
+lvm2 mdadm cryptsetup cryptsetup-bin btrfs-progs dosfstools e2fsprogs
+gdisk fdisk fio usbutils smartmontools psmisc strace qemu-guest-agent
+libmount1 libblkid1 libudev1 libsystemd0 libsmartcols1 libinih1 libjson-c5
+libkmod2
+""".split()
+
+PACKAGES = {
+    "bookworm": COMMON + ["libaio1"],
+    "trixie": COMMON + ["libaio1t64", "systemd-cryptsetup"],
+}
+
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+class ImageError(Exception):
+    pass
+
+
+def sh(args, **kw):
+    """Run a command whose output is only wanted when it fails."""
+    done = subprocess.run(args, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.STDOUT, **kw)
+    if done.returncode:
+        raise ImageError("%s: exit %d\n%s" % (
+            " ".join(map(str, args))[:200], done.returncode, done.stdout[-4000:]))
+    return done.stdout
+
+
+def host_repositories():
+    """The base URIs of Debian and of its security archive, as apt sees them."""
+    # CODENAME and LABEL come from the Release file, whatever the mirror.
+    text = sh(["apt-get", "indextargets", "--format",
+               "$(REPO_URI)|$(LABEL)|$(ORIGIN)", "Created-By: Packages"])
+    main = security = None
+    for line in text.splitlines():
+        uri, label, origin = line.split("|")
+        if origin != "Debian":
+            continue
+        if label == "Debian" and main is None:
+            main = uri
+        elif label == "Debian-Security" and security is None:
+            security = uri
+    if main is None:  # lists not fetched yet, or not a Debian host
+        main = "http://deb.debian.org/debian"
+    if security is None:
+        security = "http://deb.debian.org/debian-security"
+    return main, security
+
+
+def sources(suite):
+    main, security = host_repositories()
+    line = "deb [signed-by=%s] %%s %%s main\n" % KEYRING
+    return (line % (main, suite) + line % (main, suite + "-updates")
+            + line % (security, suite + "-security"))
+
+
+def host_apt_options():
+    """Proxies and other ways of fetching; nothing about languages or indexes."""
+    keep = []
+    for line in sh(["apt-config", "dump"]).splitlines():
+        name, _, value = line.partition(" ")
+        if (name.startswith("Acquire::") and value not in ('"";', "")
+                and not name.startswith(("Acquire::IndexTargets",
+                                         "Acquire::Languages",
+                                         "Acquire::CompressionTypes",
+                                         "Acquire::GzipIndexes",
+                                         "Acquire::Changelogs",
+                                         "Acquire::cdrom"))):
+            keep.append(line)
+    return keep
+
+
+def need_keys(suite):
+    """The host's keyring must know the suite's keys; say how to get them."""
+    keys = glob.glob("/usr/share/keyrings/debian-archive-%s-*" % suite)
+    if not os.path.exists(KEYRING) or not keys:
+        raise ImageError(
+            "%s has no keys for %s: apt-get install debian-archive-keyring "
+            "(2023.3+deb12u2 or newer), as tests/vm/setup does" % (KEYRING, suite))
+
+
+def bootstrap(suite, packages, target, cache, extra_hooks=()):
+    """mmdebstrap SUITE with PACKAGES into the new directory TARGET.
+
+    Fetched packages are kept in CACHE: another recipe fetches only what
+    is new.
+    """
+    need_keys(suite)
+    debs = os.path.join(cache, "debs", suite)
+    os.makedirs(debs, exist_ok=True)
+    partial = target + ".new"
+    remove_tree(partial)
+    archives = os.path.join(partial, "var/cache/apt/archives")
+    cmd = ["mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory",
+           "--skip=download/empty,essential/unlink,cleanup/apt/cache,cleanup/reproducible",
+           "--include=" + ",".join(packages),
+           # Documents are half of the files; our own package's are kept (below).
+           "--dpkgopt=path-exclude=/usr/share/doc/*",
+           "--dpkgopt=path-exclude=/usr/share/man/*",
+           "--dpkgopt=path-exclude=/usr/share/locale/*",
+           "--dpkgopt=force-unsafe-io",
+           "--aptopt=APT::Install-Recommends \"false\"",
+           "--aptopt=Acquire::Languages \"none\"",
+           "--setup-hook=mkdir -p \"$1/var/cache/apt/archives\"; "
+           "find '%s' -name '*.deb' -exec cp -l -t \"$1/var/cache/apt/archives\" {} + || true" % debs]
+    cmd += ["--aptopt=" + line for line in host_apt_options()]
+    cmd += list(extra_hooks)
+    cmd += [suite, partial, "-"]
+    with open(os.path.join(debs, ".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            sh(cmd, input=sources(suite))
+        except ImageError:
+            remove_tree(partial)
+            raise
+        for deb in glob.glob(archives + "/*.deb"):
+            kept = os.path.join(debs, os.path.basename(deb))
+            if not os.path.exists(kept):
+                shutil.move(deb, kept)
+            else:
+                os.unlink(deb)
+    for name in ("etc/dpkg/dpkg.cfg.d/99mmdebstrap", "etc/apt/apt.conf.d/99mmdebstrap",
+                 "etc/apt/sources.list"):
+        path = os.path.join(partial, name)
+        if os.path.exists(path):
+            os.unlink(path)
+    remove_tree(os.path.join(partial, "var/lib/apt/lists"))
+    os.makedirs(os.path.join(partial, "var/lib/apt/lists/partial"))
+    os.rename(partial, target)
+
+
+def remove_tree(path):
+    """rm -rf, but never across a mount left by a build that was killed."""
+    if os.path.lexists(path):
+        sh(["rm", "-rf", "--one-file-system", path])

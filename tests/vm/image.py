@@ -1,0 +1,309 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The guests' images, built once and cached.
+
+    packages   mmdebstrap's tree                        (minutes)
+    guest      + recipe/root, recipe/customize          (20 s)
+    vendor     + usb-storage.ko without CONFIG_USB_UAS  (10 s)
+    product    + the .deb                               (seconds)
+
+Each layer is the upper directory of an overlayfs over those before it, keyed
+on what went into it; an image is the stack as ext4 in a sparse raw file, with
+its kernel and initramfs beside it. Runs write to qcow2 overlays over that.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import glob
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+
+import debian
+from debian import ImageError, remove_tree, sh
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RECIPE = os.path.join(HERE, "recipe")
+SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "trixie": "trixie"}
+FLAVOURS = tuple(SUITE)
+SIZE = "6G"
+KEEP_PRODUCTS = 3
+
+
+def cache_dir():
+    return os.environ.get("UASD_VM_CACHE") or "/var/cache/uasd-vm"
+
+
+def say(text):
+    print("vm: " + text, file=sys.stderr, flush=True)
+
+
+def digest(*parts):
+    """A short key of strings and files (a directory counts as all in it)."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(b"\0")
+        if isinstance(part, str) and part.startswith("/"):
+            names = [part]
+            if os.path.isdir(part):
+                names = sorted(os.path.join(base, name)
+                               for base, _, files in os.walk(part) for name in files)
+            for name in names:
+                total.update(b"%s %o\0" % (os.path.relpath(name, part).encode(),
+                                           os.stat(name).st_mode & 0o111))
+                with open(name, "rb") as file:
+                    total.update(file.read())
+        else:
+            total.update(json.dumps(part, sort_keys=True).encode())
+    return total.hexdigest()[:12]
+
+
+def recipe(name):
+    return os.path.join(RECIPE, name)
+
+
+@contextlib.contextmanager
+def locked(name):
+    """One builder of a thing at a time, also across processes."""
+    folder = os.path.join(cache_dir(), "locks")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Layer:
+    """A directory in the cache, its parents, and the key of all of them."""
+
+    def __init__(self, name, key, parents=()):
+        self.name = name
+        self.key = key
+        self.parents = list(parents)
+        self.dir = os.path.join(cache_dir(), "layers", "%s-%s" % (name, key))
+
+    def tree(self):
+        return os.path.join(self.dir, "up") if self.parents else self.dir
+
+    def lower(self):
+        stack = [layer.tree() for layer in self.parents] + [self.tree()]
+        return ":".join(reversed(stack))
+
+    def build(self, why, fill):
+        """FILL(directory) unless the layer is there already."""
+        with locked(self.name):
+            if os.path.isdir(self.dir):
+                os.utime(self.dir)
+                return
+            say("%s ..." % why)
+            start = time.monotonic()
+            os.makedirs(os.path.dirname(self.dir), exist_ok=True)
+            partial = self.dir + ".new"
+            remove_tree(partial)
+            try:
+                fill(partial)
+            except BaseException:
+                remove_tree(partial)
+                raise
+            os.rename(partial, self.dir)
+            say("%s: %.0f s" % (why, time.monotonic() - start))
+
+
+def in_tree(lower, upper, command, files=None):
+    """COMMAND in the mounted stack; @ first: on the host, with $TREE."""
+    mount = upper + ".mnt" if upper else os.path.join(
+        cache_dir(), "mnt.%d" % os.getpid())
+    os.makedirs(mount, exist_ok=True)
+    env = dict(os.environ, VM_FILES=files or "")
+    try:
+        return sh(["unshare", "--mount", "--pid", "--fork", "--kill-child",
+                   "--propagation", "private",
+                   recipe("chroot"), lower, upper or "", mount] + command, env=env)
+    finally:
+        os.rmdir(mount)
+
+
+def packages_layer(suite):
+    layer = Layer("packages-" + suite, digest(debian.PACKAGES[suite], "1"))
+    layer.build("installing Debian %s" % suite, lambda path: debian.bootstrap(
+        suite, debian.PACKAGES[suite], path, cache_dir()))
+    return layer
+
+
+def guest_layer(suite):
+    base = packages_layer(suite)
+    layer = Layer("guest-" + suite, digest(
+        base.key, recipe("root"), recipe("customize"), recipe("chroot")), [base])
+
+    def fill(path):
+        os.makedirs(os.path.join(path, "up"))
+        sh(["cp", "-a", "--no-preserve=ownership", recipe("root") + "/.",
+            os.path.join(path, "up")])
+        in_tree(base.lower(), path, ["/tmp/files/customize"], files=RECIPE)
+
+    layer.build("customising %s" % suite, fill)
+    return layer
+
+
+def guest_abi(base):
+    kernels = glob.glob(os.path.join(base.tree(), "boot/vmlinuz-*"))
+    if len(kernels) != 1:
+        raise ImageError("expected one kernel in %s/boot" % base.tree())
+    return os.path.basename(kernels[0]).split("-", 1)[1]
+
+
+def vendor_module():
+    """usb-storage.ko without CONFIG_USB_UAS, for the bookworm guest's kernel."""
+    base = packages_layer("bookworm")
+    layer = Layer("module-vendor", digest(base.key, recipe("vendor")))
+    abi = guest_abi(base)
+
+    def fill(path):
+        tree = path + ".tree"
+        try:
+            # The archive may have moved on: then the headers of the guest's
+            # ABI are gone, and the guest has to be built anew.
+            debian.bootstrap("bookworm", ["linux-headers-" + abi, "linux-source-6.1",
+                                          "make", "gcc-12", "xz-utils"],
+                             tree, cache_dir())
+            os.makedirs(path)
+            in_tree(tree, tree + ".upper", [
+                "sh", "-c", "/tmp/files/vendor %s && cp -r /tmp/out /out" % abi],
+                files=RECIPE)
+            shutil.copy(os.path.join(tree + ".upper", "up/out/usb-storage.ko"), path)
+        except ImageError as error:
+            raise ImageError("%s\n(a newer kernel in the archive? then: "
+                             "tests/vm/image.py --refresh)" % error)
+        finally:
+            remove_tree(tree)
+            remove_tree(tree + ".upper")
+
+    layer.build("building usb-storage.ko without UAS for " + abi, fill)
+    return layer
+
+
+def flavour_layer(flavour):
+    guest = guest_layer(SUITE[flavour])
+    if flavour != "vendor":
+        return guest
+    module = vendor_module()
+    layer = Layer("guest-vendor",
+                  digest(guest.key, module.key, recipe("vendor-install")),
+                  guest.parents + [guest])
+
+    def fill(path):
+        files = module.dir + ".files"
+        remove_tree(files)
+        os.makedirs(files)
+        shutil.copy(os.path.join(module.dir, "usb-storage.ko"), files)
+        shutil.copy(recipe("vendor-install"), files)
+        try:
+            in_tree(guest.lower(), path, ["/tmp/files/vendor-install"], files=files)
+        finally:
+            remove_tree(files)
+
+    layer.build("the vendor guest", fill)
+    return layer
+
+
+def product_layer(flavour, deb):
+    base = flavour_layer(flavour)
+    if not deb:
+        return base
+    layer = Layer("product-" + flavour,
+                  digest(base.key, os.path.abspath(deb), recipe("product-install")),
+                  base.parents + [base])
+
+    def fill(path):
+        files = path + ".files"
+        remove_tree(files)
+        os.makedirs(files)
+        shutil.copy(deb, files)
+        shutil.copy(recipe("product-install"), files)
+        try:
+            in_tree(base.lower(), path, ["/tmp/files/product-install"], files=files)
+        finally:
+            remove_tree(files)
+
+    layer.build("installing %s in %s" % (os.path.basename(deb), flavour), fill)
+    prune(layer)
+    return layer
+
+
+def prune(layer):
+    """Of the product layers and what was made of them only the newest stay."""
+    with locked(layer.name):
+        old = sorted(glob.glob(os.path.join(cache_dir(), "layers", layer.name + "-*")),
+                     key=os.path.getmtime)
+        for path in old[:-KEEP_PRODUCTS]:
+            if path.endswith((".new", ".mnt")):
+                continue
+            key = path.rpartition("-")[2]
+            remove_tree(path)
+            for made in glob.glob(os.path.join(cache_dir(), "images", "*-" + key)):
+                remove_tree(made)
+
+
+class Image:
+    """A bootable guest: .kernel, .initrd, .root (raw, never written), .key"""
+
+    def __init__(self, flavour, layer):
+        self.flavour = flavour
+        self.key = layer.key
+        self.dir = os.path.join(cache_dir(), "images", "%s-%s" % (flavour, layer.key))
+        self.kernel = os.path.join(self.dir, "vmlinuz")
+        self.initrd = os.path.join(self.dir, "initrd.img")
+        self.root = os.path.join(self.dir, "root.raw")
+
+
+def ensure(flavour="bookworm", deb=None):
+    """The image of FLAVOUR with the package DEB (a path, or None) in it."""
+    layer = product_layer(flavour, deb)
+    image = Image(flavour, layer)
+    with locked("image-" + flavour):
+        if os.path.isdir(image.dir):
+            return image
+        say("making the disk of %s ..." % flavour)
+        start = time.monotonic()
+        partial = image.dir + ".new"
+        remove_tree(partial)
+        os.makedirs(partial)
+        script = ('mke2fs -q -t ext4 -L uasd-root -E lazy_itable_init=1,'
+                  'lazy_journal_init=1,root_owner=0:0 -d "$TREE" "$0/root.raw" %s && '
+                  'cp -L "$TREE/vmlinuz" "$TREE/initrd.img" "$0"' % SIZE)
+        try:
+            in_tree(layer.lower(), None, ["@", "sh", "-c", script, partial])
+        except BaseException:
+            remove_tree(partial)
+            raise
+        os.rename(partial, image.dir)
+        say("making the disk of %s: %.0f s" % (flavour, time.monotonic() - start))
+    return image
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Build and cache the guests' images.")
+    parser.add_argument("flavour", nargs="*", default=FLAVOURS,
+                        help="%s (default: all)" % ", ".join(FLAVOURS))
+    parser.add_argument("--deb", help="with this package installed")
+    parser.add_argument("--refresh", action="store_true",
+                        help="forget all that is cached of Debian, build anew")
+    args = parser.parse_args()
+    try:
+        if args.refresh:
+            for kind in ("layers", "images", "saved"):
+                remove_tree(os.path.join(cache_dir(), kind))
+        for flavour in args.flavour:
+            if flavour not in SUITE:
+                parser.error("no such guest: " + flavour)
+            image = ensure(flavour, args.deb)
+            print("%s %s" % (flavour, image.dir))
+    except ImageError as error:
+        sys.exit("vm: %s" % error)
+
+
+if __name__ == "__main__":
+    main()
