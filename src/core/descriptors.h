@@ -17,7 +17,7 @@ struct uas_caps {
         uint8_t uas_alt;         /* the first such alternate setting */
         uint8_t max_power;       /* bMaxPower, raw; 0 tells an ASM1153 from its ancestors */
         unsigned status_streams; /* streams of the status pipe; 0 below SuperSpeed */
-        unsigned interfaces;     /* bNumInterfaces of the configuration: a USB reset hits all of them */
+        unsigned interfaces;     /* found in the configuration, whatever it claims: a USB reset hits all */
 };
 
 /*

@@ -66,7 +66,7 @@ bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor,
 
 /*
  * The sentence for `reason` in list and JSON: what the state means for this disk now, and why
- * ("waits until nothing uses it: /mnt/usb (sda1)"). Returns ret.
+ * ("Waits for uas until nothing uses it: /mnt/usb (sda1)."). Names in it are made harmless. Returns ret.
  */
 char *disk_reason(const struct disk *d, char *ret, size_t size);
 /* The stable word beside it (`reason_id`). */

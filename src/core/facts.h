@@ -49,3 +49,6 @@ struct facts {
         enum driver unknown_target;   /* Unknown= of the configuration */
         char distrust_reason[128];
 };
+
+/* What quirks.h wants to know of it. Its strings point into the facts. */
+void facts_bridge(const struct facts *f, struct bridge *ret);

@@ -31,7 +31,7 @@ struct bridge {
 };
 
 struct kernel_flags {
-        char letters[28];          /* as an entry has to restate them, without 'u'; lower case, sorted */
+        char letters[28];          /* of uas, as an entry has to restate them, without 'u'; sorted */
         bool ignore_uas;           /* the kernel keeps this bridge off UAS */
         enum kernel_source source; /* of ignore_uas, else of the letters */
         const char *name;          /* the table's words for it, or NULL */
@@ -47,8 +47,9 @@ void kernel_flags(const struct bridge *b, struct kernel_flags *ret);
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX]);
 
 /*
- * The entry which makes `target` possible: the letters in force (those of the matching entry, else the
- * kernel's own) with or without 'u'.
+ * The entry which makes `target` possible: the letters in force for that driver (those of the matching entry,
+ * else the kernel's own) with or without 'u'. Where 'u' is taken out of an entry, the letters which the kernel has
+ * for uas are put back: whoever wrote 'u' cleared them without a thought.
  * Returns 1 and the entry ("1209:5a5a:fu"), or 0 if the string is right for the target as it stands.
  */
 int quirks_entry(const char *string, const struct bridge *b, enum driver target,

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/config.h"
+
+#include "common/util.h"
+
+#define DISK_PREFIX "Disk "
+
+void config_init(struct config *c)
+{
+        *c = (struct config){
+                .policy = POLICY_AUTO,
+                .quiet_usec = 2 * USEC_PER_SEC,
+                .hold_usec = 20 * USEC_PER_SEC,
+                .unknown_target = DRIVER_UAS,
+        };
+}
+
+void config_done(struct config *c)
+{
+        for (size_t i = 0; i < c->n_rules; i++)
+                free(c->rules[i].serial);
+        free(c->rules);
+        config_init(c);
+}
+
+static bool digit(char c)
+{
+        return c >= '0' && c <= '9';
+}
+
+/* One number with its unit off the front of *s; a number alone is seconds. */
+static int parse_span(const char **s, uint64_t *ret)
+{
+        static const struct {
+                const char *name;
+                uint64_t usec;
+        } units[] = {
+                {"", USEC_PER_SEC},         {"us", 1},
+                {"ms", USEC_PER_MSEC},      {"s", USEC_PER_SEC},
+                {"sec", USEC_PER_SEC},      {"m", 60 * USEC_PER_SEC},
+                {"min", 60 * USEC_PER_SEC}, {"h", 3600 * USEC_PER_SEC},
+        };
+        const char *p = *s;
+        uint64_t v = 0;
+        size_t n;
+
+        if (!digit(*p))
+                return -EINVAL;
+        for (; digit(*p); p++)
+                if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t) (*p - '0'), &v))
+                        return -EINVAL;
+        for (n = 0; p[n] >= 'a' && p[n] <= 'z';)
+                n++;
+        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
+                if (strlen(units[i].name) != n || memcmp(units[i].name, p, n) != 0)
+                        continue;
+                if (__builtin_mul_overflow(v, units[i].usec, &v))
+                        return -EINVAL;
+                *s = p + n;
+                *ret = v;
+                return 0;
+        }
+        return -EINVAL;
+}
+
+int parse_seconds(const char *s, uint64_t *ret_usec)
+{
+        uint64_t total = 0;
+
+        do {
+                uint64_t v;
+                int r = parse_span(&s, &v);
+
+                if (r < 0)
+                        return r;
+                if (__builtin_add_overflow(total, v, &total) || total == UINT64_MAX)
+                        return -EINVAL; /* the last value means "never" elsewhere */
+                s += strspn(s, " ");
+        } while (*s);
+        *ret_usec = total;
+        return 0;
+}
+
+/* One to four hexadecimal digits, up to `end`. */
+static int parse_id(const char **s, uint16_t *ret)
+{
+        static const char digits[] = "0123456789abcdef";
+        unsigned v = 0;
+        const char *p = *s, *d;
+
+        for (; *p && (d = strchr(digits, *p >= 'A' && *p <= 'F' ? *p | 0x20 : *p)); p++) {
+                v = v * 16 + (unsigned) (d - digits);
+                if (v > UINT16_MAX)
+                        return -EINVAL;
+        }
+        if (p == *s)
+                return -EINVAL;
+        *s = p;
+        *ret = (uint16_t) v;
+        return 0;
+}
+
+/* "VID:PID" or "VID:PID:SERIAL"; a serial may have colons of its own. */
+static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const char **ret_serial)
+{
+        uint16_t vid, pid;
+
+        s += strspn(s, " ");
+        if (parse_id(&s, &vid) < 0 || *s++ != ':' || parse_id(&s, &pid) < 0)
+                return -EINVAL;
+        if (*s && (*s++ != ':' || !*s))
+                return -EINVAL;
+        *ret_vid = vid;
+        *ret_pid = pid;
+        *ret_serial = *s ? s : NULL;
+        return 0;
+}
+
+static bool same_serial(const char *a, const char *b)
+{
+        return a && b ? streq(a, b) : a == b;
+}
+
+static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *serial, enum policy policy)
+{
+        struct disk_rule rule = {.vid = vid, .pid = pid, .policy = policy}, *grown;
+
+        for (size_t i = 0; i < c->n_rules; i++) {
+                struct disk_rule *r = c->rules + i;
+                if (r->vid == vid && r->pid == pid && same_serial(r->serial, serial)) {
+                        r->policy = policy;
+                        return 0;
+                }
+        }
+        grown = realloc(c->rules, (c->n_rules + 1) * sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        c->rules = grown;
+        if (serial) {
+                rule.serial = strdup(serial);
+                if (!rule.serial)
+                        return -ENOMEM;
+        }
+        c->rules[c->n_rules++] = rule;
+        return 0;
+}
+
+static int set_disk(struct config *c, const char *disk, const char *key, const char *value)
+{
+        uint16_t vid, pid;
+        const char *serial;
+        int policy;
+
+        if (!streq(key, "Policy") || parse_disk(disk, &vid, &pid, &serial) < 0)
+                return -ENOENT;
+        policy = policy_from_string(value);
+        if (policy < 0)
+                return policy;
+        return set_rule(c, vid, pid, serial, (enum policy) policy);
+}
+
+static int set_policy(struct config *c, const char *value)
+{
+        int v = policy_from_string(value);
+
+        if (v < 0)
+                return v;
+        c->policy = (enum policy) v;
+        return 0;
+}
+
+static int set_quiet(struct config *c, const char *value)
+{
+        return parse_seconds(value, &c->quiet_usec);
+}
+
+static int set_hold(struct config *c, const char *value)
+{
+        return parse_seconds(value, &c->hold_usec);
+}
+
+static int set_unknown(struct config *c, const char *value)
+{
+        int v = driver_from_string(value);
+
+        if (v != DRIVER_UAS && v != DRIVER_USB_STORAGE)
+                return -EINVAL;
+        c->unknown_target = (enum driver) v;
+        return 0;
+}
+
+int config_set(struct config *c, const char *section, const char *key, const char *value)
+{
+        static const struct {
+                const char *key;
+                int (*set)(struct config *c, const char *value);
+        } keys[] = {
+                {"Policy", set_policy},
+                {"QuietSec", set_quiet},
+                {"HoldSec", set_hold},
+                {"Unknown", set_unknown},
+        };
+
+        if (strncmp(section, DISK_PREFIX, strlen(DISK_PREFIX)) == 0)
+                return set_disk(c, section + strlen(DISK_PREFIX), key, value);
+        if (!streq(section, "uasd"))
+                return -ENOENT;
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (streq(keys[i].key, key))
+                        return keys[i].set(c, value);
+        return -ENOENT;
+}
+
+enum policy config_policy(const struct config *c, uint16_t vid, uint16_t pid, const char *serial)
+{
+        const struct disk_rule *best = NULL;
+
+        for (size_t i = 0; i < c->n_rules; i++) {
+                const struct disk_rule *r = c->rules + i;
+
+                if (r->vid != vid || r->pid != pid)
+                        continue;
+                if (r->serial ? serial && streq(r->serial, serial) : !best)
+                        best = r;
+        }
+        return best ? best->policy : c->policy;
+}

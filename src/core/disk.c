@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/disk.h"
+
+#include "common/util.h"
+#include "core/explain.h"
+
+#define NAME_SIZE 96 /* of one name within a sentence */
+
+void luns_free(struct lun *luns, size_t n)
+{
+        for (size_t i = 0; luns && i < n; i++)
+                free(luns[i].parts);
+        free(luns);
+}
+
+void users_free(struct user *users, size_t n)
+{
+        for (size_t i = 0; users && i < n; i++) {
+                free(users[i].where);
+                free(users[i].namespace);
+                free(users[i].command);
+        }
+        free(users);
+}
+
+void disk_done(struct disk *d)
+{
+        if (!d)
+                return;
+        luns_free(d->luns, d->n_luns);
+        users_free(d->users, d->n_users);
+        *d = (struct disk){};
+}
+
+static bool block_is(const struct block *b, unsigned major, unsigned minor, const char **ret_name)
+{
+        if (!*b->name || b->major != major || b->minor != minor)
+                return false;
+        if (ret_name)
+                *ret_name = b->name;
+        return true;
+}
+
+bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name)
+{
+        for (size_t i = 0; i < n; i++) {
+                if (block_is(&luns[i].disk, major, minor, ret_name))
+                        return true;
+                for (size_t j = 0; j < luns[i].n_parts; j++)
+                        if (block_is(luns[i].parts + j, major, minor, ret_name))
+                                return true;
+        }
+        return false;
+}
+
+/* "/mnt/usb (sda1)": who uses it and where. Names come from users and devices: harmless from here on. */
+static void describe_user(const struct user *u, char *ret, size_t size)
+{
+        char where[NAME_SIZE] = "", command[NAME_SIZE] = "somebody", pid[24] = "", namespace[NAME_SIZE] = "";
+
+        if (u->where)
+                (void) make_harmless(u->where, where, sizeof(where));
+        if (u->namespace)
+                (void) make_harmless(u->namespace, namespace, sizeof(namespace));
+        if (u->command)
+                (void) make_harmless(u->command, command, sizeof(command));
+        if (u->pid > 0)
+                (void) snprintf(pid, sizeof(pid), " (%ld)", (long) u->pid);
+
+        switch (u->kind) {
+        case USER_MOUNT:
+                (void) snprintf(ret, size, "%s (%s%s%s)", *where ? where : "a mount", u->device,
+                                *namespace ? ", in " : "", namespace);
+                break;
+        case USER_SWAP:
+                (void) snprintf(ret, size, "swap on %s", u->device);
+                break;
+        case USER_HOLDER:
+                (void) snprintf(ret, size, "%s (on %s)", *where ? where : "a device", u->device);
+                break;
+        case USER_LOOP:
+                (void) snprintf(ret, size, "%s (on %s)", *where ? where : "a loop device", u->device);
+                break;
+        case USER_OPEN:
+                (void) snprintf(ret, size, "%s%s has %s open", command, pid, u->device);
+                break;
+        case USER_CLAIM:
+                (void) snprintf(ret, size, "%s%s has claimed %s", command, pid, u->device);
+                break;
+        case _USER_KIND_MAX:
+                ret[0] = '\0';
+                break;
+        }
+}
+
+/* As many users as fit, whole ones; of the others the number. */
+static void describe_users(const struct disk *d, char *ret, size_t size)
+{
+        size_t used = 0;
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < d->n_users; i++) {
+                char one[4 * NAME_SIZE], rest[32] = "";
+                size_t left = d->n_users - i - 1;
+
+                describe_user(d->users + i, one, sizeof(one));
+                if (left > 0)
+                        (void) snprintf(rest, sizeof(rest), ", and %zu more", left);
+                if (used + strlen(", ") + strlen(one) + strlen(rest) >= size) {
+                        (void) snprintf(ret + used, size - used, i ? ", and %zu more" : "%zu users", left + 1);
+                        return;
+                }
+                used += (size_t) snprintf(ret + used, size - used, "%s%s", i ? ", " : "", one);
+        }
+}
+
+static const char *target_name(const struct disk *d)
+{
+        return driver_to_string(d->decision.target);
+}
+
+char *disk_reason(const struct disk *d, char *ret, size_t size)
+{
+        const char *why = reason_sentence(d->decision.reason);
+        char names[256];
+
+        switch (d->state) {
+        case STATE_SETTLED:
+        case STATE_UNBOUND:
+        case STATE_IGNORED:
+        case STATE_INCAPABLE:
+                (void) snprintf(ret, size, "%s", why);
+                break;
+        case STATE_HELD:
+                (void) snprintf(ret, size, "Its mounts are held back until it is on %s. %s", target_name(d),
+                                why);
+                break;
+        case STATE_WAITING:
+                describe_users(d, names, sizeof(names));
+                if (*names)
+                        (void) snprintf(ret, size, "Waits for %s until nothing uses it: %s.", target_name(d),
+                                        names);
+                else
+                        (void) snprintf(ret, size, "Waits for %s until it has been free for a while.",
+                                        target_name(d));
+                break;
+        case STATE_SWITCHING:
+                (void) snprintf(ret, size, "Is being switched to %s. %s", target_name(d), why);
+                break;
+        case STATE_TRIAL:
+                (void) snprintf(ret, size, "On %s and on trial: trouble leads back. %s",
+                                driver_to_string(d->facts.driver), why);
+                break;
+        case STATE_FAILED:
+                (void) snprintf(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
+                break;
+        case _STATE_MAX:
+                (void) snprintf(ret, size, "%s", why);
+                break;
+        }
+        return ret;
+}
+
+const char *disk_reason_id(const struct disk *d)
+{
+        return reason_to_string(d->decision.reason);
+}

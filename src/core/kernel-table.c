@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/kernel-table.h"
+
+#include "common/util.h"
+
+#define SUPER_SPEED_MBPS 5000
+
+/*
+ * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3, and those rows of unusual_devs.h that say
+ * IGNORE_UAS. Flags without a letter (BROKEN_FUA) are left out: an entry of the parameter can neither set nor
+ * clear them. First match wins within a table.
+ */
+struct row {
+        uint16_t vid, pid, bcd_min, bcd_max;
+        const char *letters;
+        const char *name;
+};
+
+/* Part of the id tables of both drivers. */
+static const struct row uas_rows[] = {
+        {0x054c, 0x087d, 0x0000, 0x9999, "f", "Sony PSZ-HA*"},
+        {0x059f, 0x105f, 0x0000, 0x9999, "fk", "LaCie 2Big Quadra USB3"},
+        {0x059f, 0x1061, 0x0000, 0x9999, "fk", "LaCie Rugged USB3-FW"},
+        {0x0781, 0x55e8, 0x0000, 0x9999, "u", "SanDisk"},
+        {0x090c, 0x2000, 0x0000, 0x9999, "u", "Hiksemi External HDD"},
+        {0x0984, 0x0301, 0x0128, 0x0128, "u", "Apricorn"},
+        {0x0b05, 0x1932, 0x0000, 0x9999, "u", "ASUS External HDD"},
+        {0x0bc2, 0x331a, 0x0000, 0x9999, "j", "Seagate Expansion Desk"},
+        {0x125f, 0xa94a, 0x0160, 0x0160, "t", "ADATA Portable HDD CH94"},
+        {0x13fd, 0x3940, 0x0000, 0x0309, "tr", "Initio Corporation INIC-3069"},
+        {0x152d, 0x0539, 0x0000, 0x9999, "f", "JMicron JMS539"},
+        {0x152d, 0x0567, 0x0000, 0x9999, "f", "JMicron JMS567"},
+        {0x152d, 0x0578, 0x0000, 0x9999, "", "JMicron JMS567"},
+        {0x152d, 0x0583, 0x0000, 0x9999, "f", "JMicron JMS583Gen 2"},
+        {0x154b, 0xf009, 0x0000, 0x9999, "tf", "PNY PNY ELITE PSSD"},
+        {0x154b, 0xf00b, 0x0000, 0x9999, "t", "PNY Pro Elite SSD"},
+        {0x154b, 0xf00d, 0x0000, 0x9999, "t", "PNY Pro Elite SSD"},
+        {0x17ef, 0x3899, 0x0000, 0x9999, "u", "Thinkplus External HDD"},
+        {0x2109, 0x0711, 0x0000, 0x9999, "t", "VIA VL711"},
+        {0x2537, 0x1068, 0x0000, 0x9999, "u", "Norelsys NS1068X"},
+        {0x357d, 0x7788, 0x0000, 0x9999, "fu", "JMicron JMS566"},
+        {0x4971, 0x1012, 0x0000, 0x9999, "u", "Hitachi External HDD"},
+        {0x4971, 0x8017, 0x0000, 0x9999, "f", "SimpleTech External HDD"},
+        {0x4971, 0x8024, 0x0000, 0x9999, "y", "SimpleTech External HDD"},
+};
+
+/* Of usb-storage's id table alone, and before the ones above in it. */
+static const struct row storage_rows[] = {
+        {0x2109, 0x0715, 0x0000, 0x9999, "u", "VIA Labs, Inc. VL817 SATA Bridge"},
+        {0x357d, 0x7788, 0x0114, 0x0114, "u", "JMicron USB to ATA/ATAPI Bridge"},
+};
+
+static const struct row *find(const struct row *rows, size_t n, const struct bridge *b)
+{
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].vid == b->vid && rows[i].pid == b->pid && rows[i].bcd_min <= b->bcd &&
+                    b->bcd <= rows[i].bcd_max)
+                        return rows + i;
+        return NULL;
+}
+
+static letters_t row_letters(const struct row *r)
+{
+        letters_t letters = 0;
+
+        for (const char *p = r ? r->letters : ""; *p; p++)
+                letters |= LETTER(*p);
+        return letters;
+}
+
+/* A rule is code in uas-detect.h: it adds letters, 'u' among them, and cannot take any away. */
+static letters_t rule_asmedia(const struct bridge *b)
+{
+        if (b->vid != 0x174c || (b->pid != 0x5106 && b->pid != 0x55aa))
+                return 0;
+        if (b->max_power == 0)
+                return 0; /* ASM1153 */
+        if (b->speed_mbps < SUPER_SPEED_MBPS || b->status_streams == 32)
+                return LETTER_U; /* perhaps an ASM1051 */
+        return LETTER('g');      /* ASM1053 */
+}
+
+static letters_t rule_seagate(const struct bridge *b)
+{
+        return b->vid == 0x0bc2 ? LETTER('t') : 0;
+}
+
+static letters_t rule_hiksemi(const struct bridge *b)
+{
+        return b->vid == 0x0bda && b->pid == 0x9210 && b->manufacturer && b->product &&
+                               streq(b->manufacturer, "HIKSEMI") && streq(b->product, "MD202")
+                       ? LETTER_U
+                       : 0;
+}
+
+static const struct rule {
+        letters_t (*letters)(const struct bridge *b);
+        const char *name;
+} rules[] = {
+        {rule_asmedia, "ASMedia ASM105x"},
+        {rule_seagate, "Seagate"},
+        {rule_hiksemi, "HIKSEMI MD202"},
+};
+
+static letters_t rules_letters(const struct bridge *b, const char **ret_name)
+{
+        letters_t letters = 0;
+
+        *ret_name = NULL;
+        for (size_t i = 0; i < ELEMENTSOF(rules); i++) {
+                letters_t l = rules[i].letters(b);
+                if (!l)
+                        continue;
+                letters |= l;
+                *ret_name = rules[i].name;
+        }
+        return letters;
+}
+
+void letters_format(letters_t letters, char *ret)
+{
+        for (char c = 'a'; c <= 'z'; c++)
+                if (letters & LETTER(c))
+                        *ret++ = c;
+        *ret = '\0';
+}
+
+void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driver_flags *ret)
+{
+        const struct row *row = find(uas_rows, ELEMENTSOF(uas_rows), b), *storage;
+        letters_t letters, ruled;
+        const char *name;
+
+        /* usb-storage asks the rules whether to decline, and keeps none of their letters otherwise. */
+        ruled = rules_letters(b, &name);
+        if (driver == DRIVER_USB_STORAGE) {
+                storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
+                letters = row_letters(storage ? storage : row) | (ruled & LETTER_U);
+        } else
+                letters = row_letters(row) | ruled;
+        *ret = (struct driver_flags){.letters = letters & ~LETTER_U, .ignore_uas = letters & LETTER_U};
+}
+
+void kernel_flags(const struct bridge *b, struct kernel_flags *ret)
+{
+        const struct row *row = find(uas_rows, ELEMENTSOF(uas_rows), b),
+                         *storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
+        const char *rule_name;
+        letters_t table = row_letters(row), ruled = rules_letters(b, &rule_name), all = table | ruled;
+
+        *ret = (struct kernel_flags){.ignore_uas = (all | row_letters(storage)) & LETTER_U};
+        letters_format(all & ~LETTER_U, ret->letters);
+
+        /* The row or rule that says 'u' comes first, then whatever says anything. */
+        if (table & LETTER_U || (row && !ret->ignore_uas)) {
+                ret->source = KERNEL_TABLE_UAS;
+                ret->name = row->name;
+        } else if (ruled & LETTER_U || (ruled && !ret->ignore_uas)) {
+                ret->source = KERNEL_RULE;
+                ret->name = rule_name;
+        } else if (storage) {
+                ret->source = KERNEL_TABLE_STORAGE;
+                ret->name = storage->name;
+        }
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/policy-table.h"
+
+#include "common/util.h"
+
+#define SUPER_SPEED_MBPS 5000
+
+void look_at(const struct facts *f, struct look *ret)
+{
+        struct bridge b;
+        struct look l = {.f = f};
+
+        facts_bridge(f, &b);
+        kernel_flags(&b, &l.kernel);
+        l.entry = quirks_find(f->quirks, f->vid, f->pid, l.letters) > 0;
+        l.entry_ignores = strchr(l.letters, 'u');
+        l.kernel_ignores = !l.entry && l.kernel.ignore_uas;
+
+        if (f->override_target == DRIVER_UAS || f->override_target == DRIVER_USB_STORAGE)
+                l.override = f->override_target;
+        l.wish = l.override;
+        l.forced = l.override ? f->override_forced : f->policy_forced;
+        if (!l.wish && f->policy == POLICY_UAS)
+                l.wish = DRIVER_UAS;
+        if (!l.wish && f->policy == POLICY_USB_STORAGE)
+                l.wish = DRIVER_USB_STORAGE;
+        *ret = l;
+}
+
+static bool fits_bad_descriptors(const struct look *l)
+{
+        return l->f->caps_error < 0;
+}
+
+static void found_bad_descriptors(const struct look *l, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "%s",
+                        fits_bad_descriptors(l) ? "the descriptors cannot be read"
+                                                : "the descriptors can be read");
+}
+
+static bool fits_no_uas(const struct look *l)
+{
+        return !l->f->caps.uas;
+}
+
+static void found_no_uas(const struct look *l, char *ret, size_t size)
+{
+        if (fits_no_uas(l))
+                (void) snprintf(ret, size, "no alternate setting is 08/06/62");
+        else
+                (void) snprintf(ret, size, "alternate setting %u is 08/06/62", l->f->caps.uas_alt);
+}
+
+static bool fits_no_pipes(const struct look *l)
+{
+        return !l->f->caps.pipes;
+}
+
+static void found_no_pipes(const struct look *l, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "%s",
+                        fits_no_pipes(l) ? "pipe usage descriptors are missing"
+                                         : "all four pipe usage descriptors are there");
+}
+
+static bool fits_other_driver(const struct look *l)
+{
+        return l->f->driver == DRIVER_OTHER;
+}
+
+static void found_driver(const struct look *l, char *ret, size_t size)
+{
+        const struct facts *f = l->f;
+
+        if (f->driver == DRIVER_NONE)
+                (void) snprintf(ret, size, "no driver");
+        else
+                (void) snprintf(ret, size, "the driver is %s",
+                                *f->driver_name ? f->driver_name : driver_to_string(f->driver));
+}
+
+static bool fits_unauthorized(const struct look *l)
+{
+        return !l->f->authorized;
+}
+
+static void found_unauthorized(const struct look *l, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "%s", l->f->authorized ? "authorized" : "not authorized");
+}
+
+static bool fits_just_unbound(const struct look *l)
+{
+        return l->f->driver == DRIVER_NONE && l->f->just_unbound;
+}
+
+static void found_just_unbound(const struct look *l, char *ret, size_t size)
+{
+        if (fits_just_unbound(l))
+                (void) snprintf(ret, size, "no driver since a moment ago");
+        else
+                found_driver(l, ret, size);
+}
+
+static bool fits_policy_ignore(const struct look *l)
+{
+        return !l->override && l->f->policy == POLICY_IGNORE;
+}
+
+static void found_policy(const struct look *l, char *ret, size_t size)
+{
+        const char *policy = policy_to_string(l->f->policy);
+
+        (void) snprintf(ret, size, "the policy is %s%s", policy ? policy : "unknown",
+                        l->f->policy_forced ? ", forced" : "");
+}
+
+static bool kept_away_unbound(const struct look *l)
+{
+        return l->f->uas_kept_away && l->f->driver == DRIVER_NONE;
+}
+
+/* Without BOT only one thing can be asked for: uas, for a disk that has no driver. */
+static bool fits_no_bot(const struct look *l)
+{
+        if (l->f->caps.bot)
+                return false;
+        if (l->f->driver != DRIVER_NONE)
+                return true;
+        return l->wish == DRIVER_USB_STORAGE || (l->wish == DRIVER_NONE && !kept_away_unbound(l));
+}
+
+static void found_no_bot(const struct look *l, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "%s",
+                        l->f->caps.bot ? "alternate setting 0 is 08/06/50"
+                                       : "alternate setting 0 is not 08/06/50");
+}
+
+static bool fits_force_needed(const struct look *l)
+{
+        return l->wish == DRIVER_UAS && l->kernel_ignores && !l->forced;
+}
+
+static void found_force_needed(const struct look *l, char *ret, size_t size)
+{
+        if (l->wish != DRIVER_UAS)
+                (void) snprintf(ret, size, "nobody asks for uas");
+        else if (!l->kernel_ignores)
+                (void) snprintf(ret, size, "uas is asked for, and the kernel does not object");
+        else
+                (void) snprintf(ret, size, "uas is asked for %s force, against the kernel's word on %s",
+                                l->forced ? "with" : "without", l->kernel.name);
+}
+
+static enum driver choose_bot(const struct look *l)
+{
+        return l->f->caps.bot ? DRIVER_USB_STORAGE : DRIVER_NONE;
+}
+
+static bool fits_override(const struct look *l)
+{
+        return l->override != DRIVER_NONE;
+}
+
+static void found_override(const struct look *l, char *ret, size_t size)
+{
+        if (l->override)
+                (void) snprintf(ret, size, "%s was asked for%s", driver_to_string(l->override),
+                                l->forced ? ", forced" : "");
+        else
+                (void) snprintf(ret, size, "nothing was asked for");
+}
+
+static enum driver choose_wish(const struct look *l)
+{
+        return l->wish;
+}
+
+static bool fits_policy(const struct look *l)
+{
+        return l->wish != DRIVER_NONE;
+}
+
+/* Also for a disk that was brought to usb-storage for this very reason: else it would go round in circles. */
+static bool fits_uas_kept_away(const struct look *l)
+{
+        return l->f->uas_kept_away && l->f->driver != DRIVER_UAS;
+}
+
+static void found_uas_kept_away(const struct look *l, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "%s",
+                        l->f->uas_kept_away ? "uas is not loaded, and may not or cannot be"
+                                            : "uas is loaded or can be");
+}
+
+static bool fits_distrusted(const struct look *l)
+{
+        return l->f->distrusted;
+}
+
+static void found_distrusted(const struct look *l, char *ret, size_t size)
+{
+        const char *why = l->f->distrust_reason;
+
+        (void) snprintf(ret, size, "%s%s%s", l->f->distrusted ? "distrusted" : "nothing is held against it",
+                        l->f->distrusted && *why ? ": " : "", l->f->distrusted ? why : "");
+}
+
+static bool fits_verdict_bad(const struct look *l)
+{
+        return l->f->verdict == VERDICT_BAD;
+}
+
+static void found_verdict(const struct look *l, char *ret, size_t size)
+{
+        const char *verdict = verdict_to_string(l->f->verdict);
+
+        (void) snprintf(ret, size, "the verdict on this bridge is %s", verdict ? verdict : "unknown");
+}
+
+static bool fits_quirk(const struct look *l)
+{
+        return l->entry_ignores;
+}
+
+static void found_quirk(const struct look *l, char *ret, size_t size)
+{
+        const struct facts *f = l->f;
+
+        if (l->entry)
+                (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid, l->letters);
+        else
+                (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
+}
+
+static bool fits_kernel_table(const struct look *l)
+{
+        return l->kernel_ignores && l->kernel.source != KERNEL_RULE;
+}
+
+static void found_kernel(const struct look *l, bool fits, const char *what, char *ret, size_t size)
+{
+        if (fits)
+                (void) snprintf(ret, size, "%s of the kernel: %s", what, l->kernel.name);
+        else if (l->kernel.ignore_uas && l->entry)
+                (void) snprintf(ret, size, "replaced by the entry in the quirks parameter");
+        else
+                (void) snprintf(ret, size, "no %s of the kernel keeps it off UAS", what);
+}
+
+static void found_kernel_table(const struct look *l, char *ret, size_t size)
+{
+        found_kernel(l, fits_kernel_table(l),
+                     l->kernel.source == KERNEL_TABLE_STORAGE ? "usb-storage table row" : "table row", ret,
+                     size);
+}
+
+static bool fits_kernel_rule(const struct look *l)
+{
+        return l->kernel_ignores && l->kernel.source == KERNEL_RULE;
+}
+
+static void found_kernel_rule(const struct look *l, char *ret, size_t size)
+{
+        found_kernel(l, fits_kernel_rule(l), "rule", ret, size);
+}
+
+static bool fits_no_streams(const struct look *l)
+{
+        return l->f->no_streams && l->f->speed_mbps >= SUPER_SPEED_MBPS;
+}
+
+static void found_no_streams(const struct look *l, char *ret, size_t size)
+{
+        const struct facts *f = l->f;
+
+        (void) snprintf(ret, size, "%u Mb/s on %s%s", f->speed_mbps,
+                        *f->controller ? f->controller : "an unknown controller",
+                        f->no_streams ? ", which has no streams" : "");
+}
+
+static bool fits_no_sg(const struct look *l)
+{
+        return l->f->no_sg;
+}
+
+static void found_no_sg(const struct look *l, char *ret, size_t size)
+{
+        const struct facts *f = l->f;
+
+        (void) snprintf(ret, size, "%s %s scatter-gather", *f->controller ? f->controller : "the controller",
+                        f->no_sg ? "has no" : "is not known to lack");
+}
+
+static bool fits_unknown_bridge(const struct look *l)
+{
+        return l->f->verdict == VERDICT_UNKNOWN;
+}
+
+static enum driver choose_unknown(const struct look *l)
+{
+        return l->f->unknown_target;
+}
+
+static bool fits_always(const struct look *l)
+{
+        return true;
+}
+
+const struct row policy_rows[_REASON_MAX] = {
+        {
+                .reason = REASON_BAD_DESCRIPTORS,
+                .fits = fits_bad_descriptors,
+                .rest = STATE_INCAPABLE,
+                .found = found_bad_descriptors,
+                .means = "Its descriptors cannot be read, so what it can do is not known.",
+        },
+        {
+                .reason = REASON_NO_UAS,
+                .fits = fits_no_uas,
+                .rest = STATE_INCAPABLE,
+                .found = found_no_uas,
+                .means = "It does not offer UAS.",
+        },
+        {
+                .reason = REASON_NO_PIPES,
+                .fits = fits_no_pipes,
+                .rest = STATE_INCAPABLE,
+                .found = found_no_pipes,
+                .means = "It offers UAS without saying which pipe is which, so the kernel cannot use it.",
+        },
+        {
+                .reason = REASON_OTHER_DRIVER,
+                .fits = fits_other_driver,
+                .rest = STATE_IGNORED,
+                .found = found_driver,
+                .means = "Another driver, a program or a virtual machine has it.",
+                .remedy = "Take it away from there; uasd notices when the interface is free.",
+        },
+        {
+                .reason = REASON_UNAUTHORIZED,
+                .fits = fits_unauthorized,
+                .rest = STATE_IGNORED,
+                .found = found_unauthorized,
+                .means = "The USB device or its interface is not authorized.",
+                .remedy = "Authorize it: write 1 to `authorized` in sysfs, or use usbguard.",
+        },
+        {
+                .reason = REASON_JUST_UNBOUND,
+                .fits = fits_just_unbound,
+                .rest = STATE_IGNORED,
+                .found = found_just_unbound,
+                .means = "Somebody has unbound it this very moment and may be at work on it.",
+        },
+        {
+                .reason = REASON_POLICY_IGNORE,
+                .fits = fits_policy_ignore,
+                .rest = STATE_IGNORED,
+                .found = found_policy,
+                .means = "The policy is to leave it alone.",
+                .remedy = "uasctl policy DISK auto",
+        },
+        {
+                .reason = REASON_NO_BOT,
+                .fits = fits_no_bot,
+                .rest = STATE_SETTLED,
+                .found = found_no_bot,
+                .means = "It speaks UAS alone: there is nothing to choose.",
+        },
+        {
+                .reason = REASON_FORCE_NEEDED,
+                .fits = fits_force_needed,
+                .choose = choose_bot,
+                .rest = STATE_SETTLED,
+                .found = found_force_needed,
+                .means = "The kernel keeps this bridge off UAS, and without force its word stands.",
+                .remedy = "uasctl --force policy DISK uas",
+        },
+        {
+                .reason = REASON_OVERRIDE,
+                .fits = fits_override,
+                .choose = choose_wish,
+                .rest = STATE_SETTLED,
+                .found = found_override,
+                .means = "It was asked for by uasctl switch, until the disk is unplugged or the machine "
+                         "restarts.",
+                .remedy = "uasctl switch DISK",
+        },
+        {
+                .reason = REASON_POLICY,
+                .fits = fits_policy,
+                .choose = choose_wish,
+                .rest = STATE_SETTLED,
+                .found = found_policy,
+                .means = "The policy for this disk says so.",
+                .remedy = "uasctl policy DISK auto",
+        },
+        {
+                .reason = REASON_UAS_KEPT_AWAY,
+                .fits = fits_uas_kept_away,
+                .choose = choose_bot,
+                .rest = STATE_SETTLED,
+                .found = found_uas_kept_away,
+                .means = "The uas module is kept away by a blacklist or an install line, or it is missing.",
+                .remedy = "Take the blacklist or install line out of modprobe.d, or install the module.",
+        },
+        {
+                .reason = REASON_DISTRUSTED,
+                .fits = fits_distrusted,
+                .target = DRIVER_USB_STORAGE,
+                .rest = STATE_SETTLED,
+                .found = found_distrusted,
+                .means = "It had trouble on UAS before.",
+                .remedy = "uasctl forget DISK",
+        },
+        {
+                .reason = REASON_VERDICT_BAD,
+                .fits = fits_verdict_bad,
+                .target = DRIVER_USB_STORAGE,
+                .rest = STATE_SETTLED,
+                .found = found_verdict,
+                .means = "This bridge is known to be bad at UAS.",
+                .remedy = "uasctl policy DISK uas",
+        },
+        {
+                .reason = REASON_QUIRK,
+                .fits = fits_quirk,
+                .target = DRIVER_USB_STORAGE,
+                .rest = STATE_SETTLED,
+                .found = found_quirk,
+                .means = "The quirks parameter of usb-storage says u: somebody wants it off UAS.",
+                .remedy = "Take the entry off the kernel command line or out of modprobe.d, or: uasctl policy "
+                          "DISK uas",
+        },
+        {
+                .reason = REASON_KERNEL_TABLE,
+                .fits = fits_kernel_table,
+                .target = DRIVER_USB_STORAGE,
+                .rest = STATE_SETTLED,
+                .found = found_kernel_table,
+                .means = "The kernel's own table keeps this bridge off UAS.",
+                .remedy = "uasctl --force policy DISK uas",
+        },
+        {
+                .reason = REASON_KERNEL_RULE,
+                .fits = fits_kernel_rule,
+                .target = DRIVER_USB_STORAGE,
+                .rest = STATE_SETTLED,
+                .found = found_kernel_rule,
+                .means = "A rule of the kernel keeps this bridge off UAS.",
+                .remedy = "uasctl --force policy DISK uas",
+        },
+        {
+                .reason = REASON_NO_STREAMS,
+                .fits = fits_no_streams,
+                .target = DRIVER_USB_STORAGE,
+                .rest = STATE_SETTLED,
+                .found = found_no_streams,
+                .means = "The USB controller has no streams, which UAS needs at this speed.",
+                .remedy = "Plug it into a port of another controller, or into a USB 2 port.",
+        },
+        {
+                .reason = REASON_NO_SG,
+                .fits = fits_no_sg,
+                .target = DRIVER_USB_STORAGE,
+                .rest = STATE_SETTLED,
+                .found = found_no_sg,
+                .means = "The USB controller has no scatter-gather, which UAS needs.",
+                .remedy = "Plug it into a port of another controller.",
+        },
+        {
+                .reason = REASON_UNKNOWN_BRIDGE,
+                .fits = fits_unknown_bridge,
+                .choose = choose_unknown,
+                .rest = STATE_SETTLED,
+                .found = found_verdict,
+                .means = "Nothing is known of this bridge, so Unknown= of the configuration decides.",
+                .remedy = "Set Unknown= in uasd.conf, or: uasctl policy DISK uas|usb-storage",
+        },
+        {
+                .reason = REASON_FASTEST,
+                .fits = fits_always,
+                .target = DRIVER_UAS,
+                .rest = STATE_SETTLED,
+                .found = found_verdict,
+                .means = "Nothing speaks against UAS, and it is the faster one.",
+                .remedy = "uasctl policy DISK usb-storage",
+        },
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/policy.h"
+
+/* The one table behind decide() and explain(): what decides and what is said about it cannot drift apart. */
+
+/* What several rows ask for, found out once. */
+struct look {
+        const struct facts *f;
+        struct kernel_flags kernel;
+        bool entry; /* an entry of the parameter matches: it has replaced the kernel's own flags */
+        char letters[QUIRK_ENTRY_MAX];
+        bool entry_ignores;   /* and says 'u' */
+        bool kernel_ignores;  /* no entry does away with the kernel's own word against UAS */
+        enum driver override; /* uas, usb-storage or none: what was asked for by uasctl switch, */
+        enum driver wish;     /* ... or else by policy */
+        bool forced;
+};
+void look_at(const struct facts *f, struct look *ret);
+
+struct row {
+        enum reason reason;
+        bool (*fits)(const struct look *l);
+        enum driver target;
+        enum driver (*choose)(const struct look *l); /* instead of `target`, or NULL */
+        enum state rest;                             /* STATE_SETTLED becomes STATE_UNBOUND without a driver */
+        void (*found)(const struct look *l, char *ret, size_t size);
+        const char *means;
+        const char *remedy;
+};
+/* One row a reason; the last one fits always. */
+extern const struct row policy_rows[_REASON_MAX];

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/quirks.h"
+
+#include "common/util.h"
+#include "core/kernel-table.h"
+
+/* usb_stor_adjust_quirks() knows these and passes over every other character. */
+#define KNOWN_LETTERS "abcdefghijklmnoprstuwy"
+
+/* simple_strtoul(s, &end, 16): "0x" may stand alone, no digits are 0, and what overflows wraps around. */
+static unsigned long kernel_strtoul(const char *s, const char **ret_end)
+{
+        unsigned long v = 0;
+
+        if (s[0] == '0' && (s[1] | 0x20) == 'x')
+                s += 2;
+        for (;; s++) {
+                int lower = *s | 0x20;
+
+                if (*s >= '0' && *s <= '9')
+                        v = v * 16 + (unsigned long) (*s - '0');
+                else if (lower >= 'a' && lower <= 'f')
+                        v = v * 16 + (unsigned long) (lower - 'a' + 10);
+                else
+                        break;
+        }
+        *ret_end = s;
+        return v;
+}
+
+static bool entry_matches(const char *p, uint16_t vid, uint16_t pid, const char **ret_flags)
+{
+        if (kernel_strtoul(p, &p) != vid || *p != ':' || kernel_strtoul(p + 1, &p) != pid || *p != ':')
+                return false;
+        *ret_flags = p + 1;
+        return true;
+}
+
+static bool find(const char *string, uint16_t vid, uint16_t pid, letters_t *ret)
+{
+        for (const char *p = string; *p;) {
+                const char *flags;
+
+                if (entry_matches(p, vid, pid, &flags)) {
+                        letters_t letters = 0;
+
+                        for (; *flags && *flags != ','; flags++) {
+                                int lower = *flags | 0x20;
+                                if (lower >= 'a' && lower <= 'z' && strchr(KNOWN_LETTERS, lower))
+                                        letters |= LETTER(lower);
+                        }
+                        *ret = letters;
+                        return true;
+                }
+                p += strcspn(p, ",");
+                if (*p)
+                        p++;
+        }
+        return false;
+}
+
+int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX])
+{
+        letters_t letters = 0;
+        bool found = find(string, vid, pid, &letters);
+
+        letters_format(letters, ret_letters);
+        return found;
+}
+
+int quirks_entry(const char *string, const struct bridge *b, enum driver target,
+                 char ret_entry[static QUIRK_ENTRY_MAX])
+{
+        letters_t letters = 0;
+        bool entry = find(string, b->vid, b->pid, &letters), right = true;
+        struct driver_flags uas, storage;
+        int n;
+
+        kernel_driver_flags(b, DRIVER_UAS, &uas);
+        kernel_driver_flags(b, DRIVER_USB_STORAGE, &storage);
+
+        switch (target) {
+        case DRIVER_UAS:
+                right = entry ? !(letters & LETTER_U) : !uas.ignore_uas;
+                /* Who wrote 'u' did not think of the flags that uas needs: they are not his to take away. */
+                letters = (letters | uas.letters) & ~LETTER_U;
+                break;
+        case DRIVER_USB_STORAGE:
+                /* A row that only usb-storage has keeps uas from nothing. */
+                right = entry ? letters & LETTER_U : uas.ignore_uas && storage.ignore_uas;
+                letters = (entry ? letters : storage.letters) | LETTER_U;
+                break;
+        case DRIVER_NONE:
+        case DRIVER_OTHER:
+        case _DRIVER_MAX:
+                break;
+        }
+        ret_entry[0] = '\0';
+        if (right)
+                return 0;
+        n = snprintf(ret_entry, QUIRK_ENTRY_MAX, "%04x:%04x:", b->vid, b->pid);
+        letters_format(letters, ret_entry + n);
+        return 1;
+}
+
+int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS_MAX + 1])
+{
+        char s[QUIRKS_MAX + 1];
+        int n = snprintf(s, sizeof(s), "%s%s%s", entry, *string ? "," : "", string);
+
+        if (n < 0 || (size_t) n >= sizeof(s))
+                return -ENOSPC;
+        memcpy(ret, s, sizeof(s));
+        return 0;
+}
+
+int quirks_remove(const char *string, const char *entry, char ret[static QUIRKS_MAX + 1])
+{
+        char s[QUIRKS_MAX + 1] = "";
+        size_t n = strlen(entry);
+        int r = 0;
+
+        (void) copy_string(s, sizeof(s), string);
+        for (char *p = s;; p++) {
+                size_t length = strcspn(p, ",");
+
+                if (length == n && memcmp(p, entry, n) == 0) {
+                        char *tail = p + n;
+
+                        if (*tail)
+                                tail++; /* its own comma goes with it */
+                        else if (p > s)
+                                p--; /* the last one: the comma before it */
+                        memmove(p, tail, strlen(tail) + 1);
+                        r = 1;
+                        break;
+                }
+                p += length;
+                if (!*p)
+                        break;
+        }
+        memcpy(ret, s, sizeof(s));
+        return r;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/types.h"
+
+#include "common/util.h"
+
+static const char *const driver_names[_DRIVER_MAX] = {
+        [DRIVER_NONE] = "none",
+        [DRIVER_USB_STORAGE] = "usb-storage",
+        [DRIVER_UAS] = "uas",
+        [DRIVER_OTHER] = "other",
+};
+
+static const char *const policy_names[_POLICY_MAX] = {
+        [POLICY_AUTO] = "auto",
+        [POLICY_UAS] = "uas",
+        [POLICY_USB_STORAGE] = "usb-storage",
+        [POLICY_IGNORE] = "ignore",
+};
+
+static const char *const state_names[_STATE_MAX] = {
+        [STATE_SETTLED] = "settled",     [STATE_HELD] = "held",       [STATE_WAITING] = "waiting",
+        [STATE_SWITCHING] = "switching", [STATE_TRIAL] = "trial",     [STATE_FAILED] = "failed",
+        [STATE_UNBOUND] = "unbound",     [STATE_IGNORED] = "ignored", [STATE_INCAPABLE] = "incapable",
+};
+
+static const char *const verdict_names[_VERDICT_MAX] = {
+        [VERDICT_UNKNOWN] = "unknown",
+        [VERDICT_GOOD] = "good",
+        [VERDICT_BAD] = "bad",
+};
+
+static const char *const reason_names[_REASON_MAX] = {
+        [REASON_NO_UAS] = "no-uas",
+        [REASON_NO_PIPES] = "no-pipe-usage",
+        [REASON_NO_BOT] = "no-bot",
+        [REASON_BAD_DESCRIPTORS] = "bad-descriptors",
+        [REASON_OTHER_DRIVER] = "other-driver",
+        [REASON_UNAUTHORIZED] = "unauthorized",
+        [REASON_JUST_UNBOUND] = "just-unbound",
+        [REASON_POLICY_IGNORE] = "policy-ignore",
+        [REASON_OVERRIDE] = "override",
+        [REASON_POLICY] = "policy",
+        [REASON_FORCE_NEEDED] = "force-needed",
+        [REASON_UAS_KEPT_AWAY] = "uas-kept-away",
+        [REASON_DISTRUSTED] = "distrusted",
+        [REASON_VERDICT_BAD] = "verdict-bad",
+        [REASON_QUIRK] = "quirk",
+        [REASON_KERNEL_TABLE] = "kernel-table",
+        [REASON_KERNEL_RULE] = "kernel-rule",
+        [REASON_NO_STREAMS] = "no-streams",
+        [REASON_NO_SG] = "no-scatter-gather",
+        [REASON_UNKNOWN_BRIDGE] = "unknown-bridge",
+        [REASON_FASTEST] = "fastest",
+};
+
+static const char *const user_kind_names[_USER_KIND_MAX] = {
+        [USER_MOUNT] = "mount", [USER_SWAP] = "swap", [USER_HOLDER] = "holder",
+        [USER_OPEN] = "open",   [USER_LOOP] = "loop", [USER_CLAIM] = "claim",
+};
+
+static const char *to_string(const char *const *names, size_t n, unsigned v)
+{
+        return v < n ? names[v] : NULL;
+}
+
+static int from_string(const char *const *names, size_t n, const char *s)
+{
+        for (size_t i = 0; s && i < n; i++)
+                if (streq(names[i], s))
+                        return (int) i;
+        return -EINVAL;
+}
+
+#define DEFINE_STRINGS(name)                                                                                   \
+        const char *name##_to_string(enum name v)                                                              \
+        {                                                                                                      \
+                return to_string(name##_names, ELEMENTSOF(name##_names), (unsigned) v);                        \
+        }                                                                                                      \
+        int name##_from_string(const char *s)                                                                  \
+        {                                                                                                      \
+                return from_string(name##_names, ELEMENTSOF(name##_names), s);                                 \
+        }
+
+DEFINE_STRINGS(driver)
+DEFINE_STRINGS(policy)
+DEFINE_STRINGS(state)
+DEFINE_STRINGS(verdict)
+DEFINE_STRINGS(reason)
+DEFINE_STRINGS(user_kind)
