@@ -21,10 +21,3 @@ bool cmdline_has(const struct roots *r, const char *word);
  * properties), verdict, history, override. Never fails: what cannot be found out stays at its default.
  */
 void facts_complete(const struct roots *r, const struct config *c, struct facts *f);
-
-/*
- * Kept policy (`uasctl policy`): /var/lib/uasd/policy, a line a disk, with a copy in /etc/uasd/policy for
- * early boot, written together. Keys: VID:PID:SERIAL, or VID:PID@PORT for a disk without a serial.
- * POLICY_AUTO takes the line away. Returns 0 or -errno.
- */
-int policy_store(const struct roots *r, const struct facts *f, enum policy p, bool forced);

@@ -3,6 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
+#include "core/facts.h"
 #include "sys/roots.h"
 
 /* PID 1, over its private socket: it answers before D-Bus exists. */
@@ -16,5 +17,5 @@ enum pid1_state {
 /* Returns -ENOENT where systemd is not PID 1. */
 int pid1_open(sd_bus **ret);
 int pid1_state(sd_bus *pid1, enum pid1_state *ret);
-/* Starts UNIT_RELEASE_TIMER for the interface, anew if it runs. */
+/* Starts UNIT_RELEASE_TIMER for the interface, anew if it runs: the dead man's timer of a hold. */
 int pid1_arm_release(sd_bus *pid1, const char *interface);

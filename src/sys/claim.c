@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/claim.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+
+#include "common/util.h"
+#include "sys/marks.h"
+
+static int node_open(const struct roots *r, const struct block *b, int flags)
+{
+        int fd = openat(r->dev, b->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
+        struct stat st;
+
+        if (fd < 0)
+                return -errno;
+        /* /dev may lag behind the kernel: the node has to be this very device. */
+        if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != makedev(b->major, b->minor)) {
+                (void) close(fd);
+                return -ENODEV;
+        }
+        return fd;
+}
+
+static void on_alarm(int signal)
+{
+}
+
+/* Blocks in flock(2) rather than asking again and again; the timer repeats, so that no tick can fall between. */
+static int lock_until(int fd, uint64_t deadline)
+{
+        const struct sigaction act = { .sa_handler = on_alarm };
+        struct itimerval timer = { .it_interval.tv_usec = 50000 }, off = { 0 };
+        struct sigaction before;
+        uint64_t now = now_boottime();
+        int r = 0;
+
+        if (flock(fd, LOCK_EX | LOCK_NB) >= 0)
+                return 0;
+        if (errno != EWOULDBLOCK)
+                return -errno;
+        if (now >= deadline)
+                return -ETIMEDOUT;
+        timer.it_value.tv_sec = (time_t) ((deadline - now) / USEC_PER_SEC);
+        timer.it_value.tv_usec = (suseconds_t) ((deadline - now) % USEC_PER_SEC) + 1;
+        (void) sigaction(SIGALRM, &act, &before);
+        (void) setitimer(ITIMER_REAL, &timer, NULL);
+        while (flock(fd, LOCK_EX) < 0) {
+                r = errno != EINTR ? -errno : now_boottime() >= deadline ? -ETIMEDOUT : 0;
+                if (r < 0)
+                        break;
+        }
+        (void) setitimer(ITIMER_REAL, &off, NULL);
+        (void) sigaction(SIGALRM, &before, NULL);
+        return r;
+}
+
+static int add_node(struct claim *c, const struct block *b, int fd, bool whole, unsigned lun)
+{
+        struct claimed *grown = realloc(c->nodes, (c->n + 1) * sizeof(*grown));
+
+        if (!grown) {
+                (void) close(fd);
+                return -ENOMEM;
+        }
+        c->nodes = grown;
+        grown[c->n] = (struct claimed){ .fd = fd, .whole = whole, .lun = lun };
+        memcpy(grown[c->n].name, b->name, sizeof(b->name));
+        c->n++;
+        return 0;
+}
+
+static int take_lun(const struct roots *r, const struct lun *l, bool lock, uint64_t deadline, struct claim *c,
+                    char ret_busy[static BLOCK_NAME_MAX])
+{
+        int fd = node_open(r, &l->disk, O_EXCL), k;
+
+        memcpy(ret_busy, l->disk.name, BLOCK_NAME_MAX);
+        if (fd == -ENOMEDIUM) /* an empty slot has nothing to claim */
+                return 0;
+        if (fd < 0)
+                return fd;
+        k = add_node(c, &l->disk, fd, true, l->lun);
+        if (k >= 0 && lock)
+                k = lock_until(fd, deadline);
+        for (size_t p = 0; k >= 0 && p < l->n_parts; p++) {
+                fd = node_open(r, &l->parts[p], 0);
+                k = fd < 0 ? fd : add_node(c, &l->parts[p], fd, false, l->lun);
+        }
+        return k;
+}
+
+static int arm(const struct roots *r, struct claim *c)
+{
+        c->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (c->inotify < 0)
+                return -errno;
+        for (size_t i = 0; i < c->n; i++) {
+                char path[64];
+
+                (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", c->nodes[i].fd);
+                if (inotify_add_watch(c->inotify, path, IN_OPEN) < 0)
+                        return -errno;
+        }
+        return 0;
+}
+
+int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, bool lock, uint64_t deadline,
+               struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
+{
+        struct claim c = CLAIM_NULL;
+        int k = 0;
+
+        ret_busy[0] = '\0';
+        for (size_t i = 0; k >= 0 && i < n_luns; i++)
+                if (luns[i].disk.name[0])
+                        k = take_lun(r, &luns[i], lock, deadline, &c, ret_busy);
+        if (k >= 0)
+                k = arm(r, &c);
+        if (k < 0) {
+                claim_drop(&c);
+                return k;
+        }
+        *ret = c;
+        return 0;
+}
+
+int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
+{
+        /* Partitions first: the whole disk's flush then covers what they wrote. */
+        for (int whole = 0; whole < 2; whole++)
+                for (size_t i = 0; i < c->n; i++)
+                        if (c->nodes[i].whole == (whole == 1) && fsync(c->nodes[i].fd) < 0) {
+                                /* A CD-ROM has nothing to sync, and says so. */
+                                if (errno == EINVAL || errno == EROFS || errno == ENOMEDIUM)
+                                        continue;
+                                memcpy(ret_failed, c->nodes[i].name, BLOCK_NAME_MAX);
+                                return -errno;
+                        }
+        return 0;
+}
+
+bool claim_disturbed(const struct claim *c)
+{
+        char buffer[512];
+
+        return c->inotify >= 0 && read(c->inotify, buffer, sizeof(buffer)) > 0;
+}
+
+void claim_drop(struct claim *c)
+{
+        for (size_t i = 0; i < c->n; i++)
+                (void) close_keep_errno(c->nodes[i].fd);
+        free(c->nodes);
+        c->inotify = close_keep_errno(c->inotify);
+        c->nodes = NULL;
+        c->n = 0;
+}

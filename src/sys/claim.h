@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/disk.h"
+#include "sys/roots.h"
+
+/*
+ * The kernel's exclusive claim on every whole disk of an interface: while it is held nobody mounts, swaps, maps or
+ * claims any of it, in any mount namespace. What it does not see (plain opens, loop devices, sg) is
+ * looked for by users_find(deep) and watched by inotify.
+ */
+struct claim {
+        struct claimed {
+                int fd;
+                bool whole;                /* a claim; else a partition node, open for its page cache alone */
+                char name[BLOCK_NAME_MAX];
+                unsigned lun;
+        } *nodes;
+        size_t n;
+        int inotify; /* armed after our own opens: every open it tells of is somebody else's */
+};
+
+#define CLAIM_NULL ((struct claim){ NULL, 0, -1 })
+
+/*
+ * Claims all or none. With `lock` also takes flock(LOCK_EX) on each whole disk, which waits for udev's
+ * worker to be done and keeps the next one away, until `deadline` (CLOCK_BOOTTIME).
+ * Returns 0; -EBUSY with the busy node's name; -ETIMEDOUT; other -errno.
+ */
+int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, bool lock, uint64_t deadline,
+               struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
+
+/* fsync(2) of every node: writes its page cache and flushes the drive's. -errno of the first that fails. */
+int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX]);
+
+/* True if somebody opened a node since the claim was taken. */
+bool claim_disturbed(const struct claim *c);
+
+void claim_drop(struct claim *c);

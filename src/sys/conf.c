@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/conf.h"
+
+#include <fcntl.h>
+#include <ini.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/marks.h"
+#include "sys/policies.h"
+#include "sys/sysfs.h"
+#include "sys/udevdb.h"
+
+struct load {
+        struct config *config;
+        int error;
+        int culprit; /* errno of the first assignment refused */
+};
+
+static int assign(void *data, const char *section, const char *name, const char *value)
+{
+        struct load *l = data;
+        int r = config_set(l->config, section, name, value);
+
+        if (r == -ENOMEM)
+                l->error = r;
+        else if (r < 0 && !l->culprit)
+                l->culprit = r;
+        return r >= 0; /* inih remembers the line of the first refusal, and goes on */
+}
+
+static int load_file(int dirfd, const char *path, struct config *c, conf_complain_fn complain, void *data)
+{
+        _cleanup_fclose_ FILE *f = NULL;
+        struct load l = { c, 0, 0 };
+        int fd, line;
+
+        fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0 || !(f = fdopen(fd, "re"))) {
+                if (errno != ENOENT && complain)
+                        complain(path, 0, strerror(errno), data);
+                (void) close_keep_errno(fd);
+                return 0;
+        }
+        line = ini_parse_file(f, assign, &l);
+        if (line > 0 && complain)
+                complain(path, line,
+                         l.culprit == -ENOENT ? "no such section or key" :
+                         l.culprit == -EINVAL ? "value not understood" :
+                                                "not a KEY=VALUE line",
+                         data);
+        return l.error;
+}
+
+struct dropins {
+        char **names;
+        size_t n;
+};
+
+static int collect_dropin(const char *name, void *data)
+{
+        struct dropins *d = data;
+        size_t length = strlen(name);
+
+        if (length < 6 || !streq(name + length - 5, ".conf"))
+                return 0;
+        for (size_t i = 0; i < d->n; i++)
+                if (streq(d->names[i], name))
+                        return 0;
+        return strv_push(&d->names, &d->n, name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+int conf_load(const struct roots *r, struct config *ret, conf_complain_fn complain, void *data)
+{
+        struct dropins d = { 0 };
+        struct config c;
+        int k;
+
+        config_init(&c);
+        k = load_file(r->lib, CONF_FILE, &c, complain, data);
+        if (k >= 0)
+                k = load_file(r->etc, CONF_FILE, &c, complain, data);
+        if (k >= 0 && (k = dir_each(r->lib, CONF_DIR, collect_dropin, &d)) != -ENOMEM)
+                k = dir_each(r->etc, CONF_DIR, collect_dropin, &d);
+        if (k != -ENOMEM && d.n) {
+                qsort(d.names, d.n, sizeof(*d.names), by_name);
+                for (size_t i = 0; i < d.n && k != -ENOMEM; i++) {
+                        char path[512];
+
+                        (void) snprintf(path, sizeof(path), CONF_DIR "/%s", d.names[i]);
+                        k = load_file(faccessat(r->etc, path, F_OK, 0) == 0 ? r->etc : r->lib, path, &c, complain, data);
+                }
+        }
+        strv_free(d.names);
+        if (k == -ENOMEM) {
+                config_done(&c);
+                return k;
+        }
+        *ret = c;
+        return 0;
+}
+
+bool cmdline_has(const struct roots *r, const char *word)
+{
+        char text[4096], *save = NULL;
+        bool initrd = faccessat(r->etc, "initrd-release", F_OK, 0) == 0;
+
+        if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
+                return false;
+        for (char *w = strtok_r(text, " \n", &save); w; w = strtok_r(NULL, " \n", &save))
+                if (streq(w, word) || (initrd && strncmp(w, "rd.", 3) == 0 && streq(w + 3, word)))
+                        return true;
+        return false;
+}
+
+/* What udev rules and the hwdb said of the USB device. */
+static void ask_udev(const struct roots *r, struct facts *f, enum policy *ret_policy)
+{
+        char path[128], devno[32], id[40], value[32];
+        int v;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/dev", f->port);
+        if (attr_read(r->sys, path, devno, sizeof(devno)) <= 0)
+                return;
+        (void) snprintf(id, sizeof(id), "c%s", devno);
+        if (udevdb_property(r, id, PROP_POLICY, value, sizeof(value)) > 0 && (v = policy_from_string(value)) >= 0)
+                *ret_policy = (enum policy) v;
+        if (udevdb_property(r, id, PROP_VERDICT, value, sizeof(value)) > 0 && (v = verdict_from_string(value)) >= 0)
+                f->verdict = (enum verdict) v;
+}
+
+void facts_complete(const struct roots *r, const struct config *c, struct facts *f)
+{
+        struct attachment_mark a = { .override_target = DRIVER_NONE };
+        char path[128];
+
+        if (attr_read(r->sys, SYSFS_QUIRKS, f->quirks, sizeof(f->quirks)) < 0)
+                f->quirks[0] = '\0';
+        f->unknown_target = c->unknown_target;
+
+        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", f->interface);
+        f->just_unbound = f->driver == DRIVER_NONE && faccessat(r->run, path, F_OK, 0) == 0;
+
+        /* The nearer word wins: kept policy, then udev, then the configuration. */
+        f->policy = config_policy(c, f->vid, f->pid, f->serial);
+        f->policy_forced = false;
+        f->verdict = VERDICT_UNKNOWN;
+        ask_udev(r, f, &f->policy);
+        (void) policy_lookup(r, f, &f->policy, &f->policy_forced);
+
+        (void) attachment_read(r, f, &a);
+        f->override_target = a.override_target;
+        f->override_forced = a.override_forced;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/fingerprint.h"
+
+#include <blkid/blkid.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
+#include "common/util.h"
+
+#define SAMPLE 65536 /* bytes read at either end */
+
+static void probe_freep(blkid_probe *p)
+{
+        blkid_free_probe(*p);
+}
+
+static uint64_t fnv1a(const unsigned char *p, size_t n)
+{
+        uint64_t h = 0xcbf29ce484222325ULL;
+
+        while (n--)
+                h = (h ^ *p++) * 0x100000001b3ULL;
+        return h;
+}
+
+static int sample(int fd, uint64_t offset, uint64_t size, const char *what, unsigned lun, FILE *out)
+{
+        _cleanup_free_ unsigned char *buffer = malloc(SAMPLE);
+        size_t want = size - offset < SAMPLE ? (size_t) (size - offset) : SAMPLE, done = 0;
+
+        if (!buffer)
+                return -ENOMEM;
+        while (done < want) {
+                ssize_t n = pread(fd, buffer + done, want - done, (off_t) (offset + done));
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        return -EIO; /* shorter than it says */
+                done += (size_t) n;
+        }
+        (void) fprintf(out, "LUN%u_%s=%016llx\n", lun, what, (unsigned long long) fnv1a(buffer, want));
+        return 0;
+}
+
+/* Everything libblkid can name at this place: a file system, a RAID member, LUKS, swap. */
+static int identify(int fd, uint64_t offset, uint64_t size, const char *where, FILE *out, blkid_probe *ret_probe)
+{
+        static const char *const names[] = { "TYPE", "UUID", "PTTYPE", "PTUUID" };
+        _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
+
+        if (!p)
+                return -ENOMEM;
+        if (blkid_probe_set_device(p, fd, (blkid_loff_t) offset, (blkid_loff_t) size) < 0)
+                return -EIO;
+        (void) blkid_probe_enable_superblocks(p, 1);
+        (void) blkid_probe_set_superblocks_flags(p, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_UUID);
+        if (ret_probe) {
+                (void) blkid_probe_enable_partitions(p, 1);
+                (void) blkid_probe_set_partitions_flags(p, BLKID_PARTS_ENTRY_DETAILS);
+        }
+        errno = 0;
+        if (blkid_do_safeprobe(p) == -1 && errno == EIO)
+                return -EIO;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                const char *value;
+                if (blkid_probe_lookup_value(p, names[i], &value, NULL) == 0)
+                        (void) fprintf(out, "%s_%s=%s\n", where, names[i], value);
+        }
+        if (ret_probe)
+                *ret_probe = TAKE_PTR(p);
+        return 0;
+}
+
+static int partitions(int fd, blkid_probe whole, unsigned lun, FILE *out)
+{
+        blkid_partlist list = blkid_probe_get_partitions(whole);
+        int n = list ? blkid_partlist_numof_partitions(list) : 0, r;
+
+        for (int i = 0; i < n; i++) {
+                blkid_partition part = blkid_partlist_get_partition(list, i);
+                uint64_t start = (uint64_t) blkid_partition_get_start(part) * 512,
+                         size = (uint64_t) blkid_partition_get_size(part) * 512;
+                char where[40];
+
+                (void) snprintf(where, sizeof(where), "LUN%u_PART%i", lun, blkid_partition_get_partno(part));
+                (void) fprintf(out, "%s_RANGE=%llu+%llu\n", where, (unsigned long long) start, (unsigned long long) size);
+                if (blkid_partition_is_extended(part))
+                        continue;
+                r = identify(fd, start, size, where, out, NULL);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int read_lun(int fd, unsigned lun, FILE *out)
+{
+        _cleanup_(probe_freep) blkid_probe probe = NULL;
+        char where[16];
+        uint64_t size;
+        int sector, r;
+
+        if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
+                return -errno;
+        (void) fprintf(out, "LUN%u_SIZE=%llu\nLUN%u_SECTOR=%i\n", lun, (unsigned long long) size, lun, sector);
+        if (size == 0)
+                return 0;
+        r = sample(fd, 0, size, "HEAD", lun, out);
+        if (r >= 0)
+                r = sample(fd, size > SAMPLE ? size - SAMPLE : 0, size, "TAIL", lun, out);
+        (void) snprintf(where, sizeof(where), "LUN%u", lun);
+        if (r >= 0)
+                r = identify(fd, 0, size, where, out, &probe);
+        if (r >= 0)
+                r = partitions(fd, probe, lun, out);
+        return r;
+}
+
+int fingerprint_read(const struct claim *c, char **ret)
+{
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        int r = 0;
+
+        if (!out)
+                return -errno;
+        for (size_t i = 0; r >= 0 && i < c->n; i++)
+                if (c->nodes[i].whole)
+                        r = read_lun(c->nodes[i].fd, c->nodes[i].lun, out);
+        if (fclose(out) < 0 && r >= 0)
+                r = -ENOMEM;
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+bool fingerprint_same(const char *before, const char *after, char *ret, size_t size)
+{
+        while (*before || *after) {
+                int a = (int) strcspn(before, "\n"), b = (int) strcspn(after, "\n");
+
+                if (a != b || strncmp(before, after, (size_t) a) != 0) {
+                        (void) snprintf(ret, size, "before %.*s, now %.*s", a ? a : 7, a ? before : "nothing", b ? b : 7,
+                                        b ? after : "nothing");
+                        return false;
+                }
+                before += a + (before[a] == '\n');
+                after += b + (after[b] == '\n');
+        }
+        return true;
+}

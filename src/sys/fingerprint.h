@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "sys/claim.h"
+
+/*
+ * What both drivers must show alike: size, logical sector size, partition table, filesystem ids, first and
+ * last bytes; a line a fact, LUN by LUN. usb-storage hides VPD pages, so physical block size and WWN differ honestly
+ * and are left out.
+ * Returns 0 and the text (to be freed), or -errno if a disk cannot be read.
+ */
+int fingerprint_read(const struct claim *c, char **ret);
+
+/* The first line that differs, for a person, into ret. True if the two are alike. */
+bool fingerprint_same(const char *before, const char *after, char *ret, size_t size);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/marks.h"
+
+#include <limits.h>
+#include <time.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/statefile.h"
+#include "sys/sysfs.h"
+
+uint64_t now_boottime(void)
+{
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_BOOTTIME, &ts);
+        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+}
+
+static char *hold_path(const char *interface, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, RUN_HOLD "/%s", interface);
+        return ret;
+}
+
+int hold_write(const struct roots *r, const char *interface, const struct hold_mark *m)
+{
+        char path[PATH_MAX], text[128];
+
+        (void) snprintf(text, sizeof(text), "BUSNUM=%u\nDEVNUM=%u\nDEADLINE=%llu\n", m->busnum, m->devnum,
+                        (unsigned long long) m->deadline);
+        return state_write(r->run, hold_path(interface, path, sizeof(path)), text, false);
+}
+
+static int hold_line(const char *key, const char *value, void *data)
+{
+        struct hold_mark *m = data;
+        unsigned long long v;
+
+        if (parse_uint(value, 10, UINT64_MAX, &v) < 0)
+                return 0;
+        if (streq(key, "BUSNUM"))
+                m->busnum = (unsigned) v;
+        else if (streq(key, "DEVNUM"))
+                m->devnum = (unsigned) v;
+        else if (streq(key, "DEADLINE"))
+                m->deadline = v;
+        return 0;
+}
+
+int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret)
+{
+        struct hold_mark m = { 0 };
+        char path[PATH_MAX];
+        int k = state_read(r->run, hold_path(interface, path, sizeof(path)), hold_line, &m);
+
+        if (k > 0)
+                *ret = m;
+        return k;
+}
+
+int hold_remove(const struct roots *r, const char *interface)
+{
+        char path[PATH_MAX];
+
+        return state_remove(r->run, hold_path(interface, path, sizeof(path)));
+}
+
+static char *attachment_path(const struct facts *f, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, RUN_ATTACHMENT "/%s@%u-%u", f->interface, f->busnum, f->devnum);
+        return ret;
+}
+
+static int attachment_line(const char *key, const char *value, void *data)
+{
+        struct attachment_mark *m = data;
+        bool yes = streq(value, "1");
+
+        if (streq(key, "TRIED"))
+                m->tried = yes;
+        else if (streq(key, "RELEASED"))
+                m->released = yes;
+        else if (streq(key, "NO_AUTO"))
+                m->no_auto = yes;
+        else if (streq(key, "OVERRIDE")) {
+                int d = driver_from_string(value);
+                if (d == DRIVER_UAS || d == DRIVER_USB_STORAGE)
+                        m->override_target = (enum driver) d;
+        } else if (streq(key, "OVERRIDE_FORCED"))
+                m->override_forced = yes;
+        return 0;
+}
+
+int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret)
+{
+        struct attachment_mark m = { .override_target = DRIVER_NONE };
+        char path[PATH_MAX];
+        int k = state_read(r->run, attachment_path(f, path, sizeof(path)), attachment_line, &m);
+
+        if (k >= 0)
+                *ret = m;
+        return k;
+}
+
+int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m)
+{
+        char path[PATH_MAX], text[256];
+
+        (void) snprintf(text, sizeof(text), "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\n", m->tried,
+                        m->released, m->no_auto, driver_to_string(m->override_target), m->override_forced);
+        return state_write(r->run, attachment_path(f, path, sizeof(path)), text, false);
+}
+
+static int prune_one(const char *name, void *data)
+{
+        const struct roots *r = data;
+        char path[PATH_MAX], port[INTERFACE_NAME_MAX];
+        const char *at = strrchr(name, '@'), *colon = strchr(name, ':');
+        unsigned bus, dev;
+        uint64_t b, d;
+
+        if (!at || !colon || colon > at || sscanf(at, "@%u-%u", &bus, &dev) != 2 ||
+            (size_t) snprintf(port, sizeof(port), "%.*s", (int) (colon - name), name) >= sizeof(port))
+                return 0;
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/busnum", port);
+        if (attr_read_uint(r->sys, path, 10, &b) >= 0) {
+                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/devnum", port);
+                if (attr_read_uint(r->sys, path, 10, &d) >= 0 && b == bus && d == dev)
+                        return 0;
+        }
+        (void) snprintf(path, sizeof(path), RUN_ATTACHMENT "/%s", name);
+        (void) state_remove(r->run, path);
+        return 0;
+}
+
+int attachments_prune(const struct roots *r)
+{
+        int k = dir_each(r->run, RUN_ATTACHMENT, prune_one, (void *) r);
+
+        return k == -ENOENT ? 0 : k;
+}
+
+bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, uint64_t *ret_deadline)
+{
+        struct attachment_mark a;
+        struct hold_mark m;
+
+        if (hold_read(r, f->interface, &m) <= 0 || m.busnum != f->busnum || m.devnum != f->devnum || m.deadline <= now)
+                return false;
+        if (attachment_read(r, f, &a) < 0 || a.released)
+                return false;
+        if (ret_deadline)
+                *ret_deadline = m.deadline;
+        return true;
+}
+
+int hold_release(const struct roots *r, const struct facts *f)
+{
+        struct attachment_mark a = { .override_target = DRIVER_NONE };
+        int k, m;
+
+        (void) attachment_read(r, f, &a);
+        a.released = true;
+        k = attachment_write(r, f, &a);
+        m = hold_remove(r, f->interface);
+        return k < 0 ? k : m;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/facts.h"
+#include "sys/roots.h"
+
+/*
+ * Kept policy (`uasctl policy`), a line a disk: "VID:PID:SERIAL=uas", or "VID:PID@PORT=uas force" for a disk without a
+ * serial. /etc/uasd/policy is what is read, since /var may not be there when a boot has to know; /var/lib/uasd/policy is its copy.
+ */
+
+/* 1 if there is a kept policy for this disk, and it; 0 if not; -errno. */
+int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret, bool *ret_forced);
+
+/* POLICY_AUTO takes the line away. Durable in both places on return. Returns 0 or -errno, nothing changed then. */
+int policy_store(const struct roots *r, const struct facts *f, enum policy p, bool forced);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/util.h"
+
+/*
+ * Small text files of KEY=VALUE lines, replaced as a whole: a reader sees the old or the new one, never half of
+ * either. No symlink is followed below the directory.
+ */
+
+/* Makes the directory (0755), and those above it. Returns 0 or -errno. */
+int state_mkdir(int dirfd, const char *path);
+/* durable: also fsync file and directory, for what has to outlive a power cut. */
+int state_write(int dirfd, const char *path, const char *text, bool durable);
+/* Calls fn for every KEY=VALUE line. Returns 1; 0 if there is no file; -errno, or what fn returned below 0. */
+int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data);
+/* Returns 0 also if there was nothing to remove. */
+int state_remove(int dirfd, const char *path);

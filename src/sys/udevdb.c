@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/udevdb.h"
+
+#include <fcntl.h>
+
+#include "common/names.h"
+#include "common/util.h"
+
+static FILE *udevdb_open(const struct roots *r, const char *id)
+{
+        char path[64];
+        int fd;
+
+        if (strchr(id, '/') || (size_t) snprintf(path, sizeof(path), RUN_UDEV_DATA "/%s", id) >= sizeof(path))
+                return NULL;
+        fd = openat(r->run, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        return fd < 0 ? NULL : fdopen(fd, "re");
+}
+
+/* The rest of the first line that begins with the prefix. */
+static int udevdb_find(const struct roots *r, const char *id, const char *prefix, char *ret, size_t size)
+{
+        _cleanup_fclose_ FILE *f = udevdb_open(r, id);
+        _cleanup_free_ char *line = NULL;
+        size_t room = 0, length = strlen(prefix);
+        ssize_t n;
+
+        if (!f)
+                return 0;
+        while ((n = getline(&line, &room, f)) >= 0) {
+                if (n > 0 && line[n - 1] == '\n')
+                        line[n - 1] = '\0';
+                if (strncmp(line, prefix, length) == 0)
+                        return copy_string(ret, size, line + length) ? 1 : -ENAMETOOLONG;
+        }
+        return 0;
+}
+
+int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size)
+{
+        char prefix[64];
+
+        if ((size_t) snprintf(prefix, sizeof(prefix), "E:%s=", key) >= sizeof(prefix))
+                return -ENAMETOOLONG;
+        return udevdb_find(r, id, prefix, ret, size);
+}
+
+bool udevdb_tagged(const struct roots *r, const char *id, const char *tag)
+{
+        char line[64], rest[64];
+
+        (void) snprintf(line, sizeof(line), "G:%s", tag);
+        return udevdb_find(r, id, line, rest, sizeof(rest)) > 0 && rest[0] == '\0';
+}

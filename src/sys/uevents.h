@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/facts.h"
+
+/* Events about USB interfaces and block devices, translated. */
+
+struct uevent {
+        char action[16];    /* add, remove, change, bind, unbind */
+        char subsystem[16]; /* usb, block, scsi */
+        char devtype[24];   /* usb_device, usb_interface, disk, partition */
+        char name[INTERFACE_NAME_MAX];
+        char driver[32];    /* of bind */
+        char interface[INTERFACE_NAME_MAX]; /* the USB interface it lies under, or is; empty: none */
+        uint64_t diskseq;   /* of block devices; 0: not told */
+        bool held;          /* UASD_HOLD=1 */
+};
+
+struct udev_monitor;
+
+/*
+ * processed: events as udev sends them on when its rules are done, USB and block alone; else the kernel's own, at once.
+ * Returns 0 or -errno.
+ */
+int uevents_open(bool processed, struct udev_monitor **ret);
+void uevents_close(struct udev_monitor *m);
+int uevents_fd(struct udev_monitor *m);
+
+/* 1 and an event; 0: none there; -ENOBUFS: some were lost: read sysfs anew; other -errno. */
+int uevents_next(struct udev_monitor *m, struct uevent *ret);
