@@ -13,7 +13,7 @@ import subprocess
 
 # What uasd's package depends on is here too, so that it installs offline.
 COMMON = """
-linux-image-amd64 initramfs-tools busybox lz4 zstd kmod
+linux-image-amd64 initramfs-tools busybox zstd kmod
 systemd systemd-sysv udev dbus polkitd udisks2 procps less python3
 lvm2 mdadm cryptsetup cryptsetup-bin btrfs-progs dosfstools e2fsprogs
 gdisk fdisk fio usbutils smartmontools psmisc strace qemu-guest-agent

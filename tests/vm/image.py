@@ -164,19 +164,18 @@ def vendor_module():
     def fill(path):
         tree = path + ".tree"
         try:
-            # The archive may have moved on: then the headers of the guest's
-            # ABI are gone, and the guest has to be built anew.
-            debian.bootstrap("bookworm", ["linux-headers-" + abi, "linux-source-6.1",
-                                          "make", "gcc-12", "xz-utils"],
-                             tree, cache_dir())
+            try:
+                debian.bootstrap("bookworm", ["linux-headers-" + abi, "make", "gcc-12",
+                                              "linux-source-6.1", "xz-utils"],
+                                 tree, cache_dir())
+            except ImageError as error:
+                raise ImageError("%s\n(has the archive a newer kernel than the guest's "
+                                 "%s? then: tests/vm/image.py --refresh)" % (error, abi))
             os.makedirs(path)
             in_tree(tree, tree + ".upper", [
                 "sh", "-c", "/tmp/files/vendor %s && cp -r /tmp/out /out" % abi],
                 files=RECIPE)
             shutil.copy(os.path.join(tree + ".upper", "up/out/usb-storage.ko"), path)
-        except ImageError as error:
-            raise ImageError("%s\n(a newer kernel in the archive? then: "
-                             "tests/vm/image.py --refresh)" % error)
         finally:
             remove_tree(tree)
             remove_tree(tree + ".upper")
