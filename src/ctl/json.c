@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/json.h"
+
+#include "common/util.h"
+
+#define JSON_VERSION 1
+
+static bool put(json_object *o, const char *key, json_object *value, bool may_be_null)
+{
+        if (!value && !may_be_null)
+                return false;
+        if (json_object_object_add(o, key, value) == 0)
+                return true;
+        json_object_put(value);
+        return false;
+}
+
+static bool put_string(json_object *o, const char *key, const char *s)
+{
+        return put(o, key, json_object_new_string(s), false);
+}
+
+static bool put_string_or_null(json_object *o, const char *key, const char *s)
+{
+        return isempty(s) ? put(o, key, NULL, true) : put_string(o, key, s);
+}
+
+static bool put_hex(json_object *o, const char *key, uint16_t value)
+{
+        char text[8];
+
+        (void) snprintf(text, sizeof(text), "%04x", value);
+        return put_string(o, key, text);
+}
+
+static bool put_int(json_object *o, const char *key, int64_t value)
+{
+        return put(o, key, json_object_new_int64(value), false);
+}
+
+/* Takes item. */
+static bool append(json_object *array, json_object *item)
+{
+        if (item && json_object_array_add(array, item) == 0)
+                return true;
+        json_object_put(item);
+        return false;
+}
+
+/* One of them failed: no half an object. */
+static json_object *whole(json_object *o, bool ok)
+{
+        if (ok)
+                return o;
+        json_object_put(o);
+        return NULL;
+}
+
+static json_object *json_lun(const struct lun *l)
+{
+        json_object *o = json_object_new_object();
+
+        return o ? whole(o, put_string(o, "name", l->disk.name) && put_int(o, "lun", l->lun) &&
+                                    put(o, "size", json_object_new_uint64(l->size), false)) :
+                   NULL;
+}
+
+static json_object *json_luns(const struct disk *d)
+{
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < d->n_luns; i++)
+                if (d->luns[i].disk.name[0]) /* not scanned yet: there is no disk to name */
+                        ok = append(array, json_lun(&d->luns[i]));
+        return whole(array, ok);
+}
+
+static json_object *json_user(const struct user *u)
+{
+        json_object *o = json_object_new_object();
+
+        return o ? whole(o, put_string(o, "kind", user_kind_to_string(u->kind)) && put_string(o, "device", u->device) &&
+                                    (!u->where || put_string(o, "where", u->where)) &&
+                                    (!u->namespace || put_string(o, "namespace", u->namespace)) &&
+                                    (u->pid <= 0 || put_int(o, "pid", u->pid)) &&
+                                    (!u->command || put_string(o, "command", u->command))) :
+                   NULL;
+}
+
+static json_object *json_users(const struct disk *d)
+{
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < d->n_users; i++)
+                ok = append(array, json_user(&d->users[i]));
+        return whole(array, ok);
+}
+
+static json_object *json_outcome(const struct outcome *out)
+{
+        json_object *o = json_object_new_object();
+
+        return o ? whole(o, put_int(o, "code", out->code) && put_string_or_null(o, "step", out->step) &&
+                                    put_string(o, "text", out->text)) :
+                   NULL;
+}
+
+json_object *json_disk(const struct view *v)
+{
+        const struct facts *f = &v->disk.facts;
+        const struct disk *d = &v->disk;
+        json_object *o = json_object_new_object();
+        bool ok;
+
+        if (!o)
+                return NULL;
+        ok = put_string(o, "id", f->interface) && put_string(o, "interface", f->interface) &&
+             put_hex(o, "vendor_id", f->vid) && put_hex(o, "product_id", f->pid) && put_hex(o, "revision", f->bcd) &&
+             put_string(o, "manufacturer", f->manufacturer) && put_string(o, "product", f->product) &&
+             put_string(o, "serial", f->serial) && put_int(o, "speed_mbps", f->speed_mbps) &&
+             put_string(o, "usb_version", f->usb_version) && put_string_or_null(o, "driver", view_driver(v)) &&
+             put(o, "capable", json_object_new_boolean(view_capable(v)), false) &&
+             put_string(o, "policy", policy_to_string(f->policy)) &&
+             put_string_or_null(o, "target",
+                                d->decision.target == DRIVER_NONE ? NULL : driver_to_string(d->decision.target)) &&
+             put_string(o, "state", state_to_string(d->state)) && put_string(o, "reason", v->reason) &&
+             put_string(o, "reason_id", v->reason_id) && put_string(o, "verdict", verdict_to_string(f->verdict)) &&
+             put_string_or_null(o, "host", d->host) && put(o, "disks", json_luns(d), false) &&
+             put(o, "busy", json_users(d), false) &&
+             (d->outcome.code < 0 || put(o, "outcome", json_outcome(&d->outcome), false));
+        return whole(o, ok);
+}
+
+static json_object *json_row(const struct explain_row *r)
+{
+        json_object *o = json_object_new_object();
+
+        return o ? whole(o, put_string(o, "reason_id", reason_to_string(r->reason)) &&
+                                    put(o, "fits", json_object_new_boolean(r->fits), false) &&
+                                    put(o, "decides", json_object_new_boolean(r->decides), false) &&
+                                    put_string(o, "found", r->found) && put_string_or_null(o, "means", r->means) &&
+                                    put_string_or_null(o, "remedy", r->remedy)) :
+                   NULL;
+}
+
+json_object *json_rows(const struct explain_row *rows, size_t n)
+{
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < n; i++)
+                ok = append(array, json_row(&rows[i]));
+        return whole(array, ok);
+}
+
+json_object *json_document(json_object *disks)
+{
+        json_object *o = disks ? json_object_new_object() : NULL;
+
+        if (!o) {
+                json_object_put(disks);
+                return NULL;
+        }
+        if (!put_int(o, "version", JSON_VERSION)) {
+                json_object_put(disks);
+                return whole(o, false);
+        }
+        return whole(o, put(o, "disks", disks, false));
+}
+
+json_object *json_views(const struct views *v)
+{
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < v->n; i++)
+                ok = append(array, json_disk(&v->list[i]));
+        return json_document(whole(array, ok));
+}
+
+/* The well-formed character at s, its length in *ret_n; U+FFFD and 1 if there is none. */
+static uint32_t next_character(const unsigned char *s, size_t *ret_n)
+{
+        static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+        size_t n = *s < 0x80 ? 1 : (*s & 0xe0) == 0xc0 ? 2 : (*s & 0xf0) == 0xe0 ? 3 : (*s & 0xf8) == 0xf0 ? 4 : 0;
+        uint32_t c = n == 1 ? *s : n ? *s & (0xffu >> (n + 1)) : 0xfffd;
+
+        *ret_n = 1;
+        for (size_t i = 1; i < n; i++) {
+                if ((s[i] & 0xc0) != 0x80)
+                        return 0xfffd;
+                c = c << 6 | (s[i] & 0x3f);
+        }
+        if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+                return 0xfffd;
+        *ret_n = n;
+        return c;
+}
+
+char *json_text(json_object *o)
+{
+        const char *text;
+        char *ret, *p;
+
+        text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                                         JSON_C_TO_STRING_NOSLASHESCAPE);
+        if (!text)
+                return NULL;
+        ret = p = malloc(strlen(text) * 6 + 1);
+        if (!ret)
+                return NULL;
+        for (const unsigned char *s = (const unsigned char *) text; *s;) {
+                size_t n;
+                uint32_t c = next_character(s, &n);
+
+                s += n;
+                if (c < 0x7f)
+                        *p++ = (char) c;
+                else if (c < 0x10000)
+                        p += sprintf(p, "\\u%04x", c);
+                else
+                        p += sprintf(p, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + (c & 0x3ff));
+        }
+        *p = '\0';
+        return ret;
+}
+
+int json_print(json_object *o)
+{
+        _cleanup_free_ char *text = o ? json_text(o) : NULL;
+
+        json_object_put(o);
+        if (!text)
+                return -ENOMEM;
+        puts(text);
+        return 0;
+}

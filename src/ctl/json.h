@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <json-c/json.h>
+
+#include "core/explain.h"
+#include "ctl/view.h"
+
+/* The schema of uasctl(1), JSON. NULL: no memory. */
+json_object *json_disk(const struct view *v);
+json_object *json_rows(const struct explain_row *rows, size_t n);
+/* {"version":1,"disks":[...]}; takes disks. */
+json_object *json_document(json_object *disks);
+json_object *json_views(const struct views *v);
+
+/*
+ * As text, in ASCII: everything else as \uXXXX, so that neither a terminal nor a locale can misread what a device
+ * calls itself; broken UTF-8 as U+FFFD. NULL: no memory.
+ */
+char *json_text(json_object *o);
+
+/* Prints and frees it. 0, or -ENOMEM with o NULL. */
+int json_print(json_object *o);

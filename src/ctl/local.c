@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/local.h"
+
+#include "common/log.h"
+#include "core/config.h"
+#include "core/policy.h"
+#include "sys/conf.h"
+#include "sys/marks.h"
+#include "sys/usbdisk.h"
+#include "sys/users.h"
+
+static void complain(const char *file, int line, const char *what, void *data)
+{
+        log_warning("%s:%i: %s", file, line, what);
+}
+
+static enum state derive_state(const struct roots *r, const struct disk *d)
+{
+        uint64_t deadline;
+
+        if (hold_in_force(r, &d->facts, now_boottime(), &deadline))
+                return STATE_HELD;
+        if (decision_wants_switch(&d->facts, &d->decision))
+                return STATE_WAITING;
+        return d->decision.rest;
+}
+
+static int describe(struct view *v)
+{
+        char text[1024];
+
+        v->reason = strdup(disk_reason(&v->disk, text, sizeof(text)));
+        v->reason_id = strdup(disk_reason_id(&v->disk));
+        return v->reason && v->reason_id ? 0 : -ENOMEM;
+}
+
+static int read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
+{
+        _cleanup_(view_done) struct view v = {};
+        struct usb_disk u = {};
+        int k;
+
+        k = usb_disk_read(r, interface, true, &u);
+        if (k == -ENODEV || k == 0) /* unplugged meanwhile, or no disk */
+                return 0;
+        if (k < 0)
+                return k;
+        v.disk.facts = u.facts;
+        (void) copy_string(v.disk.host, sizeof(v.disk.host), u.host);
+        v.disk.luns = TAKE_PTR(u.luns);
+        v.disk.n_luns = u.n_luns;
+        u.n_luns = 0;
+        usb_disk_done(&u);
+
+        v.disk.outcome.code = -1;
+        facts_complete(r, c, &v.disk.facts);
+        decide(&v.disk.facts, &v.disk.decision);
+        v.disk.state = derive_state(r, &v.disk);
+        /* The walk over every process shows others' files to root alone. */
+        v.users_error = users_find(r, v.disk.luns, v.disk.n_luns, geteuid() == 0, &v.disk.users, &v.disk.n_users);
+        k = describe(&v);
+        if (k < 0)
+                return k;
+        return views_add(views, &v);
+}
+
+static void free_list(char ***list)
+{
+        strv_free(*list);
+}
+
+int local_read(const struct roots *r, struct views *ret)
+{
+        _cleanup_(free_list) char **interfaces = NULL;
+        _cleanup_(views_done) struct views views = {};
+        _cleanup_(config_done) struct config c;
+        int k;
+
+        config_init(&c);
+        k = conf_load(r, &c, complain, NULL);
+        if (k < 0)
+                return k;
+        k = usb_disk_enumerate(r, &interfaces);
+        if (k < 0)
+                return k;
+        for (char **i = interfaces; i && *i; i++) {
+                k = read_one(r, &c, *i, &views);
+                if (k < 0)
+                        return k;
+        }
+        views_sort(&views);
+        *ret = views;
+        views = (struct views){};
+        return 0;
+}

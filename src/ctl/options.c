@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/options.h"
+
+#include <getopt.h>
+
+#include "common/log.h"
+#include "core/config.h"
+
+enum {
+        ARG_VERSION = 0x100,
+        ARG_JSON,
+        ARG_NO_LEGEND,
+        ARG_NO_PAGER,
+        ARG_NO_ASK_PASSWORD,
+        ARG_DRY_RUN,
+        ARG_FORCE,
+        ARG_WAIT,
+};
+
+static const struct option long_options[] = {
+        { "help", no_argument, NULL, 'h' },
+        { "version", no_argument, NULL, ARG_VERSION },
+        { "json", no_argument, NULL, ARG_JSON },
+        { "no-legend", no_argument, NULL, ARG_NO_LEGEND },
+        { "no-pager", no_argument, NULL, ARG_NO_PAGER },
+        { "no-ask-password", no_argument, NULL, ARG_NO_ASK_PASSWORD },
+        { "quiet", no_argument, NULL, 'q' },
+        { "dry-run", no_argument, NULL, ARG_DRY_RUN },
+        { "force", no_argument, NULL, ARG_FORCE },
+        { "wait", optional_argument, NULL, ARG_WAIT },
+        {},
+};
+
+int options_parse(int argc, char **argv, struct options *ret)
+{
+        struct options o = { .legend = true, .ask_password = true, .wait_usec = UINT64_MAX };
+        int c;
+
+        optind = 0;
+        while ((c = getopt_long(argc, argv, "hq", long_options, NULL)) >= 0)
+                switch (c) {
+                case 'h':
+                        o.help = true;
+                        break;
+                case 'q':
+                        o.quiet = true;
+                        break;
+                case ARG_VERSION:
+                        o.version = true;
+                        break;
+                case ARG_JSON:
+                        o.json = true;
+                        break;
+                case ARG_NO_LEGEND:
+                        o.legend = false;
+                        break;
+                case ARG_NO_PAGER: /* there is none: taken so that scripts may say it to every tool */
+                        break;
+                case ARG_NO_ASK_PASSWORD:
+                        o.ask_password = false;
+                        break;
+                case ARG_DRY_RUN:
+                        o.given |= OPTION_DRY_RUN;
+                        break;
+                case ARG_FORCE:
+                        o.given |= OPTION_FORCE;
+                        break;
+                case ARG_WAIT:
+                        o.given |= OPTION_WAIT;
+                        o.wait_usec = UINT64_MAX;
+                        if (optarg && parse_seconds(optarg, &o.wait_usec) < 0) {
+                                log_error("--wait=%s is no time.", optarg);
+                                return -EINVAL;
+                        }
+                        break;
+                default: /* getopt has told */
+                        return -EINVAL;
+                }
+        *ret = o;
+        return optind;
+}

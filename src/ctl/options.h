@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Options some verbs alone take. A verb that does not take --dry-run must not be run by it: so these are refused. */
+enum option_bit {
+        OPTION_DRY_RUN = 1 << 0,
+        OPTION_FORCE = 1 << 1,
+        OPTION_WAIT = 1 << 2,
+};
+
+struct options {
+        bool help, version;
+        bool json, legend, quiet, ask_password;
+        unsigned given; /* enum option_bit */
+        uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */
+};
+
+/* Returns the index of the first argument that is no option (argc: none), or -EINVAL, told. Reorders argv. */
+int options_parse(int argc, char **argv, struct options *ret);

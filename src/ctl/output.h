@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/explain.h"
+#include "ctl/view.h"
+
+/* What people read, on stdout. All that a device or a user named is made harmless. 0 or -ENOMEM. */
+
+int output_list(const struct views *v, bool legend);
+int output_rows(const struct explain_row *rows, size_t n, bool legend);
+void output_status(const struct view *v);
+
+/* "key: value" lines; the value may be NULL: then there is no line. */
+void output_field(const char *key, const char *value);
+
+/* SGR of a state's colour, and the end of it; "" where there are to be none. */
+const char *colour_of_state(enum state s);
+const char *colour_end(void);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/plan.h"
+
+#include "core/policy.h"
+
+static enum uasd_exit judge(const struct view *v, const struct facts *f, enum driver target, const struct decision *d)
+{
+        if (target != DRIVER_NONE && f->driver != target && d->target != target)
+                return d->rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
+        if (!decision_wants_switch(f, d))
+                return UASD_EXIT_OK;
+        /* Not knowing who uses it is not being free. */
+        return v->disk.n_users > 0 || v->users_error < 0 ? UASD_EXIT_DEFERRED : UASD_EXIT_OK;
+}
+
+void plan_switch(const struct view *v, enum driver target, bool force, struct plan *ret)
+{
+        struct facts f = v->disk.facts;
+        const struct bridge b = {
+                .vid = f.vid,
+                .pid = f.pid,
+                .bcd = f.bcd,
+                .speed_mbps = f.speed_mbps,
+                .status_streams = f.caps.status_streams,
+                .max_power = f.caps.max_power,
+                .manufacturer = f.manufacturer,
+                .product = f.product,
+        };
+
+        *ret = (struct plan){};
+        f.override_target = target;
+        f.override_forced = force;
+        decide(&f, &ret->decision);
+        ret->code = judge(v, &f, target, &ret->decision);
+        if (decision_wants_switch(&f, &ret->decision))
+                (void) quirks_entry(f.quirks, &b, ret->decision.target, ret->quirk);
+}

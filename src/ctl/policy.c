@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/policy.h"
+
+#include "common/log.h"
+#include "common/util.h"
+#include "ctl/json.h"
+#include "ctl/request.h"
+#include "ctl/source.h"
+
+static int show(const struct ctl *c, const char *what)
+{
+        _cleanup_(views_done) struct views views = {};
+        const struct view *v;
+        int code;
+
+        code = source_read(c, &views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &views, what, &v);
+        if (code != UASD_EXIT_OK)
+                return code;
+        if (c->options->json)
+                return json_print(json_views(&(struct views){ (struct view *) v, 1 })) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        puts(policy_to_string(v->disk.facts.policy));
+        return UASD_EXIT_OK;
+}
+
+static int set(const struct ctl *c, const char *what, const char *policy)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        struct remote_call call = { .method = "SetPolicy", .value = policy };
+        char label[VIEW_LABEL_MAX];
+        const struct view *v;
+        int code;
+
+        code = source_connect(c, &remote, &views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &views, what, &v);
+        if (code != UASD_EXIT_OK)
+                return code;
+        call.disk = v->disk.facts.interface;
+        call.force = c->options->given & OPTION_FORCE;
+        code = request_call(c, &remote, &call, NULL);
+        if (code == UASD_EXIT_OK)
+                log_info("%s: the policy is %s from now on.", view_label(v, label), policy);
+        return code;
+}
+
+int verb_policy(const struct ctl *c, char **args)
+{
+        if (!args[1]) {
+                if (c->options->given & OPTION_FORCE) {
+                        log_error("--force needs a policy to set.");
+                        return UASD_EXIT_USAGE;
+                }
+                return show(c, args[0]);
+        }
+        if (policy_from_string(args[1]) < 0) {
+                log_error("'%s' is no policy: auto, uas, usb-storage or ignore.", args[1]);
+                return UASD_EXIT_USAGE;
+        }
+        return set(c, args[0], args[1]);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/remote.h"
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/marks.h"
+
+/* Longer than a person needs to type a password; the daemon itself answers at once. */
+#define CALL_USEC (30 * USEC_PER_SEC)
+#define CALL_INTERACTIVE_USEC (180 * USEC_PER_SEC)
+
+static int left(uint64_t deadline, uint64_t *ret)
+{
+        uint64_t now = now_boottime();
+
+        if (now >= deadline)
+                return -ETIMEDOUT;
+        *ret = deadline - now;
+        return 0;
+}
+
+/* sd_bus_call() would wait for the other side's greeting without our limit. */
+static int wait_ready(sd_bus *bus, uint64_t deadline)
+{
+        for (;;) {
+                uint64_t usec;
+                int k;
+
+                k = sd_bus_is_ready(bus);
+                if (k != 0)
+                        return k < 0 ? k : 0;
+                k = sd_bus_process(bus, NULL);
+                if (k < 0)
+                        return k;
+                if (k > 0)
+                        continue;
+                k = left(deadline, &usec);
+                if (k < 0)
+                        return k;
+                k = sd_bus_wait(bus, usec);
+                if (k < 0 && k != -EINTR)
+                        return k;
+        }
+}
+
+static int open_system(sd_bus **ret, uint64_t deadline)
+{
+        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        int k;
+
+        k = sd_bus_open_system(&bus);
+        if (k < 0)
+                return k;
+        k = wait_ready(bus, deadline);
+        if (k < 0)
+                return k;
+        *ret = TAKE_PTR(bus);
+        return 0;
+}
+
+static int open_private(const char *socket, sd_bus **ret, uint64_t deadline)
+{
+        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        char address[256];
+        int k;
+
+        if ((size_t) snprintf(address, sizeof(address), "unix:path=%s", socket) >= sizeof(address))
+                return -ENAMETOOLONG;
+        k = sd_bus_new(&bus);
+        if (k < 0)
+                return k;
+        k = sd_bus_set_address(bus, address);
+        if (k < 0)
+                return k;
+        k = sd_bus_start(bus);
+        if (k < 0)
+                return k;
+        k = wait_ready(bus, deadline);
+        if (k < 0)
+                return k;
+        *ret = TAKE_PTR(bus);
+        return 0;
+}
+
+static int read_disks(sd_bus *bus, uint64_t deadline, struct views *ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
+        uint64_t usec;
+        int k;
+
+        k = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH,
+                                           "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
+        if (k < 0)
+                return k;
+        k = sd_bus_message_set_auto_start(m, false); /* to look at disks starts nothing */
+        if (k < 0)
+                return k;
+        k = left(deadline, &usec);
+        if (k < 0)
+                return k;
+        k = sd_bus_call(bus, m, usec, NULL, &reply);
+        if (k < 0)
+                return k;
+        return remote_parse(reply, ret);
+}
+
+/* Three things a caller tells apart: too slow, not understood, not there. */
+static int summary(int k)
+{
+        if (k == -ETIMEDOUT || k == -EBADMSG || k == -ENOMEM)
+                return k;
+        return -ENOTCONN;
+}
+
+int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
+{
+        uint64_t deadline = now_boottime() + limit_usec;
+        _cleanup_(remote_close) struct remote r = {};
+        int k;
+
+        k = open_system(&r.bus, deadline);
+        if (k >= 0)
+                k = read_disks(r.bus, deadline, ret_disks);
+        if (k < 0 && summary(k) == -ENOTCONN && private_socket) {
+                remote_close(&r);
+                r.peer = true;
+                k = open_private(private_socket, &r.bus, deadline);
+                if (k >= 0)
+                        k = read_disks(r.bus, deadline, ret_disks);
+        }
+        if (k < 0)
+                return summary(k);
+        *ret = r;
+        r = (struct remote){};
+        return 0;
+}
+
+void remote_close(struct remote *r)
+{
+        r->bus = sd_bus_close_unref(r->bus);
+}
+
+int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret)
+{
+        int k = read_disks(r->bus, now_boottime() + limit_usec, ret);
+
+        return k < 0 ? summary(k) : 0;
+}
+
+int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        int k;
+
+        k = sd_bus_message_new_method_call(r->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, c->method);
+        if (k < 0)
+                return k;
+        k = sd_bus_message_set_auto_start(m, false);
+        if (k < 0)
+                return k;
+        k = sd_bus_message_set_allow_interactive_authorization(m, c->interactive);
+        if (k < 0)
+                return k;
+        k = sd_bus_message_append(m, "s", c->disk);
+        if (k >= 0 && c->value) {
+                k = sd_bus_message_append(m, "s", c->value);
+                if (k >= 0 && c->force)
+                        k = sd_bus_message_append(m, "a{sv}", 1, "force", "b", true);
+                else if (k >= 0)
+                        k = sd_bus_message_append(m, "a{sv}", 0);
+        }
+        if (k < 0)
+                return k;
+        k = sd_bus_call(r->bus, m, c->interactive ? CALL_INTERACTIVE_USEC : CALL_USEC, ret_error, ret_reply);
+        return k < 0 ? k : 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "common/util.h"
+#include "ctl/view.h"
+
+/* The daemon, over the system bus or, for root before there is one, peer to peer. */
+struct remote {
+        sd_bus *bus;
+        bool peer;
+};
+
+/* A stopped daemon must not stop whoever asks: this long for connection and answer together. */
+#define REMOTE_USEC (5 * USEC_PER_SEC)
+
+/*
+ * private_socket: NULL if the system bus alone is to be tried.
+ * Returns 0; -ENOTCONN: no daemon; -ETIMEDOUT: one that does not answer; -EBADMSG: not understood.
+ */
+int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
+void remote_close(struct remote *r);
+
+/* The disks once more. The same errors. */
+int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret);
+
+/*
+ * Calls a method of the manager for a disk. value: NULL for methods that take none (and no options).
+ * Returns 0 or a negative errno with the error set; reply may be NULL.
+ */
+struct remote_call {
+        const char *method, *disk, *value;
+        bool force, interactive;
+};
+int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error);
+
+/* The messages of GetManagedObjects as views; for tests. */
+int remote_parse(sd_bus_message *m, struct views *ret);

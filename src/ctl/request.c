@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/request.h"
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "ctl/agent.h"
+#include "ctl/source.h"
+
+static const struct {
+        const char *name;
+        enum uasd_exit code;
+} errors[] = {
+        { UASD_BUS_ERROR_NO_SUCH_DISK, UASD_EXIT_NO_DISK },
+        { UASD_BUS_ERROR_INCAPABLE, UASD_EXIT_INCAPABLE },
+        { UASD_BUS_ERROR_REFUSED, UASD_EXIT_REFUSED },
+        { UASD_BUS_ERROR_STOPPING, UASD_EXIT_FAILED },
+        { SD_BUS_ERROR_ACCESS_DENIED, UASD_EXIT_UNAUTHORIZED },
+        { SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, UASD_EXIT_UNAUTHORIZED },
+};
+
+int request_code(const sd_bus_error *e)
+{
+        for (size_t i = 0; i < ELEMENTSOF(errors); i++)
+                if (sd_bus_error_has_name(e, errors[i].name))
+                        return errors[i].code;
+        return UASD_EXIT_FAILED;
+}
+
+int request_call(const struct ctl *c, struct remote *r, const struct remote_call *call, char **ret_job)
+{
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(agent_stop) pid_t agent = 0;
+        struct remote_call actual = *call;
+        const char *job;
+        int k;
+
+        actual.interactive = c->options->ask_password && !r->peer && geteuid() != 0;
+        if (actual.interactive)
+                agent = agent_start();
+        k = remote_call(r, &actual, &reply, &error);
+        if (k < 0) {
+                int code = request_code(&error);
+
+                if (code == UASD_EXIT_UNAUTHORIZED)
+                        log_error("Not permitted: %s", error.message ?: strerror(-k));
+                else
+                        log_error("%s", error.message ?: strerror(-k));
+                return code;
+        }
+        if (!ret_job)
+                return UASD_EXIT_OK;
+        if (sd_bus_message_read(reply, "o", &job) < 0) {
+                log_error("uasd's answer is not understood.");
+                return UASD_EXIT_FAILED;
+        }
+        *ret_job = strdup(job);
+        return *ret_job ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+}
+
+static int simple(const struct ctl *c, char **args, const char *method, const char *done)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        char label[VIEW_LABEL_MAX];
+        const struct view *v;
+        int code;
+
+        code = source_connect(c, &remote, &views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &views, args[0], &v);
+        if (code == UASD_EXIT_OK)
+                code = request_call(c, &remote, &(struct remote_call){ method, v->disk.facts.interface }, NULL);
+        if (code == UASD_EXIT_OK)
+                log_info("%s: %s", view_label(v, label), done);
+        return code;
+}
+
+int verb_release(const struct ctl *c, char **args)
+{
+        return simple(c, args, "Release", "released; nothing waits for it any more");
+}
+
+int verb_cancel(const struct ctl *c, char **args)
+{
+        return simple(c, args, "Cancel", "nothing waits for it any more");
+}
+
+int verb_forget(const struct ctl *c, char **args)
+{
+        return simple(c, args, "Forget", "its history is forgotten");
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "ctl/verbs.h"
+
+/*
+ * Hands a request to the daemon, with a password asked for if that is allowed and needed. ret_job: NULL, or
+ * room for the path of the job that comes of it. Tells what goes wrong; returns an enum uasd_exit.
+ */
+int request_call(const struct ctl *c, struct remote *r, const struct remote_call *call, char **ret_job);
+
+/* The exit status for an error of the daemon or the bus. */
+int request_code(const sd_bus_error *e);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/source.h"
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "ctl/local.h"
+#include "ctl/select.h"
+
+static const char *private_socket(void)
+{
+        return geteuid() == 0 ? "/run/" RUN_PRIVATE_SOCKET : NULL;
+}
+
+static const char *why_no_answer(int error)
+{
+        switch (error) {
+        case -ETIMEDOUT:
+                return "uasd runs, but does not answer";
+        case -EBADMSG:
+                return "uasd's answer is not understood (is it of another version?)";
+        default:
+                return "uasd is not running";
+        }
+}
+
+bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *ret)
+{
+        int k = remote_open(private_socket(), REMOTE_USEC, ret_remote, ret);
+
+        if (k < 0)
+                log_info("%s: this is what the kernel itself shows.", why_no_answer(k));
+        return k >= 0;
+}
+
+int source_local(const struct ctl *c, struct views *ret)
+{
+        int k = local_read(&c->roots, ret);
+
+        if (k < 0) {
+                log_error("Cannot read the USB disks from sysfs: %s", strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        for (size_t i = 0; i < ret->n; i++)
+                if (ret->list[i].users_error < 0)
+                        log_info("Cannot find out who uses %s: %s", ret->list[i].disk.facts.interface,
+                                 strerror(-ret->list[i].users_error));
+        return UASD_EXIT_OK;
+}
+
+int source_read(const struct ctl *c, struct views *ret)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+
+        return source_ask(c, &remote, ret) ? UASD_EXIT_OK : source_local(c, ret);
+}
+
+int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret)
+{
+        int k = remote_open(private_socket(), REMOTE_USEC, ret_remote, ret);
+
+        if (k >= 0)
+                return UASD_EXIT_OK;
+        switch (k) {
+        case -ETIMEDOUT:
+                log_error("%s; 'systemctl status uasd' may tell more.", why_no_answer(k));
+                break;
+        case -EBADMSG:
+                log_error("%s", why_no_answer(k));
+                break;
+        default:
+                log_error("%s, and nothing else changes disks: systemctl start uasd", why_no_answer(k));
+        }
+        return UASD_EXIT_FAILED;
+}
+
+int source_lost(int error)
+{
+        log_error("%s any more.", error == -ETIMEDOUT ? "uasd does not answer" : "uasd is not there");
+        return UASD_EXIT_FAILED;
+}
+
+int source_select(const struct ctl *c, const struct views *v, const char *what, const struct view **ret)
+{
+        const struct view **found;
+        char label[VIEW_LABEL_MAX], product[2 * USB_STRING_MAX];
+        int k;
+
+        found = calloc(v->n + 1, sizeof(struct view *));
+        if (!found)
+                return UASD_EXIT_FAILED;
+        k = select_disks(&c->roots, v, what, found);
+        if (k == 1)
+                *ret = found[0];
+        else if (k > 1) {
+                log_error("'%s' fits more than one disk:", what);
+                for (int i = 0; i < k; i++)
+                        log_error("  %s  %s  serial %s", view_label(found[i], label),
+                                  view_product(found[i], product, sizeof(product)),
+                                  found[i]->disk.facts.serial[0] ? found[i]->disk.facts.serial : "none");
+        } else if (k == -EXDEV)
+                log_error("'%s' is not on a USB disk.", what);
+        else if (k == -ENOTBLK)
+                log_error("'%s' is neither a disk nor a mount point.", what);
+        else if (k < 0 && k != -ENOENT)
+                log_error("Cannot look at '%s': %s", what, strerror(-k));
+        else
+                log_error("There is no USB disk '%s'; uasctl lists them.", what);
+        free(found);
+        return k == 1 ? UASD_EXIT_OK : k > 1 ? UASD_EXIT_USAGE : UASD_EXIT_NO_DISK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "ctl/verbs.h"
+
+/* Functions here tell what goes wrong; each returns an enum uasd_exit. */
+
+/* The daemon's word on all disks, and the connection to go on with; false, told as a note: there is none. */
+bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *ret);
+/* The kernel's. */
+int source_local(const struct ctl *c, struct views *ret);
+/* For verbs that read: from the daemon, else from the kernel itself. */
+int source_read(const struct ctl *c, struct views *ret);
+
+/* For verbs that write: without the daemon there is nothing to be done. */
+int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret);
+
+/* The one disk the user means. */
+int source_select(const struct ctl *c, const struct views *v, const char *what, const struct view **ret);
+
+/* The connection failed in the middle: the exit status for this errno of remote_read(). */
+int source_lost(int error);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/verbs.h"
+
+#include "common/log.h"
+#include "common/util.h"
+
+const struct verb verbs[] = {
+        { "list", 0, 0, 0, "", "List USB disks and what drives them (also without a verb)", verb_list },
+        { "status", 0, 1, 0, "[DISK]", "Show one disk or all of them in full", verb_status },
+        { "explain", 1, 1, 0, "DISK", "Show why a disk gets the driver it gets", verb_explain },
+        { "switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT, "DISK [uas|usb-storage]",
+          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch },
+        { "policy", 1, 2, OPTION_FORCE, "DISK [auto|uas|usb-storage|ignore]", "Show or set what is kept for a disk",
+          verb_policy },
+        { "release", 1, 1, 0, "DISK", "End a hold and cancel what waits, now", verb_release },
+        { "cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel },
+        { "forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget },
+        { "wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait },
+};
+const size_t n_verbs = ELEMENTSOF(verbs);
+
+static const struct {
+        enum option_bit bit;
+        const char *name;
+} bits[] = {
+        { OPTION_DRY_RUN, "--dry-run" },
+        { OPTION_FORCE, "--force" },
+        { OPTION_WAIT, "--wait" },
+};
+
+const struct verb *verb_find(const char *name)
+{
+        for (size_t i = 0; i < n_verbs; i++)
+                if (streq(verbs[i].name, name))
+                        return &verbs[i];
+        return NULL;
+}
+
+const struct verb *verb_check(const struct options *o, char **words)
+{
+        const struct verb *v = verb_find(words[0] ?: "list");
+        unsigned n = 0;
+
+        if (!v) {
+                log_error("There is no verb '%s'; uasctl --help lists them.", words[0]);
+                return NULL;
+        }
+        while (words[0] && words[n + 1])
+                n++;
+        if (n < v->min_args || n > v->max_args) {
+                log_error("Too %s arguments: uasctl %s %s", n < v->min_args ? "few" : "many", v->name, v->arguments);
+                return NULL;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(bits); i++)
+                if ((o->given & bits[i].bit) && !(v->takes & bits[i].bit)) {
+                        log_error("'%s' does not take %s.", v->name, bits[i].name);
+                        return NULL;
+                }
+        return v;
+}
+
+void verbs_help(void)
+{
+        printf("uasctl [OPTIONS...] [VERB] [ARGUMENTS...]\n\n"
+               "See and choose the kernel driver of USB disks: usb-storage or uas.\n\n"
+               "Verbs:\n");
+        for (size_t i = 0; i < n_verbs; i++) {
+                char left[64];
+
+                (void) snprintf(left, sizeof(left), "%s %s", verbs[i].name, verbs[i].arguments);
+                if (strlen(left) <= 28)
+                        printf("  %-28s %s\n", left, verbs[i].help);
+                else
+                        printf("  %s\n  %-28s %s\n", left, "", verbs[i].help);
+        }
+        printf("\nDISK is sdb, a device node or link, a mount point, a port (2-1), an interface\n"
+               "(2-1:1.0), VID:PID or a serial number, as long as it fits one disk.\n\n"
+               "Options:\n"
+               "  -h, --help                   Show this help\n"
+               "      --version                Show the version\n"
+               "      --json                   Print JSON\n"
+               "      --no-legend              Print no headings\n"
+               "      --no-pager               Accepted; there is no pager\n"
+               "  -q, --quiet                  Say errors alone\n"
+               "      --no-ask-password        Do not ask for a password\n"
+               "      --dry-run                switch: say what would be done, and do nothing\n"
+               "      --force                  switch, policy: even where the kernel's own tables forbid uas\n"
+               "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n\n"
+               "See uasctl(1) for the exit status.\n");
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "common/exit-codes.h"
+#include "ctl/options.h"
+#include "ctl/remote.h"
+#include "ctl/view.h"
+#include "sys/roots.h"
+
+/* What every verb gets. */
+struct ctl {
+        const struct options *options;
+        struct roots roots;
+};
+
+/*
+ * A verb tells what goes wrong itself and returns an enum uasd_exit. args: what follows it, NULL-terminated,
+ * as many as its row allows.
+ */
+struct verb {
+        const char *name;
+        unsigned min_args, max_args;
+        unsigned takes;        /* enum option_bit */
+        const char *arguments; /* for --help */
+        const char *help;
+        int (*run)(const struct ctl *c, char **args);
+};
+
+extern const struct verb verbs[];
+extern const size_t n_verbs;
+
+const struct verb *verb_find(const char *name);
+/* words: the verb and its arguments, NULL-terminated; none: list. The row to run, or NULL, told. */
+const struct verb *verb_check(const struct options *o, char **words);
+void verbs_help(void);
+
+int verb_list(const struct ctl *c, char **args);
+int verb_status(const struct ctl *c, char **args);
+int verb_explain(const struct ctl *c, char **args);
+int verb_switch(const struct ctl *c, char **args);
+int verb_policy(const struct ctl *c, char **args);
+int verb_release(const struct ctl *c, char **args);
+int verb_cancel(const struct ctl *c, char **args);
+int verb_forget(const struct ctl *c, char **args);
+int verb_wait(const struct ctl *c, char **args);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/disk.h"
+
+/* A disk as it is shown: what daemon or kernel say of it, with the words of whoever said it. */
+struct view {
+        struct disk disk;
+        char *reason;    /* a sentence */
+        char *reason_id; /* a stable word */
+        int users_error; /* 0, or the -errno that kept the users from being found */
+};
+
+struct views {
+        struct view *list;
+        size_t n;
+};
+
+void view_done(struct view *v);
+void views_done(struct views *v);
+int views_add(struct views *v, struct view *item); /* takes what is in item; 0 or -ENOMEM */
+void views_sort(struct views *v);                  /* 2-2 before 2-10 */
+const struct view *views_find(const struct views *v, const char *interface);
+
+/* "2-1:1.0 (sdb)", for talk. */
+#define VIEW_LABEL_MAX (INTERFACE_NAME_MAX + 64)
+const char *view_label(const struct view *v, char ret[static VIEW_LABEL_MAX]);
+/* "sdb sdc", or "-". */
+char *view_block_names(const struct view *v, char *ret, size_t size);
+/* The driver's name, or NULL if there is none. */
+const char *view_driver(const struct view *v);
+bool view_capable(const struct view *v);
+/* "Maker Product", as the device says it. */
+char *view_product(const struct view *v, char *ret, size_t size);
+/* "mounted on /mnt/usb (sdb1)" */
+char *user_text(const struct user *u, char *ret, size_t size);
+/* "1.8T" */
+char *size_text(uint64_t size, char *ret, size_t n);
+
+/* True for held, waiting, switching: something is still to come. */
+bool state_is_pending(enum state s);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/log.h"
+#include "ctl/source.h"
+#include "ctl/watch.h"
+#include "sys/marks.h"
+
+/* Without the daemon nobody tells when a hold ends. */
+#define LOOK_AGAIN_USEC (500 * USEC_PER_MSEC)
+
+static int gone(const char *what)
+{
+        log_error("%s: it is not there any more.", what);
+        return UASD_EXIT_NO_DISK;
+}
+
+static int out_of_time(const struct view *v)
+{
+        log_info("%s: still %s", v->disk.facts.interface, v->reason);
+        return UASD_EXIT_DEFERRED;
+}
+
+static int wait_remote(struct remote *remote, const char *id, uint64_t end)
+{
+        _cleanup_(watch_close) struct watch watch = {};
+        int k;
+
+        k = watch_open(&watch, remote);
+        if (k < 0)
+                return source_lost(k);
+        for (;;) {
+                _cleanup_(views_done) struct views views = {};
+                const struct view *v;
+
+                k = remote_read(remote, REMOTE_USEC, &views);
+                if (k < 0)
+                        return source_lost(k);
+                v = views_find(&views, id);
+                if (!v)
+                        return gone(id);
+                if (!state_is_pending(v->disk.state))
+                        return UASD_EXIT_OK;
+                if (now_boottime() >= end)
+                        return out_of_time(v);
+                watch.changed = false;
+                k = watch_next(&watch, end);
+                if ((k < 0 && k != -ETIMEDOUT) || watch.gone)
+                        return source_lost(k < 0 ? k : -ENOTCONN);
+        }
+}
+
+static int wait_local(const struct ctl *c, const char *id, uint64_t end)
+{
+        for (;;) {
+                _cleanup_(views_done) struct views views = {};
+                const struct view *v;
+                int code;
+
+                code = source_local(c, &views);
+                if (code != UASD_EXIT_OK)
+                        return code;
+                v = views_find(&views, id);
+                if (!v)
+                        return gone(id);
+                if (!state_is_pending(v->disk.state))
+                        return UASD_EXIT_OK;
+                if (v->disk.state == STATE_WAITING) { /* for somebody who is not there */
+                        log_info("%s: waits for uasd: systemctl start uasd", id);
+                        return UASD_EXIT_DEFERRED;
+                }
+                if (now_boottime() >= end)
+                        return out_of_time(v);
+                (void) usleep(LOOK_AGAIN_USEC);
+        }
+}
+
+int verb_wait(const struct ctl *c, char **args)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        char id[INTERFACE_NAME_MAX];
+        uint64_t now = now_boottime(), end = UINT64_MAX;
+        const struct view *v;
+        int code = UASD_EXIT_OK;
+        bool daemon;
+
+        if (c->options->wait_usec < UINT64_MAX - now)
+                end = now + c->options->wait_usec;
+        daemon = source_ask(c, &remote, &views);
+        if (!daemon)
+                code = source_local(c, &views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &views, args[0], &v);
+        if (code != UASD_EXIT_OK)
+                return code;
+        (void) copy_string(id, sizeof(id), v->disk.facts.interface);
+        return daemon ? wait_remote(&remote, id, end) : wait_local(c, id, end);
+}
