@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/disk.h"
 
+#include <stdarg.h>
+
 #include "common/util.h"
 #include "core/explain.h"
 
@@ -114,48 +116,60 @@ static void describe_users(const struct disk *d, char *ret, size_t size)
         }
 }
 
-static const char *target_name(const struct disk *d)
+/* What does not fit is cut off, and not in the middle of a character: D-Bus takes whole ones alone. */
+_printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
 {
-        return driver_to_string(d->decision.target);
+        va_list ap;
+        int n;
+
+        va_start(ap, format);
+        n = vsnprintf(ret, size, format, ap);
+        va_end(ap);
+        if (n < 0 || (size_t) n < size || size == 0)
+                return;
+        for (size_t end = size - 1; end > 0; end--) {
+                unsigned char last = (unsigned char) ret[end - 1];
+
+                if (last < 0x80)
+                        return;
+                ret[end - 1] = '\0';
+                if (last >= 0xc0)
+                        return;
+        }
 }
 
 char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
-        const char *why = reason_sentence(d->decision.reason);
+        const char *why = reason_sentence(d->decision.reason), *target = driver_to_string(d->decision.target);
         char names[256];
 
         switch (d->state) {
-        case STATE_SETTLED:
-        case STATE_UNBOUND:
-        case STATE_IGNORED:
-        case STATE_INCAPABLE:
-                (void) snprintf(ret, size, "%s", why);
-                break;
         case STATE_HELD:
-                (void) snprintf(ret, size, "Its mounts are held back until it is on %s. %s", target_name(d),
-                                why);
+                say(ret, size, "Its mounts are held back until it is on %s. %s", target, why);
                 break;
         case STATE_WAITING:
                 describe_users(d, names, sizeof(names));
                 if (*names)
-                        (void) snprintf(ret, size, "Waits for %s until nothing uses it: %s.", target_name(d),
-                                        names);
+                        say(ret, size, "Waits for %s until nothing uses it: %s.", target, names);
                 else
-                        (void) snprintf(ret, size, "Waits for %s until it has been free for a while.",
-                                        target_name(d));
+                        say(ret, size, "Waits for %s until it has been free for a while.", target);
                 break;
         case STATE_SWITCHING:
-                (void) snprintf(ret, size, "Is being switched to %s. %s", target_name(d), why);
+                say(ret, size, "Is being switched to %s. %s", target, why);
                 break;
         case STATE_TRIAL:
-                (void) snprintf(ret, size, "On %s and on trial: trouble leads back. %s",
-                                driver_to_string(d->facts.driver), why);
+                say(ret, size, "On %s and on trial: trouble leads back. %s", driver_to_string(d->facts.driver),
+                    why);
                 break;
         case STATE_FAILED:
-                (void) snprintf(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
+                say(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
                 break;
+        case STATE_SETTLED:
+        case STATE_UNBOUND:
+        case STATE_IGNORED:
+        case STATE_INCAPABLE:
         case _STATE_MAX:
-                (void) snprintf(ret, size, "%s", why);
+                say(ret, size, "%s", why);
                 break;
         }
         return ret;

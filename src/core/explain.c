@@ -23,7 +23,10 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
                 };
                 e->decides = e->fits && !decided;
                 decided = decided || e->fits;
-                row->found(&l, e->found, sizeof(e->found));
+                if (row->found)
+                        row->found(&l, e->found, sizeof(e->found));
+                else
+                        (void) copy_string(e->found, sizeof(e->found), e->fits ? row->yes : row->no);
         }
         return n;
 }

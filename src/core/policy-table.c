@@ -5,38 +5,9 @@
 
 #define SUPER_SPEED_MBPS 5000
 
-void look_at(const struct facts *f, struct look *ret)
-{
-        struct bridge b;
-        struct look l = {.f = f};
-
-        facts_bridge(f, &b);
-        kernel_flags(&b, &l.kernel);
-        l.entry = quirks_find(f->quirks, f->vid, f->pid, l.letters) > 0;
-        l.entry_ignores = strchr(l.letters, 'u');
-        l.kernel_ignores = !l.entry && l.kernel.ignore_uas;
-
-        if (f->override_target == DRIVER_UAS || f->override_target == DRIVER_USB_STORAGE)
-                l.override = f->override_target;
-        l.wish = l.override;
-        l.forced = l.override ? f->override_forced : f->policy_forced;
-        if (!l.wish && f->policy == POLICY_UAS)
-                l.wish = DRIVER_UAS;
-        if (!l.wish && f->policy == POLICY_USB_STORAGE)
-                l.wish = DRIVER_USB_STORAGE;
-        *ret = l;
-}
-
 static bool fits_bad_descriptors(const struct look *l)
 {
         return l->f->caps_error < 0;
-}
-
-static void found_bad_descriptors(const struct look *l, char *ret, size_t size)
-{
-        (void) snprintf(ret, size, "%s",
-                        fits_bad_descriptors(l) ? "the descriptors cannot be read"
-                                                : "the descriptors can be read");
 }
 
 static bool fits_no_uas(const struct look *l)
@@ -55,13 +26,6 @@ static void found_no_uas(const struct look *l, char *ret, size_t size)
 static bool fits_no_pipes(const struct look *l)
 {
         return !l->f->caps.pipes;
-}
-
-static void found_no_pipes(const struct look *l, char *ret, size_t size)
-{
-        (void) snprintf(ret, size, "%s",
-                        fits_no_pipes(l) ? "pipe usage descriptors are missing"
-                                         : "all four pipe usage descriptors are there");
 }
 
 static bool fits_other_driver(const struct look *l)
@@ -83,11 +47,6 @@ static void found_driver(const struct look *l, char *ret, size_t size)
 static bool fits_unauthorized(const struct look *l)
 {
         return !l->f->authorized;
-}
-
-static void found_unauthorized(const struct look *l, char *ret, size_t size)
-{
-        (void) snprintf(ret, size, "%s", l->f->authorized ? "authorized" : "not authorized");
 }
 
 static bool fits_just_unbound(const struct look *l)
@@ -315,7 +274,8 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_BAD_DESCRIPTORS,
                 .fits = fits_bad_descriptors,
                 .rest = STATE_INCAPABLE,
-                .found = found_bad_descriptors,
+                .yes = "the descriptors cannot be read",
+                .no = "the descriptors can be read",
                 .means = "Its descriptors cannot be read, so what it can do is not known.",
         },
         {
@@ -329,7 +289,8 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_NO_PIPES,
                 .fits = fits_no_pipes,
                 .rest = STATE_INCAPABLE,
-                .found = found_no_pipes,
+                .yes = "pipe usage descriptors are missing",
+                .no = "all four pipe usage descriptors are there",
                 .means = "It offers UAS without saying which pipe is which, so the kernel cannot use it.",
         },
         {
@@ -344,7 +305,8 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_UNAUTHORIZED,
                 .fits = fits_unauthorized,
                 .rest = STATE_IGNORED,
-                .found = found_unauthorized,
+                .yes = "not authorized",
+                .no = "authorized",
                 .means = "The USB device or its interface is not authorized.",
                 .remedy = "Authorize it: write 1 to `authorized` in sysfs, or use usbguard.",
         },
@@ -366,7 +328,6 @@ const struct row policy_rows[_REASON_MAX] = {
         {
                 .reason = REASON_NO_BOT,
                 .fits = fits_no_bot,
-                .rest = STATE_SETTLED,
                 .found = found_no_bot,
                 .means = "It speaks UAS alone: there is nothing to choose.",
         },
@@ -374,7 +335,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_FORCE_NEEDED,
                 .fits = fits_force_needed,
                 .choose = choose_bot,
-                .rest = STATE_SETTLED,
                 .found = found_force_needed,
                 .means = "The kernel keeps this bridge off UAS, and without force its word stands.",
                 .remedy = "uasctl --force policy DISK uas",
@@ -383,7 +343,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_OVERRIDE,
                 .fits = fits_override,
                 .choose = choose_wish,
-                .rest = STATE_SETTLED,
                 .found = found_override,
                 .means = "It was asked for by uasctl switch, until the disk is unplugged or the machine "
                          "restarts.",
@@ -393,7 +352,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_POLICY,
                 .fits = fits_policy,
                 .choose = choose_wish,
-                .rest = STATE_SETTLED,
                 .found = found_policy,
                 .means = "The policy for this disk says so.",
                 .remedy = "uasctl policy DISK auto",
@@ -402,7 +360,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_UAS_KEPT_AWAY,
                 .fits = fits_uas_kept_away,
                 .choose = choose_bot,
-                .rest = STATE_SETTLED,
                 .found = found_uas_kept_away,
                 .means = "The uas module is kept away by a blacklist or an install line, or it is missing.",
                 .remedy = "Take the blacklist or install line out of modprobe.d, or install the module.",
@@ -411,7 +368,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_DISTRUSTED,
                 .fits = fits_distrusted,
                 .target = DRIVER_USB_STORAGE,
-                .rest = STATE_SETTLED,
                 .found = found_distrusted,
                 .means = "It had trouble on UAS before.",
                 .remedy = "uasctl forget DISK",
@@ -420,7 +376,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_VERDICT_BAD,
                 .fits = fits_verdict_bad,
                 .target = DRIVER_USB_STORAGE,
-                .rest = STATE_SETTLED,
                 .found = found_verdict,
                 .means = "This bridge is known to be bad at UAS.",
                 .remedy = "uasctl policy DISK uas",
@@ -429,7 +384,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_QUIRK,
                 .fits = fits_quirk,
                 .target = DRIVER_USB_STORAGE,
-                .rest = STATE_SETTLED,
                 .found = found_quirk,
                 .means = "The quirks parameter of usb-storage says u: somebody wants it off UAS.",
                 .remedy = "Take the entry off the kernel command line or out of modprobe.d, or: uasctl policy "
@@ -439,7 +393,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_KERNEL_TABLE,
                 .fits = fits_kernel_table,
                 .target = DRIVER_USB_STORAGE,
-                .rest = STATE_SETTLED,
                 .found = found_kernel_table,
                 .means = "The kernel's own table keeps this bridge off UAS.",
                 .remedy = "uasctl --force policy DISK uas",
@@ -448,7 +401,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_KERNEL_RULE,
                 .fits = fits_kernel_rule,
                 .target = DRIVER_USB_STORAGE,
-                .rest = STATE_SETTLED,
                 .found = found_kernel_rule,
                 .means = "A rule of the kernel keeps this bridge off UAS.",
                 .remedy = "uasctl --force policy DISK uas",
@@ -457,7 +409,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_NO_STREAMS,
                 .fits = fits_no_streams,
                 .target = DRIVER_USB_STORAGE,
-                .rest = STATE_SETTLED,
                 .found = found_no_streams,
                 .means = "The USB controller has no streams, which UAS needs at this speed.",
                 .remedy = "Plug it into a port of another controller, or into a USB 2 port.",
@@ -466,7 +417,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_NO_SG,
                 .fits = fits_no_sg,
                 .target = DRIVER_USB_STORAGE,
-                .rest = STATE_SETTLED,
                 .found = found_no_sg,
                 .means = "The USB controller has no scatter-gather, which UAS needs.",
                 .remedy = "Plug it into a port of another controller.",
@@ -475,7 +425,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_UNKNOWN_BRIDGE,
                 .fits = fits_unknown_bridge,
                 .choose = choose_unknown,
-                .rest = STATE_SETTLED,
                 .found = found_verdict,
                 .means = "Nothing is known of this bridge, so Unknown= of the configuration decides.",
                 .remedy = "Set Unknown= in uasd.conf, or: uasctl policy DISK uas|usb-storage",
@@ -484,7 +433,6 @@ const struct row policy_rows[_REASON_MAX] = {
                 .reason = REASON_FASTEST,
                 .fits = fits_always,
                 .target = DRIVER_UAS,
-                .rest = STATE_SETTLED,
                 .found = found_verdict,
                 .means = "Nothing speaks against UAS, and it is the faster one.",
                 .remedy = "uasctl policy DISK usb-storage",

@@ -24,8 +24,9 @@ struct row {
         bool (*fits)(const struct look *l);
         enum driver target;
         enum driver (*choose)(const struct look *l); /* instead of `target`, or NULL */
-        enum state rest;                             /* STATE_SETTLED becomes STATE_UNBOUND without a driver */
-        void (*found)(const struct look *l, char *ret, size_t size);
+        enum state rest;      /* STATE_SETTLED (0) becomes STATE_UNBOUND without a driver */
+        const char *yes, *no; /* what was found, if it fits and if not: */
+        void (*found)(const struct look *l, char *ret, size_t size); /* ... or this, where more is to be said */
         const char *means;
         const char *remedy;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/policy.h"
 
+#include "common/util.h"
 #include "core/policy-table.h"
 
 void facts_bridge(const struct facts *f, struct bridge *ret)
@@ -15,6 +16,28 @@ void facts_bridge(const struct facts *f, struct bridge *ret)
                 .manufacturer = f->manufacturer,
                 .product = f->product,
         };
+}
+
+void look_at(const struct facts *f, struct look *ret)
+{
+        struct bridge b;
+        struct look l = {.f = f};
+
+        facts_bridge(f, &b);
+        kernel_flags(&b, &l.kernel);
+        l.entry = quirks_find(f->quirks, f->vid, f->pid, l.letters) > 0;
+        l.entry_ignores = strchr(l.letters, 'u');
+        l.kernel_ignores = !l.entry && l.kernel.ignore_uas;
+
+        if (f->override_target == DRIVER_UAS || f->override_target == DRIVER_USB_STORAGE)
+                l.override = f->override_target;
+        l.wish = l.override;
+        l.forced = l.override ? f->override_forced : f->policy_forced;
+        if (!l.wish && f->policy == POLICY_UAS)
+                l.wish = DRIVER_UAS;
+        if (!l.wish && f->policy == POLICY_USB_STORAGE)
+                l.wish = DRIVER_USB_STORAGE;
+        *ret = l;
 }
 
 void decide(const struct facts *f, struct decision *ret)
