@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a case gets: `vm`, and the decorator that makes a function a case.
+
+    from context import case
+
+    @case(tier="fast", image="vendor")
+    def switches_when_free(vm):
+        "A free disk is moved to uas."
+        disk = vm.disk(label="DATA")
+        guest = vm.resume(disks=[disk])
+        guest.wait_disk(driver="uas")
+"""
+
+import os
+
+import image as images
+import saved
+from disk import Disk
+from guest import Guest
+from media import Media
+
+TIERS = ("fast", "default", "full")
+LIMIT = 240
+
+
+class Skip(Exception):
+    """The case cannot run here; why."""
+
+
+class Case:
+    def __init__(self, function, tier, image, product, limit):
+        module = function.__module__.rpartition(".")[2]
+        self.name = "%s.%s" % (module, function.__name__)
+        self.function = function
+        self.tier = tier
+        self.images = (image,) if isinstance(image, str) else tuple(image)
+        self.product = product
+        self.limit = limit
+        self.about = (function.__doc__ or "").strip().partition("\n")[0]
+
+
+CASES = []
+
+
+def case(tier="default", image="bookworm", product=True, limit=LIMIT):
+    """A function of `vm` becomes a case.
+
+    tier     "fast", "default" or "full": each includes those before
+    image    the guest it uses ("bookworm", "vendor", "trixie"), or several;
+             the first is what vm.boot() and vm.resume() take by default
+    product  whether uasd is installed in the guest
+    limit    seconds it may take
+    """
+    assert tier in TIERS, tier
+
+    def register(function):
+        CASES.append(Case(function, tier, image, product, limit))
+        return function
+    return register
+
+
+class Vm:
+    """Guests and disks of one case; all of them end with it."""
+
+    def __init__(self, folder, one, deb=None):
+        self.folder = folder
+        self.case = one
+        self.deb = deb
+        self.guests = []
+        self.disks = []
+
+    def skip(self, why):
+        raise Skip(why)
+
+    def image(self, flavour=None):
+        return images.ensure(flavour or self.case.images[0],
+                             self.deb if self.case.product else None)
+
+    def guest(self, image=None):
+        """A guest that is still off; boot() it."""
+        number = len(self.guests)
+        guest = Guest(os.path.join(self.folder, "guest%d" % number), self.image(image))
+        self.guests.append(guest)
+        return guest
+
+    def boot(self, image=None, disks=(), **options):
+        """A cold boot with DISKS plugged in; options as of Guest.boot()."""
+        for disk in disks:
+            disk.plug()
+        return self.guest(image).boot(disks=disks, **options)
+
+    def resume(self, image=None, disks=(), files=None):
+        """A guest that has booted already; FILES are put, DISKS hot-plugged."""
+        guest = self.guest(image)
+        guest.resume(saved.ensure(guest.image))
+        for path, data in (files or {}).items():
+            guest.put(path, data)
+        for disk in disks:
+            self.plug(disk, guest)
+        return guest
+
+    def plug(self, disk, guest=None):
+        """Plug DISK in, into the (last) guest's first free port if into none yet."""
+        guest = guest or self.guests[-1]
+        if disk not in guest.disks.values():
+            guest.attach(disk)
+        disk.plug()
+
+    def disk(self, size="64M", label=None, partitions=None, luns=1, media=None, **config):
+        """An emulated disk, not plugged in yet.
+
+        Blank, or with `label` a GPT with one ext4 of that label; `partitions`
+        is a list of sizes (None: the rest) for a table without file systems.
+        `media` takes prepared backing files instead. The rest goes to
+        usbdisk: wcache="volatile", speed="high", alts="bot", vid=, serial=...
+        """
+        name = "disk%d" % len(self.disks)
+        if media is None:
+            media = []
+            for lun in range(luns):
+                path = os.path.join(self.folder, "%s.%d.raw" % (name, lun))
+                one = Media(path, size)
+                if label:
+                    one.partition().ext4(label + (str(lun) if lun else ""), 1)
+                elif partitions:
+                    one.partition(partitions)
+                media.append(one)
+        disk = Disk(self.folder, name, media, **config)
+        self.disks.append(disk)
+        return disk
+
+    def media(self, size="64M", name=None):
+        """A blank backing file, to prepare before vm.disk(media=[...])."""
+        name = name or "media%d.raw" % len(os.listdir(self.folder))
+        return Media(os.path.join(self.folder, name), size)
+
+    def evidence(self):
+        """What one wants to see of a case that failed; guests may be dying."""
+        for guest in self.guests:
+            if guest.machine.process is None:
+                continue
+            for name, command in (
+                    ("journal.txt", "journalctl -b --no-pager -o short-monotonic"),
+                    ("state.txt", "systemctl list-jobs --no-pager; lsblk; lsusb -t; "
+                                  "cat /proc/mounts; ls -l /run/uasd; ps axf")):
+                try:
+                    text = guest.run(command, timeout=60).out
+                except Exception as error:
+                    text = "not to be had: %s\n" % error
+                with open(os.path.join(guest.folder, name), "w") as file:
+                    file.write(text)
+        for disk in self.disks:
+            try:
+                text = "".join("%s\n" % line for line in disk.trace(1000))
+                text += "%s\n" % disk.stats()
+            except Exception as error:
+                text = "not to be had: %s\n" % error
+            with open(os.path.join(self.folder, disk.name + ".trace"), "w") as file:
+                file.write(text)
+
+    def close(self):
+        for guest in self.guests:
+            guest.close()
+        for disk in self.disks:
+            disk.close()
