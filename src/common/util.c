@@ -92,8 +92,8 @@ int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned lo
         unsigned long long v;
         char *end;
 
-        if (!isxdigit((unsigned char) *s))
-                return -EINVAL;
+        if (!isxdigit((unsigned char) s[0]) || (s[0] == '0' && (s[1] == 'x' || s[1] == 'X')))
+                return -EINVAL; /* strtoull() takes space, signs and 0x */
         errno = 0;
         v = strtoull(s, &end, (int) base);
         if (end == s || *end)

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/descriptors.h"
+
+#include "unit.h"
+
+#define DEVICE 18, 1, 0x20, 0x03, 0, 0, 0, 9, 0x09, 0x12, 0x5a, 0x5a, 0, 1, 1, 2, 3, 1
+#define CONFIG_POWER(total, value, power) 9, 2, (total) &0xff, (total) >> 8, 1, value, 0, 0x80, power
+#define CONFIG(total) CONFIG_POWER(total, 1, 112)
+#define ALT(number, alt, endpoints, protocol) 9, 4, number, alt, endpoints, 8, 6, protocol, 0
+#define ENDPOINT(address) 7, 5, address, 2, 0, 4, 0
+#define COMPANION(log2) 6, 0x30, 15, log2, 0, 0
+#define PIPE(id) 4, 0x24, id, 0
+
+#define BOT_ALT ALT(0, 0, 2, 0x50), ENDPOINT(0x81), COMPANION(0), ENDPOINT(0x02), COMPANION(0) /* 9 + 26 */
+#define PIPE_ENDPOINT(address, log2, id) ENDPOINT(address), COMPANION(log2), PIPE(id)          /* 17 */
+#define UAS_PIPES(log2)                                                                                        \
+        PIPE_ENDPOINT(0x04, 0, 1), PIPE_ENDPOINT(0x83, log2, 2), PIPE_ENDPOINT(0x81, log2, 3),                 \
+                PIPE_ENDPOINT(0x02, log2, 4)
+#define UAS_ALT(log2) ALT(0, 1, 4, 0x62), UAS_PIPES(log2) /* 9 + 68 */
+
+#define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+
+static const struct {
+        const char *what;
+        const uint8_t *data;
+        size_t size;
+        uint8_t configuration, interface;
+        int r;
+        struct uas_caps caps;
+} table[] = {
+        {"both protocols at SuperSpeed",
+         BYTES(DEVICE, CONFIG(121), BOT_ALT, UAS_ALT(5)),
+         1,
+         0,
+         0,
+         {.bot = true,
+          .uas = true,
+          .pipes = true,
+          .uas_alt = 1,
+          .max_power = 112,
+          .status_streams = 32,
+          .interfaces = 1}},
+        {"any configuration",
+         BYTES(DEVICE, CONFIG(121), BOT_ALT, UAS_ALT(4)),
+         0,
+         0,
+         0,
+         {.bot = true,
+          .uas = true,
+          .pipes = true,
+          .uas_alt = 1,
+          .max_power = 112,
+          .status_streams = 16,
+          .interfaces = 1}},
+        {"high speed: no companions",
+         BYTES(DEVICE, CONFIG_POWER(85, 1, 0), ALT(0, 0, 2, 0x50), ENDPOINT(0x81), ENDPOINT(0x02),
+               ALT(0, 1, 4, 0x62), ENDPOINT(4), PIPE(1), ENDPOINT(0x83), PIPE(2), ENDPOINT(0x81), PIPE(3),
+               ENDPOINT(2), PIPE(4)),
+         1,
+         0,
+         0,
+         {.bot = true, .uas = true, .pipes = true, .uas_alt = 1, .interfaces = 1}},
+        {"BOT alone",
+         BYTES(DEVICE, CONFIG(44), BOT_ALT),
+         1,
+         0,
+         0,
+         {.bot = true, .max_power = 112, .interfaces = 1}},
+        {"UAS alone, as alternate setting 0",
+         BYTES(DEVICE, CONFIG(86), ALT(0, 0, 4, 0x62), UAS_PIPES(4)),
+         1,
+         0,
+         0,
+         {.uas = true, .pipes = true, .max_power = 112, .status_streams = 16, .interfaces = 1}},
+        {"BOT in an alternate setting other than 0 is no way back",
+         BYTES(DEVICE, CONFIG(18), ALT(0, 1, 0, 0x50)),
+         1,
+         0,
+         0,
+         {.max_power = 112, .interfaces = 1}},
+        {"one pipe is missing",
+         BYTES(DEVICE, CONFIG(121), BOT_ALT, ALT(0, 1, 3, 0x62), PIPE_ENDPOINT(0x04, 0, 1),
+               PIPE_ENDPOINT(0x83, 5, 2), PIPE_ENDPOINT(0x81, 5, 3)),
+         1,
+         0,
+         0,
+         {.bot = true, .uas = true, .uas_alt = 1, .max_power = 112, .interfaces = 1}},
+        {"fewer endpoints announced than there are",
+         BYTES(DEVICE, CONFIG(121), BOT_ALT, ALT(0, 1, 3, 0x62), UAS_PIPES(5)),
+         1,
+         0,
+         0,
+         {.bot = true, .uas = true, .uas_alt = 1, .max_power = 112, .interfaces = 1}},
+        {"more endpoints announced than USB has",
+         BYTES(DEVICE, CONFIG(121), BOT_ALT, ALT(0, 1, 255, 0x62), UAS_PIPES(5)),
+         1,
+         0,
+         0,
+         {.bot = true,
+          .uas = true,
+          .pipes = true,
+          .uas_alt = 1,
+          .max_power = 112,
+          .status_streams = 32,
+          .interfaces = 1}},
+        {"an endpoint twice, one with address 0, one too short: none of them counts",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 1, 6, 0x62), PIPE_ENDPOINT(0x04, 0, 1), PIPE_ENDPOINT(0x04, 0, 2),
+               PIPE_ENDPOINT(0x80, 0, 2), 6, 5, 0x83, 2, 0, 4, PIPE(2), PIPE_ENDPOINT(0x81, 5, 3),
+               PIPE_ENDPOINT(0x02, 5, 4)),
+         1,
+         0,
+         0,
+         {.uas = true, .uas_alt = 1, .max_power = 112, .interfaces = 1}},
+        {"pipes 0 and 5 are none, the first pipe usage of an endpoint counts",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 1, 6, 0x62), ENDPOINT(1), PIPE(0), PIPE(1), ENDPOINT(2), PIPE(5),
+               UAS_PIPES(4)),
+         1,
+         0,
+         0,
+         {.uas = true, .uas_alt = 1, .max_power = 112, .interfaces = 1}},
+        {"the last endpoint of a pipe counts; a companion counts only right behind it",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 1, 5, 0x62), UAS_PIPES(5), ENDPOINT(0x85), PIPE(2), COMPANION(4)),
+         1,
+         0,
+         0,
+         {.uas = true, .pipes = true, .uas_alt = 1, .max_power = 112, .interfaces = 1}},
+        {"streams of an interrupt pipe do not count",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 1, 5, 0x62), UAS_PIPES(5), 7, 5, 0x85, 3, 0, 4, 0, COMPANION(5),
+               PIPE(2)),
+         1,
+         0,
+         0,
+         {.uas = true, .pipes = true, .uas_alt = 1, .max_power = 112, .interfaces = 1}},
+        {"a companion that is too short does not count",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 1, 5, 0x62), UAS_PIPES(5), ENDPOINT(0x85), 5, 0x30, 0, 5, 0,
+               PIPE(2)),
+         1,
+         0,
+         0,
+         {.uas = true, .pipes = true, .uas_alt = 1, .max_power = 112, .interfaces = 1}},
+        {"no device has more than 65536 streams",
+         BYTES(DEVICE, CONFIG(121), BOT_ALT, UAS_ALT(0xff)),
+         1,
+         0,
+         0,
+         {.bot = true,
+          .uas = true,
+          .pipes = true,
+          .uas_alt = 1,
+          .max_power = 112,
+          .status_streams = 65536,
+          .interfaces = 1}},
+        {"the first UAS setting counts, though another one would be better",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 3, 0, 0x62), UAS_ALT(4)),
+         1,
+         0,
+         0,
+         {.uas = true, .uas_alt = 3, .max_power = 112, .interfaces = 1}},
+        {"the first setting of a number counts",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 1, 0, 0xff), UAS_ALT(4)),
+         1,
+         0,
+         0,
+         {.max_power = 112, .interfaces = 1}},
+        {"other classes and subclasses",
+         BYTES(DEVICE, CONFIG(27), 9, 4, 0, 0, 0, 3, 6, 0x50, 0, 9, 4, 0, 1, 0, 8, 5, 0x62, 0),
+         1,
+         0,
+         0,
+         {.max_power = 112, .interfaces = 1}},
+        {"the second interface of two, behind an association",
+         BYTES(DEVICE, CONFIG(255), 8, 11, 0, 2, 8, 6, 0, 0, ALT(0, 0, 0, 0x50), ALT(1, 0, 0, 0x62)),
+         1,
+         1,
+         0,
+         {.uas = true, .max_power = 112, .interfaces = 2}},
+        {"an interface descriptor that is too short is none",
+         BYTES(DEVICE, CONFIG(255), 8, 4, 0, 0, 0, 8, 6, 0x50, ALT(0, 0, 0, 0x50)),
+         1,
+         0,
+         0,
+         {.bot = true, .max_power = 112, .interfaces = 1}},
+        {"class-specific descriptors before the endpoints",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 1, 4, 0x62), 5, 0x21, 1, 2, 3, UAS_PIPES(3)),
+         1,
+         0,
+         0,
+         {.uas = true, .pipes = true, .uas_alt = 1, .max_power = 112, .status_streams = 8, .interfaces = 1}},
+        {"what comes after a broken descriptor is not there",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 0, 0, 0x50), 1, 0, UAS_ALT(4)),
+         1,
+         0,
+         0,
+         {.bot = true, .max_power = 112, .interfaces = 1}},
+        {"a last byte alone",
+         BYTES(DEVICE, CONFIG(255), ALT(0, 0, 0, 0x50), 9),
+         1,
+         0,
+         0,
+         {.bot = true, .max_power = 112, .interfaces = 1}},
+        {"the second configuration",
+         BYTES(DEVICE, CONFIG_POWER(18, 1, 1), ALT(0, 0, 0, 0x50), CONFIG_POWER(86, 2, 2), UAS_ALT(2)),
+         2,
+         0,
+         0,
+         {.uas = true, .pipes = true, .uas_alt = 1, .max_power = 2, .status_streams = 4, .interfaces = 1}},
+        {"a configuration ends where the next begins",
+         BYTES(DEVICE, CONFIG_POWER(18, 1, 1), ALT(0, 0, 0, 0x50), CONFIG_POWER(86, 2, 2), UAS_ALT(2)),
+         1,
+         0,
+         0,
+         {.bot = true, .max_power = 1, .interfaces = 1}},
+        {"no such configuration", BYTES(DEVICE, CONFIG(44), BOT_ALT), 2, 0, -ENOENT, {}},
+        {"no such interface", BYTES(DEVICE, CONFIG(44), BOT_ALT), 1, 1, -ENOENT, {}},
+        {"no interface", BYTES(DEVICE, CONFIG(9)), 1, 0, -ENOENT, {}},
+        {"nothing", BYTES(0), 0, 0, -EBADMSG, {}},
+        {"a device alone", BYTES(DEVICE), 0, 0, -EBADMSG, {}},
+        {"half a device", BYTES(18, 1, 0, 3), 0, 0, -EBADMSG, {}},
+        {"a device that is too short", BYTES(8, 1, 0x20, 0x03, 0, 0, 0, 9), 0, 0, -EBADMSG, {}},
+        {"a device of another kind", BYTES(CONFIG(18), ALT(0, 0, 0, 0x50)), 0, 0, -EBADMSG, {}},
+        {"half a configuration", BYTES(DEVICE, 9, 2, 44, 0), 0, 0, -EBADMSG, {}},
+        {"a configuration that is too short", BYTES(DEVICE, 8, 2, 8, 0, 1, 1, 0, 0x80), 0, 0, -EBADMSG, {}},
+        {"something else for a configuration", BYTES(DEVICE, ALT(0, 0, 0, 0x50)), 0, 0, -EBADMSG, {}},
+        {"a configuration that claims to be shorter than it is", BYTES(DEVICE, CONFIG(4)), 1, 0, -EBADMSG, {}},
+};
+
+static void test_table(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct uas_caps caps = {};
+                int r = descriptors_parse(table[i].data, table[i].size, table[i].configuration,
+                                          table[i].interface, &caps);
+
+                if (r != table[i].r || memcmp(&caps, &table[i].caps, sizeof(caps)) != 0)
+                        fail_msg("%s: %d, bot %d uas %d pipes %d alt %d power %d streams %u interfaces %u",
+                                 table[i].what, r, caps.bot, caps.uas, caps.pipes, caps.uas_alt, caps.max_power,
+                                 caps.status_streams, caps.interfaces);
+        }
+}
+
+/* Whatever is cut off or damaged: no byte beyond the end is read (the sanitizers watch), and it comes to an
+ * end. */
+static void test_damaged(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                for (size_t size = 0; size <= table[i].size; size++) {
+                        uint8_t *copy = malloc(size + 1);
+                        struct uas_caps caps;
+
+                        assert_non_null(copy);
+                        for (size_t at = 0; at < size; at++)
+                                for (unsigned v = 0; v < 256; v += 51) {
+                                        uint8_t *exact = malloc(size);
+
+                                        assert_non_null(exact);
+                                        memcpy(exact, table[i].data, size);
+                                        exact[at] = (uint8_t) v;
+                                        (void) descriptors_parse(exact, size, 0, 0, &caps);
+                                        free(exact);
+                                }
+                        memcpy(copy, table[i].data, size);
+                        (void) descriptors_parse(copy, size, 1, 0, &caps);
+                        free(copy);
+                }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_damaged)};
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

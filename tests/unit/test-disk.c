@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/disk.h"
+
+#include "core/explain.h"
+#include "unit.h"
+
+static struct block sda_parts[] = {{"sda1", 8, 1}, {"sda2", 8, 2}};
+static struct lun luns[] = {
+        {.disk = {"sda", 8, 0}, .parts = sda_parts, .n_parts = 2},
+        {.lun = 1}, /* no block device yet: 0:0 is not its number */
+        {.lun = 2, .scsi_type = 5, .disk = {"sr0", 11, 0}},
+};
+
+static void test_luns_have(void **state)
+{
+        static const struct {
+                unsigned major, minor;
+                const char *name;
+        } table[] = {
+                {8, 0, "sda"}, {8, 2, "sda2"}, {11, 0, "sr0"}, {8, 3, NULL}, {9, 0, NULL}, {0, 0, NULL},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                const char *name = NULL;
+                bool have = luns_have(luns, ELEMENTSOF(luns), table[i].major, table[i].minor, &name);
+
+                assert_row(i, have == (table[i].name != NULL));
+                assert_row(i, have ? streq(name, table[i].name) : !name);
+                assert_row(i, luns_have(luns, ELEMENTSOF(luns), table[i].major, table[i].minor, NULL) == have);
+        }
+        assert_false(luns_have(NULL, 0, 8, 0, NULL));
+}
+
+static void test_done(void **state)
+{
+        struct disk d = {.n_luns = 1, .n_users = 1};
+
+        luns_free(NULL, 3);
+        users_free(NULL, 3);
+        disk_done(NULL);
+        d.luns = calloc(1, sizeof(*d.luns));
+        d.users = calloc(1, sizeof(*d.users));
+        assert_true(d.luns && d.users);
+        d.luns->parts = calloc(1, sizeof(*d.luns->parts));
+        d.users->where = strdup("/mnt");
+        d.users->namespace = strdup("mnt:[1]");
+        d.users->command = strdup("dd");
+        disk_done(&d);
+        assert_null(d.luns);
+        assert_null(d.users);
+        disk_done(&d);
+}
+
+static void test_reason(void **state)
+{
+        static struct user users[] = {
+                {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/mnt/a\nb"},
+                {.kind = USER_MOUNT,
+                 .device = "sda1",
+                 .where = (char *) "/srv",
+                 .namespace = (char *) "mnt:[1]"},
+                {.kind = USER_MOUNT, .device = "sda1"},
+                {.kind = USER_SWAP, .device = "sda2"},
+                {.kind = USER_HOLDER, .device = "sda", .where = (char *) "dm-0"},
+                {.kind = USER_HOLDER, .device = "sda"},
+                {.kind = USER_LOOP, .device = "sda", .where = (char *) "loop0"},
+                {.kind = USER_LOOP, .device = "sda"},
+                {.kind = USER_OPEN, .device = "sda", .pid = 42, .command = (char *) "dd"},
+                {.kind = USER_CLAIM, .device = "sda"},
+                {.kind = _USER_KIND_MAX},
+        };
+        static const struct {
+                struct disk d;
+                const char *reason;
+        } table[] = {
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS},
+                 "Waits for uas until it has been free for a while."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users, .n_users = 2},
+                 "Waits for uas until nothing uses it: /mnt/a\\x0ab (sda1), /srv (sda1, in mnt:[1])."},
+                {{.state = STATE_WAITING,
+                  .decision.target = DRIVER_USB_STORAGE,
+                  .users = users + 2,
+                  .n_users = 3},
+                 "Waits for usb-storage until nothing uses it: a mount (sda1), swap on sda2, dm-0 (on sda)."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 5, .n_users = 3},
+                 "Waits for uas until nothing uses it: a device (on sda), loop0 (on sda), "
+                 "a loop device (on sda)."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 8, .n_users = 2},
+                 "Waits for uas until nothing uses it: dd (42) has sda open, somebody has claimed sda."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 10, .n_users = 1},
+                 "Waits for uas until it has been free for a while."},
+                {{.state = STATE_HELD, .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
+                 "Its mounts are held back until it is on uas. Nothing speaks against UAS, and it is the "
+                 "faster "
+                 "one."},
+                {{.state = STATE_SWITCHING, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
+                 "Is being switched to usb-storage. It had trouble on UAS before."},
+                {{.state = STATE_TRIAL,
+                  .facts.driver = DRIVER_UAS,
+                  .decision = {DRIVER_UAS, .reason = REASON_POLICY}},
+                 "On uas and on trial: trouble leads back. The policy for this disk says so."},
+                {{.state = STATE_FAILED}, "The switch failed."},
+                {{.state = STATE_FAILED, .outcome.text = "It did not come back."}, "It did not come back."},
+                {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS}, "It does not offer UAS."},
+        };
+        static const enum state plain[] = {STATE_SETTLED, STATE_UNBOUND, STATE_IGNORED, STATE_INCAPABLE,
+                                           _STATE_MAX};
+        char ret[512];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                if (!streq(disk_reason(&table[i].d, ret, sizeof(ret)), table[i].reason))
+                        fail_msg("row %zu: %s", i, ret);
+        for (size_t i = 0; i < ELEMENTSOF(plain); i++)
+                for (int r = 0; r < _REASON_MAX; r++) {
+                        struct disk d = {.state = plain[i], .decision.reason = (enum reason) r};
+                        assert_string_equal(disk_reason(&d, ret, sizeof(ret)),
+                                            reason_sentence((enum reason) r));
+                        assert_string_equal(disk_reason_id(&d), reason_to_string((enum reason) r));
+                }
+}
+
+/* Whole users as long as there is room, then a number. */
+static void test_many_users(void **state)
+{
+        struct disk d = {.state = STATE_WAITING, .decision.target = DRIVER_UAS};
+        struct user many[20] = {}, longest[2] = {};
+        char where[200], ret[512];
+
+        for (size_t i = 0; i < ELEMENTSOF(many); i++)
+                many[i] =
+                        (struct user){.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/mnt/somewhere"};
+        d.users = many;
+        d.n_users = ELEMENTSOF(many);
+        (void) disk_reason(&d, ret, sizeof(ret));
+        assert_non_null(strstr(ret, "/mnt/somewhere (sda1), /mnt/somewhere (sda1)"));
+        assert_non_null(strstr(ret, ", and 10 more."));
+
+        memset(where, 'x', sizeof(where));
+        where[sizeof(where) - 1] = '\0';
+        for (size_t i = 0; i < ELEMENTSOF(longest); i++) {
+                longest[i] =
+                        (struct user){.kind = USER_MOUNT, .device = "sda1", .where = where, .namespace = where};
+        }
+        d.users = longest;
+        d.n_users = ELEMENTSOF(longest);
+        (void) disk_reason(&d, ret, sizeof(ret));
+        assert_non_null(strstr(ret, "xxx (sda1, in xxx"));
+        assert_non_null(strstr(ret, ", and 1 more."));
+}
+
+static void test_cut(void **state)
+{
+        struct disk d = {.state = STATE_FAILED, .outcome.text = "ab\xc3\xa4\xe2\x82\xac"};
+        static const char *const cut[] = {"", "a", "ab", "ab", "ab\xc3\xa4", "ab\xc3\xa4", "ab\xc3\xa4"};
+        char ret[16];
+
+        for (size_t size = 1; size <= 6; size++) {
+                memset(ret, 'x', sizeof(ret));
+                (void) disk_reason(&d, ret, size);
+                assert_row(size, strlen(ret) < size);
+                /* a last character may go that would just have fitted, never half of one stay */
+                assert_row(size, strncmp(ret, d.outcome.text, strlen(ret)) == 0);
+                assert_row(size, strlen(ret) <= strlen(cut[size - 1]));
+                assert_row(size, strlen(ret) != 3);
+        }
+        assert_string_equal(disk_reason(&d, ret, 8), d.outcome.text);
+        ret[0] = 'x';
+        (void) disk_reason(&d, ret, 0);
+        assert_int_equal(ret[0], 'x');
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_luns_have),  cmocka_unit_test(test_done), cmocka_unit_test(test_reason),
+                cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

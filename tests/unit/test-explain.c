@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/explain.h"
+
+#include "unit.h"
+
+#define BOTH .authorized = true, .caps = {.bot = true, .uas = true, .pipes = true, .uas_alt = 1}
+#define PLAIN .vid = 0x1209, .pid = 0x5a5a
+#define HITACHI .vid = 0x4971, .pid = 0x1012
+#define ASM1051 .vid = 0x174c, .pid = 0x55aa, .speed_mbps = 480
+
+/* One clause of one row, looked at in a disk of which it is true. */
+static const struct {
+        struct facts f;
+        enum reason reason;
+        bool fits;
+        const char *found;
+} table[] = {
+        {{.caps_error = -EBADMSG}, REASON_BAD_DESCRIPTORS, true, "the descriptors cannot be read"},
+        {{BOTH}, REASON_BAD_DESCRIPTORS, false, "the descriptors can be read"},
+        {{BOTH}, REASON_NO_UAS, false, "alternate setting 1 is 08/06/62"},
+        {{.vid = 1}, REASON_NO_UAS, true, "no alternate setting is 08/06/62"},
+        {{.vid = 1}, REASON_NO_PIPES, true, "pipe usage descriptors are missing"},
+        {{BOTH, .driver = DRIVER_OTHER, .driver_name = "usbfs"},
+         REASON_OTHER_DRIVER,
+         true,
+         "the driver is usbfs"},
+        {{BOTH, .driver = DRIVER_UAS}, REASON_OTHER_DRIVER, false, "the driver is uas"},
+        {{BOTH}, REASON_OTHER_DRIVER, false, "no driver"},
+        {{.vid = 1}, REASON_UNAUTHORIZED, true, "not authorized"},
+        {{BOTH, .just_unbound = true}, REASON_JUST_UNBOUND, true, "no driver since a moment ago"},
+        {{BOTH, .driver = DRIVER_UAS}, REASON_JUST_UNBOUND, false, "the driver is uas"},
+        {{BOTH, .policy = POLICY_IGNORE}, REASON_POLICY_IGNORE, true, "the policy is ignore"},
+        {{BOTH, .policy = POLICY_UAS, .policy_forced = true}, REASON_POLICY, true, "the policy is uas, forced"},
+        {{BOTH, .policy = _POLICY_MAX}, REASON_POLICY, false, "the policy is unknown"},
+        {{BOTH}, REASON_NO_BOT, false, "alternate setting 0 is 08/06/50"},
+        {{.caps = {.uas = true}}, REASON_NO_BOT, true, "alternate setting 0 is not 08/06/50"},
+        {{BOTH, HITACHI}, REASON_FORCE_NEEDED, false, "nobody asks for uas"},
+        {{BOTH, PLAIN, .policy = POLICY_UAS},
+         REASON_FORCE_NEEDED,
+         false,
+         "uas is asked for, and the kernel does not object"},
+        {{BOTH, HITACHI, .policy = POLICY_UAS},
+         REASON_FORCE_NEEDED,
+         true,
+         "uas is asked for without force, against the kernel's word on Hitachi External HDD"},
+        {{BOTH, HITACHI, .policy = POLICY_UAS, .policy_forced = true},
+         REASON_FORCE_NEEDED,
+         false,
+         "uas is asked for with force, against the kernel's word on Hitachi External HDD"},
+        {{BOTH}, REASON_OVERRIDE, false, "nothing was asked for"},
+        {{BOTH, .override_target = DRIVER_USB_STORAGE}, REASON_OVERRIDE, true, "usb-storage was asked for"},
+        {{BOTH, .override_target = DRIVER_UAS, .override_forced = true},
+         REASON_OVERRIDE,
+         true,
+         "uas was asked for, forced"},
+        {{BOTH, .uas_kept_away = true},
+         REASON_UAS_KEPT_AWAY,
+         true,
+         "uas is not loaded, and may not or cannot be"},
+        {{BOTH}, REASON_UAS_KEPT_AWAY, false, "uas is loaded or can be"},
+        {{BOTH, .distrusted = true}, REASON_DISTRUSTED, true, "distrusted"},
+        {{BOTH, .distrusted = true, .distrust_reason = "reset under load"},
+         REASON_DISTRUSTED,
+         true,
+         "distrusted: reset under load"},
+        {{BOTH, .distrust_reason = "old"}, REASON_DISTRUSTED, false, "nothing is held against it"},
+        {{BOTH, .verdict = VERDICT_BAD}, REASON_VERDICT_BAD, true, "the verdict on this bridge is bad"},
+        {{BOTH, .verdict = _VERDICT_MAX}, REASON_VERDICT_BAD, false, "the verdict on this bridge is unknown"},
+        {{BOTH, PLAIN, .quirks = "1209:5a5a:uf"}, REASON_QUIRK, true, "the quirks parameter has 1209:5a5a:fu"},
+        {{BOTH, PLAIN}, REASON_QUIRK, false, "the quirks parameter does not name 1209:5a5a"},
+        {{BOTH, HITACHI}, REASON_KERNEL_TABLE, true, "table row of the kernel: Hitachi External HDD"},
+        {{BOTH, HITACHI, .quirks = "4971:1012:"},
+         REASON_KERNEL_TABLE,
+         false,
+         "replaced by the entry in the quirks parameter"},
+        {{BOTH, PLAIN}, REASON_KERNEL_TABLE, false, "no table row of the kernel keeps it off UAS"},
+        {{BOTH, .vid = 0x2109, .pid = 0x0715},
+         REASON_KERNEL_TABLE,
+         true,
+         "usb-storage table row of the kernel: VIA Labs, Inc. VL817 SATA Bridge"},
+        {{.caps = {.uas = true, .max_power = 1}, ASM1051},
+         REASON_KERNEL_RULE,
+         true,
+         "rule of the kernel: ASMedia ASM105x"},
+        {{BOTH, PLAIN}, REASON_KERNEL_RULE, false, "no rule of the kernel keeps it off UAS"},
+        {{BOTH, .speed_mbps = 5000, .controller = "dummy_hcd", .no_streams = true},
+         REASON_NO_STREAMS,
+         true,
+         "5000 Mb/s on dummy_hcd, which has no streams"},
+        {{BOTH, .speed_mbps = 480}, REASON_NO_STREAMS, false, "480 Mb/s on an unknown controller"},
+        {{BOTH, .controller = "dwc2", .no_sg = true}, REASON_NO_SG, true, "dwc2 has no scatter-gather"},
+        {{BOTH}, REASON_NO_SG, false, "the controller is not known to lack scatter-gather"},
+        {{BOTH}, REASON_UNKNOWN_BRIDGE, true, "the verdict on this bridge is unknown"},
+        {{BOTH, .verdict = VERDICT_GOOD}, REASON_FASTEST, true, "the verdict on this bridge is good"},
+};
+
+static void test_found(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct explain_row rows[_REASON_MAX];
+                const struct explain_row *row = rows;
+
+                assert_int_equal(explain(&table[i].f, rows, ELEMENTSOF(rows)), _REASON_MAX);
+                while (row->reason != table[i].reason)
+                        row++;
+                if (row->fits != table[i].fits || !streq(row->found, table[i].found))
+                        fail_msg("row %zu, %s: %d, \"%s\"", i, reason_to_string(row->reason), row->fits,
+                                 row->found);
+        }
+}
+
+/* The row that explain() calls the deciding one is the one that decided. */
+static void test_same_as_decide(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct explain_row rows[_REASON_MAX];
+                struct decision d;
+                size_t decides = 0;
+
+                decide(&table[i].f, &d);
+                (void) explain(&table[i].f, rows, ELEMENTSOF(rows));
+                for (size_t j = 0; j < ELEMENTSOF(rows); j++) {
+                        if (!rows[j].decides)
+                                continue;
+                        decides++;
+                        assert_row(i, rows[j].fits && rows[j].reason == d.reason);
+                }
+                assert_row(i, decides == 1);
+        }
+}
+
+static void test_room(void **state)
+{
+        struct explain_row rows[_REASON_MAX + 1];
+
+        assert_int_equal(explain(&table[0].f, rows, 0), 0);
+        assert_int_equal(explain(&table[0].f, rows, 3), 3);
+        assert_int_equal(explain(&table[0].f, rows, ELEMENTSOF(rows)), _REASON_MAX);
+}
+
+/* One row a reason, and each has its words. */
+static void test_sentences(void **state)
+{
+        struct explain_row rows[_REASON_MAX];
+        bool seen[_REASON_MAX] = {};
+
+        (void) explain(&table[0].f, rows, ELEMENTSOF(rows));
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                assert_row(i, !seen[rows[i].reason]);
+                seen[rows[i].reason] = true;
+                assert_row(i, *rows[i].found);
+                assert_ptr_equal(reason_sentence(rows[i].reason), rows[i].means);
+                assert_row(i, rows[i].means[strlen(rows[i].means) - 1] == '.');
+        }
+        assert_non_null(reason_sentence(_REASON_MAX));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_found),
+                cmocka_unit_test(test_same_as_decide),
+                cmocka_unit_test(test_room),
+                cmocka_unit_test(test_sentences),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/quirks.h"
+
+#include "unit.h"
+
+#define LONG_17 "10000000000001209" /* 64 bits of an unsigned long wrap around to 1209 */
+
+static void test_find(void **state)
+{
+        static const struct {
+                const char *string;
+                int r;
+                const char *letters;
+        } table[] = {
+                {"", 0, ""},
+                {"1209:5a5a:u", 1, "u"},
+                {"1209:5a5a:", 1, ""},
+                {"1209:5a5a", 0, ""},
+                {"1209:5a5a,1209:5a5a:u", 1, "u"},
+                {"0x1209:0X5A5a:U", 1, "u"},
+                {"01209:005a5a:u", 1, "u"},
+                {"11209:5a5a:u", 0, ""},
+                {"1209:15a5a:u", 0, ""},
+                {" 1209:5a5a:u", 0, ""},
+                {"1209 :5a5a:u", 0, ""},
+                {"1209:5a5a :u", 0, ""},
+                {"1209:5a5a:u\n", 1, "u"},
+                {"1209:5a5a:f?u-vxzqF@`{1", 1, "fu"},
+                {"1209:5a5a:uttu", 1, "tu"},
+                {"1209:5a5a:abcdefghijklmnopqrstuvwxyz", 1, "abcdefghijklmnoprstuwy"},
+                {"1209:5a5a:f,1209:5a5a:u", 1, "f"},
+                {"1209:5a5b:f,1209:5a5a:u", 1, "u"},
+                {"junk,:,::,1209:5a5a:u", 1, "u"},
+                {",,,1209:5a5a:u", 1, "u"},
+                {"junk 1209:5a5a:u", 0, ""},
+                {"1209:5a5a:g:h", 1, "gh"},
+                {"1209:5a5a:u,", 1, "u"},
+                {"1209:,5a5a:u", 0, ""},
+                {LONG_17 ":5a5a:u", sizeof(long) == 8, sizeof(long) == 8 ? "u" : ""},
+        };
+        char letters[QUIRK_ENTRY_MAX];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                assert_row(i, quirks_find(table[i].string, 0x1209, 0x5a5a, letters) == table[i].r);
+                assert_row(i, streq(letters, table[i].letters));
+        }
+        /* No digits are the number 0, as is "0x" alone. */
+        assert_int_equal(quirks_find("::u", 0, 0, letters), 1);
+        assert_int_equal(quirks_find("0x:0:u", 0, 0, letters), 1);
+        assert_int_equal(quirks_find("x:0:u", 0, 0, letters), 0);
+}
+
+#define HS .speed_mbps = 480
+#define SS .speed_mbps = 5000
+
+static void test_kernel(void **state)
+{
+        static const struct {
+                struct bridge b;
+                const char *letters;
+                bool ignore;
+                enum kernel_source source;
+                const char *name;
+        } table[] = {
+                {{0x1209, 0x5a5a}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x4971, 0x1012}, "", true, KERNEL_TABLE_UAS, "Hitachi External HDD"},
+                {{0x4971, 0x1013}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x059f, 0x105f}, "fk", false, KERNEL_TABLE_UAS, "LaCie 2Big Quadra USB3"},
+                {{0x13fd, 0x3940, 0x0309}, "rt", false, KERNEL_TABLE_UAS, "Initio Corporation INIC-3069"},
+                {{0x13fd, 0x3940, 0x0310}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0984, 0x0301, 0x0127}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0984, 0x0301, 0x0128}, "", true, KERNEL_TABLE_UAS, "Apricorn"},
+                {{0x0984, 0x0301, 0x0129}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0781, 0x55e8, 0x9999}, "", true, KERNEL_TABLE_UAS, "SanDisk"},
+                {{0x0781, 0x55e8, 0x999a}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x152d, 0x0578}, "", false, KERNEL_TABLE_UAS, "JMicron JMS567"},
+                {{0x2109, 0x0715}, "", true, KERNEL_TABLE_STORAGE, "VIA Labs, Inc. VL817 SATA Bridge"},
+                {{0x357d, 0x7788, 0x0114}, "f", true, KERNEL_TABLE_UAS, "JMicron JMS566"},
+                {{0x357d, 0x7788, 0x0200}, "f", true, KERNEL_TABLE_UAS, "JMicron JMS566"},
+                {{0x0bc2, 0xab38}, "t", false, KERNEL_RULE, "Seagate"},
+                {{0x0bc2, 0x331a}, "jt", false, KERNEL_TABLE_UAS, "Seagate Expansion Desk"},
+                {{0x174c, 0x55aa, HS, .max_power = 1}, "", true, KERNEL_RULE, "ASMedia ASM105x"},
+                {{0x174c, 0x5106, HS, .max_power = 1}, "", true, KERNEL_RULE, "ASMedia ASM105x"},
+                {{0x174c, 0x55aa, HS, .max_power = 0}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x174c, 0x55ab, HS, .max_power = 1}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 32},
+                 "",
+                 true,
+                 KERNEL_RULE,
+                 "ASMedia ASM105x"},
+                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16},
+                 "g",
+                 false,
+                 KERNEL_RULE,
+                 "ASMedia ASM105x"},
+                {{0x174c, 0x55aa, SS, .status_streams = 32}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD202"},
+                 "",
+                 true,
+                 KERNEL_RULE,
+                 "HIKSEMI MD202"},
+                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD2023"},
+                 "",
+                 false,
+                 KERNEL_SAYS_NOTHING,
+                 NULL},
+                {{0x0bda, 0x9210, .manufacturer = "Hiksemi", .product = "MD202"},
+                 "",
+                 false,
+                 KERNEL_SAYS_NOTHING,
+                 NULL},
+                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI"}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0bda, 0x9210, .product = "MD202"}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0bda, 0x9211, .manufacturer = "HIKSEMI", .product = "MD202"},
+                 "",
+                 false,
+                 KERNEL_SAYS_NOTHING,
+                 NULL},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct kernel_flags k;
+
+                kernel_flags(&table[i].b, &k);
+                assert_row(i, streq(k.letters, table[i].letters));
+                assert_row(i, k.ignore_uas == table[i].ignore);
+                assert_row(i, k.source == table[i].source);
+                assert_row(i, table[i].name ? k.name && streq(k.name, table[i].name) : !k.name);
+        }
+}
+
+static void test_entry(void **state)
+{
+        static const struct bridge plain = {0x1209, 0x5a5a, SS}, hitachi = {0x4971, 0x1012, SS},
+                                   jmicron = {0x357d, 0x7788, 0x0114}, via = {0x2109, 0x0715, SS},
+                                   lacie = {0x059f, 0x105f, SS}, seagate = {0x0bc2, 0xab38, SS},
+                                   asm1051 = {0x174c, 0x55aa, HS, .max_power = 1},
+                                   asm1053 = {0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16};
+        static const struct {
+                const char *string;
+                const struct bridge *b;
+                enum driver target;
+                const char *entry; /* NULL: right as it stands */
+        } table[] = {
+                {"", &plain, DRIVER_UAS, NULL},
+                {"", &plain, DRIVER_USB_STORAGE, "1209:5a5a:u"},
+                {"1209:5a5a:u", &plain, DRIVER_UAS, "1209:5a5a:"},
+                {"1209:5a5a:u", &plain, DRIVER_USB_STORAGE, NULL},
+                {"1209:5a5a:uf", &plain, DRIVER_UAS, "1209:5a5a:f"},
+                {"1209:5a5a:f", &plain, DRIVER_USB_STORAGE, "1209:5a5a:fu"},
+                {"1209:5a5a:", &plain, DRIVER_UAS, NULL},
+                {"0bda:9210:u", &plain, DRIVER_USB_STORAGE, "1209:5a5a:u"},
+                /* the kernel's own word, and an entry that does away with it */
+                {"", &hitachi, DRIVER_UAS, "4971:1012:"},
+                {"", &hitachi, DRIVER_USB_STORAGE, NULL},
+                {"4971:1012:", &hitachi, DRIVER_UAS, NULL},
+                {"4971:1012:", &hitachi, DRIVER_USB_STORAGE, "4971:1012:u"},
+                {"", &jmicron, DRIVER_UAS, "357d:7788:f"},
+                {"", &jmicron, DRIVER_USB_STORAGE, NULL},
+                {"", &asm1051, DRIVER_UAS, "174c:55aa:"},
+                {"", &asm1051, DRIVER_USB_STORAGE, NULL},
+                /* usb-storage claims it, and uas would too */
+                {"", &via, DRIVER_UAS, NULL},
+                {"", &via, DRIVER_USB_STORAGE, "2109:0715:u"},
+                {"2109:0715:u", &via, DRIVER_UAS, "2109:0715:"},
+                /* built-in letters are restated */
+                {"", &lacie, DRIVER_UAS, NULL},
+                {"", &lacie, DRIVER_USB_STORAGE, "059f:105f:fku"},
+                {"059f:105f:u", &lacie, DRIVER_UAS, "059f:105f:fk"},
+                /* rules give uas letters, and usb-storage none */
+                {"", &seagate, DRIVER_USB_STORAGE, "0bc2:ab38:u"},
+                {"0bc2:ab38:u", &seagate, DRIVER_UAS, "0bc2:ab38:t"},
+                {"0bc2:ab38:", &seagate, DRIVER_UAS, NULL},
+                {"", &asm1053, DRIVER_USB_STORAGE, "174c:55aa:u"},
+                {"174c:55aa:mu", &asm1053, DRIVER_UAS, "174c:55aa:gm"},
+                /* nothing to be made possible */
+                {"", &plain, DRIVER_NONE, NULL},
+                {"1209:5a5a:u", &plain, DRIVER_OTHER, NULL},
+                {"", &plain, _DRIVER_MAX, NULL},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char entry[QUIRK_ENTRY_MAX], string[QUIRKS_MAX + 1], back[QUIRKS_MAX + 1];
+                int r = quirks_entry(table[i].string, table[i].b, table[i].target, entry);
+
+                assert_row(i, r == (table[i].entry != NULL));
+                assert_row(i, streq(entry, table[i].entry ?: ""));
+                if (r == 0)
+                        continue;
+                /* It does what it is for, and it comes out again. */
+                assert_int_equal(quirks_prepend(table[i].string, entry, string), 0);
+                assert_row(i, quirks_entry(string, table[i].b, table[i].target, entry) == 0);
+                assert_int_equal(quirks_remove(string, table[i].entry, back), 1);
+                assert_row(i, streq(back, table[i].string));
+        }
+}
+
+static void test_longest_entry(void **state)
+{
+        const struct bridge b = {0x1209, 0x5a5a};
+        char entry[QUIRK_ENTRY_MAX];
+
+        assert_int_equal(quirks_entry("1209:5a5a:abcdefghijklmnoprstwy", &b, DRIVER_USB_STORAGE, entry), 1);
+        assert_string_equal(entry, "1209:5a5a:abcdefghijklmnoprstuwy");
+}
+
+static void test_prepend(void **state)
+{
+        char full[QUIRKS_MAX + 1], ret[QUIRKS_MAX + 1] = "untouched";
+
+        assert_int_equal(quirks_prepend("", "1:2:u", ret), 0);
+        assert_string_equal(ret, "1:2:u");
+        assert_int_equal(quirks_prepend(ret, "3:4:", ret), 0);
+        assert_string_equal(ret, "3:4:,1:2:u");
+
+        memset(full, 'x', sizeof(full));
+        full[QUIRKS_MAX - 6] = '\0';
+        assert_int_equal(quirks_prepend(full, "1:2:u", ret), 0);
+        assert_int_equal(strlen(ret), QUIRKS_MAX);
+        full[QUIRKS_MAX - 6] = 'x';
+        full[QUIRKS_MAX - 5] = '\0';
+        (void) copy_string(ret, sizeof(ret), "untouched");
+        assert_int_equal(quirks_prepend(full, "1:2:u", ret), -ENOSPC);
+        assert_string_equal(ret, "untouched");
+}
+
+static void test_remove(void **state)
+{
+        static const struct {
+                const char *string, *entry;
+                int r;
+                const char *left;
+        } table[] = {
+                {"", "1:2:u", 0, ""},
+                {"1:2:u", "1:2:u", 1, ""},
+                {"1:2:u,3:4:u", "1:2:u", 1, "3:4:u"},
+                {"3:4:u,1:2:u", "1:2:u", 1, "3:4:u"},
+                {"3:4:u,1:2:u,5:6:u", "1:2:u", 1, "3:4:u,5:6:u"},
+                {"1:2:u,1:2:u", "1:2:u", 1, "1:2:u"},
+                {"1:2:fu", "1:2:u", 0, "1:2:fu"},
+                {"1:2:uf", "1:2:u", 0, "1:2:uf"},
+                {"1:2:U", "1:2:u", 0, "1:2:U"},
+                {"01:2:u", "1:2:u", 0, "01:2:u"},
+                {"3:4:u,", "1:2:u", 0, "3:4:u,"},
+                {"a,,1:2:u,,b", "1:2:u", 1, "a,,,b"},
+                {",1:2:u", "1:2:u", 1, ""},
+                {"1:2:u,", "1:2:u", 1, ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char ret[QUIRKS_MAX + 1];
+
+                assert_row(i, quirks_remove(table[i].string, table[i].entry, ret) == table[i].r);
+                assert_row(i, streq(ret, table[i].left));
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_find),    cmocka_unit_test(test_kernel),
+                cmocka_unit_test(test_entry),   cmocka_unit_test(test_longest_entry),
+                cmocka_unit_test(test_prepend), cmocka_unit_test(test_remove),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

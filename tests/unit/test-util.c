@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/util.h"
+
+#include <limits.h>
+
+#include "unit.h"
+
+static void test_copy_string(void **state)
+{
+        char ret[4];
+
+        assert_true(copy_string(ret, sizeof(ret), ""));
+        assert_string_equal(ret, "");
+        assert_true(copy_string(ret, sizeof(ret), "abc"));
+        assert_string_equal(ret, "abc");
+        assert_false(copy_string(ret, sizeof(ret), "abcd"));
+        assert_string_equal(ret, "abc");
+}
+
+static void test_strv(void **state)
+{
+        char **list = NULL;
+        size_t n = 0;
+
+        strv_free(list);
+        assert_int_equal(strv_push(&list, &n, "a"), 0);
+        assert_int_equal(strv_push(&list, &n, "b"), 0);
+        assert_int_equal(n, 2);
+        assert_string_equal(list[0], "a");
+        assert_string_equal(list[1], "b");
+        assert_null(list[2]);
+        strv_free(list);
+}
+
+static void test_make_harmless(void **state)
+{
+        static const struct {
+                const char *s, *harmless;
+        } table[] = {
+                {"", ""},
+                {"USB 3.0 (x)", "USB 3.0 (x)"},
+                {"a\nb\t\x1b[31m\x7f", "a\\x0ab\\x09\\x1b[31m\\x7f"},
+                {"back\\slash", "back\\x5cslash"},
+                {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe"},
+                {"\xc3", "\\xc3"},   /* cut off */
+                {"\xc3(", "\\xc3("}, /* no continuation */
+                {"\x80", "\\x80"},   /* continuation alone */
+                {"\xff", "\\xff"},
+                {"\xc0\xaf", "\\xc0\\xaf"},                   /* overlong */
+                {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          /* surrogate */
+                {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* beyond Unicode */
+                {"\xc2\x85", "\\xc2\\x85"},                   /* C1 */
+                {"\xe2\x80\xae", "\\xe2\\x80\\xae"},          /* right-to-left override */
+                {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},          /* byte order mark */
+                {"\xf3\xa0\x80\xa0", "\\xf3\\xa0\\x80\\xa0"}, /* tag */
+        };
+        char ret[64], small[8];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                assert_row(i, streq(make_harmless(table[i].s, ret, sizeof(ret)), table[i].harmless));
+        /* Nothing is cut in two. */
+        assert_string_equal(make_harmless("abcdef\n", small, sizeof(small)), "abcdef");
+        assert_string_equal(make_harmless("abcdef\xc3\xa4", small, sizeof(small)), "abcdef");
+        assert_string_equal(make_harmless("abcdefghi", small, sizeof(small)), "abcdefg");
+}
+
+static void test_parse_uint(void **state)
+{
+        static const struct {
+                const char *s;
+                unsigned base;
+                unsigned long long max;
+                int r;
+                unsigned long long v;
+        } table[] = {
+                {"0", 10, 10, 0, 0},
+                {"10", 10, 10, 0, 10},
+                {"11", 10, 10, -ERANGE, 0},
+                {"ff", 16, 255, 0, 255},
+                {"FF", 16, 255, 0, 255},
+                {"ff", 10, 255, -EINVAL, 0},
+                {"0x10", 16, 255, -EINVAL, 0},
+                {"0X10", 16, 255, -EINVAL, 0},
+                {"0x10", 10, 255, -EINVAL, 0},
+                {"", 10, 10, -EINVAL, 0},
+                {" 1", 10, 10, -EINVAL, 0},
+                {"1 ", 10, 10, -EINVAL, 0},
+                {"+1", 10, 10, -EINVAL, 0},
+                {"-1", 10, 10, -EINVAL, 0},
+                {"18446744073709551615", 10, ULLONG_MAX, 0, ULLONG_MAX},
+                {"18446744073709551616", 10, ULLONG_MAX, -ERANGE, 0},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                unsigned long long v = 0;
+
+                assert_row(i, parse_uint(table[i].s, table[i].base, table[i].max, &v) == table[i].r);
+                assert_row(i, v == table[i].v);
+        }
+}
+
+static void test_cleanup(void **state)
+{
+        int fds[2];
+
+        assert_int_equal(pipe(fds), 0);
+        {
+                _cleanup_close_ int a = fds[0], b = fds[1], none = -1;
+                _cleanup_free_ char *p = strdup("x");
+                _cleanup_fclose_ FILE *f = NULL;
+                _cleanup_free_ char *kept = TAKE_PTR(p);
+                int taken = TAKE_FD(b);
+
+                assert_null(p);
+                assert_non_null(kept);
+                assert_int_equal(b, -1);
+                assert_int_equal(none, -1);
+                assert_null(f);
+                errno = EIO;
+                assert_int_equal(close_keep_errno(taken), -1);
+                assert_int_equal(errno, EIO);
+                assert_true(a >= 0);
+        }
+        assert_int_equal(close(fds[0]), -1);
+        assert_int_equal(close(fds[1]), -1);
+        assert_true(isempty(NULL) && isempty("") && !isempty("x"));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_copy_string),   cmocka_unit_test(test_strv),
+                cmocka_unit_test(test_make_harmless), cmocka_unit_test(test_parse_uint),
+                cmocka_unit_test(test_cleanup),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
