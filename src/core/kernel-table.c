@@ -6,9 +6,10 @@
 #define SUPER_SPEED_MBPS 5000
 
 /*
- * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3, and those rows of unusual_devs.h that say
- * IGNORE_UAS. Flags without a letter (BROKEN_FUA) are left out: an entry of the parameter can neither set nor
- * clear them. First match wins within a table.
+ * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3, and of unusual_devs.h those rows that say
+ * IGNORE_UAS or stand for disks that may speak UAS: an entry of ours would take their flags away (ALWAYS_SYNC
+ * among them, without which written bytes get lost). Flags without a letter (BROKEN_FUA) are left out: an entry
+ * of the parameter can neither set nor clear them. First match wins within a table.
  */
 struct row {
         uint16_t vid, pid, bcd_min, bcd_max;
@@ -46,7 +47,17 @@ static const struct row uas_rows[] = {
 
 /* Of usb-storage's id table alone, and before the ones above in it. */
 static const struct row storage_rows[] = {
+        {0x0480, 0xd010, 0x0100, 0x9999, "y", "Toshiba External USB 3.0"},
+        {0x0525, 0xa4a5, 0x0000, 0x9999, "o", "Linux File-backed Storage Gadget"},
+        {0x090c, 0x3350, 0x0000, 0xffff, "b", "SMI SM3350"},
+        {0x0bc2, 0x2300, 0x0000, 0x9999, "p", "Seagate Portable HDD"},
+        {0x0bc2, 0x3332, 0x0000, 0x9999, "w", "Seagate External"},
+        {0x1058, 0x070a, 0x0000, 0x9999, "p", "Western Digital My Passport HDD"},
+        {0x13fd, 0x3609, 0x0209, 0x0209, "r", "Initio Corporation INIC-3619"},
+        {0x152d, 0x0567, 0x0114, 0x0117, "", "JMicron USB to ATA/ATAPI Bridge"},
+        {0x152d, 0x9561, 0x0000, 0x9999, "f", "JMicron JMS56x"},
         {0x2109, 0x0715, 0x0000, 0x9999, "u", "VIA Labs, Inc. VL817 SATA Bridge"},
+        {0x2ca3, 0x0031, 0x0000, 0x9999, "t", "DJI CineSSD"},
         {0x357d, 0x7788, 0x0114, 0x0114, "u", "JMicron USB to ATA/ATAPI Bridge"},
 };
 
@@ -158,7 +169,7 @@ void kernel_flags(const struct bridge *b, struct kernel_flags *ret)
         } else if (ruled & LETTER_U || (ruled && !ret->ignore_uas)) {
                 ret->source = KERNEL_RULE;
                 ret->name = rule_name;
-        } else if (storage) {
+        } else if (row_letters(storage) & LETTER_U) {
                 ret->source = KERNEL_TABLE_STORAGE;
                 ret->name = storage->name;
         }

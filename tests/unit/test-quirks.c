@@ -136,6 +136,7 @@ static void test_entry(void **state)
                                    lacie = {0x059f, 0x105f, SS}, seagate = {0x0bc2, 0xab38, SS},
                                    asm1051 = {0x174c, 0x55aa, HS, .max_power = 1},
                                    asm1053 = {0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16};
+        static const struct bridge toshiba = {0x0480, 0xd010, 0x0100, SS};
         static const struct {
                 const char *string;
                 const struct bridge *b;
@@ -173,6 +174,10 @@ static void test_entry(void **state)
                 {"0bc2:ab38:", &seagate, DRIVER_UAS, NULL},
                 {"", &asm1053, DRIVER_USB_STORAGE, "174c:55aa:u"},
                 {"174c:55aa:mu", &asm1053, DRIVER_UAS, "174c:55aa:gm"},
+                /* a row of usb-storage alone has letters too */
+                {"", &toshiba, DRIVER_UAS, NULL},
+                {"", &toshiba, DRIVER_USB_STORAGE, "0480:d010:uy"},
+                {"0480:d010:u", &toshiba, DRIVER_UAS, "0480:d010:"},
                 /* nothing to be made possible */
                 {"", &plain, DRIVER_NONE, NULL},
                 {"1209:5a5a:u", &plain, DRIVER_OTHER, NULL},
