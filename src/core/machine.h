@@ -40,6 +40,11 @@ struct environment {
         uint64_t quiet_usec;
 };
 
+/* Under a hold, what a switch and its undo need at least; with less left it is released at once. */
+#define HOLD_LEAST_USEC 8000000ULL
+#define RETRY_MOST_USEC 30000000ULL
+#define RELEASE_PAUSE_USEC 10000000ULL
+
 /* What the machine keeps of one disk beyond struct disk. */
 struct life {
         struct disk disk;
@@ -47,18 +52,21 @@ struct life {
         bool held;
         uint64_t hold_deadline;
         bool in_use;        /* as last seen */
-        bool looked;        /* somebody has looked since the last change */
+        bool looked;        /* anybody has looked at all */
         uint64_t free_since;
+        bool waited;        /* was seen in use: the quiet time counts also for a request */
         bool running;       /* a uasd-switch is at work on it */
         bool tried;         /* one automatic attempt was made on this attachment */
-        bool released;      /* its hold was ended on this attachment */
-        bool requested;     /* the override came from a user: may try again */
-        uint64_t retry_at;  /* not before this */
+        bool requested;     /* a user asked: may try again, and need not be quiet first */
+        bool cancelled;     /* a user said no */
+        bool watched;       /* ACTION_WATCH is in force */
+        uint64_t retry_at;  /* after a claim that failed: not before this, unless something changes */
         unsigned retries;
+        uint64_t timer;     /* asked for last */
 };
 
 enum action_type {
-        ACTION_SWITCH,  /* start uasd-switch to `target`; `deadline` if it runs under a hold */
+        ACTION_SWITCH,  /* start uasd-switch to `target`; `deadline` of its hold, or 0 */
         ACTION_RELEASE, /* end the hold */
         ACTION_WATCH,   /* tell of changes in use, from now on */
         ACTION_UNWATCH,
@@ -71,7 +79,8 @@ enum action_type {
 struct action {
         enum action_type type;
         enum driver target;
-        bool force;
+        bool automatic; /* nobody asked */
+        bool plugged;   /* nobody has seen it on this attachment: it mounts as usual afterwards */
         uint64_t deadline;
 };
 

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/machine.h"
+
+#include "common/exit-codes.h"
+#include "common/util.h"
+
+void life_init(struct life *l)
+{
+        *l = (struct life){ .disk.outcome.code = -1, .timer = USEC_INFINITY };
+}
+
+static struct action *act(struct actions *a, enum action_type type)
+{
+        struct action *last = &a->list[a->n];
+
+        a->n++;
+        *last = (struct action){ .type = type };
+        return last;
+}
+
+static bool has_disks(const struct life *l)
+{
+        for (size_t i = 0; i < l->disk.n_luns; i++)
+                if (l->disk.luns[i].disk.name[0])
+                        return true;
+        return false;
+}
+
+/* A try that went wrong, as opposed to one that found the disk in use. */
+static bool went_wrong(const struct life *l)
+{
+        return l->disk.outcome.code > UASD_EXIT_OK && l->disk.outcome.code != UASD_EXIT_DEFERRED;
+}
+
+/* One automatic try an attachment: hold, switch, rollback, hold would never end. */
+static bool used_up(const struct life *l)
+{
+        return went_wrong(l) || (l->tried && !l->requested);
+}
+
+/* ---- what an event changes ---- */
+
+static void seen_users(struct life *l, bool in_use, uint64_t now)
+{
+        l->looked = true;
+        l->in_use = in_use;
+        if (in_use) {
+                l->free_since = 0;
+                l->waited = true;
+        } else if (!l->free_since)
+                l->free_since = now;
+        l->retry_at = 0;
+}
+
+/*
+ * Its hold is over and it is free to be mounted: whoever does so now must not meet our claim. It is looked at
+ * again when something changes, or after a while.
+ */
+static void released(struct life *l, uint64_t now)
+{
+        l->held = false;
+        l->looked = l->in_use = l->waited = true;
+        l->free_since = 0;
+        l->retry_at = now + RELEASE_PAUSE_USEC;
+}
+
+static void ask_again(struct life *l, const struct event *e)
+{
+        l->disk.facts.override_target = e->target;
+        l->disk.facts.override_forced = e->force;
+        l->requested = true;
+        l->cancelled = false;
+        l->waited = false;
+        l->looked = false;
+        l->free_since = 0;
+        l->retry_at = 0;
+        l->retries = 0;
+        l->disk.outcome = (struct outcome){ .code = -1 };
+}
+
+static void done(struct life *l, const struct event *e, uint64_t now)
+{
+        l->running = false;
+        l->disk.outcome = e->outcome;
+        if (e->outcome.code == UASD_EXIT_DEFERRED) {
+                uint64_t pause = USEC_PER_SEC << (l->retries < 6 ? l->retries : 6);
+
+                /* Somebody whom a look does not see: the kernel may announce the end of it to nobody. */
+                l->in_use = l->waited = true;
+                l->free_since = 0;
+                l->retries++;
+                l->retry_at = now + (pause < RETRY_MOST_USEC ? pause : RETRY_MOST_USEC);
+        } else {
+                l->requested = false;
+                l->retries = 0;
+                l->retry_at = 0;
+        }
+}
+
+static void take_event(struct life *l, const struct event *e, uint64_t now)
+{
+        switch (e->type) {
+        case EVENT_SCANNED:
+        case EVENT_TIMER:
+        case EVENT_ENVIRONMENT:
+        case _EVENT_MAX:
+                break;
+        case EVENT_USERS:
+                seen_users(l, e->in_use, now);
+                break;
+        case EVENT_HOLD:
+                l->held = true;
+                l->hold_deadline = e->deadline;
+                break;
+        case EVENT_RELEASED:
+                released(l, now);
+                break;
+        case EVENT_REQUEST:
+                ask_again(l, e);
+                break;
+        case EVENT_CANCEL:
+                l->disk.facts.override_target = DRIVER_NONE;
+                l->requested = false;
+                l->cancelled = true;
+                break;
+        case EVENT_STARTED:
+                l->running = true;
+                break;
+        case EVENT_DONE:
+                done(l, e, now);
+                break;
+        }
+}
+
+/* ---- what state that comes to ---- */
+
+static enum state derive(const struct life *l)
+{
+        if (l->running)
+                return STATE_SWITCHING;
+        if (l->held)
+                return STATE_HELD;
+        if (!decision_wants_switch(&l->disk.facts, &l->disk.decision))
+                return l->disk.decision.rest;
+        if (l->cancelled)
+                return STATE_SETTLED;
+        return used_up(l) ? STATE_FAILED : STATE_WAITING;
+}
+
+/* ---- and what is to be done about it ---- */
+
+static void begin(struct life *l, struct actions *ret)
+{
+        struct action *a = act(ret, ACTION_SWITCH);
+
+        a->target = l->disk.decision.target;
+        a->automatic = !l->requested;
+        a->plugged = l->held || !has_disks(l);
+        a->deadline = l->held ? l->hold_deadline : 0;
+        l->running = true;
+}
+
+static void act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret)
+{
+        bool try = decision_wants_switch(&l->disk.facts, &l->disk.decision) && !l->cancelled && !used_up(l) &&
+                   l->disk.outcome.code < 0 && !env->stopping && l->hold_deadline >= now + HOLD_LEAST_USEC;
+
+        if (try) {
+                begin(l, ret);
+                return;
+        }
+        (void) act(ret, ACTION_RELEASE);
+        released(l, now);
+}
+
+/* Returns when to be woken. */
+static uint64_t act_waiting(struct life *l, const struct environment *env, uint64_t now, struct actions *ret)
+{
+        uint64_t ready;
+
+        if (env->stopping)
+                return USEC_INFINITY;
+        /* Inside delay_use, or driverless: there is nothing yet that anybody could use. */
+        if (!has_disks(l)) {
+                begin(l, ret);
+                return USEC_INFINITY;
+        }
+        /* A claim that meets fsck or mount would make them fail. */
+        if (!env->booted)
+                return USEC_INFINITY;
+        if (!l->looked || (l->retry_at && now >= l->retry_at)) {
+                l->looked = true;
+                l->retry_at = 0;
+                (void) act(ret, ACTION_LOOK);
+                return USEC_INFINITY;
+        }
+        if (l->in_use)
+                return l->retry_at ? l->retry_at : USEC_INFINITY;
+        ready = l->free_since + (l->requested && !l->waited ? 0 : env->quiet_usec);
+        if (now < ready)
+                return ready;
+        begin(l, ret);
+        return USEC_INFINITY;
+}
+
+static void watch(struct life *l, bool wanted, struct actions *ret)
+{
+        if (l->watched != wanted)
+                (void) act(ret, wanted ? ACTION_WATCH : ACTION_UNWATCH);
+        l->watched = wanted;
+}
+
+void machine_step(struct life *l, const struct environment *env, const struct event *e, uint64_t now,
+                  struct actions *ret)
+{
+        enum state before = l->disk.state;
+        enum reason reason = l->disk.decision.reason;
+        int code = l->disk.outcome.code;
+        uint64_t wake = USEC_INFINITY;
+
+        ret->n = 0;
+        take_event(l, e, now);
+        decide(&l->disk.facts, &l->disk.decision);
+        if (derive(l) == STATE_HELD)
+                act_held(l, env, now, ret);
+        if (derive(l) == STATE_WAITING) {
+                /* Watched before it is looked at: what happens in between is seen. */
+                watch(l, has_disks(l), ret);
+                wake = act_waiting(l, env, now, ret);
+        }
+        l->disk.state = derive(l);
+        if (l->disk.state != STATE_WAITING)
+                watch(l, false, ret);
+        if (wake != l->timer) {
+                act(ret, ACTION_TIMER)->deadline = wake;
+                l->timer = wake;
+        }
+        if (l->disk.state != before || l->disk.decision.reason != reason || l->disk.outcome.code != code)
+                (void) act(ret, ACTION_REPORT);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "sys/marks.h"
+#include "sys/pid1.h"
+#include "sys/quirkparam.h"
+#include "sys/sysfs.h"
+#include "sys/trigger.h"
+#include "switch/transaction.h"
+
+#define QUIRKS_BUDGET (10 * USEC_PER_SEC)
+#define BACK_BUDGET (30 * USEC_PER_SEC)
+#define LOOK_AGAIN_MSEC 200 /* where no udev tells */
+
+int driver_write(struct transaction *t, enum driver d, const char *file)
+{
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DRIVERS "/%s/%s", driver_to_string(d), file);
+        return attr_write(t->roots.sys, path, t->interface);
+}
+
+enum driver driver_now(const struct transaction *t)
+{
+        char path[128], name[32];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/driver", t->interface);
+        if (link_basename(t->roots.sys, path, name, sizeof(name)) < 0)
+                return DRIVER_NONE;
+        return streq(name, DRIVER_NAME_UAS) ? DRIVER_UAS : streq(name, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE : DRIVER_OTHER;
+}
+
+/*
+ * While a LUN is deleted its transport is still alive, so sd's last flush reaches the drive; at unbind `uas` fails
+ * every command before sd is removed (vm.md 1, 14).
+ */
+int luns_delete(struct transaction *t)
+{
+        for (size_t i = 0; i < t->disk.n_luns; i++) {
+                char path[64];
+                int r;
+
+                (void) snprintf(path, sizeof(path), "bus/scsi/devices/%s/delete", t->disk.luns[i].scsi);
+                r = attr_write(t->roots.sys, path, "1");
+                if (r < 0 && r != -ENOENT && r != -ENODEV)
+                        return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s", t->disk.luns[i].scsi,
+                                       strerror(-r));
+        }
+        return 0;
+}
+
+static void quirks_in_order(struct transaction *t)
+{
+        int r;
+
+        if (!t->pushed)
+                return;
+        r = quirks_param_pop(&t->roots, t->entry);
+        if (r < 0)
+                log_warning("%s: our entry %s stays in the quirks parameter: %s", t->interface, t->entry, strerror(-r));
+        t->pushed = false;
+}
+
+int attach(struct transaction *t, enum driver d)
+{
+        struct facts *f = &t->disk.facts;
+        struct bridge b = { f->vid,           f->pid,         f->bcd,         f->speed_mbps, f->caps.status_streams,
+                            f->caps.max_power, f->manufacturer, f->product };
+        _cleanup_close_ int lock = quirks_lock(&t->roots, now_boottime() + QUIRKS_BUDGET);
+        char now[QUIRKS_MAX + 1];
+        int r;
+
+        if (lock < 0)
+                return lock;
+        r = quirks_param_read(&t->roots, now);
+        if (r >= 0)
+                r = quirks_entry(now, &b, d, t->entry);
+        if (r > 0) {
+                /* In the record before it is in the kernel: whoever finishes this knows what to take out. */
+                r = record_write(t, t->step);
+                if (r >= 0)
+                        r = quirks_param_push(&t->roots, t->entry);
+                t->pushed = r >= 0;
+        }
+        if (r >= 0)
+                r = driver_write(t, d, "bind");
+        quirks_in_order(t);
+        /* A probe that declined may have returned success: the link alone tells. */
+        if (r >= 0 && driver_now(t) != d)
+                r = -ENODEV;
+        return r;
+}
+
+static bool udev_runs(const struct transaction *t)
+{
+        return t->events && faccessat(t->roots.run, "udev/control", F_OK, 0) == 0;
+}
+
+/* Which LUNs are to come back: those that had a disk; any one if there was none yet. */
+static bool all_back(struct transaction *t, const struct usb_disk *now, const uint64_t *done, size_t n_done)
+{
+        size_t expected = 0;
+
+        for (size_t i = 0; i < t->disk.n_luns; i++) {
+                const struct lun *old = &t->disk.luns[i];
+                bool found = false;
+
+                if (!old->disk.name[0])
+                        continue;
+                expected++;
+                for (size_t k = 0; k < now->n_luns && !found; k++)
+                        found = now->luns[k].lun == old->lun && now->luns[k].disk.name[0];
+                if (!found)
+                        return false;
+        }
+        if (expected == 0 && (now->n_luns == 0 || !now->luns[0].disk.name[0]))
+                return false;
+        if (!udev_runs(t))
+                return true;
+        for (size_t k = 0; k < now->n_luns; k++) {
+                bool processed = !now->luns[k].disk.name[0];
+
+                for (size_t i = 0; i < n_done && !processed; i++)
+                        processed = done[i] == now->luns[k].diskseq;
+                if (!processed)
+                        return false;
+        }
+        return true;
+}
+
+int wait_for_disks(struct transaction *t, uint64_t deadline)
+{
+        uint64_t done[64];
+        size_t n_done = 0;
+
+        for (;;) {
+                struct usb_disk now = { 0 };
+                struct uevent e;
+                bool back;
+                int r = usb_disk_read(&t->roots, t->interface, false, &now);
+
+                if (r == -ENODEV || r == 0)
+                        return -ENODEV;
+                back = r > 0 && all_back(t, &now, done, n_done);
+                usb_disk_done(&now);
+                if (back)
+                        return 0;
+                if (now_boottime() >= deadline)
+                        return -ETIMEDOUT;
+                if (driver_now(t) == DRIVER_NONE)
+                        return -ENODEV;
+                (void) poll(&(struct pollfd){ t->events ? uevents_fd(t->events) : -1, POLLIN, 0 }, 1, LOOK_AGAIN_MSEC);
+                while (t->events && (r = uevents_next(t->events, &e)) != 0)
+                        if (r > 0 && n_done < ELEMENTSOF(done) && streq(e.interface, t->interface) &&
+                            streq(e.devtype, "disk") && !streq(e.action, "remove"))
+                                done[n_done++] = e.diskseq;
+        }
+}
+
+/* Takes the driver away at once: a disk that answers nothing would make `delete` wait a minute. */
+static void detach(struct transaction *t)
+{
+        enum driver now = driver_now(t);
+        int r = 0;
+
+        if (now == DRIVER_UAS || now == DRIVER_USB_STORAGE)
+                r = driver_write(t, now, "unbind");
+        if (r < 0)
+                log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-r));
+}
+
+/* Deleted LUNs come back without another probe. */
+static bool rescan(struct transaction *t)
+{
+        struct usb_disk now = { 0 };
+        char path[64];
+        int r = usb_disk_read(&t->roots, t->interface, false, &now);
+
+        if (r > 0) {
+                (void) snprintf(path, sizeof(path), "class/scsi_host/%s/scan", now.host);
+                r = now.host[0] ? attr_write(t->roots.sys, path, "- - -") : -ENOENT;
+                usb_disk_done(&now);
+        }
+        return r >= 0;
+}
+
+void attach_back(struct transaction *t)
+{
+        enum driver order[] = { t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE, t->to };
+        int r = -ENODEV;
+
+        if (record_check(t) < 0)
+                return;
+        if (driver_now(t) == t->from && t->from != DRIVER_NONE && rescan(t))
+                r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
+        for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
+                detach(t);
+                if (order[i] == DRIVER_USB_STORAGE && !t->disk.facts.caps.bot)
+                        continue;
+                r = attach(t, order[i]);
+                if (r >= 0)
+                        r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
+                if (r < 0)
+                        log_warning("%s: not back on %s: %s", t->interface, driver_to_string(order[i]), strerror(-r));
+        }
+        t->moved = false;
+}
+
+void hold_begin(struct transaction *t)
+{
+        struct facts *f = &t->disk.facts;
+        struct attachment_mark a;
+        sd_bus *pid1 = NULL;
+
+        /* Written before the bind: the rule never begins a hold of its own on this attachment again. */
+        if (attachment_read(&t->roots, f, &a) >= 0) {
+                a.tried = a.tried || t->automatic;
+                a.no_auto = a.no_auto || !t->plugged;
+                (void) attachment_write(&t->roots, f, &a);
+        }
+        if (t->hold_deadline) {
+                t->holding = true;
+                return;
+        }
+        /* No timer, no hold: without PID 1 nobody mounts behind our back either. */
+        if (t->config.hold_usec == 0 || pid1_open(&pid1) < 0)
+                return;
+        if (pid1_arm_release(pid1, t->interface) >= 0) {
+                struct hold_mark m = { f->busnum, f->devnum, now_boottime() + t->config.hold_usec };
+
+                /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
+                if (a.released) {
+                        a.released = false;
+                        (void) attachment_write(&t->roots, f, &a);
+                }
+                t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
+        }
+        sd_bus_flush_close_unref(pid1);
+}
+
+void hold_end(struct transaction *t)
+{
+        struct usb_disk now = { 0 };
+
+        if (!t->holding && !t->hold_deadline)
+                return;
+        (void) hold_release(&t->roots, &t->disk.facts);
+        t->holding = false;
+        t->hold_deadline = 0;
+        if (usb_disk_read(&t->roots, t->interface, false, &now) > 0) {
+                (void) trigger_add(&t->roots, now.luns, now.n_luns);
+                usb_disk_done(&now);
+        }
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <getopt.h>
+#include <signal.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "sys/conf.h"
+#include "sys/marks.h"
+#include "switch/transaction.h"
+
+static bool machine_readable;
+
+void tell_step(const char *step)
+{
+        if (machine_readable) {
+                (void) printf("STEP %s\n", step);
+                (void) fflush(stdout);
+        } else
+                log_debug("step %s", step);
+}
+
+void tell_user(const struct user *u)
+{
+        if (machine_readable)
+                return; /* the daemon looks for itself */
+        (void) fprintf(stderr, "%s %s%s%s%s%s", user_kind_to_string(u->kind), u->device, u->where ? " at " : "",
+                       u->where ? u->where : "", u->command ? " by " : "", u->command ? u->command : "");
+        if (u->pid)
+                (void) fprintf(stderr, " (pid %i)", (int) u->pid);
+        (void) fputc('\n', stderr);
+}
+
+static void help(void)
+{
+        (void) printf("uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
+                      "uasd-switch --recover INTERFACE\n\n"
+                      "Moves one USB disk to the other driver, if nobody uses it. Run by uasd, or by hand in a rescue shell.\n\n"
+                      "  -h --help                Show this help\n"
+                      "     --version             Show the version\n"
+                      "     --automatic           Nobody asked for it: one try an attachment\n"
+                      "     --plugged             The disk was just plugged in, or is held since boot\n"
+                      "     --hold-deadline=USEC  It is held until then (CLOCK_BOOTTIME, microseconds)\n"
+                      "     --machine             Progress and result as lines on stdout\n"
+                      "     --recover             Finish or undo what a killed uasd-switch left behind\n");
+}
+
+static int parse(int argc, char *argv[], struct transaction *t, bool *ret_recover)
+{
+        enum { OPT_VERSION = 256, OPT_AUTOMATIC, OPT_PLUGGED, OPT_HOLD, OPT_MACHINE, OPT_RECOVER };
+        static const struct option options[] = {
+                { "help", no_argument, NULL, 'h' },
+                { "version", no_argument, NULL, OPT_VERSION },
+                { "automatic", no_argument, NULL, OPT_AUTOMATIC },
+                { "plugged", no_argument, NULL, OPT_PLUGGED },
+                { "hold-deadline", required_argument, NULL, OPT_HOLD },
+                { "machine", no_argument, NULL, OPT_MACHINE },
+                { "recover", no_argument, NULL, OPT_RECOVER },
+                { 0 },
+        };
+        unsigned long long v;
+        int c, target;
+
+        while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
+                switch (c) {
+                case 'h':
+                        help();
+                        return 0;
+                case OPT_VERSION:
+                        (void) printf("uasd-switch %s\n", UASD_VERSION);
+                        return 0;
+                case OPT_AUTOMATIC:
+                        t->automatic = true;
+                        break;
+                case OPT_PLUGGED:
+                        t->plugged = true;
+                        break;
+                case OPT_HOLD:
+                        if (parse_uint(optarg, 10, UINT64_MAX, &v) < 0) {
+                                log_error("--hold-deadline: not a number of microseconds: %s", optarg);
+                                return -EINVAL;
+                        }
+                        t->hold_deadline = v;
+                        break;
+                case OPT_MACHINE:
+                        machine_readable = true;
+                        break;
+                case OPT_RECOVER:
+                        *ret_recover = true;
+                        break;
+                default:
+                        return -EINVAL;
+                }
+        if (argc - optind != (*ret_recover ? 1 : 2)) {
+                log_error("INTERFACE%s expected; see --help", *ret_recover ? "" : " and driver");
+                return -EINVAL;
+        }
+        t->interface = argv[optind];
+        if (!interface_name_valid(t->interface)) {
+                log_error("not the name of a USB interface (such as 2-1:1.0): %s", t->interface);
+                return -EINVAL;
+        }
+        if (*ret_recover)
+                return 1;
+        target = driver_from_string(argv[optind + 1]);
+        if (target != DRIVER_UAS && target != DRIVER_USB_STORAGE) {
+                log_error("no such target, want uas or usb-storage: %s", argv[optind + 1]);
+                return -EINVAL;
+        }
+        t->to = (enum driver) target;
+        return 1;
+}
+
+/* The result as the last line on stdout, or in words. */
+static void tell_end(const struct transaction *t)
+{
+        if (machine_readable) {
+                (void) printf("END %i %s %s\n", t->code, t->step, t->text);
+                (void) fflush(stdout);
+        } else if (t->code == UASD_EXIT_OK)
+                log_info("%s: %s", t->interface, t->text);
+        else
+                log_error("%s: step %s: %s", t->interface, t->step, t->text);
+}
+
+int main(int argc, char *argv[])
+{
+        struct transaction t = { .roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL };
+        bool recover = false;
+        int r;
+
+        log_open("uasd-switch", LOG_INFO);
+        r = parse(argc, argv, &t, &recover);
+        if (r <= 0)
+                return r < 0 ? UASD_EXIT_USAGE : UASD_EXIT_OK;
+        /* Its reader may die, a terminal may go: what was begun is finished. */
+        (void) signal(SIGPIPE, SIG_IGN);
+        (void) signal(SIGHUP, SIG_IGN);
+        if (roots_open(&t.roots, NULL) < 0 || conf_load(&t.roots, &t.config, NULL, NULL) < 0) {
+                log_error("no sysfs on /sys");
+                return UASD_EXIT_FAILED;
+        }
+        if (recover)
+                return transaction_recover(&t) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        if (transaction_run(&t) == UASD_EXIT_OK)
+                (void) snprintf(t.text, sizeof(t.text), "%s from %s to %s%s",
+                                t.from == t.to ? "already moved" : "moved", driver_to_string(t.from),
+                                driver_to_string(t.to), t.kept ? "; in use again before it could be tried" : "");
+        tell_end(&t);
+        return t.code;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/file.h>
+
+#include "common/names.h"
+#include "sys/marks.h"
+#include "sys/statefile.h"
+#include "sys/sysfs.h"
+#include "switch/transaction.h"
+
+/*
+ * /run/uasd/switch/INTERFACE: what is being done, for whoever has to finish it. INTERFACE.lock beside it is
+ * locked for the life of the process: replacing the record must not drop the lock.
+ */
+
+static char *record_path(const struct transaction *t, const char *suffix, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, RUN_SWITCH "/%s%s", t->interface, suffix);
+        return ret;
+}
+
+int record_write(struct transaction *t, const char *step)
+{
+        char path[PATH_MAX], text[512];
+
+        (void) snprintf(text, sizeof(text),
+                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nENTRY=%s\nMOVED=%i\nHOLDING=%i\n",
+                        (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
+                        driver_to_string(t->to), step, t->entry, t->moved, t->holding);
+        return state_write(t->roots.run, record_path(t, "", path, sizeof(path)), text, false);
+}
+
+static int take_lock(struct transaction *t)
+{
+        char path[PATH_MAX];
+        _cleanup_close_ int fd = -1;
+        int r = state_mkdir(t->roots.run, RUN_SWITCH);
+
+        if (r < 0)
+                return r;
+        fd = openat(t->roots.run, record_path(t, ".lock", path, sizeof(path)), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                    0600);
+        if (fd < 0)
+                return -errno;
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+                return errno == EWOULDBLOCK ? -EALREADY : -errno;
+        t->lock = TAKE_FD(fd);
+        return 0;
+}
+
+int record_begin(struct transaction *t)
+{
+        int r = take_lock(t);
+
+        return r < 0 ? r : record_write(t, "record");
+}
+
+struct loaded {
+        int pid;
+        unsigned busnum, devnum;
+        struct transaction *t;
+};
+
+static int load_line(const char *key, const char *value, void *data)
+{
+        struct loaded *l = data;
+        unsigned long long v = 0;
+        bool number = parse_uint(value, 10, UINT_MAX, &v) >= 0;
+        int d;
+
+        if (streq(key, "PID") && number)
+                l->pid = (int) v;
+        else if (streq(key, "BUSNUM") && number)
+                l->busnum = (unsigned) v;
+        else if (streq(key, "DEVNUM") && number)
+                l->devnum = (unsigned) v;
+        if (!l->t)
+                return 0;
+        if (streq(key, "FROM") && (d = driver_from_string(value)) >= 0)
+                l->t->from = (enum driver) d;
+        else if (streq(key, "TO") && (d = driver_from_string(value)) >= 0)
+                l->t->to = (enum driver) d;
+        else if (streq(key, "STEP"))
+                (void) copy_string(l->t->step, sizeof(l->t->step), value);
+        else if (streq(key, "ENTRY"))
+                (void) copy_string(l->t->entry, sizeof(l->t->entry), value);
+        else if (streq(key, "MOVED"))
+                l->t->moved = number && v == 1;
+        else if (streq(key, "HOLDING"))
+                l->t->holding = number && v == 1;
+        return 0;
+}
+
+static int attachment_now(const struct transaction *t, unsigned *ret_busnum, unsigned *ret_devnum)
+{
+        char path[PATH_MAX], port[INTERFACE_NAME_MAX];
+        uint64_t bus, dev;
+        int r;
+
+        (void) copy_string(port, sizeof(port), t->interface);
+        *strchrnul(port, ':') = '\0';
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/busnum", port);
+        r = attr_read_uint(t->roots.sys, path, 10, &bus);
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/devnum", port);
+        if (r >= 0)
+                r = attr_read_uint(t->roots.sys, path, 10, &dev);
+        if (r < 0)
+                return r;
+        *ret_busnum = (unsigned) bus;
+        *ret_devnum = (unsigned) dev;
+        return 0;
+}
+
+int record_check(struct transaction *t)
+{
+        struct loaded l = { 0 };
+        unsigned busnum, devnum;
+        char path[PATH_MAX];
+
+        if (state_read(t->roots.run, record_path(t, "", path, sizeof(path)), load_line, &l) <= 0 || l.pid != (int) getpid())
+                return -ESTALE;
+        if (attachment_now(t, &busnum, &devnum) < 0 || busnum != t->disk.facts.busnum || devnum != t->disk.facts.devnum)
+                return -ESTALE;
+        return 0;
+}
+
+void record_end(struct transaction *t)
+{
+        char path[PATH_MAX];
+
+        if (t->lock < 0)
+                return;
+        (void) state_remove(t->roots.run, record_path(t, "", path, sizeof(path)));
+        /* The lock file stays: removing it would let two processes hold "the" lock on two files. */
+        t->lock = close_keep_errno(t->lock);
+}
+
+int record_load(struct transaction *t)
+{
+        struct loaded l = { .t = t };
+        unsigned busnum, devnum;
+        char path[PATH_MAX];
+        int r = take_lock(t);
+
+        if (r < 0)
+                return r;
+        r = state_read(t->roots.run, record_path(t, "", path, sizeof(path)), load_line, &l);
+        if (r <= 0)
+                return r;
+        /* Another device sits at that port by now: it is none of ours to move. */
+        if (attachment_now(t, &busnum, &devnum) < 0 || busnum != l.busnum || devnum != l.devnum)
+                t->moved = false;
+        return 1;
+}

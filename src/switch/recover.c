@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/log.h"
+#include "sys/marks.h"
+#include "sys/quirkparam.h"
+#include "switch/transaction.h"
+
+/*
+ * Its record says what it was about to do, the kernel says where the disk is now. A driver that has the disk keeps
+ * it; a disk without one goes back to where it came from. Never called while the lock is held.
+ */
+int transaction_recover(struct transaction *t)
+{
+        int r = record_load(t);
+
+        if (r == 0) /* not even a record: only the lock file was left */
+                record_end(t);
+        if (r <= 0)
+                return r;
+        log_notice("%s: a switch from %s to %s was left at step %s", t->interface, driver_to_string(t->from),
+                   driver_to_string(t->to), t->step);
+        if (t->entry[0]) {
+                _cleanup_close_ int lock = quirks_lock(&t->roots, now_boottime() + 10 * USEC_PER_SEC);
+
+                if (lock >= 0)
+                        (void) quirks_param_pop(&t->roots, t->entry);
+        }
+        r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
+        if (r > 0) {
+                enum driver now = t->disk.facts.driver;
+
+                memcpy(t->serial, t->disk.facts.serial, sizeof(t->serial));
+                (void) uevents_open(true, &t->events);
+                if (t->moved && now != DRIVER_OTHER) {
+                        /* What has it now is what it comes back to, should LUNs be missing. */
+                        if (now != DRIVER_NONE)
+                                t->from = now;
+                        (void) record_write(t, "recover");
+                        if (t->disk.n_luns == 0)
+                                attach_back(t);
+                }
+                if (t->holding)
+                        hold_end(t);
+                if (t->events)
+                        uevents_close(t->events);
+        }
+        record_end(t);
+        return 0;
+}

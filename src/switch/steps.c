@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdarg.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "sys/conf.h"
+#include "sys/fingerprint.h"
+#include "sys/marks.h"
+#include "sys/modules.h"
+#include "sys/pid1.h"
+#include "sys/quirkparam.h"
+#include "sys/users.h"
+#include "switch/transaction.h"
+
+/* Budgets, usec. Spin-up of a large disk takes longest; an undo is an unbind, a bind and delay_use. */
+#define LOCK_BUDGET (10 * USEC_PER_SEC)
+#define APPEAR_BUDGET (30 * USEC_PER_SEC)
+#define VERIFY_BUDGET (10 * USEC_PER_SEC)
+#define UNDO_BUDGET (5 * USEC_PER_SEC)
+
+int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
+{
+        va_list ap;
+
+        if (t->code != UASD_EXIT_OK)
+                return error;
+        t->code = code;
+        va_start(ap, format);
+        (void) vsnprintf(t->text, sizeof(t->text), format, ap);
+        va_end(ap);
+        return error;
+}
+
+/* The end of a budget, or what a hold leaves if its undo is to fit in as well. */
+static uint64_t until(const struct transaction *t, uint64_t budget)
+{
+        uint64_t end = now_boottime() + budget;
+
+        if (t->hold_deadline && t->hold_deadline < end + UNDO_BUDGET)
+                end = t->hold_deadline > UNDO_BUDGET ? t->hold_deadline - UNDO_BUDGET : 0;
+        return end;
+}
+
+static int step_identify(struct transaction *t)
+{
+        struct facts *f = &t->disk.facts;
+        int r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
+
+        if (r == -ENODEV || r == 0)
+                return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+        facts_complete(&t->roots, &t->config, f);
+        memcpy(t->serial, f->serial, sizeof(t->serial));
+        t->from = f->driver;
+        if (!f->caps.uas || !f->caps.pipes)
+                return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk does not offer UAS completely");
+        /* Off UAS, a disk without an alternate setting for BOT is left without any driver (kernel.md 1.4). */
+        if (t->to == DRIVER_USB_STORAGE && !f->caps.bot)
+                return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk speaks UAS alone: usb-storage cannot drive it");
+        if (f->driver == DRIVER_OTHER)
+                return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s", f->driver_name);
+        if (!f->authorized)
+                return tx_fail(t, UASD_EXIT_REFUSED, -EPERM, "the USB device is not authorized");
+        return t->from == t->to; /* nothing to do */
+}
+
+static int step_record(struct transaction *t)
+{
+        int r = record_begin(t);
+
+        if (r == -EALREADY)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record of the switch: %s", strerror(-r)) : 0;
+}
+
+static void undo_record(struct transaction *t)
+{
+        record_end(t);
+}
+
+/* Names whoever uses it and ends the switch before anything was touched. */
+static int refuse_users(struct transaction *t, struct user *users, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                tell_user(&users[i]);
+        if (n)
+                (void) tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s%s%s", user_kind_to_string(users[0].kind),
+                               users[0].device, users[0].where ? " at " : users[0].command ? " by " : "",
+                               users[0].where     ? users[0].where :
+                               users[0].command ? users[0].command :
+                                                  "");
+        users_free(users, n);
+        return n ? -EBUSY : 0;
+}
+
+static int look_for_users(struct transaction *t, bool deep)
+{
+        struct user *users = NULL;
+        size_t n = 0;
+        int r = users_find(&t->roots, t->disk.luns, t->disk.n_luns, deep, &users, &n);
+
+        if (r < 0) /* not knowing is not being free */
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot find out who uses the disk: %s", strerror(-r));
+        return refuse_users(t, users, n);
+}
+
+static int step_claim(struct transaction *t)
+{
+        char busy[BLOCK_NAME_MAX];
+        int r = look_for_users(t, false);
+
+        if (r < 0)
+                return r;
+        r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, true, until(t, LOCK_BUDGET), &t->claim, busy);
+        if (r == -EBUSY) {
+                struct user u = { .kind = USER_CLAIM };
+
+                (void) copy_string(u.device, sizeof(u.device), busy);
+                tell_user(&u);
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
+        }
+        if (r == -ETIMEDOUT)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps the lock on %s", busy);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r));
+        return look_for_users(t, true);
+}
+
+static void undo_claim(struct transaction *t)
+{
+        claim_drop(&t->claim);
+}
+
+static int step_sync(struct transaction *t)
+{
+        char node[BLOCK_NAME_MAX] = "";
+        int r = claim_sync(&t->claim, node);
+
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r));
+        /* That may have taken minutes. */
+        if (claim_disturbed(&t->claim)) {
+                r = look_for_users(t, true);
+                return r < 0 ? r : tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody opened the disk meanwhile");
+        }
+        return 0;
+}
+
+static int step_fingerprint(struct transaction *t)
+{
+        int r;
+
+        if (t->claim.n == 0) /* inside delay_use, or driverless: no disk yet */
+                return 0;
+        r = fingerprint_read(&t->claim, &t->fingerprint);
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
+}
+
+static int step_prepare(struct transaction *t)
+{
+        struct facts *f = &t->disk.facts;
+        struct bridge b = { f->vid,           f->pid,         f->bcd,         f->speed_mbps, f->caps.status_streams,
+                            f->caps.max_power, f->manufacturer, f->product };
+        char wanted[QUIRKS_MAX + 1];
+        int r = 0;
+
+        if (t->to == DRIVER_UAS)
+                r = uas_module_load(&t->roots);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "the module uas cannot be loaded: %s",
+                               r == -ENOENT ? "this kernel has none" :
+                               r == -EPERM  ? "modprobe.d has an install line for it" :
+                                              strerror(-r));
+        r = quirks_param_read(&t->roots, f->quirks);
+        if (r >= 0)
+                r = quirks_entry(f->quirks, &b, t->to, t->entry);
+        if (r > 0)
+                r = quirks_prepend(f->quirks, t->entry, wanted);
+        if (r == -ENOSPC)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "the quirks parameter of usb_storage has no room for %s", t->entry);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
+        t->events = NULL;
+        (void) uevents_open(true, &t->events); /* without udev the disks are waited for in sysfs alone */
+        return 0;
+}
+
+static void undo_prepare(struct transaction *t)
+{
+        if (t->events)
+                uevents_close(t->events);
+        t->events = NULL;
+}
+
+/* On the way down nothing begins: what is being unmounted now is not free, it is going off. */
+static bool machine_stops(void)
+{
+        enum pid1_state state = PID1_RUNNING;
+        sd_bus *pid1 = NULL;
+
+        if (pid1_open(&pid1) < 0)
+                return false;
+        (void) pid1_state(pid1, &state);
+        sd_bus_flush_close_unref(pid1);
+        return state == PID1_STOPPING;
+}
+
+/* From here on the disk is on the move: undo brings it back to a driver. */
+static int step_delete(struct transaction *t)
+{
+        int r = record_check(t);
+
+        if (t->automatic && machine_stops())
+                return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
+
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "the disk is no longer the one that was looked at");
+        if (t->hold_deadline && now_boottime() + UNDO_BUDGET >= t->hold_deadline)
+                return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
+        if (claim_disturbed(&t->claim))
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody opened the disk meanwhile");
+        hold_begin(t);
+        t->moved = true;
+        return luns_delete(t);
+}
+
+static int step_unbind(struct transaction *t)
+{
+        int r;
+
+        if (t->from == DRIVER_NONE)
+                return 0;
+        r = record_check(t);
+        if (r >= 0)
+                r = driver_write(t, t->from, "unbind");
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s", driver_to_string(t->from), strerror(-r));
+        return 0;
+}
+
+static int step_bind(struct transaction *t)
+{
+        int r;
+
+        claim_drop(&t->claim); /* sda can be sda again once nobody holds the old one */
+        r = record_check(t);
+        if (r >= 0)
+                r = attach(t, t->to);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s", driver_to_string(t->to), strerror(-r));
+        return 0;
+}
+
+static int step_appear(struct transaction *t)
+{
+        int r = wait_for_disks(t, until(t, APPEAR_BUDGET));
+
+        if (r == -ETIMEDOUT)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time", driver_to_string(t->to));
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "the disk did not come back under %s: %s",
+                               driver_to_string(t->to), strerror(-r));
+        return 0;
+}
+
+static int step_verify(struct transaction *t)
+{
+        int r = verify(t, until(t, VERIFY_BUDGET));
+
+        if (r == -EBUSY) { /* never roll back under somebody */
+                t->kept = true;
+                return 0;
+        }
+        return r;
+}
+
+static int step_release(struct transaction *t)
+{
+        hold_end(t);
+        record_end(t);
+        return 0;
+}
+
+static void undo_move(struct transaction *t)
+{
+        claim_drop(&t->claim);
+        if (t->moved)
+                attach_back(t);
+        hold_end(t);
+}
+
+static const struct step {
+        const char *name;
+        int (*run)(struct transaction *t);
+        void (*undo)(struct transaction *t);
+} steps[] = {
+        { "identify",    step_identify,    NULL         },
+        { "record",      step_record,      undo_record  },
+        { "claim",       step_claim,       undo_claim   },
+        { "sync",        step_sync,        NULL         },
+        { "fingerprint", step_fingerprint, NULL         },
+        { "prepare",     step_prepare,     undo_prepare },
+        { "delete",      step_delete,      undo_move    },
+        { "unbind",      step_unbind,      NULL         },
+        { "bind",        step_bind,        NULL         },
+        { "appear",      step_appear,      NULL         },
+        { "verify",      step_verify,      NULL         },
+        { "release",     step_release,     NULL         },
+};
+
+int transaction_run(struct transaction *t)
+{
+        size_t i;
+        int r = 0;
+
+        for (i = 0; i < ELEMENTSOF(steps); i++) {
+                (void) copy_string(t->step, sizeof(t->step), steps[i].name);
+                tell_step(t->step);
+                if (t->lock >= 0)
+                        r = record_write(t, t->step);
+                if (r >= 0)
+                        r = steps[i].run(t);
+                if (r != 0)
+                        break;
+        }
+        if (r < 0) {
+                (void) tx_fail(t, UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
+                for (i = i < ELEMENTSOF(steps) ? i + 1 : i; i-- > 0;)
+                        if (steps[i].undo)
+                                steps[i].undo(t);
+        } else
+                undo_prepare(t);
+        claim_drop(&t->claim);
+        return t->code;
+}

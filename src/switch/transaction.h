@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "common/exit-codes.h"
+#include "common/util.h"
+#include "core/config.h"
+#include "sys/claim.h"
+#include "sys/uevents.h"
+#include "sys/usbdisk.h"
+
+/*
+ * The transaction that moves one interface from one driver to the other. steps.c holds the list; each step
+ * returns 0, 1 if there is nothing left to do, or a negative errno after having said why in `code` and `text` by tx_fail().
+ * A step's undo runs if it or any step after it failed, the last one first, and cannot fail: it does what it can and
+ * says what it could not.
+ */
+struct transaction {
+        /* What was asked for */
+        struct roots roots;
+        struct config config;
+        const char *interface;
+        enum driver to;
+        bool automatic;         /* nobody asked: one try an attachment, and claims go without force */
+        bool plugged;           /* at plug-in or boot: afterwards it mounts as usual */
+        uint64_t hold_deadline; /* CLOCK_BOOTTIME; 0: not held when it began */
+
+        /* What was found */
+        struct usb_disk disk; /* before */
+        enum driver from;
+        char serial[USB_STRING_MAX];
+
+        /* What has been done */
+        int lock;
+        struct claim claim;
+        char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
+        char entry[QUIRK_ENTRY_MAX]; /* our entry in the quirks string; empty: none there */
+        bool pushed;
+        bool holding; /* the hold mark is ours */
+        bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
+        bool kept;    /* somebody uses the disk on its new driver already: it stays */
+        struct udev_monitor *events;
+
+        /* How it ended */
+        int code; /* enum uasd_exit */
+        char step[24];
+        char text[256];
+};
+
+/* Sets how it ends, the first time; returns `error`. */
+_printf_(4, 5) int tx_fail(struct transaction *t, int code, int error, const char *format, ...);
+
+/* Runs all of it. Returns the code. */
+int transaction_run(struct transaction *t);
+
+/* Finishes or undoes what a killed uasd-switch left behind. Returns 0 also if there was nothing. */
+int transaction_recover(struct transaction *t);
+
+/* Told of every step as it begins: for the daemon and for people. */
+void tell_step(const char *step);
+void tell_user(const struct user *u);
+
+/* record.c */
+int record_begin(struct transaction *t); /* -EALREADY: another uasd-switch holds the lock */
+int record_write(struct transaction *t, const char *step);
+/* -ESTALE if the record or the attachment is no longer ours: a child that hung in the kernel and woke up late stops here. */
+int record_check(struct transaction *t);
+void record_end(struct transaction *t);
+/* 1 and the fields of a record somebody left: from, to, step, entry, hold. 0: none. */
+int record_load(struct transaction *t);
+
+/* attach.c: what moves an interface, used by the steps and by their undo */
+int driver_write(struct transaction *t, enum driver d, const char *file);
+enum driver driver_now(const struct transaction *t);
+int luns_delete(struct transaction *t);
+/* Quirks, bind, link checked, quirks in order again. */
+int attach(struct transaction *t, enum driver d);
+/* Until every LUN there was is back and udev is done with it. */
+int wait_for_disks(struct transaction *t, uint64_t deadline);
+/* Brings it to `from`, else to any driver, with its disks. */
+void attach_back(struct transaction *t);
+/* Arms the dead man's timer, marks the hold, so that the new disk is seen by nobody before it has been tried. */
+void hold_begin(struct transaction *t);
+void hold_end(struct transaction *t);
+
+/* verify.c */
+/* 0; -EBUSY: somebody uses the disk already; else what is wrong with it. In a child, since a sick disk hangs even open(2). */
+int verify(struct transaction *t, uint64_t deadline);
