@@ -48,8 +48,8 @@ int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters
 
 /*
  * The entry which makes `target` possible: the letters in force for that driver (those of the matching entry,
- * else the kernel's own) with or without 'u'. Where 'u' is taken out of an entry, the letters which the kernel has
- * for uas are put back: whoever wrote 'u' cleared them without a thought.
+ * else the kernel's own) with or without 'u'. Where 'u' is taken out of an entry, the letters which the kernel
+ * has for uas are put back: whoever wrote 'u' cleared them without a thought.
  * Returns 1 and the entry ("1209:5a5a:fu"), or 0 if the string is right for the target as it stands.
  */
 int quirks_entry(const char *string, const struct bridge *b, enum driver target,
