@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "hold/hold.h"
+
+#include "common/names.h"
+#include "common/util.h"
+#include "core/config.h"
+#include "core/policy.h"
+#include "sys/conf.h"
+#include "sys/marks.h"
+#include "sys/sysfs.h"
+#include "sys/trigger.h"
+#include "sys/udevdb.h"
+#include "sys/usbdisk.h"
+#include "sys/users.h"
+
+/* What PID 1 was told of a block device instance: udev's record goes with the instance. */
+enum told {
+        TOLD_NOTHING,
+        TOLD_HELD,
+        TOLD_READY,
+};
+
+static enum told told(const struct roots *r, const struct block *b)
+{
+        char id[32], hold[8];
+
+        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        if (!udevdb_tagged(r, id, "systemd"))
+                return TOLD_NOTHING;
+        return udevdb_property(r, id, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD
+                                                                                             : TOLD_READY;
+}
+
+/* True as soon as `fn` is for any disk or partition. */
+static bool any_block(const struct usb_disk *d, bool (*fn)(const struct roots *r, const struct block *b),
+                      const struct roots *r)
+{
+        for (size_t i = 0; i < d->n_luns; i++) {
+                if (!d->luns[i].disk.name[0])
+                        continue;
+                if (fn(r, &d->luns[i].disk))
+                        return true;
+                for (size_t p = 0; p < d->luns[i].n_parts; p++)
+                        if (fn(r, &d->luns[i].parts[p]))
+                                return true;
+        }
+        return false;
+}
+
+static bool told_anything(const struct roots *r, const struct block *b)
+{
+        return told(r, b) != TOLD_NOTHING;
+}
+
+static bool told_held(const struct roots *r, const struct block *b)
+{
+        return told(r, b) == TOLD_HELD;
+}
+
+static const struct block *find_block(const struct usb_disk *d, const char *name)
+{
+        for (size_t i = 0; i < d->n_luns; i++) {
+                if (streq(d->luns[i].disk.name, name))
+                        return &d->luns[i].disk;
+                for (size_t p = 0; p < d->luns[i].n_parts; p++)
+                        if (streq(d->luns[i].parts[p].name, name))
+                                return &d->luns[i].parts[p];
+        }
+        return NULL;
+}
+
+/* "\x20" back to " ". */
+static void udev_decode(char *s)
+{
+        char *out = s;
+        unsigned c;
+
+        while (*s) {
+                if (sscanf(s, "\\x%2x", &c) == 1 && c) {
+                        *out++ = (char) c;
+                        s += 4;
+                } else
+                        *out++ = *s++;
+        }
+        *out = '\0';
+}
+
+/*
+ * Policy goes by serial, and one of the kernel's rules by names; the attributes take the device lock, and a
+ * disk that hangs would hang udev. What udev read of the USB device when it came does as well.
+ */
+static void strings_from_udev(const struct roots *r, struct facts *f)
+{
+        const struct {
+                const char *key;
+                char *to;
+        } strings[] = {
+                {"ID_SERIAL_SHORT", f->serial},
+                {"ID_VENDOR_ENC", f->manufacturer},
+                {"ID_MODEL_ENC", f->product},
+        };
+        char path[INTERFACE_NAME_MAX + 32], devno[32], id[40];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/dev", f->port);
+        if (attr_read(r->sys, path, devno, sizeof(devno)) <= 0)
+                return;
+        (void) snprintf(id, sizeof(id), "c%s", devno);
+        for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
+                if (udevdb_property(r, id, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
+                        udev_decode(strings[i].to);
+                else
+                        strings[i].to[0] = '\0';
+        }
+}
+
+/*
+ * A hold begins on the first `add` of the first disk, or not at all: what PID 1 has been told is there is
+ * unmounted when it is told otherwise (H1, H2), and whoever used the disk in the initramfs still does (H4, H5).
+ * So neither installing the package, nor `udevadm trigger`, nor udevd's or PID 1's starting anew can begin one.
+ */
+static bool may_begin(const struct roots *r, const struct block_event *e, const struct usb_disk *d)
+{
+        struct attachment_mark a = {.override_target = DRIVER_NONE};
+        struct hold_mark before;
+        int k;
+
+        if (!e->action || !streq(e->action, "add") || !e->devtype || !streq(e->devtype, "disk"))
+                return false;
+        if (attachment_read(r, &d->facts, &a) < 0 || a.tried || a.released)
+                return false;
+        k = hold_read(r, d->facts.interface, &before);
+        if (k < 0 || (k > 0 && before.busnum == d->facts.busnum && before.devnum == d->facts.devnum))
+                return false; /* it has had its time */
+        return !any_block(d, told_anything, r) && users_any(r, d->luns, d->n_luns) == 0;
+}
+
+/* The timer first: no timer, no hold. It fires when the mark has run out, never before. */
+static bool begin(const struct roots *r, const struct facts *f, const struct hold_limits *l, hold_arm_fn arm)
+{
+        struct hold_mark m = {
+                .busnum = f->busnum,
+                .devnum = f->devnum,
+                .deadline = now_boottime() + l->hold,
+        };
+
+        return arm(f->interface, l) >= 0 && hold_write(r, f->interface, &m) >= 0;
+}
+
+static bool held(const struct roots *r, const struct block_event *e, const struct usb_disk *d,
+                 const struct config *c, hold_arm_fn arm)
+{
+        const struct block *this = find_block(d, e->block);
+        struct hold_limits limits;
+        struct decision decision;
+
+        if (!this || told(r, this) == TOLD_READY || cmdline_has(r, CMDLINE_OFF) ||
+            cmdline_has(r, CMDLINE_NO_HOLD))
+                return false;
+        if (hold_in_force(r, &d->facts, now_boottime(), NULL))
+                return true;
+        if (c->hold_usec > 0 && limits_read(r, &limits) >= 0 && may_begin(r, e, d)) {
+                decide(&d->facts, &decision);
+                if (decision_wants_switch(&d->facts, &decision) && begin(r, &d->facts, &limits, arm))
+                        return true;
+        }
+        /* The event of another LUN may have begun it meanwhile. */
+        return hold_in_force(r, &d->facts, now_boottime(), NULL);
+}
+
+int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret)
+{
+        struct attachment_mark a = {.override_target = DRIVER_NONE};
+        struct hold_answer answer = {.verdict = VERDICT_UNKNOWN};
+        char interface[INTERFACE_NAME_MAX];
+        _cleanup_(usb_disk_done) struct usb_disk d = {0};
+        _cleanup_(config_done) struct config c;
+        int k;
+
+        config_init(&c);
+        k = usb_disk_of_block(r, e->block, interface);
+        if (k < 0)
+                return k;
+        k = usb_disk_read(r, interface, false, &d);
+        if (k <= 0)
+                return k < 0 ? k : -ENODEV;
+        k = conf_load(r, &c, NULL, NULL);
+        if (k < 0)
+                return k;
+        strings_from_udev(r, &d.facts);
+        facts_complete(r, &c, &d.facts);
+        answer.capable = d.facts.caps_error == 0 && d.facts.caps.bot && d.facts.caps.uas && d.facts.caps.pipes;
+        answer.verdict = d.facts.verdict;
+        answer.no_auto = attachment_read(r, &d.facts, &a) >= 0 && a.no_auto;
+
+        answer.hold = held(r, e, &d, &c, arm);
+        *ret = answer;
+        return 0;
+}
+
+int hold_end(const struct roots *r, const char *interface, bool *ret_expired)
+{
+        _cleanup_(usb_disk_done) struct usb_disk d = {0};
+        struct hold_mark m;
+        bool marked, expired = false;
+        int k;
+
+        if (!interface_name_valid(interface))
+                return -EINVAL;
+        k = usb_disk_read(r, interface, false, &d);
+        if (k == -ENODEV || k == 0)
+                return hold_remove(r, interface);
+        if (k < 0)
+                return k;
+        marked = hold_read(r, interface, &m) > 0 && m.busnum == d.facts.busnum && m.devnum == d.facts.devnum;
+        if (marked)
+                expired = m.deadline <= now_boottime();
+        /* A mark that was lost, or taken away by somebody who died before the trigger, must not keep the disk.
+         */
+        else if (!any_block(&d, told_held, r))
+                return 0;
+
+        k = hold_release(r, &d.facts);
+        /* Even if that failed: past its deadline the mark holds nothing any more. */
+        if (k < 0 && !expired)
+                return k;
+        k = trigger_add(r, d.luns, d.n_luns);
+        if (k < 0 && k != -ENOENT && k != -ENODEV)
+                return k;
+        if (ret_expired)
+                *ret_expired = expired;
+        return 1;
+}

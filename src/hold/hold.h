@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "core/types.h"
+#include "hold/dropin.h"
+#include "sys/roots.h"
+
+/* What udev says of the event at hand. */
+struct block_event {
+        const char *block;   /* "sda1" */
+        const char *action;  /* may be NULL */
+        const char *devtype; /* may be NULL */
+};
+
+struct hold_answer {
+        bool hold;
+        bool capable;
+        bool no_auto;
+        enum verdict verdict;
+};
+
+/*
+ * Arms the dead man's timer. Returns 0 if it runs for l->hold from now on, and a hold of that length costs no
+ * boot: timer_arm(), but for tests.
+ */
+typedef int (*hold_arm_fn)(const char *interface, const struct hold_limits *l);
+
+/*
+ * Whether this event leaves the block device held, and what else is known of it. It may begin a hold; it is
+ * asked anew at every event, and every error is an answer: not held. Returns 0 or -errno, ret untouched then.
+ */
+int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret);
+
+/*
+ * Ends the hold of an interface, if there is one: never again on this attachment, and `add` for all its disks.
+ * Returns 1 if something was held, else 0, or -errno. ret_expired (may be NULL): whether its time had come.
+ */
+int hold_end(const struct roots *r, const char *interface, bool *ret_expired);

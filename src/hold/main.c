@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "hold/hold.h"
+#include "hold/timer.h"
+
+/* udev waits for the answer, and the disk's other events behind it: late is as good as never. */
+#define ANSWER_SEC 5
+
+static int arm_in_time(const char *interface, const struct hold_limits *l)
+{
+        int r = timer_arm(interface, l);
+
+        /* From here the mark is written and told, both or neither. */
+        (void) alarm(0);
+        return r;
+}
+
+static int verb_udev(const struct roots *r, const char *block)
+{
+        const struct block_event e = {block, getenv("ACTION"), getenv("DEVTYPE")};
+        struct hold_answer a;
+        int k;
+
+        (void) alarm(ANSWER_SEC);
+        k = hold_ask(r, &e, arm_in_time, &a);
+        if (k < 0)
+                return k;
+        if (a.hold)
+                (void) puts(PROP_HOLD "=1");
+        if (a.capable)
+                (void) puts(PROP_CAPABLE "=1");
+        if (a.verdict != VERDICT_UNKNOWN)
+                (void) printf(PROP_VERDICT "=%s\n", verdict_to_string(a.verdict));
+        if (a.no_auto)
+                (void) puts("UDISKS_AUTO=0");
+        return fflush(stdout) == EOF ? -errno : 0;
+}
+
+static int verb_release(const struct roots *r, const char *interface)
+{
+        const struct log_field fields[] = {{FIELD_DISK, interface}, {FIELD_INTERFACE, interface}};
+        bool expired = false;
+        int k = hold_end(r, interface, &expired);
+
+        if (k < 0)
+                log_error("Cannot release the mounts of %s: %s", interface, strerror(-k));
+        else if (k > 0 && expired)
+                log_ending(LOG_WARNING, MESSAGE_RELEASED, fields, ELEMENTSOF(fields),
+                           "Released the mounts of %s: its time ran out before it was switched.", interface);
+        else if (k > 0)
+                log_ending(LOG_NOTICE, MESSAGE_RELEASED, fields, ELEMENTSOF(fields),
+                           "Released the mounts of %s.", interface);
+        return k;
+}
+
+int main(int argc, char **argv)
+{
+        static const struct {
+                const char *name;
+                int (*run)(const struct roots *r, const char *argument);
+        } verbs[] = {
+                {"udev", verb_udev},
+                {"release", verb_release},
+        };
+        struct roots r;
+        int k;
+
+        log_open("uasd-hold", LOG_INFO);
+        for (size_t i = 0; argc == 3 && i < ELEMENTSOF(verbs); i++) {
+                if (!streq(argv[1], verbs[i].name))
+                        continue;
+                k = roots_open(&r, NULL);
+                if (k >= 0) {
+                        k = verbs[i].run(&r, argv[2]);
+                        roots_close(&r);
+                }
+                return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        }
+        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | release INTERFACE\n", stderr);
+        return 2;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "sys/roots.h"
+
+/*
+ * The shortest time a boot may wait for a device: x-systemd.device-timeout= of fstab and crypttab, and PID 1's
+ * own default from system.conf and the kernel command line. Returns 0, or -EBADMSG if one of them cannot be
+ * read: then nobody knows; other -errno.
+ */
+int smallest_device_timeout(const struct roots *r, uint64_t *ret_usec);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "hold/dropin.h"
+
+/*
+ * Has PID 1 start the dead man's timer of the interface, over its private socket, which is there before D-Bus.
+ * Returns 0 if the timer runs; -ESHUTDOWN if the machine is going down; -ETIME if it still boots and the hold
+ * could outlast the time a device is waited for; other -errno.
+ */
+int timer_arm(const char *interface, const struct hold_limits *l);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether a boot may hold at all, and for how long. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/util.h"
+#include "hold/dropin.h"
+#include "hold/enabled.h"
+#include "hold/timeouts.h"
+#include "tree.h"
+
+static void test_enabled(void **state)
+{
+        static const struct {
+                const char *name, *file, *text, *link, *target;
+                bool enabled;
+        } rows[] = {
+                {"as installed", NULL, NULL, NULL, NULL, true},
+                {"masked", NULL, NULL, "etc/systemd/system/uasd.service", "/dev/null", false},
+                {"masked with --runtime", NULL, NULL, "run/systemd/system/uasd.service", "/dev/null", false},
+                {"masked by an empty file", "etc/systemd/system/uasd.service", "", NULL, NULL, false},
+                {"a unit of the admin's", "etc/systemd/system/uasd.service", "[Service]\n", NULL, NULL, true},
+                {"masked on the command line", "proc/cmdline", "quiet systemd.mask=uasd.service\n", NULL, NULL,
+                 false},
+                {"the link says no", NULL, NULL, "etc/systemd/system/sysinit.target.wants/uasd.service",
+                 "/dev/null", false},
+        };
+        static const char wants[] = "etc/systemd/system/sysinit.target.wants/uasd.service";
+        static const char vendor[] = "usr/lib/systemd/system/multi-user.target.wants/uasd.service";
+        struct tree t;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                tree_make(&t);
+                tree_link(&t, wants, "/usr/lib/systemd/system/uasd.service");
+                if (rows[i].file)
+                        tree_write(&t, rows[i].file, rows[i].text);
+                if (rows[i].link)
+                        tree_link(&t, rows[i].link, rows[i].target);
+                if (service_enabled(&t.roots) != rows[i].enabled)
+                        fail_msg("%s", rows[i].name);
+                tree_remove(&t);
+        }
+
+        tree_make(&t);
+        assert_false(service_enabled(&t.roots));
+        tree_link(&t, vendor, "../uasd.service");
+        assert_true(service_enabled(&t.roots));
+        tree_remove(&t);
+}
+
+static void test_timeouts(void **state)
+{
+        static const struct {
+                const char *file, *text;
+                int expect; /* seconds, or a negative errno */
+        } rows[] = {
+                {"etc/fstab", "", 90},
+                {"etc/fstab", "LABEL=x /mnt ext4 nofail,x-systemd.device-timeout=12s 0 2\n", 12},
+                {"etc/fstab", "LABEL=x\t/mnt ext4 x-systemd.device-timeout=1min30s,ro\n", 90},
+                {"etc/fstab", "LABEL=x /mnt ext4 x-systemd.device-timeout=300 0 0\n", 90},
+                {"etc/fstab",
+                 "A /a ext4 x-systemd.device-timeout=40\nB none swap sw,x-systemd.device-timeout=7\n", 7},
+                {"etc/fstab",
+                 "A /a ext4 x-systemd.device-timeout=infinity\nB /b ext4 x-systemd.device-timeout=0\n", 90},
+                {"etc/fstab", "# A /a ext4 x-systemd.device-timeout=3\n", 90},
+                {"etc/fstab", "A /x-systemd.device-timeout=3 ext4 defaults 0 0\nA\n\nA /b\n", 90},
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=soon\n", -EBADMSG},
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=-1\n", -EBADMSG},
+                {"etc/crypttab", "luks UUID=x none luks,x-systemd.device-timeout=30s\n", 30},
+                {"etc/systemd/system.conf", "[Manager]\n#DefaultTimeoutStartSec=5\nDefaultTimeoutStartSec=50\n",
+                 50},
+                {"etc/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=1min\n", 60},
+                {"usr/lib/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=infinity\n", 90},
+                {"proc/cmdline", "quiet systemd.default_device_timeout_sec=15 ro\n", 15},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                uint64_t v = 0;
+                struct tree t;
+                int r;
+
+                tree_make(&t);
+                tree_write(&t, rows[i].file, rows[i].text);
+                r = smallest_device_timeout(&t.roots, &v);
+                if ((r < 0 ? r : (int) (v / USEC_PER_SEC)) != rows[i].expect)
+                        fail_msg("%s: %s: %i, %llu", rows[i].file, rows[i].text, r, (unsigned long long) v);
+                tree_remove(&t);
+        }
+}
+
+static void test_limits(void **state)
+{
+        const struct hold_limits l = {.hold = 4500 * USEC_PER_MSEC, .device_timeout = 9 * USEC_PER_SEC};
+        struct hold_limits got;
+        struct tree t;
+        int dir;
+
+        tree_make(&t);
+        tree_unlink(&t, "run/systemd/generator/uasd-hold");
+        tree_unlink(&t, "run/systemd/generator/uasd-release@.timer.d/50-hold.conf");
+        assert_int_equal(limits_read(&t.roots, &got), -ENOENT);
+        dir = openat(t.roots.run, "systemd/generator", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(dir >= 0);
+        assert_int_equal(limits_write(dir, &l), 0);
+        assert_int_equal(limits_read(&t.roots, &got), 0);
+        assert_int_equal(got.hold, l.hold);
+        assert_int_equal(got.device_timeout, l.device_timeout);
+        assert_string_equal(tree_read(&t, "run/systemd/generator/uasd-hold"),
+                            "[Timer]\nOnActiveSec=\nOnActiveSec=4500ms\nX-DeviceTimeoutSec=9000ms\n");
+        (void) close(dir);
+        tree_remove(&t);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_enabled),
+                cmocka_unit_test(test_timeouts),
+                cmocka_unit_test(test_limits),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
