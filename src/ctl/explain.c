@@ -59,8 +59,8 @@ static int print_text(const struct ctl *c, const struct view *v, const struct ex
                 if (rows[i].decides) {
                         putchar('\n');
                         output_field("Decides", reason_to_string(rows[i].reason));
-                        output_field("Means", rows[i].means);
-                        output_field("Remedy", rows[i].remedy);
+                        output_sentence("Means", rows[i].means);
+                        output_sentence("Remedy", rows[i].remedy);
                 }
         return 0;
 }

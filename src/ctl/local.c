@@ -6,6 +6,7 @@
 #include "core/policy.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
+#include "sys/modules.h"
 #include "sys/usbdisk.h"
 #include "sys/users.h"
 
@@ -54,6 +55,7 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
 
         v.disk.outcome.code = -1;
         facts_complete(r, c, &v.disk.facts);
+        facts_complete_module(r, &v.disk.facts);
         decide(&v.disk.facts, &v.disk.decision);
         v.disk.state = derive_state(r, &v.disk);
         /* The walk over every process shows others' files to root alone. */

@@ -16,6 +16,31 @@
 /* Four characters for every byte that is not harmless. */
 #define HARMLESS(s, size) make_harmless(s, (char[4 * (size) + 1]){}, 4 * (size) + 1)
 
+/*
+ * The same for sentences of ours. The names in them may have been made harmless before: "\\x1b" shall not become
+ * "\\x5cx1b".
+ */
+static char *harmless_sentence(const char *s, char *ret, size_t size)
+{
+        char *to = make_harmless(s, ret, size);
+
+        for (const char *from = ret; *from; to++)
+                if (strncmp(from, "\\x5c", 4) == 0) {
+                        *to = '\\';
+                        from += 4;
+                } else
+                        *to = *from++;
+        *to = '\0';
+        return ret;
+}
+
+#define SENTENCE(s) harmless_sentence(s, (char[2048]){}, 2048)
+
+static bool utf8(void)
+{
+        return streq(nl_langinfo(CODESET), "UTF-8");
+}
+
 static bool colours(void)
 {
         const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -67,6 +92,8 @@ static struct libscols_table *new_table(const struct column *columns, size_t n, 
         if (!t)
                 return NULL;
         (void) scols_table_enable_colors(t, colours());
+        /* What is harmless already it would escape again; without UTF-8 that is the lesser evil. */
+        (void) scols_table_enable_noencoding(t, utf8());
         (void) scols_table_enable_noheadings(t, !legend);
         for (size_t i = 0; i < n; i++)
                 if (!scols_table_new_column(t, columns[i].name, 0, columns[i].flags)) {
@@ -137,7 +164,7 @@ static int add_disk(struct libscols_table *t, const struct view *v)
                 [COLUMN_TARGET] = target_text(v),
                 [COLUMN_STATE] = state_to_string(v->disk.state),
                 [COLUMN_PRODUCT] = HARMLESS(view_product(v, product, sizeof(product)), sizeof(product)),
-                [COLUMN_REASON] = HARMLESS(v->reason, 1024),
+                [COLUMN_REASON] = SENTENCE(v->reason),
         };
         for (size_t i = 0; i < ELEMENTSOF(cells) && r == 0; i++)
                 r = scols_line_set_data(line, i, cells[i]);
@@ -168,18 +195,17 @@ static const struct column row_columns[] = {
 static int add_row(struct libscols_table *t, const struct explain_row *row)
 {
         struct libscols_line *line = scols_table_new_line(t, NULL);
-        bool utf8 = streq(nl_langinfo(CODESET), "UTF-8");
         int r;
 
         if (!line)
                 return -ENOMEM;
-        r = scols_line_set_data(line, ROW_MARK, !row->decides ? "" : utf8 ? "→" : "->");
+        r = scols_line_set_data(line, ROW_MARK, !row->decides ? "" : utf8() ? "→" : "->");
         if (r == 0)
                 r = scols_line_set_data(line, ROW_REASON, reason_to_string(row->reason));
         if (r == 0)
                 r = scols_line_set_data(line, ROW_FITS, row->fits ? "yes" : "no");
         if (r == 0)
-                r = scols_line_set_data(line, ROW_FOUND, HARMLESS(row->found, sizeof(row->found)));
+                r = scols_line_set_data(line, ROW_FOUND, SENTENCE(row->found));
         if (r == 0 && row->decides)
                 r = scols_line_set_color(line, SGR_BOLD);
         return r;
@@ -198,7 +224,13 @@ int output_rows(const struct explain_row *rows, size_t n, bool legend)
 void output_field(const char *key, const char *value)
 {
         if (!isempty(value))
-                printf("%10s: %s\n", key, HARMLESS(value, 1024));
+                printf("%10s%s %s\n", key, *key ? ":" : " ", HARMLESS(value, 1024));
+}
+
+void output_sentence(const char *key, const char *value)
+{
+        if (!isempty(value))
+                printf("%10s: %s\n", key, SENTENCE(value));
 }
 
 static void output_luns(const struct view *v)
@@ -219,7 +251,7 @@ void output_status(const struct view *v)
         const struct outcome *o = &v->disk.outcome;
         char text[1200], product[2 * USB_STRING_MAX];
 
-        printf("%s%s%s %s\n", colour_of_state(v->disk.state), streq(nl_langinfo(CODESET), "UTF-8") ? "●" : "*",
+        printf("%s%s%s %s\n", colour_of_state(v->disk.state), utf8() ? "●" : "*",
                colour_end(), HARMLESS(f->interface, sizeof(f->interface)));
         output_field("Product", view_product(v, product, sizeof(product)));
         (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
@@ -235,12 +267,12 @@ void output_status(const struct view *v)
         output_field("Policy", policy_to_string(f->policy));
         output_field("Verdict", verdict_to_string(f->verdict));
         printf("%10s: %s%s%s\n", "State", colour_of_state(v->disk.state), state_to_string(v->disk.state), colour_end());
-        output_field("Reason", v->reason);
+        output_sentence("Reason", v->reason);
         for (size_t i = 0; i < v->disk.n_users; i++)
                 output_field(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));
         if (o->code >= 0) {
                 (void) snprintf(text, sizeof(text), "%s%s%s%s", o->text, o->step[0] ? " (step " : "", o->step,
                                 o->step[0] ? ")" : "");
-                output_field("Last", text);
+                output_sentence("Last", text);
         }
 }

@@ -10,8 +10,10 @@ int output_list(const struct views *v, bool legend);
 int output_rows(const struct explain_row *rows, size_t n, bool legend);
 void output_status(const struct view *v);
 
-/* "key: value" lines; the value may be NULL: then there is no line. */
+/* A "key: value" line; none if there is no value. An empty key goes on with the one above. */
 void output_field(const char *key, const char *value);
+/* The same for a sentence, in which names may be harmless already. */
+void output_sentence(const char *key, const char *value);
 
 /* SGR of a state's colour, and the end of it; "" where there are to be none. */
 const char *colour_of_state(enum state s);

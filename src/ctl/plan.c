@@ -16,22 +16,14 @@ static enum uasd_exit judge(const struct view *v, const struct facts *f, enum dr
 void plan_switch(const struct view *v, enum driver target, bool force, struct plan *ret)
 {
         struct facts f = v->disk.facts;
-        const struct bridge b = {
-                .vid = f.vid,
-                .pid = f.pid,
-                .bcd = f.bcd,
-                .speed_mbps = f.speed_mbps,
-                .status_streams = f.caps.status_streams,
-                .max_power = f.caps.max_power,
-                .manufacturer = f.manufacturer,
-                .product = f.product,
-        };
+        struct bridge b;
 
         *ret = (struct plan){};
         f.override_target = target;
         f.override_forced = force;
         decide(&f, &ret->decision);
         ret->code = judge(v, &f, target, &ret->decision);
+        facts_bridge(&f, &b);
         if (decision_wants_switch(&f, &ret->decision))
                 (void) quirks_entry(f.quirks, &b, ret->decision.target, ret->quirk);
 }

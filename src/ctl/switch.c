@@ -98,7 +98,10 @@ static int tell_outcome(const char *label, const struct outcome *o)
 
 static int tell_deferred(const char *label, const struct view *v)
 {
-        log_info("%s: not yet: %s", label, v->reason);
+        if (v->disk.n_users > 0)
+                log_info("%s: is in use:", label);
+        else
+                log_info("%s: not yet. %s", label, v->reason);
         tell_users(v);
         log_info("It happens as soon as the disk is free; 'uasctl cancel %s' takes that back.",
                  v->disk.facts.interface);

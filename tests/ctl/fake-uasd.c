@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "common/exit-codes.h"
+#include "common/names.h"
+#include "common/util.h"
+
+/*
+ * The bus API of uasd with nothing behind it: each disk plays a part when it is asked to switch. Prints "ready"
+ * when it is on the bus, and every call it gets.
+ */
+
+enum part {
+        PART_FREE,       /* switching, then done */
+        PART_BUSY,       /* waiting, freed after 2.5 s, then as above */
+        PART_BAD,        /* switching, then rolled back */
+        PART_INCAPABLE,
+        PART_REFUSED,
+        PART_FORBIDDEN,
+        PART_ABSENT,     /* pulled out in the middle */
+        PART_FATAL,      /* the daemon dies of it */
+        PART_HELD,       /* held until it is released */
+};
+
+struct fake {
+        const char *id, *block, *serial, *product;
+        enum part part;
+        const char *driver, *state, *target, *policy;
+        bool busy;
+        struct {
+                int code;
+                const char *step, *text;
+        } outcome;
+        unsigned stage;
+        char job[64];
+        sd_bus_slot *slot;
+        sd_event_source *timer;
+};
+
+static struct fake disks[] = {
+        { "2-1:1.0", "sda", "FREE", "Disk", PART_FREE },
+        { "2-2:1.0", "sdb", "BUSY", "Disk", PART_BUSY },
+        { "2-3:1.0", "sdc", "BAD", "Disk", PART_BAD },
+        { "2-4:1.0", "sdd", "INCAPABLE", "Stick", PART_INCAPABLE },
+        { "2-5:1.0", "sde", "REFUSED", "Stick", PART_REFUSED },
+        { "2-6:1.0", "sdf", "FORBIDDEN", "Stick", PART_FORBIDDEN },
+        { "2-7:1.0", "sdg", "ABSENT", "\033]0;pwned\a\033[31mDisk", PART_ABSENT },
+        { "2-8:1.0", "sdh", "FATAL", "Disk", PART_FATAL },
+        { "2-9:1.0", "sdi", "HELD", "Disk", PART_HELD, .state = "held" },
+};
+
+static sd_bus *bus;
+static sd_event *event;
+static unsigned n_jobs;
+
+static char *path_of(const struct fake *f)
+{
+        char *path;
+
+        return sd_bus_path_encode(UASD_BUS_PATH "/disk", f->id, &path) < 0 ? NULL : path;
+}
+
+static void changed(struct fake *f)
+{
+        _cleanup_free_ char *path = path_of(f);
+
+        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "State", "Driver", "Busy", NULL);
+}
+
+static void job_removed(struct fake *f, int code, const char *step, const char *text)
+{
+        f->outcome.code = code;
+        f->outcome.step = step;
+        f->outcome.text = text;
+        (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", f->job, f->id, code, step,
+                                  text);
+}
+
+static void after(struct fake *f, uint64_t msec);
+
+static void remove_disk(struct fake *f)
+{
+        _cleanup_free_ char *path = path_of(f);
+
+        (void) sd_bus_emit_object_removed(bus, path);
+        f->slot = sd_bus_slot_unref(f->slot);
+}
+
+/* One step further in what it plays. */
+static int on_timer(sd_event_source *s, uint64_t usec, void *data)
+{
+        struct fake *f = data;
+
+        if (f->part == PART_FATAL)
+                exit(0);
+        if (f->part == PART_ABSENT) {
+                remove_disk(f);
+                return 0;
+        }
+        if (f->busy) {
+                f->busy = false;
+                f->state = "switching";
+                after(f, 300);
+        } else if (f->part == PART_BAD) {
+                f->state = "failed";
+                job_removed(f, UASD_EXIT_ROLLED_BACK, "bind", "The disk did not come back in time.");
+        } else {
+                f->driver = f->target;
+                f->state = "trial";
+                job_removed(f, UASD_EXIT_OK, "", "It runs on its new driver.");
+        }
+        changed(f);
+        return 0;
+}
+
+static void after(struct fake *f, uint64_t msec)
+{
+        f->timer = sd_event_source_unref(f->timer);
+        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, msec * USEC_PER_MSEC, 1000, on_timer, f);
+}
+
+static struct fake *find(const char *id)
+{
+        for (size_t i = 0; i < ELEMENTSOF(disks); i++)
+                if (streq(disks[i].id, id))
+                        return &disks[i];
+        return NULL;
+}
+
+static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *id, *target;
+        struct fake *f;
+        int force = 0, r;
+
+        if (sd_bus_message_read(m, "ss", &id, &target) < 0 || !(f = find(id)))
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        if (sd_bus_message_enter_container(m, 'a', "{sv}") > 0 && sd_bus_message_enter_container(m, 'e', "sv") > 0) {
+                const char *key;
+
+                (void) sd_bus_message_read(m, "sv", &key, "b", &force);
+        }
+        printf("Switch %s %s%s\n", id, isempty(target) ? "-" : target, force ? " force" : "");
+        if (f->part == PART_INCAPABLE)
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
+        if (f->part == PART_REFUSED && !force)
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_REFUSED, "The kernel's table forbids it; --force overrides.");
+        if (f->part == PART_FORBIDDEN)
+                return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
+        f->target = isempty(target) || streq(target, "uas") ? "uas" : "usb-storage";
+        (void) snprintf(f->job, sizeof(f->job), UASD_BUS_PATH "/job/%u", ++n_jobs);
+        f->busy = f->part == PART_BUSY;
+        f->state = f->busy ? "waiting" : "switching";
+        r = sd_bus_reply_method_return(m, "o", f->job);
+        if (streq(f->driver ?: "usb-storage", f->target)) {
+                f->state = "settled";
+                job_removed(f, UASD_EXIT_OK, "", "It is there already.");
+        } else
+                after(f, f->busy ? 2500 : 300);
+        changed(f);
+        return r < 0 ? r : 1;
+}
+
+static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        static char kept[32];
+        const char *id, *policy;
+        struct fake *f;
+
+        if (sd_bus_message_read(m, "ss", &id, &policy) < 0 || !(f = find(id)))
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        printf("SetPolicy %s %s\n", id, policy);
+        (void) copy_string(kept, sizeof(kept), policy);
+        f->policy = kept;
+        return sd_bus_reply_method_return(m, NULL);
+}
+
+static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *id;
+        struct fake *f;
+
+        if (sd_bus_message_read(m, "s", &id) < 0 || !(f = find(id)))
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        printf("%s %s\n", sd_bus_message_get_member(m), id);
+        if (f->part == PART_FORBIDDEN)
+                return sd_bus_error_setf(e, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, "Ask for a password.");
+        if (f->part == PART_HELD && sd_bus_message_is_method_call(m, NULL, "Release")) {
+                f->target = "uas";
+                after(f, 300);
+        }
+        return sd_bus_reply_method_return(m, NULL);
+}
+
+static const sd_bus_vtable manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("Switch", "ssa{sv}", "o", on_switch, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("SetPolicy", "ssa{sv}", "", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Release", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Cancel", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Forget", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_SIGNAL("JobRemoved", "osiss", 0),
+        SD_BUS_VTABLE_END,
+};
+
+static int get(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+               void *data, sd_bus_error *e)
+{
+        struct fake *f = data;
+        const struct {
+                const char *name, *value;
+        } strings[] = {
+                { "Id", f->id },
+                { "Interface", f->id },
+                { "Manufacturer", "Maker" },
+                { "Product", f->product },
+                { "Serial", f->serial },
+                { "UsbVersion", "3.20" },
+                { "Driver", f->driver ?: "usb-storage" },
+                { "Policy", f->policy ?: "auto" },
+                { "Target", "uas" },
+                { "State", f->state ?: "settled" },
+                { "Reason", f->busy ? "Waits for uas until nothing uses it." : "For this reason." },
+                { "ReasonId", "fastest" },
+                { "Verdict", "unknown" },
+                { "Host", "host1" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(strings); i++)
+                if (streq(strings[i].name, property))
+                        return sd_bus_message_append(reply, "s", strings[i].value);
+        if (streq(property, "VendorId") || streq(property, "ProductId") || streq(property, "Revision"))
+                return sd_bus_message_append(reply, "q", streq(property, "VendorId") ? 0x1209 : 0x5a5a);
+        if (streq(property, "SpeedMbps"))
+                return sd_bus_message_append(reply, "u", 5000);
+        if (streq(property, "Capable"))
+                return sd_bus_message_append(reply, "b", f->part != PART_INCAPABLE);
+        if (streq(property, "Disks"))
+                return sd_bus_message_append(reply, "a(sut)", 1, f->block, 0, (uint64_t) 1000204886016);
+        if (streq(property, "Outcome"))
+                return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1, f->outcome.step ?: "",
+                                             f->outcome.text ?: "");
+        if (f->busy)
+                return sd_bus_message_append(reply, "a(sssssu)", 1, "mount", "sdb1", "/mnt/usb", "", "", 0);
+        return sd_bus_message_append(reply, "a(sssssu)", 0);
+}
+
+#define PROPERTY(name, type) SD_BUS_PROPERTY(name, type, get, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+static const sd_bus_vtable disk_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        PROPERTY("Id", "s"),
+        PROPERTY("Interface", "s"),
+        PROPERTY("VendorId", "q"),
+        PROPERTY("ProductId", "q"),
+        PROPERTY("Revision", "q"),
+        PROPERTY("Manufacturer", "s"),
+        PROPERTY("Product", "s"),
+        PROPERTY("Serial", "s"),
+        PROPERTY("SpeedMbps", "u"),
+        PROPERTY("UsbVersion", "s"),
+        PROPERTY("Driver", "s"),
+        PROPERTY("Capable", "b"),
+        PROPERTY("Policy", "s"),
+        PROPERTY("Target", "s"),
+        PROPERTY("State", "s"),
+        PROPERTY("Reason", "s"),
+        PROPERTY("ReasonId", "s"),
+        PROPERTY("Verdict", "s"),
+        PROPERTY("Host", "s"),
+        PROPERTY("Disks", "a(sut)"),
+        PROPERTY("Busy", "a(sssssu)"),
+        PROPERTY("Outcome", "(iss)"),
+        SD_BUS_VTABLE_END,
+};
+
+int main(void)
+{
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 ||
+            sd_bus_attach_event(bus, event, SD_EVENT_PRIORITY_NORMAL) < 0 ||
+            sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH) < 0 ||
+            sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, NULL) < 0)
+                return 1;
+        for (size_t i = 0; i < ELEMENTSOF(disks); i++) {
+                _cleanup_free_ char *path = path_of(&disks[i]);
+
+                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk_vtable, &disks[i]) < 0)
+                        return 1;
+        }
+        if (sd_bus_request_name(bus, UASD_BUS_NAME, 0) < 0)
+                return 1;
+        puts("ready");
+        return sd_event_loop(event) < 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/util.h"
+#include "ctl/view.h"
+
+/* Views as a daemon would hand them out. */
+struct view sample_view(const char *interface, const char *block, const char *serial);
+void sample_user(struct view *v, enum user_kind kind, const char *device, const char *where);

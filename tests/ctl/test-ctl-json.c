@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+#include "ctl/json.h"
+
+/* Through the text and back: what a reader gets. */
+static json_object *round_trip(json_object *o)
+{
+        _cleanup_free_ char *text = NULL;
+        json_object *back;
+
+        assert_non_null(o);
+        text = json_text(o);
+        assert_non_null(text);
+        for (const char *c = text; *c; c++)
+                assert_true((*c >= ' ' && *c < 0x7f) || *c == '\n');
+        json_object_put(o);
+        back = json_tokener_parse(text);
+        assert_non_null(back);
+        return back;
+}
+
+static json_object *get(json_object *o, const char *key)
+{
+        json_object *value;
+
+        if (!json_object_object_get_ex(o, key, &value))
+                fail_msg("no '%s'", key);
+        return value;
+}
+
+static const char *string(json_object *o, const char *key)
+{
+        assert_true(json_object_is_type(get(o, key), json_type_string));
+        return json_object_get_string(get(o, key));
+}
+
+static json_object *document_of(struct view *v, json_object **ret_disk)
+{
+        json_object *o = round_trip(json_views(&(struct views){ v, 1 }));
+
+        assert_int_equal(json_object_get_int(get(o, "version")), 1);
+        assert_int_equal(json_object_array_length(get(o, "disks")), 1);
+        *ret_disk = json_object_array_get_idx(get(o, "disks"), 0);
+        return o;
+}
+
+static void contract(void **state)
+{
+        _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
+        json_object *o, *d;
+
+        v.disk.decision.target = DRIVER_UAS;
+        v.disk.state = STATE_WAITING;
+        o = document_of(&v, &d);
+        assert_string_equal(string(d, "id"), "2-1:1.0");
+        assert_string_equal(string(d, "interface"), "2-1:1.0");
+        assert_string_equal(string(d, "vendor_id"), "1209");
+        assert_string_equal(string(d, "product_id"), "5a5a");
+        assert_string_equal(string(d, "revision"), "0214");
+        assert_string_equal(string(d, "manufacturer"), "Maker");
+        assert_string_equal(string(d, "product"), "Disk");
+        assert_string_equal(string(d, "serial"), "S1");
+        assert_true(json_object_is_type(get(d, "speed_mbps"), json_type_int));
+        assert_int_equal(json_object_get_int(get(d, "speed_mbps")), 5000);
+        assert_string_equal(string(d, "usb_version"), "3.20");
+        assert_string_equal(string(d, "driver"), "usb-storage");
+        assert_true(json_object_get_boolean(get(d, "capable")));
+        assert_string_equal(string(d, "policy"), "auto");
+        assert_string_equal(string(d, "target"), "uas");
+        assert_string_equal(string(d, "state"), "waiting");
+        assert_string_equal(string(d, "reason"), "Nothing speaks against it.");
+        assert_string_equal(string(d, "reason_id"), "fastest");
+        assert_string_equal(string(d, "verdict"), "unknown");
+        assert_string_equal(string(d, "host"), "host3");
+        assert_int_equal(json_object_array_length(get(d, "disks")), 1);
+        assert_int_equal(json_object_array_length(get(d, "busy")), 0);
+        assert_false(json_object_object_get_ex(d, "outcome", NULL));
+
+        d = json_object_array_get_idx(get(d, "disks"), 0);
+        assert_string_equal(string(d, "name"), "sdb");
+        assert_int_equal(json_object_get_int(get(d, "lun")), 0);
+        assert_true(json_object_get_int64(get(d, "size")) == 2000398934016);
+        json_object_put(o);
+}
+
+static void nulls(void **state)
+{
+        _cleanup_(view_done) struct view v = sample_view("2-1:1.0", NULL, "");
+        json_object *o, *d;
+
+        v.disk.facts.driver = DRIVER_NONE;
+        v.disk.facts.driver_name[0] = '\0';
+        v.disk.facts.caps.pipes = false;
+        v.disk.host[0] = '\0';
+        o = document_of(&v, &d);
+        assert_null(get(d, "driver"));
+        assert_null(get(d, "target"));
+        assert_null(get(d, "host"));
+        assert_false(json_object_get_boolean(get(d, "capable")));
+        assert_int_equal(json_object_array_length(get(d, "disks")), 0);
+        json_object_put(o);
+}
+
+static void another_driver(void **state)
+{
+        _cleanup_(view_done) struct view v = sample_view("2-1:1.0", NULL, "");
+        json_object *o, *d;
+
+        v.disk.facts.driver = DRIVER_OTHER;
+        (void) copy_string(v.disk.facts.driver_name, sizeof(v.disk.facts.driver_name), "usbfs");
+        o = document_of(&v, &d);
+        assert_string_equal(string(d, "driver"), "usbfs");
+        json_object_put(o);
+}
+
+static void busy_and_outcome(void **state)
+{
+        _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
+        json_object *o, *d, *u;
+
+        sample_user(&v, USER_MOUNT, "sdb1", "/mnt/usb");
+        v.disk.users[0].namespace = strdup("mnt:[4026532243]");
+        sample_user(&v, USER_OPEN, "sdb", NULL);
+        v.disk.users[1].pid = 123;
+        v.disk.users[1].command = strdup("smartd");
+        v.disk.outcome = (struct outcome){ 7, "bind", "It did not come back." };
+        o = document_of(&v, &d);
+
+        u = json_object_array_get_idx(get(d, "busy"), 0);
+        assert_string_equal(string(u, "kind"), "mount");
+        assert_string_equal(string(u, "device"), "sdb1");
+        assert_string_equal(string(u, "where"), "/mnt/usb");
+        assert_string_equal(string(u, "namespace"), "mnt:[4026532243]");
+        assert_false(json_object_object_get_ex(u, "pid", NULL));
+        u = json_object_array_get_idx(get(d, "busy"), 1);
+        assert_string_equal(string(u, "kind"), "open");
+        assert_int_equal(json_object_get_int(get(u, "pid")), 123);
+        assert_string_equal(string(u, "command"), "smartd");
+        assert_false(json_object_object_get_ex(u, "where", NULL));
+
+        u = get(d, "outcome");
+        assert_int_equal(json_object_get_int(get(u, "code")), 7);
+        assert_string_equal(string(u, "step"), "bind");
+        assert_string_equal(string(u, "text"), "It did not come back.");
+        json_object_put(o);
+}
+
+/* A device may call itself anything. */
+static void hostile_strings(void **state)
+{
+        static const struct {
+                const char *said, *read;
+        } rows[] = {
+                { "\033]0;x\a\"\\/\n", "\033]0;x\a\"\\/\n" },
+                { "Gr\xc3\xb6\xc3\x9f"
+                  "e",
+                  "Gr\xc3\xb6\xc3\x9f"
+                  "e" },
+                { "\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe" },       /* beyond 16 bits: a pair */
+                { "\x7f\xc2\x9b", "\x7f\xc2\x9b" },               /* DEL and CSI */
+                { "a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd" },     /* no UTF-8 */
+                { "\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd" },       /* overlong */
+                { "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" }, /* half a pair */
+                { "\xf0\x9f", "\xef\xbf\xbd\xef\xbf\xbd" },       /* cut short */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_(view_done) struct view v = sample_view("2-1:1.0", NULL, "");
+                json_object *o, *d;
+
+                (void) copy_string(v.disk.facts.product, sizeof(v.disk.facts.product), rows[i].said);
+                o = document_of(&v, &d);
+                assert_string_equal(string(d, "product"), rows[i].read);
+                json_object_put(o);
+        }
+}
+
+static void rows_of_explain(void **state)
+{
+        const struct explain_row rows[] = {
+                { REASON_NO_UAS, false, false, "alternate setting 1 is 08/06/62", "It has none.", NULL },
+                { REASON_FASTEST, true, true, "", "The fastest.", "Do this." },
+        };
+        json_object *o = round_trip(json_rows(rows, ELEMENTSOF(rows))), *r;
+
+        assert_int_equal(json_object_array_length(o), 2);
+        r = json_object_array_get_idx(o, 0);
+        assert_string_equal(string(r, "reason_id"), "no-uas");
+        assert_false(json_object_get_boolean(get(r, "fits")));
+        assert_null(get(r, "remedy"));
+        r = json_object_array_get_idx(o, 1);
+        assert_true(json_object_get_boolean(get(r, "decides")));
+        assert_string_equal(string(r, "remedy"), "Do this.");
+        json_object_put(o);
+}
+
+static void no_disks(void **state)
+{
+        json_object *o = round_trip(json_views(&(struct views){}));
+
+        assert_int_equal(json_object_array_length(get(o, "disks")), 0);
+        json_object_put(o);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(contract),        cmocka_unit_test(nulls),
+                cmocka_unit_test(another_driver),  cmocka_unit_test(busy_and_outcome),
+                cmocka_unit_test(hostile_strings), cmocka_unit_test(rows_of_explain),
+                cmocka_unit_test(no_disks),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "ctl/local.h"
+#include "sys/marks.h"
+
+/* A machine in a folder: one disk behind 2-1:1.0, on usb-storage, able to do more. */
+struct fixture {
+        char dir[32];
+        struct roots roots;
+};
+
+#define INTERFACE "devices/usb2/2-1/2-1:1.0"
+#define BLOCK INTERFACE "/host3/target3:0:0/3:0:0:0/block/sdb"
+
+/* Device, configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with its usage. */
+#define PIPE(address, id) 7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24, id, 0
+static const unsigned char descriptors[] = {
+        18, 1, 0x20, 3, 0, 0, 0, 9, 0x09, 0x12, 0x5a, 0x5a, 0x14, 0x02, 1, 2, 3, 1,
+        9, 2, 95, 0, 1, 1, 0, 0x80, 50,
+        9, 4, 0, 0, 0, 8, 6, 0x50, 0,
+        9, 4, 0, 1, 4, 8, 6, 0x62, 0,
+        PIPE(0x01, 1), PIPE(0x82, 2), PIPE(0x83, 3), PIPE(0x04, 4),
+};
+
+static void make_dir(int dir, const char *path)
+{
+        char part[PATH_MAX];
+
+        for (const char *slash = path; *slash; slash++)
+                if (slash[1] == '/' || !slash[1]) {
+                        (void) snprintf(part, sizeof(part), "%.*s", (int) (slash + 1 - path), path);
+                        assert_true(mkdirat(dir, part, 0755) == 0 || errno == EEXIST);
+                }
+}
+
+static void write_file(int dir, const char *path, const void *data, size_t size)
+{
+        int fd = openat(dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, data, size), size);
+        (void) close(fd);
+}
+
+static void write_text(int dir, const char *path, const char *text)
+{
+        write_file(dir, path, text, strlen(text));
+}
+
+static void make_disk(int sys)
+{
+        static const char *const texts[][2] = {
+                { "devices/usb2/2-1/busnum", "2\n" },
+                { "devices/usb2/2-1/devnum", "5\n" },
+                { "devices/usb2/2-1/idVendor", "1209\n" },
+                { "devices/usb2/2-1/idProduct", "5a5a\n" },
+                { "devices/usb2/2-1/bcdDevice", "0214\n" },
+                { "devices/usb2/2-1/speed", "5000\n" },
+                { "devices/usb2/2-1/version", " 3.20\n" },
+                { "devices/usb2/2-1/manufacturer", "Maker\n" },
+                { "devices/usb2/2-1/product", "Disk\n" },
+                { "devices/usb2/2-1/serial", "S1\n" },
+                { INTERFACE "/bInterfaceClass", "08\n" },
+                { INTERFACE "/bInterfaceSubClass", "06\n" },
+                { INTERFACE "/bInterfaceProtocol", "50\n" },
+                { INTERFACE "/bInterfaceNumber", "00\n" },
+                { INTERFACE "/host3/target3:0:0/3:0:0:0/type", "0\n" },
+                { BLOCK "/dev", "8:16\n" },
+                { BLOCK "/size", "2048\n" },
+                { BLOCK "/diskseq", "7\n" },
+                { BLOCK "/sdb1/dev", "8:17\n" },
+                { BLOCK "/sdb1/partition", "1\n" },
+                { "module/usb_storage/parameters/quirks", "\n" },
+        };
+
+        make_dir(sys, BLOCK "/sdb1/holders");
+        make_dir(sys, BLOCK "/holders");
+        make_dir(sys, "bus/usb/devices");
+        make_dir(sys, "bus/usb/drivers/uas");
+        make_dir(sys, "bus/usb/drivers/usb-storage");
+        make_dir(sys, "module/usb_storage/parameters");
+        make_dir(sys, "class/block");
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                write_text(sys, texts[i][0], texts[i][1]);
+        write_file(sys, "devices/usb2/2-1/descriptors", descriptors, sizeof(descriptors));
+        assert_int_equal(symlinkat("../../../devices/usb2/2-1", sys, "bus/usb/devices/2-1"), 0);
+        assert_int_equal(symlinkat("../../../" INTERFACE, sys, "bus/usb/devices/2-1:1.0"), 0);
+        assert_int_equal(symlinkat("../../../../bus/usb/drivers/usb-storage", sys, INTERFACE "/driver"), 0);
+        assert_int_equal(symlinkat("../../" BLOCK, sys, "class/block/sdb"), 0);
+        assert_int_equal(symlinkat("../../" BLOCK "/sdb1", sys, "class/block/sdb1"), 0);
+}
+
+static int setup(void **state)
+{
+        static const char *const trees[] = { "sys", "proc/1", "dev", "run/uasd", "etc/uasd", "usr/lib/uasd", "var/lib/uasd" };
+        struct fixture *f = calloc(1, sizeof(*f));
+        int dir;
+
+        assert_non_null(f);
+        (void) copy_string(f->dir, sizeof(f->dir), "/tmp/ctl-local-XXXXXX");
+        assert_non_null(mkdtemp(f->dir));
+        dir = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(dir >= 0);
+        for (size_t i = 0; i < ELEMENTSOF(trees); i++)
+                make_dir(dir, trees[i]);
+        (void) close(dir);
+        assert_int_equal(roots_open(&f->roots, f->dir), 0);
+        write_text(f->roots.proc, "1/mountinfo", "20 1 8:2 / / rw - ext4 /dev/sda2 rw\n");
+        write_text(f->roots.proc, "swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
+        make_disk(f->roots.sys);
+        *state = f;
+        return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+        return remove(path);
+}
+
+static int teardown(void **state)
+{
+        struct fixture *f = *state;
+
+        roots_close(&f->roots);
+        (void) nftw(f->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        free(f);
+        return 0;
+}
+
+static void free_disk(void **state)
+{
+        _cleanup_(views_done) struct views views = {};
+        struct fixture *f = *state;
+        const struct disk *d;
+
+        assert_int_equal(local_read(&f->roots, &views), 0);
+        assert_int_equal(views.n, 1);
+        d = &views.list[0].disk;
+        assert_string_equal(d->facts.interface, "2-1:1.0");
+        assert_string_equal(d->facts.serial, "S1");
+        assert_string_equal(d->host, "host3");
+        assert_int_equal(d->n_luns, 1);
+        assert_string_equal(d->luns[0].disk.name, "sdb");
+        assert_true(d->luns[0].size == 1024 * 1024);
+        assert_int_equal(d->n_users, 0);
+        assert_int_equal(d->decision.target, DRIVER_UAS);
+        assert_int_equal(d->state, STATE_WAITING);
+        assert_int_equal(d->outcome.code, -1);
+        assert_true(view_capable(&views.list[0]));
+        assert_string_equal(views.list[0].reason_id, "unknown-bridge");
+        assert_non_null(strstr(views.list[0].reason, "uas"));
+}
+
+static void mounted_disk(void **state)
+{
+        _cleanup_(views_done) struct views views = {};
+        struct fixture *f = *state;
+
+        write_text(f->roots.proc, "1/mountinfo", "20 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
+                                                 "30 20 8:17 / /mnt/usb rw - ext4 /dev/sdb1 rw\n");
+        assert_int_equal(local_read(&f->roots, &views), 0);
+        assert_int_equal(views.list[0].users_error, 0);
+        assert_int_equal(views.list[0].disk.n_users, 1);
+        assert_string_equal(views.list[0].disk.users[0].where, "/mnt/usb");
+        assert_non_null(strstr(views.list[0].reason, "/mnt/usb"));
+}
+
+static void configured_disk(void **state)
+{
+        _cleanup_(views_done) struct views views = {};
+        struct fixture *f = *state;
+
+        write_text(f->roots.etc, "uasd/uasd.conf", "[Disk 1209:5a5a]\nPolicy=usb-storage\n");
+        assert_int_equal(local_read(&f->roots, &views), 0);
+        assert_int_equal(views.list[0].disk.state, STATE_SETTLED);
+        assert_int_equal(views.list[0].disk.facts.policy, POLICY_USB_STORAGE);
+        assert_string_equal(views.list[0].reason_id, "policy");
+}
+
+static void held_disk(void **state)
+{
+        struct fixture *f = *state;
+        struct hold_mark m = { .busnum = 2, .devnum = 5, .deadline = now_boottime() + 60 * USEC_PER_SEC };
+        _cleanup_(views_done) struct views views = {};
+
+        assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
+        assert_int_equal(local_read(&f->roots, &views), 0);
+        assert_int_equal(views.list[0].disk.state, STATE_HELD);
+}
+
+/* A hold of whatever was plugged in there before is none. */
+static void stale_hold(void **state)
+{
+        struct fixture *f = *state;
+        struct hold_mark m = { .busnum = 2, .devnum = 4, .deadline = now_boottime() + 60 * USEC_PER_SEC };
+        _cleanup_(views_done) struct views views = {};
+
+        assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
+        assert_int_equal(local_read(&f->roots, &views), 0);
+        assert_int_equal(views.list[0].disk.state, STATE_WAITING);
+}
+
+static void no_usb(void **state)
+{
+        _cleanup_(views_done) struct views views = {};
+        struct fixture *f = *state;
+
+        assert_int_equal(unlinkat(f->roots.sys, "bus/usb/devices/2-1:1.0", 0), 0);
+        assert_int_equal(local_read(&f->roots, &views), 0);
+        assert_int_equal(views.n, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                TEST(free_disk), TEST(mounted_disk), TEST(configured_disk),
+                TEST(held_disk), TEST(stale_hold),   TEST(no_usb),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+#include "ctl/verbs.h"
+
+#define WORDS 8
+
+/* Parses and checks; returns the verb's name, "usage" or "options". */
+static const char *parse(struct options *o, const char **argv, char **words)
+{
+        char *copy[WORDS + 1] = {};
+        const struct verb *v;
+        int n = 0, first;
+
+        for (; argv[n]; n++)
+                copy[n] = (char *) argv[n];
+        first = options_parse(n, copy, o);
+        if (first < 0)
+                return "options";
+        for (int i = 0; i <= n - first; i++)
+                words[i] = copy[first + i];
+        v = verb_check(o, words);
+        return v ? v->name : "usage";
+}
+
+static void arguments(void **state)
+{
+        static const struct {
+                const char *argv[WORDS];
+                const char *expect;
+        } rows[] = {
+                { { "uasctl" }, "list" },
+                { { "uasctl", "list" }, "list" },
+                { { "uasctl", "list", "sda" }, "usage" },
+                { { "uasctl", "--json" }, "list" },
+                { { "uasctl", "status" }, "status" },
+                { { "uasctl", "status", "sda" }, "status" },
+                { { "uasctl", "status", "sda", "sdb" }, "usage" },
+                { { "uasctl", "explain" }, "usage" },
+                { { "uasctl", "explain", "sda" }, "explain" },
+                { { "uasctl", "switch", "sda" }, "switch" },
+                { { "uasctl", "switch", "sda", "uas", "--wait=3", "--force", "--dry-run" }, "switch" },
+                { { "uasctl", "switch", "sda", "uas", "now" }, "usage" },
+                { { "uasctl", "policy", "sda", "ignore" }, "policy" },
+                { { "uasctl", "policy", "sda", "ignore", "--dry-run" }, "usage" },
+                { { "uasctl", "policy", "sda", "ignore", "--force" }, "policy" },
+                { { "uasctl", "release", "sda", "--force" }, "usage" },
+                { { "uasctl", "cancel", "sda" }, "cancel" },
+                { { "uasctl", "forget", "sda", "--wait" }, "usage" },
+                { { "uasctl", "--wait", "wait", "sda" }, "wait" },
+                { { "uasctl", "list", "--wait" }, "usage" },
+                { { "uasctl", "bench", "sda" }, "usage" },
+                { { "uasctl", "" }, "usage" },
+                { { "uasctl", "--nonsense" }, "options" },
+                { { "uasctl", "--wait=soon", "wait", "sda" }, "options" },
+                { { "uasctl", "--wait=", "wait", "sda" }, "options" },
+                { { "uasctl", "--", "status", "--json" }, "status" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char *words[WORDS + 1];
+                struct options o;
+                const char *got = parse(&o, (const char **) rows[i].argv, words);
+
+                if (!streq(got, rows[i].expect))
+                        fail_msg("row %zu: %s, not %s", i, got, rows[i].expect);
+        }
+}
+
+static void values(void **state)
+{
+        const char *argv[] = { "uasctl", "switch",  "-q",  "sda", "--no-legend", "--no-ask-password", "--wait=1min",
+                               NULL };
+        char *words[WORDS + 1];
+        struct options o;
+
+        assert_string_equal(parse(&o, argv, words), "switch");
+        assert_true(o.quiet);
+        assert_false(o.legend);
+        assert_false(o.ask_password);
+        assert_false(o.json);
+        assert_int_equal(o.given, OPTION_WAIT);
+        assert_int_equal(o.wait_usec, 60 * USEC_PER_SEC);
+        assert_string_equal(words[1], "sda");
+        assert_null(words[2]);
+}
+
+static void defaults(void **state)
+{
+        const char *argv[] = { "uasctl", "wait", "sda", "--wait", NULL };
+        char *words[WORDS + 1];
+        struct options o;
+
+        assert_string_equal(parse(&o, argv, words), "wait");
+        assert_true(o.legend);
+        assert_true(o.ask_password);
+        assert_true(o.wait_usec == UINT64_MAX);
+}
+
+/* What is not built must not be promised. */
+static void verbs_are_whole(void **state)
+{
+        for (size_t i = 0; i < n_verbs; i++) {
+                assert_non_null(verbs[i].run);
+                assert_non_null(verbs[i].help);
+                assert_ptr_equal(verb_find(verbs[i].name), &verbs[i]);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(arguments),
+                cmocka_unit_test(values),
+                cmocka_unit_test(defaults),
+                cmocka_unit_test(verbs_are_whole),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "common/names.h"
+#include "ctl/remote.h"
+#include "sys/marks.h"
+
+/* A message that was never sent: sd-bus wants a started bus to make one. */
+struct fixture {
+        sd_bus *bus;
+        int other;
+};
+
+static int setup(void **state)
+{
+        struct fixture *f = calloc(1, sizeof(*f));
+        int ends[2];
+
+        assert_non_null(f);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        f->other = ends[1];
+        assert_int_equal(sd_bus_new(&f->bus), 0);
+        assert_int_equal(sd_bus_set_fd(f->bus, ends[0], ends[0]), 0);
+        assert_true(sd_bus_start(f->bus) >= 0);
+        *state = f;
+        return 0;
+}
+
+static int teardown(void **state)
+{
+        struct fixture *f = *state;
+
+        sd_bus_close_unref(f->bus);
+        (void) close(f->other);
+        free(f);
+        return 0;
+}
+
+static sd_bus_message *message_new(sd_bus *bus)
+{
+        sd_bus_message *m;
+
+        assert_true(sd_bus_message_new_signal(bus, &m, "/", "a.b", "C") >= 0);
+        return m;
+}
+
+static int parse(sd_bus_message *m, struct views *ret)
+{
+        int r;
+
+        assert_true(sd_bus_message_seal(m, 1, 0) >= 0);
+        assert_true(sd_bus_message_rewind(m, true) >= 0);
+        r = remote_parse(m, ret);
+        sd_bus_message_unref(m);
+        return r;
+}
+
+static void whole_disk(void **state)
+{
+        _cleanup_(views_done) struct views views = {};
+        struct fixture *f = *state;
+        sd_bus_message *m = message_new(f->bus);
+        const struct disk *d;
+
+        assert_true(sd_bus_message_append(
+                            m, "a{oa{sa{sv}}}", 2, "/org/uasd1", 1, "org.uasd1.Manager", 1, "Version", "s", "1",
+                            "/org/uasd1/disk/a", 2, "org.freedesktop.DBus.Peer", 0, UASD_BUS_DISK, 22, "Id", "s",
+                            "2-1:1.0", "VendorId", "q", 0x1209, "ProductId", "q", 0x5a5a, "Revision", "q", 0x0214,
+                            "Manufacturer", "s", "Maker", "Product", "s", "Disk", "Serial", "s", "S1", "SpeedMbps",
+                            "u", 10000, "UsbVersion", "s", "3.20", "Driver", "s", "usb-storage", "Capable", "b", 1,
+                            "Policy", "s", "uas", "Target", "s", "uas", "State", "s", "waiting", "Reason", "s",
+                            "In use.", "ReasonId", "s", "policy", "Verdict", "s", "good", "Host", "s", "host3", "Disks",
+                            "a(sut)", 2, "sdb", 0, (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512, "Busy", "a(sssssu)", 1,
+                            "mount", "sdb1", "/mnt", "mnt:[7]", "", 0, "Outcome", "(iss)", 7, "bind", "No.",
+                            "OfTheFuture", "a{sv}", 1, "x", "s", "y") >= 0);
+        assert_int_equal(parse(m, &views), 0);
+        assert_int_equal(views.n, 1);
+        d = &views.list[0].disk;
+        assert_string_equal(d->facts.interface, "2-1:1.0");
+        assert_string_equal(d->facts.port, "2-1");
+        assert_int_equal(d->facts.vid, 0x1209);
+        assert_int_equal(d->facts.pid, 0x5a5a);
+        assert_int_equal(d->facts.bcd, 0x0214);
+        assert_string_equal(d->facts.manufacturer, "Maker");
+        assert_string_equal(d->facts.product, "Disk");
+        assert_string_equal(d->facts.serial, "S1");
+        assert_int_equal(d->facts.speed_mbps, 10000);
+        assert_int_equal(d->facts.driver, DRIVER_USB_STORAGE);
+        assert_true(view_capable(&views.list[0]));
+        assert_int_equal(d->facts.policy, POLICY_UAS);
+        assert_int_equal(d->decision.target, DRIVER_UAS);
+        assert_int_equal(d->state, STATE_WAITING);
+        assert_string_equal(views.list[0].reason, "In use.");
+        assert_string_equal(views.list[0].reason_id, "policy");
+        assert_int_equal(d->facts.verdict, VERDICT_GOOD);
+        assert_string_equal(d->host, "host3");
+        assert_int_equal(d->n_luns, 2);
+        assert_string_equal(d->luns[1].disk.name, "sdc");
+        assert_true(d->luns[0].size == 5000000000);
+        assert_int_equal(d->n_users, 1);
+        assert_int_equal(d->users[0].kind, USER_MOUNT);
+        assert_string_equal(d->users[0].where, "/mnt");
+        assert_string_equal(d->users[0].namespace, "mnt:[7]");
+        assert_null(d->users[0].command);
+        assert_int_equal(d->outcome.code, 7);
+        assert_string_equal(d->outcome.step, "bind");
+}
+
+static void disk_of_nobody(void **state)
+{
+        _cleanup_(views_done) struct views views = {};
+        struct fixture *f = *state;
+        sd_bus_message *m = message_new(f->bus);
+
+        assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 3, "Id", "s", "2-1:1.0", "Driver",
+                                          "s", "", "Target", "s", "") >= 0);
+        assert_int_equal(parse(m, &views), 0);
+        assert_int_equal(views.list[0].disk.facts.driver, DRIVER_NONE);
+        assert_int_equal(views.list[0].disk.decision.target, DRIVER_NONE);
+        assert_int_equal(views.list[0].disk.outcome.code, -1);
+        assert_string_equal(views.list[0].reason, "");
+        assert_null(view_driver(&views.list[0]));
+}
+
+/* What is not understood is not half understood. */
+static void nonsense(void **state)
+{
+        static const struct {
+                const char *key, *type, *value;
+        } rows[] = {
+                { "State", "s", "dancing" }, { "State", "s", "" },     { "Policy", "s", "maybe" },
+                { "Target", "s", "ub" },     { "Verdict", "s", "so" }, { "VendorId", "s", "1209" },
+                { "Id", "s", "" },           { "Busy", "s", "yes" },
+        };
+        struct fixture *f = *state;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                sd_bus_message *m = message_new(f->bus);
+                struct views views = {};
+
+                assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1, rows[i].key,
+                                                  rows[i].type, rows[i].value) >= 0);
+                assert_int_equal(parse(m, &views), -EBADMSG);
+                assert_int_equal(views.n, 0);
+        }
+}
+
+static void another_answer(void **state)
+{
+        struct fixture *f = *state;
+        sd_bus_message *m = message_new(f->bus);
+        struct views views = {};
+
+        assert_true(sd_bus_message_append(m, "s", "hello") >= 0);
+        assert_int_equal(parse(m, &views), -EBADMSG);
+}
+
+static int listen_at(char *ret_dir, char *ret_path, size_t size)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd;
+
+        assert_non_null(mkdtemp(ret_dir));
+        (void) snprintf(ret_path, size, "%s/private", ret_dir);
+        (void) copy_string(address.sun_path, sizeof(address.sun_path), ret_path);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_true(fd >= 0);
+        assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof(address)), 0);
+        assert_int_equal(listen(fd, 4), 0);
+        return fd;
+}
+
+/* A stopped daemon: the kernel takes the connection, nobody answers. */
+static void stopped(void **state)
+{
+        char dir[] = "/tmp/ctl-remote-XXXXXX", path[64];
+        _cleanup_close_ int fd = listen_at(dir, path, sizeof(path));
+        _cleanup_(remote_close) struct remote r = {};
+        uint64_t start = now_boottime();
+        struct views views = {};
+
+        assert_int_equal(remote_open(path, 300 * USEC_PER_MSEC, &r, &views), -ETIMEDOUT);
+        assert_true(now_boottime() - start < 2 * USEC_PER_SEC);
+        assert_null(r.bus);
+        (void) unlink(path);
+        (void) rmdir(dir);
+}
+
+static void nobody(void **state)
+{
+        struct remote r = {};
+        struct views views = {};
+
+        assert_int_equal(remote_open("/nonexistent/private", USEC_PER_SEC, &r, &views), -ENOTCONN);
+        assert_int_equal(remote_open(NULL, USEC_PER_SEC, &r, &views), -ENOTCONN);
+}
+
+static int answer(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+
+        if (!sd_bus_message_is_method_call(m, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"))
+                return sd_bus_reply_method_errorf(m, UASD_BUS_ERROR_REFUSED, "no");
+        if (sd_bus_message_new_method_return(m, &reply) < 0 ||
+            sd_bus_message_append(reply, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1, "Id", "s", "2-1:1.0") < 0)
+                return -ENOMEM;
+        return sd_bus_send(NULL, reply, NULL);
+}
+
+static void serve(int fd)
+{
+        sd_id128_t id = { .bytes = { 1 } };
+        sd_bus *bus;
+        int c = accept(fd, NULL, NULL);
+
+        if (c < 0 || sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, c, c) < 0 || sd_bus_set_server(bus, true, id) < 0 ||
+            sd_bus_add_filter(bus, NULL, answer, NULL) < 0 || sd_bus_start(bus) < 0)
+                _exit(1);
+        for (;;) {
+                int r = sd_bus_process(bus, NULL);
+
+                if (r < 0)
+                        _exit(0);
+                if (r == 0)
+                        (void) sd_bus_wait(bus, UINT64_MAX);
+        }
+}
+
+static void peer_to_peer(void **state)
+{
+        char dir[] = "/tmp/ctl-remote-XXXXXX", path[64];
+        _cleanup_close_ int fd = listen_at(dir, path, sizeof(path));
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_(remote_close) struct remote r = {};
+        _cleanup_(views_done) struct views views = {}, again = {};
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0)
+                serve(fd);
+        assert_int_equal(remote_open(path, 5 * USEC_PER_SEC, &r, &views), 0);
+        assert_true(r.peer);
+        assert_int_equal(views.n, 1);
+        assert_int_equal(remote_read(&r, 5 * USEC_PER_SEC, &again), 0);
+        assert_int_equal(again.n, 1);
+        assert_true(remote_call(&r, &(struct remote_call){ "Cancel", "2-1:1.0" }, NULL, &error) < 0);
+        assert_true(sd_bus_error_has_name(&error, UASD_BUS_ERROR_REFUSED));
+        (void) kill(pid, SIGKILL);
+        (void) waitpid(pid, NULL, 0);
+        (void) unlink(path);
+        (void) rmdir(dir);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                TEST(whole_disk),           TEST(disk_of_nobody),     TEST(nonsense),
+                TEST(another_answer),       cmocka_unit_test(stopped), cmocka_unit_test(nobody),
+                cmocka_unit_test(peer_to_peer),
+        };
+
+        /* No test talks to the machine's own bus. */
+        (void) setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus", 1);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

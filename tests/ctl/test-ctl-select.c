@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include "ctl/select.h"
+
+/*
+ * sdb and its partition behind 2-1, sdc behind 2-2, sdd and sde behind the two interfaces of 2-3; dm-0 on sdb1,
+ * dm-1 on dm-0 and sdc.
+ */
+struct fixture {
+        char dir[32];
+        struct roots roots;
+        struct views views;
+};
+
+static void link_to(int dir, const char *target, const char *path)
+{
+        assert_int_equal(symlinkat(target, dir, path), 0);
+}
+
+static void make_dir(int dir, const char *path)
+{
+        char part[128];
+
+        for (const char *slash = path; *slash; slash++)
+                if (slash[1] == '/' || !slash[1]) {
+                        (void) snprintf(part, sizeof(part), "%.*s", (int) (slash + 1 - path), path);
+                        assert_true(mkdirat(dir, part, 0755) == 0 || errno == EEXIST);
+                }
+}
+
+static void add_view(struct fixture *f, const char *interface, const char *block, const char *serial, uint16_t pid)
+{
+        struct view v = sample_view(interface, block, serial);
+
+        v.disk.facts.pid = pid;
+        assert_int_equal(views_add(&f->views, &v), 0);
+}
+
+static int setup(void **state)
+{
+        struct fixture *f = calloc(1, sizeof(*f));
+        int dir;
+
+        assert_non_null(f);
+        (void) copy_string(f->dir, sizeof(f->dir), "/tmp/ctl-select-XXXXXX");
+        assert_non_null(mkdtemp(f->dir));
+        dir = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(dir >= 0);
+        f->roots = ROOTS_NULL;
+        f->roots.sys = dir;
+
+        make_dir(dir, "devices/usb2/2-1/2-1:1.0/host0/block/sdb/sdb1");
+        make_dir(dir, "devices/usb2/2-2/2-2:1.0/host1/block/sdc");
+        make_dir(dir, "devices/virtual/block/dm-0/slaves");
+        make_dir(dir, "devices/virtual/block/dm-1/slaves");
+        make_dir(dir, "class/block");
+        link_to(dir, "../../devices/usb2/2-1/2-1:1.0/host0/block/sdb", "class/block/sdb");
+        link_to(dir, "../../devices/usb2/2-1/2-1:1.0/host0/block/sdb/sdb1", "class/block/sdb1");
+        link_to(dir, "../../devices/usb2/2-2/2-2:1.0/host1/block/sdc", "class/block/sdc");
+        link_to(dir, "../../devices/virtual/block/dm-0", "class/block/dm-0");
+        link_to(dir, "../../devices/virtual/block/dm-1", "class/block/dm-1");
+        link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb1", "devices/virtual/block/dm-0/slaves/sdb1");
+        link_to(dir, "../../dm-0", "devices/virtual/block/dm-1/slaves/dm-0");
+        link_to(dir, "../../../../usb2/2-2/2-2:1.0/host1/block/sdc", "devices/virtual/block/dm-1/slaves/sdc");
+
+        add_view(f, "2-1:1.0", "sdb", "SERIAL1", 0x0001);
+        add_view(f, "2-2:1.0", "sdc", "sdb", 0x0002); /* calls itself as another is called */
+        add_view(f, "2-3:1.0", "sdd", "", 0x0003);
+        add_view(f, "2-3:1.1", "sde", "SERIAL2", 0x0003);
+        *state = f;
+        return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+        return remove(path);
+}
+
+static int teardown(void **state)
+{
+        struct fixture *f = *state;
+
+        (void) nftw(f->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        roots_close(&f->roots);
+        views_done(&f->views);
+        free(f);
+        return 0;
+}
+
+static void words(void **state)
+{
+        static const struct {
+                const char *what;
+                int expect;
+                const char *first;
+        } rows[] = {
+                { "2-1:1.0", 1, "2-1:1.0" },
+                { "2-1", 1, "2-1:1.0" },
+                { "2-3", 2, "2-3:1.0" },
+                { "2-3:1.1", 1, "2-3:1.1" },
+                { "2", 0 },
+                { "sdb", 1, "2-1:1.0" }, /* not the one with this serial */
+                { "sdb1", 1, "2-1:1.0" },
+                { "sdz", 0 },
+                { "dm-0", 1, "2-1:1.0" },
+                { "dm-1", 2, "2-1:1.0" },
+                { "1209:0001", 1, "2-1:1.0" },
+                { "1209:0003", 2, "2-3:1.0" },
+                { "1209:0003:SERIAL2", 1, "2-3:1.1" },
+                { "1209:0003:SERIAL1", 0 },
+                { "1209:", 0 },
+                { "1209:00011", 0 },
+                { "SERIAL1", 1, "2-1:1.0" },
+                { "serial1", 0 },
+                { "SERIAL2", 1, "2-3:1.1" },
+                { "", 0 },
+                { "../class", -ENOENT },
+                { "/nonexistent/disk", -ENOENT },
+        };
+        struct fixture *f = *state;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const struct view *found[8] = {};
+                int k = select_disks(&f->roots, &f->views, rows[i].what, found);
+
+                if (k != rows[i].expect)
+                        fail_msg("'%s': %i, not %i", rows[i].what, k, rows[i].expect);
+                if (k > 0)
+                        assert_string_equal(found[0]->disk.facts.interface, rows[i].first);
+        }
+}
+
+static void upper_case_ids(void **state)
+{
+        struct fixture *f = *state;
+        const struct view *found[8];
+
+        f->views.list[0].disk.facts.pid = 0xabcd;
+        assert_int_equal(select_disks(&f->roots, &f->views, "1209:ABCD", found), 1);
+}
+
+/* It is a mount point, but none of a USB disk. */
+static void other_paths(void **state)
+{
+        struct fixture *f = *state;
+        const struct view *found[8];
+
+        assert_int_equal(select_disks(&f->roots, &f->views, "/proc", found), -EXDEV);
+        assert_int_equal(select_disks(&f->roots, &f->views, f->dir, found), -ENOTBLK);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(words, setup, teardown),
+                cmocka_unit_test_setup_teardown(upper_case_ids, setup, teardown),
+                cmocka_unit_test_setup_teardown(other_paths, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+static void sizes(void **state)
+{
+        static const struct {
+                uint64_t size;
+                const char *text;
+        } rows[] = {
+                { 0, "0B" },
+                { 1023, "1023B" },
+                { 1024, "1K" },
+                { 1536, "1.5K" },
+                { 1024 * 1024 - 1, "1024K" },
+                { 1024 * 1024, "1M" },
+                { 500107862016, "465.8G" },
+                { 2000398934016, "1.8T" },
+                { UINT64_MAX, "16E" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char text[32];
+
+                assert_string_equal(size_text(rows[i].size, text, sizeof(text)), rows[i].text);
+        }
+}
+
+static void labels(void **state)
+{
+        _cleanup_(view_done) struct view a = sample_view("2-1:1.0", "sdb", ""), b = sample_view("2-2:1.0", NULL, "");
+        char label[VIEW_LABEL_MAX];
+
+        assert_string_equal(view_label(&a, label), "2-1:1.0 (sdb)");
+        assert_string_equal(view_label(&b, label), "2-2:1.0");
+}
+
+static void sorted(void **state)
+{
+        _cleanup_(views_done) struct views views = {};
+        static const char *const names[] = { "2-10:1.0", "2-2:1.0", "1-1:1.0" };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                struct view v = sample_view(names[i], NULL, "");
+
+                assert_int_equal(views_add(&views, &v), 0);
+                assert_null(v.reason);
+        }
+        views_sort(&views);
+        assert_string_equal(views.list[0].disk.facts.interface, "1-1:1.0");
+        assert_string_equal(views.list[1].disk.facts.interface, "2-2:1.0");
+        assert_ptr_equal(views_find(&views, "2-10:1.0"), &views.list[2]);
+        assert_null(views_find(&views, "2-1"));
+}
+
+static void users(void **state)
+{
+        static const struct {
+                struct user user;
+                const char *text;
+        } rows[] = {
+                { { USER_MOUNT, "sdb1", (char *) "/mnt" }, "mounted on /mnt (sdb1)" },
+                { { USER_MOUNT, "sdb1", (char *) "/mnt", (char *) "mnt:[7]", 9 },
+                  "mounted on /mnt in the namespace mnt:[7], pid 9 (sdb1)" },
+                { { USER_SWAP, "sdb2" }, "used as swap (sdb2)" },
+                { { USER_HOLDER, "sdb1", (char *) "dm-0" }, "held by dm-0 (sdb1)" },
+                { { USER_OPEN, "sdb", NULL, NULL, 5, (char *) "dd" }, "opened by dd, pid 5 (sdb)" },
+                { { USER_LOOP, "sdb", (char *) "loop0" }, "behind loop0 (sdb)" },
+                { { USER_CLAIM, "sdb" }, "claimed by somebody (sdb)" },
+        };
+        char text[256], little[8];
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                assert_string_equal(user_text(&rows[i].user, text, sizeof(text)), rows[i].text);
+        assert_string_equal(user_text(&rows[1].user, little, sizeof(little)), "mounted");
+}
+
+static void pending(void **state)
+{
+        for (int s = 0; s < _STATE_MAX; s++)
+                assert_int_equal(state_is_pending((enum state) s),
+                                 s == STATE_HELD || s == STATE_WAITING || s == STATE_SWITCHING);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(sizes), cmocka_unit_test(labels),  cmocka_unit_test(sorted),
+                cmocka_unit_test(users), cmocka_unit_test(pending),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl on a private bus, against fake-uasd: exit status, what stands on stdout, what on stderr."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+UASCTL, FAKE = sys.argv[1:3]
+
+BUS_CONFIG = """<busconfig>
+<type>system</type><listen>unix:path={}/bus</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*"/><allow own="*"/><allow eavesdrop="true"/></policy>
+</busconfig>"""
+
+
+class Uasctl(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        os.chmod(self.dir, 0o755)
+        config = os.path.join(self.dir, 'bus.conf')
+        with open(config, 'w') as f:
+            f.write(BUS_CONFIG.format(self.dir))
+        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=f'unix:path={self.dir}/bus', LC_ALL='C.UTF-8')
+        self.env.pop('NO_COLOR', None)
+        self.bus = subprocess.Popen(['dbus-daemon', '--config-file', config, '--nofork', '--print-address'],
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.bus.stdout.readline()
+        self.daemon = None
+
+    def tearDown(self):
+        for p in (self.daemon, self.bus):
+            if p:
+                p.kill()
+                p.wait()
+                p.stdout.close()
+        shutil.rmtree(self.dir)
+
+    def start(self):
+        self.daemon = subprocess.Popen([FAKE], env=self.env, stdout=subprocess.PIPE, text=True)
+        self.assertEqual(self.daemon.stdout.readline(), 'ready\n')
+
+    def asked(self):
+        """The next call the daemon got."""
+        return self.daemon.stdout.readline().rstrip('\n')
+
+    def run_ctl(self, *args, code=0, timeout=20):
+        p = subprocess.run([UASCTL, *args], env=self.env, capture_output=True, text=True, timeout=timeout,
+                           stdin=subprocess.DEVNULL)
+        self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
+        self.assertNotIn('\033', p.stdout + p.stderr)
+        return p
+
+    # Reading
+
+    def test_list(self):
+        self.start()
+        p = self.run_ctl()
+        self.assertEqual(p.stderr, '')
+        lines = p.stdout.splitlines()
+        self.assertEqual(len(lines), 10)
+        self.assertTrue(lines[0].startswith('ID'))
+        self.assertRegex(lines[1], r'^2-1:1\.0 +sda +931\.5G +5000 +usb-storage +uas +settled +Maker Disk')
+        self.assertEqual(self.run_ctl('list', '--no-legend', '--no-pager').stdout.splitlines(), lines[1:])
+        self.assertIn('\\x1b]0;pwned', p.stdout)
+
+    def test_json(self):
+        self.start()
+        out = json.loads(self.run_ctl('--json').stdout)
+        self.assertEqual(out['version'], 1)
+        self.assertEqual([d['id'] for d in out['disks']], [f'2-{i}:1.0' for i in range(1, 10)])
+        self.assertEqual(out['disks'][6]['product'], '\033]0;pwned\a\033[31mDisk')
+        one = json.loads(self.run_ctl('status', 'sdi', '--json').stdout)
+        self.assertEqual([d['state'] for d in one['disks']], ['held'])
+
+    def test_status(self):
+        self.start()
+        out = self.run_ctl('status', 'BAD').stdout
+        self.assertIn('2-3:1.0', out)
+        self.assertNotIn('2-2:1.0', out)
+        self.assertRegex(out, r'(?m)^ +State: settled$')
+
+    def test_on_a_terminal(self):
+        """Colours on a terminal alone, and none if NO_COLOR says so; the device's own never."""
+        self.start()
+        for no_color, expect in (('', True), ('1', False)):
+            ours, theirs = pty.openpty()
+            subprocess.run([UASCTL], env=dict(self.env, NO_COLOR=no_color, TERM='xterm', COLUMNS='100'), stdout=theirs,
+                           check=True, timeout=20)
+            os.close(theirs)
+            out = b''
+            try:
+                while chunk := os.read(ours, 65536):
+                    out += chunk
+            except OSError:
+                pass
+            os.close(ours)
+            self.assertEqual(b'\033[32msettled' in out, expect, out)
+            self.assertNotIn(b'\033]', out)
+            self.assertNotIn(b'\033[31mDisk', out)
+
+    def test_policy(self):
+        self.start()
+        self.assertEqual(self.run_ctl('policy', '2-1').stdout, 'auto\n')
+        p = self.run_ctl('policy', '2-1', 'usb-storage')
+        self.assertEqual(p.stdout, '')
+        self.assertIn('usb-storage', p.stderr)
+        self.assertEqual(self.asked(), 'SetPolicy 2-1:1.0 usb-storage')
+        self.assertEqual(self.run_ctl('policy', '2-1').stdout, 'usb-storage\n')
+        self.run_ctl('policy', '2-1', 'sometimes', code=2)
+
+    def test_which_disk(self):
+        self.start()
+        self.run_ctl('status', 'sdz', code=4)
+        self.run_ctl('cancel', '/dev/nonexistent', code=4)
+        p = self.run_ctl('status', '1209:5a5a', code=2)
+        self.assertIn('2-1:1.0 (sda)', p.stderr)
+        self.assertIn('2-9:1.0 (sdi)', p.stderr)
+        self.assertEqual(p.stdout, '')
+
+    # Switching
+
+    def test_switch(self):
+        self.start()
+        p = self.run_ctl('switch', 'sda', 'uas')
+        self.assertEqual(p.stdout, '')
+        self.assertIn('from usb-storage to uas', p.stderr)
+        self.assertIn('It runs on its new driver.', p.stderr)
+        self.assertEqual(self.asked(), 'Switch 2-1:1.0 uas')
+        self.assertEqual(json.loads(self.run_ctl('status', 'sda', '--json').stdout)['disks'][0]['driver'], 'uas')
+        self.run_ctl('switch', 'sda', 'uas')  # already so
+        self.assertEqual(self.asked(), 'Switch 2-1:1.0 uas')
+        self.assertEqual(self.run_ctl('switch', 'sda', 'usb-storage', '-q').stderr, '')
+        self.assertEqual(self.asked(), 'Switch 2-1:1.0 usb-storage')
+        self.run_ctl('switch', 'sda')
+        self.assertEqual(self.asked(), 'Switch 2-1:1.0 -')
+        self.run_ctl('switch', 'sda', 'bot', code=2)
+
+    def test_switch_busy(self):
+        self.start()
+        start = time.monotonic()
+        p = self.run_ctl('switch', 'sdb', 'uas', code=3)
+        self.assertLess(time.monotonic() - start, 2)
+        self.assertIn('mounted on /mnt/usb (sdb1)', p.stderr)
+        self.assertIn('uasctl cancel 2-2:1.0', p.stderr)
+        self.run_ctl('wait', 'sdb', '--wait=0', code=3)
+        self.run_ctl('wait', 'sdb')
+        outcome = json.loads(self.run_ctl('status', 'sdb', '--json').stdout)['disks'][0]['outcome']
+        self.assertEqual(outcome, {'code': 0, 'step': None, 'text': 'It runs on its new driver.'})
+
+    def test_switch_wait(self):
+        self.start()
+        self.run_ctl('switch', 'sdb', 'uas', '--wait=1', code=3)
+        self.run_ctl('switch', 'sdb', 'uas', '--wait')
+        self.run_ctl('switch', 'sdb', 'usb-storage', '--wait=10')
+
+    def test_switch_fails(self):
+        self.start()
+        p = self.run_ctl('switch', 'sdc', 'uas', code=7)
+        self.assertIn('bind', p.stderr)
+        self.assertIn('did not come back', p.stderr)
+        self.assertIn('not speak UAS', self.run_ctl('switch', 'sdd', 'uas', code=5).stderr)
+        self.assertIn('--force', self.run_ctl('switch', 'sde', 'uas', code=6).stderr)
+        self.run_ctl('switch', 'sde', 'uas', '--force')
+        self.assertIn('Not permitted', self.run_ctl('switch', 'sdf', 'uas', code=8).stderr)
+
+    def test_pulled_out(self):
+        self.start()
+        self.run_ctl('switch', 'sdg', 'uas', code=4)
+
+    def test_daemon_dies(self):
+        self.start()
+        self.assertIn('uasd is not there', self.run_ctl('switch', 'sdh', 'uas', code=1).stderr)
+
+    # The rest
+
+    def test_release_and_wait(self):
+        self.start()
+        self.run_ctl('wait', 'sdi', '--wait=200ms', code=3)
+        self.run_ctl('release', 'sdi')
+        self.assertEqual(self.asked(), 'Release 2-9:1.0')
+        self.run_ctl('wait', 'sdi', '--wait=10')
+        self.run_ctl('wait', 'sda')
+
+    def test_cancel_and_forget(self):
+        self.start()
+        for verb in 'cancel', 'forget':
+            self.run_ctl(verb, '2-1')
+            self.assertEqual(self.asked(), f'{verb.capitalize()} 2-1:1.0')
+            self.run_ctl(verb, 'sdf', code=8)
+            self.assertEqual(self.asked(), f'{verb.capitalize()} 2-6:1.0')
+
+    def test_no_daemon(self):
+        self.assertIn('uasd is not running', self.run_ctl('list').stderr)
+        self.assertEqual(self.run_ctl('list', '-q').stderr, '')
+        json.loads(self.run_ctl('list', '--json').stdout)
+        self.assertIn('systemctl start uasd', self.run_ctl('switch', 'sda', 'uas', code=1).stderr)
+        self.run_ctl('release', 'sda', code=1)
+
+    def test_no_bus(self):
+        self.bus.kill()
+        self.bus.wait()
+        self.assertIn('uasd is not running', self.run_ctl('list').stderr)
+
+    def test_stopped_daemon(self):
+        self.start()
+        self.daemon.send_signal(signal.SIGSTOP)
+        start = time.monotonic()
+        self.assertIn('does not answer', self.run_ctl('list').stderr)
+        self.assertLess(time.monotonic() - start, 8)
+        self.run_ctl('switch', 'sda', 'uas', code=1)
+        self.daemon.send_signal(signal.SIGCONT)
+
+    def test_stopped_bus(self):
+        self.start()
+        self.bus.send_signal(signal.SIGSTOP)
+        self.assertIn('does not answer', self.run_ctl('list').stderr)
+        self.bus.send_signal(signal.SIGCONT)
+
+    def test_usage(self):
+        for args in (['nonsense'], ['bench', 'sda'], ['--nonsense'], ['switch'], ['list', '--dry-run']):
+            p = self.run_ctl(*args, code=2)
+            self.assertEqual(p.stdout, '')
+            self.assertLess(len(p.stderr.splitlines()), 3)
+        for verb in 'monitor', 'bench', 'report':
+            self.assertNotRegex(self.run_ctl('--help').stdout, rf'(?m)^  {verb}')
+        self.assertRegex(self.run_ctl('--version').stdout, r'^uasctl \d')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
