@@ -46,6 +46,17 @@ static int print_json(const struct view *v, const struct explain_row *rows, size
         return json_print(json_document(array));
 }
 
+/* Remedies speak of DISK: the name of this one makes them commands to paste. */
+static void print_remedy(const char *remedy, const char *id)
+{
+        char text[512] = "";
+        const char *at;
+
+        if (remedy && (at = strstr(remedy, "DISK")))
+                (void) snprintf(text, sizeof(text), "%.*s%s%s", (int) (at - remedy), remedy, id, at + strlen("DISK"));
+        output_sentence("Remedy", text[0] ? text : remedy);
+}
+
 static int print_text(const struct ctl *c, const struct view *v, const struct explain_row *rows, size_t n)
 {
         int k;
@@ -60,7 +71,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct ex
                         putchar('\n');
                         output_field("Decides", reason_to_string(rows[i].reason));
                         output_sentence("Means", rows[i].means);
-                        output_sentence("Remedy", rows[i].remedy);
+                        print_remedy(rows[i].remedy, v->disk.facts.interface);
                 }
         return 0;
 }

@@ -7,9 +7,22 @@
 #include "ctl/local.h"
 #include "ctl/select.h"
 
-static const char *private_socket(void)
+#define SOCKET_MAX (sizeof("/proc/self/fd//" RUN_PRIVATE_SOCKET) + 16)
+
+/* Below the /run that was handed in, for root alone: NULL for others. */
+static const char *private_socket(const struct ctl *c, char ret[static SOCKET_MAX])
 {
-        return geteuid() == 0 ? "/run/" RUN_PRIVATE_SOCKET : NULL;
+        if (geteuid() != 0 || c->roots.run < 0)
+                return NULL;
+        (void) snprintf(ret, SOCKET_MAX, "/proc/self/fd/%i/" RUN_PRIVATE_SOCKET, c->roots.run);
+        return ret;
+}
+
+static int open_remote(const struct ctl *c, struct remote *ret_remote, struct views *ret)
+{
+        char path[SOCKET_MAX];
+
+        return remote_open(private_socket(c, path), REMOTE_USEC, ret_remote, ret);
 }
 
 static const char *why_no_answer(int error)
@@ -26,7 +39,7 @@ static const char *why_no_answer(int error)
 
 bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *ret)
 {
-        int k = remote_open(private_socket(), REMOTE_USEC, ret_remote, ret);
+        int k = open_remote(c, ret_remote, ret);
 
         if (k < 0)
                 log_info("%s: this is what the kernel itself shows.", why_no_answer(k));
@@ -57,7 +70,7 @@ int source_read(const struct ctl *c, struct views *ret)
 
 int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret)
 {
-        int k = remote_open(private_socket(), REMOTE_USEC, ret_remote, ret);
+        int k = open_remote(c, ret_remote, ret);
 
         if (k >= 0)
                 return UASD_EXIT_OK;

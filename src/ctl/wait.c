@@ -15,7 +15,7 @@ static int gone(const char *what)
 
 static int out_of_time(const struct view *v)
 {
-        log_info("%s: still %s", v->disk.facts.interface, v->reason);
+        log_info("%s: the time is out. %s", v->disk.facts.interface, v->reason);
         return UASD_EXIT_DEFERRED;
 }
 

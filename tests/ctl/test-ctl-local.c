@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "ctl/local.h"
+#include "ctl/verbs.h"
 #include "sys/marks.h"
 
 /* A machine in a folder: one disk behind 2-1:1.0, on usb-storage, able to do more. */
@@ -216,6 +217,92 @@ static void no_usb(void **state)
         assert_int_equal(views.n, 0);
 }
 
+/* A verb, as main.c runs it: its exit status, and what it printed. */
+static int run(const struct fixture *f, const struct options *o, char *ret, size_t size, const char *const *words)
+{
+        char *copy[5] = {};
+        const struct verb *v;
+        int saved, fd, code;
+        ssize_t n;
+
+        for (size_t i = 0; words[i]; i++)
+                copy[i] = (char *) words[i];
+        v = verb_check(o, copy);
+        assert_non_null(v);
+        (void) fflush(stdout);
+        saved = dup(STDOUT_FILENO);
+        fd = openat(f->roots.run, "output", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        assert_true(saved >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
+        code = v->run(&(struct ctl){ o, f->roots }, copy + 1);
+        (void) fflush(stdout);
+        assert_true(dup2(saved, STDOUT_FILENO) >= 0);
+        (void) close(saved);
+        n = pread(fd, ret, size - 1, 0);
+        assert_true(n >= 0);
+        ret[n] = '\0';
+        (void) close(fd);
+        return code;
+}
+
+#define RUN(f, o, ret, ...) run(f, o, ret, sizeof(ret), (const char *const[]){ __VA_ARGS__, NULL })
+
+static const struct options defaults = { .legend = true, .wait_usec = UINT64_MAX };
+
+static void verbs_without_daemon(void **state)
+{
+        const struct options json = { .json = true, .wait_usec = UINT64_MAX };
+        struct fixture *f = *state;
+        char out[16384];
+
+        assert_int_equal(RUN(f, &defaults, out, "list"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "2-1:1.0 sdb"));
+        assert_int_equal(RUN(f, &defaults, out, "status", "S1"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "State: waiting"));
+        assert_int_equal(RUN(f, &defaults, out, "policy", "sdb1"), UASD_EXIT_OK);
+        assert_string_equal(out, "auto\n");
+        assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "unknown-bridge"));
+        assert_non_null(strstr(out, "uasctl policy 2-1:1.0 uas"));
+        assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "\"decides\": true"));
+        assert_int_equal(RUN(f, &defaults, out, "explain", "sdc"), UASD_EXIT_NO_DISK);
+        assert_int_equal(RUN(f, &defaults, out, "switch", "sdb", "uas"), UASD_EXIT_FAILED);
+        assert_int_equal(RUN(f, &defaults, out, "policy", "sdb", "uas"), UASD_EXIT_FAILED);
+        assert_int_equal(RUN(f, &defaults, out, "forget", "sdb"), UASD_EXIT_FAILED);
+        /* It waits for somebody who is not there. */
+        assert_int_equal(RUN(f, &defaults, out, "wait", "sdb"), UASD_EXIT_DEFERRED);
+}
+
+static void dry_runs(void **state)
+{
+        struct options o = { .given = OPTION_DRY_RUN };
+        struct fixture *f = *state;
+        char out[256];
+
+        assert_int_equal(RUN(f, &o, out, "switch", "sdb", "uas"), UASD_EXIT_OK);
+        assert_int_equal(RUN(f, &o, out, "switch", "sdb", "usb-storage"), UASD_EXIT_OK);
+        assert_int_equal(RUN(f, &o, out, "switch", "sdb"), UASD_EXIT_OK);
+        assert_int_equal(RUN(f, &o, out, "switch", "sdz"), UASD_EXIT_NO_DISK);
+        write_text(f->roots.proc, "1/mountinfo", "30 20 8:17 / /mnt/usb rw - ext4 /dev/sdb1 rw\n");
+        assert_int_equal(RUN(f, &o, out, "switch", "sdb", "uas"), UASD_EXIT_DEFERRED);
+        assert_string_equal(out, ""); /* it is talk: on stderr */
+}
+
+/* It ends without anybody telling. */
+static void wait_for_a_hold(void **state)
+{
+        struct fixture *f = *state;
+        struct hold_mark m = { .busnum = 2, .devnum = 5, .deadline = now_boottime() + 700 * USEC_PER_MSEC };
+        struct options o = { .wait_usec = 100 * USEC_PER_MSEC };
+        char out[256];
+
+        write_text(f->roots.etc, "uasd/uasd.conf", "[uasd]\nPolicy=ignore\n");
+        assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
+        assert_int_equal(RUN(f, &o, out, "wait", "sdb"), UASD_EXIT_DEFERRED);
+        assert_int_equal(RUN(f, &defaults, out, "wait", "sdb"), UASD_EXIT_OK);
+        assert_true(now_boottime() >= m.deadline);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -223,7 +310,11 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 TEST(free_disk), TEST(mounted_disk), TEST(configured_disk),
                 TEST(held_disk), TEST(stale_hold),   TEST(no_usb),
+                TEST(verbs_without_daemon), TEST(dry_runs), TEST(wait_for_a_hold),
         };
+
+        /* No test talks to the machine's own bus. */
+        (void) setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus", 1);
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -232,6 +233,16 @@ class Uasctl(unittest.TestCase):
         for verb in 'monitor', 'bench', 'report':
             self.assertNotRegex(self.run_ctl('--help').stdout, rf'(?m)^  {verb}')
         self.assertRegex(self.run_ctl('--version').stdout, r'^uasctl \d')
+
+    def test_manual(self):
+        """Help and manual tell of the same verbs and options."""
+        with open(os.path.join(os.path.dirname(__file__), '../../man/uasctl.1.scd')) as f:
+            manual = f.read()
+        text = self.run_ctl('--help').stdout
+        options = set(re.findall(r'(?m)^  .*?(--[a-z-]+)', text))
+        self.assertEqual(options, set(re.findall(r'(?m)^(?:\*-.\*, )?\*(--[a-z-]+)\*', manual)))
+        verbs = re.findall(r'(?m)^  ([a-z]+) ', text)
+        self.assertEqual(verbs, re.findall(r'(?m)^\*([a-z]+)\*', manual.split('# VERBS')[1].split('# DISKS')[0]))
 
 
 if __name__ == '__main__':
