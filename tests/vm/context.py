@@ -85,8 +85,6 @@ class Vm:
 
     def boot(self, image=None, disks=(), **options):
         """A cold boot with DISKS plugged in; options as of Guest.boot()."""
-        for disk in disks:
-            disk.plug()
         return self.guest(image).boot(disks=disks, **options)
 
     def resume(self, image=None, disks=(), files=None):
@@ -96,15 +94,8 @@ class Vm:
         for path, data in (files or {}).items():
             guest.put(path, data)
         for disk in disks:
-            self.plug(disk, guest)
+            guest.plug(disk)
         return guest
-
-    def plug(self, disk, guest=None):
-        """Plug DISK in, into the (last) guest's first free port if into none yet."""
-        guest = guest or self.guests[-1]
-        if disk not in guest.disks.values():
-            guest.attach(disk)
-        disk.plug()
 
     def disk(self, size="64M", label=None, partitions=None, luns=1, media=None, **config):
         """An emulated disk, not plugged in yet.

@@ -33,6 +33,8 @@ class Disk:
                                **extra) for one in media]
         config.setdefault("serial", "UASD-" + name.upper())
         config.setdefault("plugged", False)
+        if config.get("speed") == "high":
+            config.setdefault("max_power", 500)  # more is refused by the hub
         self.config = config
         self.process = None
         self.lines = None

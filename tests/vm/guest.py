@@ -7,10 +7,9 @@ import subprocess
 import time
 
 import cpio
-import image as images
 import qmp
-from machine import GuestPanic, Machine
-from qmp import CommandFailed, CommandTimeout, Result, VmError, quote
+from machine import Machine
+from qmp import CommandFailed, CommandTimeout, Result, quote
 
 CMDLINE = ("root=/dev/vda rootfstype=ext4 rw console=ttyS0 mitigations=off "
            "nosoftlockup panic_on_oops=1 net.ifnames=0")
@@ -80,11 +79,12 @@ class Guest:
 
         cmdline    added to the kernel command line
         fstab      lines added to /etc/fstab
-        files      {path: text, bytes, Path, cpio.Link or cpio.Exec} in the root
+        files      {path: text, bytes, Path, cpio.Link or cpio.Exec} in the root;
+                   laid once, before systemd starts
         remove     paths taken away from it
         mask       units masked
         initramfs  like files, in the initramfs
-        disks      attached before the kernel starts
+        disks      plugged in before the kernel starts
         wait       "booted" (running or degraded), "agent", or "none"
         """
         if not os.path.exists(self.machine.disk):
@@ -101,7 +101,7 @@ class Guest:
             cpio.append(self.image.initrd, extra, initrd)
         self.machine.start(initrd, (CMDLINE + " " + cmdline).strip(), memory=memory)
         for disk in disks:
-            self.attach(disk)
+            self.plug(disk)
         self.machine.run()
         self.wait_boot(wait, timeout)
         return self
@@ -116,7 +116,7 @@ class Guest:
         self.agent.connect(30)
         self.run("date -s @%.3f" % time.time(), check=True)
         for disk in disks:
-            self.attach(disk)
+            self.plug(disk)
         return self
 
     def wait_boot(self, wait="booted", timeout=180):
@@ -186,6 +186,12 @@ class Guest:
         self.disks[port] = disk
         disk.port = port
         return disk
+
+    def plug(self, disk, port=None):
+        """Plug DISK in; its cable is led to a port first if it is to none."""
+        if disk not in self.disks.values():
+            self.attach(disk, port)
+        disk.plug()
 
     def detach(self, disk):
         """Take the cable away for good; disk.unplug() only pulls the disk."""
@@ -309,5 +315,3 @@ class Guest:
         """The JSON that `uasctl ARGUMENTS --json` prints."""
         return json.loads(self.out("uasctl --json " + arguments))
 
-
-__all__ = ["Guest", "GuestPanic", "Job", "VmError", "images"]
