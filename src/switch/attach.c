@@ -68,14 +68,14 @@ static void quirks_in_order(struct transaction *t)
 int attach(struct transaction *t, enum driver d)
 {
         struct facts *f = &t->disk.facts;
-        struct bridge b = { f->vid,           f->pid,         f->bcd,         f->speed_mbps, f->caps.status_streams,
-                            f->caps.max_power, f->manufacturer, f->product };
+        struct bridge b;
         _cleanup_close_ int lock = quirks_lock(&t->roots, now_boottime() + QUIRKS_BUDGET);
         char now[QUIRKS_MAX + 1];
         int r;
 
         if (lock < 0)
                 return lock;
+        facts_bridge(f, &b);
         r = quirks_param_read(&t->roots, now);
         if (r >= 0)
                 r = quirks_entry(now, &b, d, t->entry);

@@ -160,11 +160,11 @@ static int step_fingerprint(struct transaction *t)
 static int step_prepare(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
-        struct bridge b = { f->vid,           f->pid,         f->bcd,         f->speed_mbps, f->caps.status_streams,
-                            f->caps.max_power, f->manufacturer, f->product };
+        struct bridge b;
         char wanted[QUIRKS_MAX + 1];
         int r = 0;
 
+        facts_bridge(f, &b);
         if (t->to == DRIVER_UAS)
                 r = uas_module_load(&t->roots);
         if (r < 0)

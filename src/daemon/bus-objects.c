@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "daemon/bus.h"
+#include "sys/users.h"
+
+char *bus_disk_path(const struct entry *e)
+{
+        char *path;
+
+        return sd_bus_path_encode(DISK_PATH_PREFIX, e->life.disk.facts.interface, &path) < 0 ? NULL : path;
+}
+
+/* ---- org.uasd1.Disk ---- */
+
+enum {
+        TEXT_ID,
+        TEXT_MANUFACTURER,
+        TEXT_PRODUCT,
+        TEXT_SERIAL,
+        TEXT_USB_VERSION,
+        TEXT_DRIVER,
+        TEXT_POLICY,
+        TEXT_TARGET,
+        TEXT_STATE,
+        TEXT_REASON,
+        TEXT_REASON_ID,
+        TEXT_VERDICT,
+        TEXT_HOST,
+};
+
+static const struct {
+        const char *name;
+        int text;
+} texts[] = {
+        { "Id", TEXT_ID },
+        { "Interface", TEXT_ID },
+        { "Manufacturer", TEXT_MANUFACTURER },
+        { "Product", TEXT_PRODUCT },
+        { "Serial", TEXT_SERIAL },
+        { "UsbVersion", TEXT_USB_VERSION },
+        { "Driver", TEXT_DRIVER },
+        { "Policy", TEXT_POLICY },
+        { "Target", TEXT_TARGET },
+        { "State", TEXT_STATE },
+        { "Reason", TEXT_REASON },
+        { "ReasonId", TEXT_REASON_ID },
+        { "Verdict", TEXT_VERDICT },
+        { "Host", TEXT_HOST },
+};
+
+/* D-Bus strings are UTF-8, what a device calls itself may be anything. */
+static const char *text_of(const struct disk *d, int text, char *room, size_t size)
+{
+        switch (text) {
+        case TEXT_ID:
+                return d->facts.interface;
+        case TEXT_MANUFACTURER:
+                return make_harmless(d->facts.manufacturer, room, size);
+        case TEXT_PRODUCT:
+                return make_harmless(d->facts.product, room, size);
+        case TEXT_SERIAL:
+                return make_harmless(d->facts.serial, room, size);
+        case TEXT_USB_VERSION:
+                return make_harmless(d->facts.usb_version, room, size);
+        case TEXT_DRIVER:
+                return d->facts.driver_name;
+        case TEXT_POLICY:
+                return policy_to_string(d->facts.policy);
+        case TEXT_TARGET:
+                return d->decision.target == DRIVER_NONE ? "" : driver_to_string(d->decision.target);
+        case TEXT_STATE:
+                return state_to_string(d->state);
+        case TEXT_REASON:
+                return disk_reason(d, room, size);
+        case TEXT_REASON_ID:
+                return disk_reason_id(d);
+        case TEXT_VERDICT:
+                return verdict_to_string(d->facts.verdict);
+        case TEXT_HOST:
+                return d->host;
+        }
+        return "";
+}
+
+/* Who uses it is looked up when somebody asks: the machine needs to know only whether. */
+static void look_up_users(struct entry *e)
+{
+        struct disk *d = &e->life.disk;
+        struct user *users;
+        size_t n;
+
+        if (users_find(&e->manager->roots, d->luns, d->n_luns, true, &users, &n) < 0)
+                return;
+        users_free(d->users, d->n_users);
+        d->users = users;
+        d->n_users = n;
+}
+
+static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                    void *data, sd_bus_error *error)
+{
+        struct entry *e = data;
+        char room[USB_STRING_MAX * 4];
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                if (streq(texts[i].name, property)) {
+                        if (texts[i].text == TEXT_REASON && e->life.disk.state == STATE_WAITING)
+                                look_up_users(e);
+                        return sd_bus_message_append(reply, "s", text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
+                }
+        return -EINVAL;
+}
+
+static int get_number(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                      void *data, sd_bus_error *error)
+{
+        const struct facts *f = &((struct entry *) data)->life.disk.facts;
+
+        if (streq(property, "SpeedMbps"))
+                return sd_bus_message_append(reply, "u", f->speed_mbps);
+        return sd_bus_message_append(reply, "q",
+                                     streq(property, "VendorId")  ? f->vid :
+                                     streq(property, "ProductId") ? f->pid :
+                                                                    f->bcd);
+}
+
+static int get_capable(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *error)
+{
+        const struct facts *f = &((struct entry *) data)->life.disk.facts;
+
+        return sd_bus_message_append(reply, "b", f->caps.uas && f->caps.pipes);
+}
+
+static int get_disks(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                     void *data, sd_bus_error *error)
+{
+        const struct disk *d = &((struct entry *) data)->life.disk;
+        int r = sd_bus_message_open_container(reply, 'a', "(sut)");
+
+        for (size_t i = 0; r >= 0 && i < d->n_luns; i++)
+                if (d->luns[i].disk.name[0])
+                        r = sd_bus_message_append(reply, "(sut)", d->luns[i].disk.name, d->luns[i].lun, d->luns[i].size);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_user(sd_bus_message *reply, const struct user *u)
+{
+        char where[512], command[128];
+
+        return sd_bus_message_append(reply, "(sssssu)", user_kind_to_string(u->kind), u->device,
+                                     make_harmless(u->where ? u->where : "", where, sizeof(where)),
+                                     u->namespace ? u->namespace : "",
+                                     make_harmless(u->command ? u->command : "", command, sizeof(command)),
+                                     (uint32_t) u->pid);
+}
+
+static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                    void *data, sd_bus_error *error)
+{
+        struct entry *e = data;
+        int r = sd_bus_message_open_container(reply, 'a', "(sssssu)");
+
+        look_up_users(e);
+        for (size_t i = 0; r >= 0 && i < e->life.disk.n_users; i++)
+                r = append_user(reply, &e->life.disk.users[i]);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int get_outcome(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *error)
+{
+        const struct outcome *o = &((struct entry *) data)->life.disk.outcome;
+        char text[sizeof(o->text) * 4];
+
+        return sd_bus_message_append(reply, "(iss)", o->code, o->step, make_harmless(o->text, text, sizeof(text)));
+}
+
+static const sd_bus_vtable disk_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Id", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Interface", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("VendorId", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("ProductId", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Revision", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Manufacturer", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Product", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Serial", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("SpeedMbps", "u", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("UsbVersion", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Driver", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Capable", "b", get_capable, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Policy", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Target", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("State", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Reason", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
+        SD_BUS_PROPERTY("ReasonId", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Verdict", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Host", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Disks", "a(sut)", get_disks, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Busy", "a(sssssu)", get_busy, 0, 0),
+        SD_BUS_PROPERTY("Outcome", "(iss)", get_outcome, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_VTABLE_END,
+};
+
+static int find_disk(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found, sd_bus_error *error)
+{
+        _cleanup_free_ char *name = NULL;
+        int r = sd_bus_path_decode(path, DISK_PATH_PREFIX, &name);
+
+        if (r <= 0)
+                return r;
+        *ret_found = manager_find(data, name);
+        return *ret_found != NULL;
+}
+
+static int list_disks(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
+{
+        struct manager *m = data;
+        char **nodes = NULL;
+        size_t n = 0;
+
+        for (size_t i = 0; i < m->n_entries; i++) {
+                _cleanup_free_ char *path = bus_disk_path(m->entries[i]);
+
+                if (!path || strv_push(&nodes, &n, path) < 0) {
+                        strv_free(nodes);
+                        return -ENOMEM;
+                }
+        }
+        *ret_nodes = nodes;
+        return 0;
+}
+
+/* ---- org.uasd1.Manager ---- */
+
+static int read_disk(sd_bus_message *message, struct manager *m, struct entry **ret, sd_bus_error *error)
+{
+        const char *name;
+        int r = sd_bus_message_read(message, "s", &name);
+
+        if (r < 0)
+                return r;
+        *ret = manager_find(m, name);
+        return *ret ? 0 : sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", name);
+}
+
+/* a{sv}: unknown options are refused, a caller that asks for more than it gets has to know. */
+static int read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *error)
+{
+        const char *key;
+        int r = sd_bus_message_enter_container(message, 'a', "{sv}"), force = 0;
+
+        while (r >= 0 && (r = sd_bus_message_enter_container(message, 'e', "sv")) > 0) {
+                r = sd_bus_message_read(message, "s", &key);
+                if (r >= 0 && !streq(key, "force"))
+                        return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such option: %s", key);
+                if (r >= 0)
+                        r = sd_bus_message_read(message, "v", "b", &force);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(message);
+        }
+        if (r >= 0)
+                r = sd_bus_message_exit_container(message);
+        *ret_force = force;
+        return r < 0 ? r : 0;
+}
+
+static int refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error)
+{
+        const struct facts *f = &e->life.disk.facts;
+
+        if (!f->caps.uas || !f->caps.pipes || (target == DRIVER_USB_STORAGE && !f->caps.bot))
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
+                                         f->caps.uas && f->caps.pipes ? "this disk speaks UAS alone" :
+                                                                        "this disk does not offer UAS completely");
+        return 0;
+}
+
+static int method_switch(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct manager *m = data;
+        char job[sizeof(JOB_PATH_PREFIX) + 16];
+        struct entry *e;
+        const char *name;
+        unsigned request;
+        int target = DRIVER_NONE, r;
+        bool force;
+
+        r = read_disk(message, m, &e, error);
+        if (r >= 0)
+                r = sd_bus_message_read(message, "s", &name);
+        if (r >= 0)
+                r = read_options(message, &force, error);
+        if (r < 0)
+                return r;
+        if (*name && (target = driver_from_string(name)) != DRIVER_UAS && target != DRIVER_USB_STORAGE)
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
+        if (m->env.stopping)
+                return sd_bus_error_set(error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
+        r = target == DRIVER_NONE ? 0 : refuse_impossible(e, (enum driver) target, error);
+        if (r < 0)
+                return r;
+        /* The number is known before the machine runs: a request that ends at once is told after the reply. */
+        (void) snprintf(job, sizeof(job), JOB_PATH_PREFIX "/%u", m->last_request + 1);
+        r = sd_bus_reply_method_return(message, "o", job);
+        if (r >= 0)
+                r = manager_request(e, (enum driver) target, force, &request);
+        return r < 0 ? r : 1;
+}
+
+static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct entry *e;
+        const char *name;
+        bool force;
+        int p, r;
+
+        r = read_disk(message, data, &e, error);
+        if (r >= 0)
+                r = sd_bus_message_read(message, "s", &name);
+        if (r >= 0)
+                r = read_options(message, &force, error);
+        if (r < 0)
+                return r;
+        p = policy_from_string(name);
+        if (p < 0)
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", name);
+        r = manager_set_policy(e, (enum policy) p, force);
+        if (r < 0)
+                return sd_bus_error_set_errnof(error, -r, "The policy cannot be kept: %s", strerror(-r));
+        return sd_bus_reply_method_return(message, NULL);
+}
+
+static int method_release(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct entry *e;
+        int r = read_disk(message, data, &e, error);
+
+        if (r >= 0)
+                r = manager_release(e);
+        return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
+}
+
+static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct entry *e;
+        int r = read_disk(message, data, &e, error);
+
+        if (r < 0)
+                return r;
+        manager_cancel(e);
+        return sd_bus_reply_method_return(message, NULL);
+}
+
+static int method_forget(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct entry *e;
+        int r = read_disk(message, data, &e, error);
+
+        if (r < 0)
+                return r;
+        manager_forget(e);
+        return sd_bus_reply_method_return(message, NULL);
+}
+
+static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *error)
+{
+        return sd_bus_message_append(reply, "s", UASD_VERSION);
+}
+
+/* Without SD_BUS_VTABLE_UNPRIVILEGED sd-bus itself demands CAP_SYS_ADMIN of the caller: a safe default. */
+static const sd_bus_vtable manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_METHOD_WITH_ARGS("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options), SD_BUS_RESULT("o", job),
+                                method_switch, 0),
+        SD_BUS_METHOD_WITH_ARGS("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
+                                method_set_policy, 0),
+        SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_release, 0),
+        SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_cancel, 0),
+        SD_BUS_METHOD_WITH_ARGS("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_forget, 0),
+        SD_BUS_SIGNAL_WITH_ARGS("JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
+        SD_BUS_VTABLE_END,
+};
+
+int bus_objects_add(sd_bus *bus, struct manager *m)
+{
+        int r = sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH);
+
+        if (r >= 0)
+                r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, m);
+        if (r >= 0)
+                r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, find_disk, m);
+        if (r >= 0)
+                r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, list_disks, m);
+        return r;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* Inside the bus: bus.c has the connections, bus-objects.c what is on them. org.uasd1.xml is the contract. */
+
+/* Puts the objects on a connection. */
+int bus_objects_add(sd_bus *bus, struct manager *m);
+
+#define DISK_PATH_PREFIX "/org/uasd1/disk"
+#define JOB_PATH_PREFIX "/org/uasd1/job"
+
+/* The path of a disk, to be freed; NULL without memory. */
+char *bus_disk_path(const struct entry *e);

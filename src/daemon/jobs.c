@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "daemon/manager.h"
+#include "sys/marks.h"
+
+/* One uasd-switch. It says where it is on its stdout, and ends with "END code step text". */
+struct job {
+        struct entry *entry;
+        pid_t pid;
+        int out;
+        sd_event_source *child, *output;
+        bool recovering;
+        char line[512];
+        size_t used;
+        struct outcome outcome;
+};
+
+void job_free(struct job *j)
+{
+        if (!j)
+                return;
+        sd_event_source_disable_unref(j->child);
+        sd_event_source_disable_unref(j->output);
+        (void) close_keep_errno(j->out);
+        free(j);
+}
+
+static void take_line(struct job *j, char *line)
+{
+        int end = 0;
+
+        if (sscanf(line, "STEP %23s", j->outcome.step) == 1)
+                log_debug("%s: %s", j->entry->life.disk.facts.interface, line);
+        else if (sscanf(line, "END %i %23s %n", &j->outcome.code, j->outcome.step, &end) == 2 && end > 0)
+                (void) copy_string(j->outcome.text, sizeof(j->outcome.text), line + end);
+}
+
+static void drain(struct job *j)
+{
+        ssize_t n;
+
+        while ((n = read(j->out, j->line + j->used, sizeof(j->line) - 1 - j->used)) > 0) {
+                char *newline;
+
+                j->used += (size_t) n;
+                j->line[j->used] = '\0';
+                while ((newline = strchr(j->line, '\n'))) {
+                        *newline = '\0';
+                        take_line(j, j->line);
+                        j->used -= (size_t) (newline + 1 - j->line);
+                        memmove(j->line, newline + 1, j->used + 1);
+                }
+                if (j->used == sizeof(j->line) - 1) /* no line of ours is that long */
+                        j->used = 0;
+        }
+}
+
+static int on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        struct job *j = data;
+
+        drain(j);
+        if (revents & EPOLLHUP)
+                (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
+        return 0;
+}
+
+static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
+{
+        struct job *j = data;
+        struct entry *e = j->entry;
+        struct manager *m = e->manager;
+        struct event done = { .type = EVENT_DONE };
+        char interface[INTERFACE_NAME_MAX];
+
+        drain(j);
+        if (j->outcome.code < 0) {
+                j->outcome.code = j->recovering && si->si_code == CLD_EXITED ? si->si_status : UASD_EXIT_FAILED;
+                if (j->outcome.code != 0)
+                        (void) snprintf(j->outcome.text, sizeof(j->outcome.text), "uasd-switch ended by %s %i",
+                                        si->si_code == CLD_EXITED ? "exit status" : "signal", si->si_status);
+        }
+        done.outcome = j->outcome;
+        e->job = NULL;
+        memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
+        if (si->si_code != CLD_EXITED && !j->recovering) {
+                /* Killed in the middle: its record says what there is to undo. */
+                job_free(j);
+                if (job_recover(e) >= 0)
+                        return 0;
+        } else
+                job_free(j);
+        /* Where the disk is now, before what that comes to. */
+        manager_rescan(m, interface);
+        e = manager_find(m, interface);
+        if (e)
+                manager_feed(e, &done);
+        return 0;
+}
+
+static int spawn(struct job *j, char *const argv[])
+{
+        sigset_t none, defaults;
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t attr;
+        int pipe_fd[2], r;
+
+        if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
+                return -errno;
+        (void) sigemptyset(&none);
+        (void) sigfillset(&defaults);
+        (void) posix_spawn_file_actions_init(&files);
+        (void) posix_spawnattr_init(&attr);
+        (void) posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        (void) posix_spawnattr_setsigmask(&attr, &none);
+        (void) posix_spawnattr_setsigdefault(&attr, &defaults);
+        r = posix_spawn_file_actions_adddup2(&files, pipe_fd[1], STDOUT_FILENO);
+        if (r == 0)
+                r = posix_spawn(&j->pid, argv[0], &files, &attr, argv, environ);
+        (void) posix_spawn_file_actions_destroy(&files);
+        (void) posix_spawnattr_destroy(&attr);
+        (void) close(pipe_fd[1]);
+        if (r != 0) {
+                (void) close(pipe_fd[0]);
+                return -r;
+        }
+        j->out = pipe_fd[0];
+        return 0;
+}
+
+static int start(struct entry *e, char *const argv[], bool recovering)
+{
+        struct job *j = calloc(1, sizeof(*j));
+        sd_event *event = e->manager->event;
+        int r;
+
+        if (!j)
+                return -ENOMEM;
+        *j = (struct job){ .entry = e, .out = -1, .recovering = recovering, .outcome.code = -1 };
+        r = spawn(j, argv);
+        if (r >= 0)
+                r = sd_event_add_child(event, &j->child, j->pid, WEXITED, on_exit_of_child, j);
+        if (r >= 0)
+                r = sd_event_add_io(event, &j->output, j->out, EPOLLIN, on_output, j);
+        if (r < 0) {
+                job_free(j);
+                return r;
+        }
+        e->job = j;
+        return 0;
+}
+
+int job_start(struct entry *e, const struct action *a)
+{
+        char hold[48], *argv[8];
+        size_t n = 0;
+        int r;
+
+        argv[n++] = (char *) PROGRAM_SWITCH;
+        argv[n++] = (char *) "--machine";
+        if (a->automatic)
+                argv[n++] = (char *) "--automatic";
+        if (a->plugged)
+                argv[n++] = (char *) "--plugged";
+        if (a->deadline) {
+                (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) a->deadline);
+                argv[n++] = hold;
+        }
+        argv[n++] = e->life.disk.facts.interface;
+        argv[n++] = (char *) driver_to_string(a->target);
+        argv[n] = NULL;
+        r = start(e, argv, false);
+        if (r < 0) {
+                struct event failed = { .type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED };
+
+                (void) snprintf(failed.outcome.text, sizeof(failed.outcome.text), "cannot start %s: %s", argv[0], strerror(-r));
+                manager_feed(e, &failed);
+        }
+        return r;
+}
+
+int job_recover(struct entry *e)
+{
+        char *argv[] = { (char *) PROGRAM_SWITCH, (char *) "--machine", (char *) "--recover",
+                         e->life.disk.facts.interface, NULL };
+
+        return start(e, argv, true);
+}
+
+bool job_foreign(struct manager *m, const char *interface, bool *ret_stale)
+{
+        char path[PATH_MAX];
+        _cleanup_close_ int fd = -1;
+
+        *ret_stale = false;
+        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s.lock", interface);
+        fd = openat(m->roots.run, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return false;
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+                return true;
+        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
+        *ret_stale = faccessat(m->roots.run, path, F_OK, 0) == 0;
+        return false;
+}

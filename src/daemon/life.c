@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/log.h"
+#include "daemon/manager.h"
+#include "sys/conf.h"
+#include "sys/marks.h"
+#include "sys/pid1.h"
+
+/* The daemon's own life: what it needs, when the boot is over, how it stops. */
+
+static void complain(const char *file, int line, const char *what, void *data)
+{
+        log_warning("%s:%i: %s", file, line, what);
+}
+
+int manager_new(struct manager **ret)
+{
+        struct manager *m = calloc(1, sizeof(*m));
+        int r;
+
+        if (!m)
+                return -ENOMEM;
+        m->roots = ROOTS_NULL;
+        config_init(&m->config);
+        r = roots_open(&m->roots, NULL);
+        if (r >= 0)
+                r = conf_load(&m->roots, &m->config, complain, NULL);
+        if (r >= 0)
+                r = sd_event_new(&m->event);
+        if (r < 0) {
+                manager_free(m);
+                return r;
+        }
+        m->env.quiet_usec = m->config.quiet_usec;
+        *ret = m;
+        return 0;
+}
+
+static void environment_changed(struct manager *m)
+{
+        for (size_t i = 0; i < m->n_entries; i++)
+                manager_feed(m->entries[i], &(struct event){ .type = EVENT_ENVIRONMENT });
+}
+
+static void booted(struct manager *m)
+{
+        /* Its signals would wake us at every unit from now on. */
+        m->pid1 = sd_bus_flush_close_unref(m->pid1);
+        if (m->env.booted)
+                return;
+        m->env.booted = true;
+        log_debug("the boot is over");
+        environment_changed(m);
+}
+
+static int on_startup_finished(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        booted(data);
+        return 0;
+}
+
+static int on_pid1_gone(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        booted(data);
+        return 0;
+}
+
+/* Without systemd, or without an answer from it, there is no boot to be careful about. */
+static int await_boot(struct manager *m)
+{
+        enum pid1_state state = PID1_RUNNING;
+        int r = pid1_open(&m->pid1);
+
+        if (r >= 0) { /* subscribed before it is asked: what happens in between is told */
+                r = sd_bus_match_signal(m->pid1, NULL, NULL, NULL, "org.freedesktop.systemd1.Manager", "StartupFinished",
+                                        on_startup_finished, m);
+                if (r >= 0)
+                        r = sd_bus_match_signal(m->pid1, NULL, NULL, NULL, "org.freedesktop.DBus.Local", "Disconnected",
+                                                on_pid1_gone, m);
+                if (r >= 0)
+                        r = sd_bus_call_method(m->pid1, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
+                                               "org.freedesktop.systemd1.Manager", "Subscribe", NULL, NULL, NULL);
+                if (r >= 0)
+                        r = pid1_state(m->pid1, &state);
+        }
+        m->env.stopping = r >= 0 && state == PID1_STOPPING;
+        if (r < 0 || state != PID1_STARTING) {
+                booted(m);
+                return 0;
+        }
+        return sd_bus_attach_event(m->pid1, m->event, SD_EVENT_PRIORITY_NORMAL);
+}
+
+int manager_start(struct manager *m)
+{
+        int r = watch_new(m, &m->watch);
+
+        if (r >= 0)
+                r = bus_new(m, &m->bus);
+        /* Listening first, then looking: nothing falls between. */
+        if (r >= 0)
+                r = scan_start(m);
+        if (r >= 0)
+                r = await_boot(m);
+        if (r < 0)
+                return r;
+        (void) attachments_prune(&m->roots);
+        manager_rescan_all(m);
+        return 0;
+}
+
+void manager_stop(struct manager *m)
+{
+        m->env.stopping = true;
+}
+
+void manager_free(struct manager *m)
+{
+        if (!m)
+                return;
+        m->env.stopping = true;
+        bus_free(m->bus);
+        m->bus = NULL;
+        entries_free(m);
+        scan_free(m->scan);
+        watch_free(m->watch);
+        sd_bus_flush_close_unref(m->pid1);
+        sd_event_unref(m->event);
+        config_done(&m->config);
+        roots_close(&m->roots);
+        free(m);
+}

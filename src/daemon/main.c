@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "daemon/manager.h"
+#include "sys/conf.h"
+
+static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
+{
+        manager_stop(data);
+        return sd_event_exit(sd_event_source_get_event(s), 0);
+}
+
+static int run(struct manager *m)
+{
+        int r;
+
+        /* Stopping comes before everything else that may be ready at the same moment: an unmounted disk, say. */
+        sd_event_source *term = NULL, *interrupt = NULL;
+
+        r = sd_event_add_signal(m->event, &term, SIGTERM, on_stop, m);
+        if (r >= 0)
+                r = sd_event_source_set_priority(term, SD_EVENT_PRIORITY_IMPORTANT - 10);
+        if (r >= 0)
+                r = sd_event_add_signal(m->event, &interrupt, SIGINT, on_stop, m);
+        if (r >= 0)
+                r = manager_start(m);
+        if (r >= 0) {
+                (void) sd_notify(0, "READY=1\nSTATUS=Looking after USB disks");
+                r = sd_event_loop(m->event);
+                (void) sd_notify(0, "STOPPING=1");
+        }
+        sd_event_source_unref(term);
+        sd_event_source_unref(interrupt);
+        return r;
+}
+
+int main(int argc, char *argv[])
+{
+        struct manager *m = NULL;
+        sigset_t mask;
+        int r;
+
+        log_open("uasd", getenv("UASD_DEBUG") ? LOG_DEBUG : LOG_INFO);
+        if (argc > 1) {
+                if (argc == 2 && streq(argv[1], "--version")) {
+                        (void) printf("uasd %s\n", UASD_VERSION);
+                        return 0;
+                }
+                log_error("uasd takes no arguments; it is started as %s. See uasd(8).", UNIT_SERVICE);
+                return 2;
+        }
+        (void) sigemptyset(&mask);
+        (void) sigaddset(&mask, SIGTERM);
+        (void) sigaddset(&mask, SIGINT);
+        (void) sigaddset(&mask, SIGCHLD);
+        (void) sigprocmask(SIG_BLOCK, &mask, NULL);
+        (void) signal(SIGPIPE, SIG_IGN);
+
+        r = manager_new(&m);
+        if (r >= 0 && cmdline_has(&m->roots, CMDLINE_OFF)) {
+                log_notice(CMDLINE_OFF " on the kernel command line: doing nothing");
+                (void) sd_notify(0, "READY=1\nSTATUS=Switched off on the kernel command line");
+                manager_free(m);
+                return 0;
+        }
+        if (r >= 0)
+                r = run(m);
+        if (r < 0)
+                log_error("cannot go on: %s", strerror(-r));
+        manager_free(m);
+        return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/manager.h"
+
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "sys/conf.h"
+#include "sys/marks.h"
+#include "sys/modules.h"
+#include "sys/trigger.h"
+#include "sys/usbdisk.h"
+#include "sys/users.h"
+
+/* A disk without a driver is given this long: udev may be loading one. */
+#define UNBOUND_USEC (5 * USEC_PER_SEC)
+
+struct entry *manager_find(struct manager *m, const char *interface)
+{
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (streq(m->entries[i]->life.disk.facts.interface, interface))
+                        return m->entries[i];
+        return NULL;
+}
+
+/* ---- actions ---- */
+
+static int on_timer(sd_event_source *s, uint64_t usec, void *data)
+{
+        manager_feed(data, &(struct event){ .type = EVENT_TIMER });
+        return 0;
+}
+
+static void set_timer(struct entry *e, uint64_t usec)
+{
+        int r = 0;
+
+        if (usec == USEC_INFINITY) {
+                if (e->timer)
+                        (void) sd_event_source_set_enabled(e->timer, SD_EVENT_OFF);
+                return;
+        }
+        if (!e->timer)
+                r = sd_event_add_time(e->manager->event, &e->timer, CLOCK_BOOTTIME, usec, 10 * USEC_PER_MSEC, on_timer, e);
+        else if ((r = sd_event_source_set_time(e->timer, usec)) >= 0)
+                r = sd_event_source_set_enabled(e->timer, SD_EVENT_ONESHOT);
+        if (r < 0)
+                log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
+}
+
+static int on_unbound(sd_event_source *s, uint64_t usec, void *data)
+{
+        struct entry *e = data;
+
+        e->unbound_timer = sd_event_source_disable_unref(s);
+        manager_rescan(e->manager, e->life.disk.facts.interface);
+        return 0;
+}
+
+static void release_now(struct entry *e)
+{
+        struct manager *m = e->manager;
+        int r = hold_release(&m->roots, &e->life.disk.facts);
+
+        if (r >= 0)
+                r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
+        if (r < 0)
+                log_warning("%s: release: %s", e->life.disk.facts.interface, strerror(-r));
+        report_release(e);
+}
+
+static void act(struct entry *e, const struct action *a, enum state before)
+{
+        struct manager *m = e->manager;
+        int r;
+
+        switch (a->type) {
+        case ACTION_SWITCH:
+                r = job_start(e, a);
+                if (r < 0)
+                        log_error("%s: cannot start uasd-switch: %s", e->life.disk.facts.interface, strerror(-r));
+                break;
+        case ACTION_RELEASE:
+                release_now(e);
+                break;
+        case ACTION_WATCH:
+                watch_add(m->watch, e);
+                break;
+        case ACTION_UNWATCH:
+                watch_remove(m->watch, e);
+                break;
+        case ACTION_LOOK:
+                manager_look(e);
+                break;
+        case ACTION_TIMER:
+                set_timer(e, a->deadline);
+                break;
+        case ACTION_REPORT:
+                report_state(e, before);
+                bus_disk_changed(m->bus, e);
+                break;
+        case _ACTION_MAX:
+                break;
+        }
+}
+
+/* A request ends with the switch, or when the machine comes to rest without one. */
+static void settle_request(struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+        char reason[512];
+
+        if (!e->request || d->state == STATE_SWITCHING || d->state == STATE_WAITING || d->state == STATE_HELD)
+                return;
+        if (d->state == STATE_FAILED || d->outcome.code == UASD_EXIT_OK)
+                bus_request_done(e->manager->bus, e, d->outcome.code, d->outcome.step, d->outcome.text);
+        else {
+                const struct decision *c = &d->decision;
+                int code = e->life.cancelled                     ? UASD_EXIT_FAILED :
+                           c->target == d->facts.driver          ? UASD_EXIT_OK :
+                           c->rest == STATE_INCAPABLE            ? UASD_EXIT_INCAPABLE :
+                                                                   UASD_EXIT_REFUSED;
+                bus_request_done(e->manager->bus, e, code, "", disk_reason(d, reason, sizeof(reason)));
+        }
+        e->request = 0;
+}
+
+void manager_feed(struct entry *e, const struct event *event)
+{
+        enum state before = e->life.disk.state;
+        struct actions actions;
+
+        machine_step(&e->life, &e->manager->env, event, now_boottime(), &actions);
+        for (size_t i = 0; i < actions.n; i++)
+                act(e, &actions.list[i], before);
+        settle_request(e);
+}
+
+/* ---- what is there ---- */
+
+static void entry_free(struct entry *e)
+{
+        watch_remove(e->manager->watch, e);
+        job_free(e->job);
+        sd_event_source_disable_unref(e->timer);
+        sd_event_source_disable_unref(e->unbound_timer);
+        disk_done(&e->life.disk);
+        free(e);
+}
+
+void entries_free(struct manager *m)
+{
+        for (size_t i = 0; i < m->n_entries; i++)
+                entry_free(m->entries[i]);
+        free(TAKE_PTR(m->entries));
+        m->n_entries = 0;
+}
+
+static struct entry *entry_new(struct manager *m)
+{
+        struct entry **grown = realloc(m->entries, (m->n_entries + 1) * sizeof(*grown));
+        struct entry *e;
+
+        if (!grown)
+                return NULL;
+        m->entries = grown;
+        e = calloc(1, sizeof(*e));
+        if (!e)
+                return NULL;
+        e->manager = m;
+        life_init(&e->life);
+        m->entries[m->n_entries++] = e;
+        return e;
+}
+
+void manager_gone(struct manager *m, const char *interface)
+{
+        for (size_t i = 0; i < m->n_entries; i++) {
+                struct entry *e = m->entries[i];
+
+                if (!streq(e->life.disk.facts.interface, interface))
+                        continue;
+                if (e->request)
+                        bus_request_done(m->bus, e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");
+                bus_disk_removed(m->bus, e);
+                m->entries[i] = m->entries[--m->n_entries];
+                entry_free(e);
+                (void) attachments_prune(&m->roots);
+                return;
+        }
+}
+
+static void note_unbound(struct entry *e, struct facts *f)
+{
+        uint64_t now = now_boottime();
+
+        if (f->driver != DRIVER_NONE) {
+                e->unbound_since = 0;
+                if (f->driver == DRIVER_USB_STORAGE)
+                        facts_complete_module(&e->manager->roots, f);
+                return;
+        }
+        if (!e->unbound_since)
+                e->unbound_since = now;
+        if (now < e->unbound_since + UNBOUND_USEC) {
+                f->just_unbound = true;
+                if (!e->unbound_timer)
+                        (void) sd_event_add_time(e->manager->event, &e->unbound_timer, CLOCK_BOOTTIME,
+                                                 e->unbound_since + UNBOUND_USEC, 0, on_unbound, e);
+        } else
+                facts_complete_module(&e->manager->roots, f);
+}
+
+/* The three strings take the device lock: read once, kept as long as the device stays. */
+static void keep_strings(const struct facts *old, struct facts *new)
+{
+        memcpy(new->manufacturer, old->manufacturer, sizeof(new->manufacturer));
+        memcpy(new->product, old->product, sizeof(new->product));
+        memcpy(new->serial, old->serial, sizeof(new->serial));
+}
+
+static void take_scan(struct entry *e, struct usb_disk *d)
+{
+        struct manager *m = e->manager;
+        struct disk *disk = &e->life.disk;
+        struct attachment_mark mark = { .override_target = DRIVER_NONE };
+
+        facts_complete(&m->roots, &m->config, &d->facts);
+        note_unbound(e, &d->facts);
+        disk->facts = d->facts;
+        memcpy(disk->host, d->host, sizeof(disk->host));
+        luns_free(disk->luns, disk->n_luns);
+        disk->luns = TAKE_PTR(d->luns);
+        disk->n_luns = d->n_luns;
+        d->n_luns = 0;
+        if (attachment_read(&m->roots, &disk->facts, &mark) >= 0)
+                e->life.tried = mark.tried;
+}
+
+static void feed_hold(struct entry *e)
+{
+        uint64_t deadline;
+        bool held = hold_in_force(&e->manager->roots, &e->life.disk.facts, now_boottime(), &deadline);
+
+        if (held && !e->life.held)
+                manager_feed(e, &(struct event){ .type = EVENT_HOLD, .deadline = deadline });
+        else if (!held && e->life.held)
+                manager_feed(e, &(struct event){ .type = EVENT_RELEASED });
+}
+
+/* What an earlier uasd left: a uasd-switch still at work, or the record of one that was killed. */
+static void adopt(struct entry *e)
+{
+        bool stale;
+
+        if (job_foreign(e->manager, e->life.disk.facts.interface, &stale))
+                e->life.running = true; /* scan.c sees its record go */
+        else if (stale && job_recover(e) >= 0)
+                e->life.running = true;
+}
+
+void manager_rescan(struct manager *m, const char *interface)
+{
+        struct entry *e = manager_find(m, interface);
+        struct usb_disk d = { 0 };
+        bool new = !e;
+        int r = usb_disk_read(&m->roots, interface, new, &d);
+
+        if (r <= 0) {
+                if (e && (r == 0 || r == -ENODEV))
+                        manager_gone(m, interface);
+                return;
+        }
+        /* Another device at the same port: another life. */
+        if (e && (e->life.disk.facts.busnum != d.facts.busnum || e->life.disk.facts.devnum != d.facts.devnum)) {
+                usb_disk_done(&d);
+                manager_gone(m, interface);
+                manager_rescan(m, interface);
+                return;
+        }
+        if (new) {
+                e = entry_new(m);
+                if (!e) {
+                        usb_disk_done(&d);
+                        return;
+                }
+        } else
+                keep_strings(&e->life.disk.facts, &d.facts);
+        take_scan(e, &d);
+        usb_disk_done(&d);
+        if (new)
+                adopt(e);
+        feed_hold(e);
+        manager_feed(e, &(struct event){ .type = EVENT_SCANNED });
+        if (new) {
+                e->announced = true;
+                bus_disk_added(m->bus, e);
+        } else
+                bus_disk_changed(m->bus, e);
+}
+
+void manager_rescan_all(struct manager *m)
+{
+        char **names = NULL;
+
+        for (size_t i = m->n_entries; i-- > 0;) {
+                char interface[INTERFACE_NAME_MAX];
+
+                memcpy(interface, m->entries[i]->life.disk.facts.interface, sizeof(interface));
+                manager_rescan(m, interface);
+                if (i > m->n_entries)
+                        i = m->n_entries;
+        }
+        if (usb_disk_enumerate(&m->roots, &names) >= 0)
+                for (char **n = names; n && *n; n++)
+                        if (!manager_find(m, *n))
+                                manager_rescan(m, *n);
+        strv_free(names);
+}
+
+void manager_look(struct entry *e)
+{
+        struct manager *m = e->manager;
+        struct disk *d = &e->life.disk;
+        bool before = e->life.in_use;
+        int r = users_any(&m->roots, d->luns, d->n_luns);
+
+        if (r < 0)
+                log_debug("%s: cannot see who uses it: %s", d->facts.interface, strerror(-r));
+        /* Not knowing is not being free. */
+        manager_feed(e, &(struct event){ .type = EVENT_USERS, .in_use = r != 0 });
+        if (e->life.in_use != before && e->announced)
+                bus_disk_changed(m->bus, e);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "core/config.h"
+#include "core/machine.h"
+#include "sys/roots.h"
+
+/*
+ * The one choke point: whatever happens becomes an event of one disk's machine here, and whatever the machine
+ * wants done is done from here. Sources (scan.c, watch.c, jobs.c, bus.c) call manager_*() and nothing of each other.
+ */
+
+struct manager;
+struct job;
+
+struct entry {
+        struct manager *manager;
+        struct life life;
+        sd_event_source *timer;
+        struct job *job;         /* the uasd-switch at work, if it is our child */
+        uint64_t unbound_since;  /* 0: it has a driver */
+        sd_event_source *unbound_timer;
+        int *watches;            /* inotify watch descriptors */
+        size_t n_watches;
+        unsigned request;        /* number of the request under way, for the bus; 0: none */
+        bool announced;          /* on the bus */
+};
+
+struct manager {
+        sd_event *event;
+        struct roots roots;
+        struct config config;
+        struct environment env;
+        struct entry **entries;
+        size_t n_entries;
+        unsigned last_request;
+        struct scan *scan;
+        struct watch *watch;
+        struct bus *bus;
+        sd_bus *pid1; /* open while it is awaited that the boot is over */
+};
+
+int manager_new(struct manager **ret);
+/* Takes stock of what is plugged in and what an earlier uasd left, and listens from then on. */
+int manager_start(struct manager *m);
+/* Begins nothing more; what runs is finished by uasd-switch itself. */
+void manager_stop(struct manager *m);
+void manager_free(struct manager *m);
+
+void entries_free(struct manager *m);
+struct entry *manager_find(struct manager *m, const char *interface);
+/* Reads the interface anew: new, changed or gone. */
+void manager_rescan(struct manager *m, const char *interface);
+void manager_rescan_all(struct manager *m);
+void manager_gone(struct manager *m, const char *interface);
+void manager_feed(struct entry *e, const struct event *event);
+/* Somebody may have let go of it, or taken it. */
+void manager_look(struct entry *e);
+/* Requests of users. 0 or -errno; ret_request: the number JobRemoved will tell. */
+int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request);
+int manager_set_policy(struct entry *e, enum policy p, bool force);
+void manager_cancel(struct entry *e);
+int manager_release(struct entry *e);
+void manager_forget(struct entry *e);
+
+/* scan.c: events of the kernel and of udev */
+int scan_start(struct manager *m);
+void scan_free(struct scan *s);
+
+/* watch.c: who lets go of a disk, told without polling */
+int watch_new(struct manager *m, struct watch **ret);
+void watch_free(struct watch *w);
+void watch_add(struct watch *w, struct entry *e);
+void watch_remove(struct watch *w, struct entry *e);
+
+/* jobs.c: uasd-switch as a child */
+int job_start(struct entry *e, const struct action *a);
+int job_recover(struct entry *e);
+/* Forgets the child without touching it. */
+void job_free(struct job *j);
+/* True if a uasd-switch that is not our child holds the lock of this interface; false and ret_stale if it left a record. */
+bool job_foreign(struct manager *m, const char *interface, bool *ret_stale);
+
+/* report.c */
+void report_state(const struct entry *e, enum state before);
+void report_release(const struct entry *e);
+
+/* bus.c */
+int bus_new(struct manager *m, struct bus **ret);
+void bus_free(struct bus *b);
+void bus_disk_added(struct bus *b, struct entry *e);
+void bus_disk_removed(struct bus *b, struct entry *e);
+void bus_disk_changed(struct bus *b, struct entry *e);
+void bus_request_done(struct bus *b, struct entry *e, int code, const char *step, const char *text);

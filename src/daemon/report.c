@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "daemon/manager.h"
+
+/* The journal: every ending by its message id, with the same fields. */
+
+static const char *disk_names(const struct disk *d, char *ret, size_t size)
+{
+        size_t used = 0;
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < d->n_luns && used + BLOCK_NAME_MAX + 2 < size; i++)
+                if (d->luns[i].disk.name[0])
+                        used += (size_t) snprintf(ret + used, size - used, "%s%s", used ? " " : "", d->luns[i].disk.name);
+        return ret;
+}
+
+static void ending(const struct entry *e, int level, const char *id, const char *text)
+{
+        const struct disk *d = &e->life.disk;
+        const char *to = d->decision.target == DRIVER_NONE ? "" : driver_to_string(d->decision.target);
+        char names[256];
+        const struct log_field fields[] = {
+                { FIELD_DISK, disk_names(d, names, sizeof(names)) },
+                { FIELD_INTERFACE, d->facts.interface },
+                { FIELD_STATE, state_to_string(d->state) },
+                { FIELD_FROM, driver_to_string(d->facts.driver) },
+                { FIELD_TO, to },
+                { FIELD_REASON, disk_reason_id(d) },
+                { FIELD_STEP, d->outcome.step },
+        };
+
+        log_ending(level, id, fields, ELEMENTSOF(fields), "%s%s%s: %s", d->facts.interface, names[0] ? " " : "", names, text);
+}
+
+static void report_end_of_switch(const struct entry *e)
+{
+        const struct outcome *o = &e->life.disk.outcome;
+        char text[512];
+
+        if (o->code == UASD_EXIT_OK)
+                ending(e, LOG_NOTICE, MESSAGE_SWITCHED, o->text[0] ? o->text : "an interrupted switch was put in order");
+        else if (o->code == UASD_EXIT_ROLLED_BACK) {
+                (void) snprintf(text, sizeof(text), "rolled back at step %s: %s", o->step, o->text);
+                ending(e, LOG_WARNING, MESSAGE_ROLLED_BACK, text);
+        } else if (o->code == UASD_EXIT_DEFERRED) {
+                (void) snprintf(text, sizeof(text), "not now, step %s: %s", o->step, o->text);
+                ending(e, LOG_INFO, MESSAGE_WAITING, text);
+        } else {
+                (void) snprintf(text, sizeof(text), "not switched, step %s: %s", o->step, o->text);
+                ending(e, LOG_WARNING, MESSAGE_FAILED, text);
+        }
+}
+
+void report_state(const struct entry *e, enum state before)
+{
+        const struct disk *d = &e->life.disk;
+        char text[512];
+
+        switch (d->state) {
+        case STATE_SWITCHING:
+                log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
+                         driver_to_string(d->decision.target), e->life.held ? ", held" : "");
+                return;
+        case STATE_HELD:
+                ending(e, LOG_INFO, MESSAGE_HELD, disk_reason(d, text, sizeof(text)));
+                return;
+        case STATE_WAITING:
+        case STATE_SETTLED:
+        case STATE_TRIAL:
+        case STATE_FAILED:
+        case STATE_UNBOUND:
+        case STATE_IGNORED:
+        case STATE_INCAPABLE:
+        case _STATE_MAX:
+                break;
+        }
+        if (before == STATE_SWITCHING)
+                report_end_of_switch(e);
+        else if (d->state == STATE_WAITING)
+                ending(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
+        else
+                log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state), disk_reason(d, text, sizeof(text)));
+}
+
+void report_release(const struct entry *e)
+{
+        ending(e, LOG_NOTICE, MESSAGE_RELEASED, "its hold has ended: it may be mounted on the driver it has");
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "daemon/manager.h"
+#include "sys/marks.h"
+#include "sys/policies.h"
+#include "sys/trigger.h"
+
+/* What users ask for: written down first, so that it outlives this process, then told to the machine. */
+
+static int mark_override(struct entry *e, enum driver target, bool force)
+{
+        const struct roots *r = &e->manager->roots;
+        struct facts *f = &e->life.disk.facts;
+        struct attachment_mark a = { .override_target = DRIVER_NONE };
+        int k = attachment_read(r, f, &a);
+
+        if (k < 0)
+                return k;
+        a.override_target = target;
+        a.override_forced = force;
+        return attachment_write(r, f, &a);
+}
+
+int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request)
+{
+        struct manager *m = e->manager;
+        int r = mark_override(e, target, force);
+
+        if (r < 0)
+                return r;
+        /* One request a disk: a newer one takes the older one's place. */
+        if (e->request)
+                bus_request_done(m->bus, e, UASD_EXIT_FAILED, "", "replaced by a newer request");
+        e->request = ++m->last_request;
+        *ret_request = e->request;
+        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = target, .force = force });
+        return 0;
+}
+
+int manager_set_policy(struct entry *e, enum policy p, bool force)
+{
+        struct facts *f = &e->life.disk.facts;
+        int r = policy_store(&e->manager->roots, f, p, force);
+
+        if (r < 0)
+                return r;
+        log_info("%s: policy is %s now", f->interface, policy_to_string(p));
+        manager_rescan(e->manager, f->interface);
+        /* A word of the user's: what failed or was cancelled before may be tried again. */
+        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = f->override_target, .force = f->override_forced });
+        return 0;
+}
+
+void manager_cancel(struct entry *e)
+{
+        (void) mark_override(e, DRIVER_NONE, false);
+        manager_feed(e, &(struct event){ .type = EVENT_CANCEL });
+}
+
+int manager_release(struct entry *e)
+{
+        struct manager *m = e->manager;
+        int r = hold_release(&m->roots, &e->life.disk.facts);
+
+        if (e->life.held)
+                manager_feed(e, &(struct event){ .type = EVENT_RELEASED });
+        manager_cancel(e);
+        if (r >= 0)
+                r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
+        report_release(e);
+        return r;
+}
+
+void manager_forget(struct entry *e)
+{
+        const struct roots *r = &e->manager->roots;
+        struct attachment_mark a;
+
+        if (attachment_read(r, &e->life.disk.facts, &a) > 0) {
+                a.tried = false;
+                (void) attachment_write(r, &e->life.disk.facts, &a);
+        }
+        e->life.tried = false;
+        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = e->life.disk.facts.override_target,
+                                         .force = e->life.disk.facts.override_forced });
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/inotify.h>
+
+#include "common/log.h"
+#include "daemon/manager.h"
+#include "sys/sysfs.h"
+
+/*
+ * Who lets go of a disk, while one waits: PID 1's mount table, the swaps, and closes of the nodes. Reading the mount table takes
+ * time in proportion to its length, so at a change of it one number is read first: the reference count of
+ * the disk drivers, which moves whenever any of their disks is opened or given up.
+ */
+struct watch {
+        struct manager *manager;
+        int mountinfo, swaps, inotify;
+        sd_event_source *mount_source, *swap_source, *inotify_source, *again;
+        size_t n;          /* disks watched */
+        uint64_t count;    /* reference counts when the disks were last looked at */
+        unsigned repeats;
+};
+
+/* A file system is detached first and lets go of its device afterwards: it takes a moment, or a long sync. */
+#define AGAIN_FIRST_USEC (5 * USEC_PER_MSEC)
+#define AGAIN_MOST 10
+
+static uint64_t reference_count(struct watch *w)
+{
+        static const char *const files[] = { "module/usb_storage/refcnt", "module/uas/refcnt" };
+        uint64_t sum = 0, v;
+
+        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
+                /* Two counters in one number, so that a move from one to the other shows. Built in, there is none. */
+                if (attr_read_uint(w->manager->roots.sys, files[i], 10, &v) < 0)
+                        return UINT64_MAX;
+                sum = sum << 32 | v;
+        }
+        return sum;
+}
+
+static void look_at_all(struct watch *w)
+{
+        struct manager *m = w->manager;
+
+        w->count = reference_count(w);
+        /* A look may end in a switch, and the list changes under it. */
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (m->entries[i]->life.watched)
+                        manager_look(m->entries[i]);
+}
+
+static int on_again(sd_event_source *s, uint64_t usec, void *data);
+
+static void look_again_soon(struct watch *w)
+{
+        uint64_t delay = AGAIN_FIRST_USEC << w->repeats;
+        int r = 0;
+
+        if (w->repeats++ >= AGAIN_MOST)
+                return;
+        if (!w->again)
+                r = sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w);
+        else if ((r = sd_event_source_set_time_relative(w->again, delay)) >= 0)
+                r = sd_event_source_set_enabled(w->again, SD_EVENT_ONESHOT);
+        if (r < 0)
+                look_at_all(w);
+}
+
+static void changed(struct watch *w)
+{
+        uint64_t now = reference_count(w);
+
+        if (now == UINT64_MAX || now != w->count) {
+                w->repeats = AGAIN_MOST;
+                look_at_all(w);
+                w->repeats = 0;
+        } else
+                look_again_soon(w);
+}
+
+static int on_again(sd_event_source *s, uint64_t usec, void *data)
+{
+        if (((struct watch *) data)->n > 0)
+                changed(data);
+        return 0;
+}
+
+static int on_table(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        struct watch *w = data;
+
+        w->repeats = 0;
+        changed(w);
+        return 0;
+}
+
+static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        struct watch *w = data;
+        struct manager *m = w->manager;
+        union {
+                struct inotify_event event;
+                char bytes[4096];
+        } buffer;
+        ssize_t n = read(fd, &buffer, sizeof(buffer));
+
+        for (ssize_t at = 0; at < n;) {
+                struct inotify_event *i = (struct inotify_event *) (buffer.bytes + at);
+
+                at += (ssize_t) (sizeof(*i) + i->len);
+                for (size_t k = 0; k < m->n_entries; k++)
+                        for (size_t j = 0; j < m->entries[k]->n_watches; j++)
+                                if (m->entries[k]->watches[j] == i->wd && !(i->mask & IN_IGNORED)) {
+                                        manager_look(m->entries[k]);
+                                        break;
+                                }
+        }
+        return 0;
+}
+
+static int open_table(struct watch *w, const char *path, int *ret_fd, sd_event_source **ret)
+{
+        int fd = openat(w->manager->roots.proc, path, O_RDONLY | O_CLOEXEC), r;
+
+        if (fd < 0)
+                return -errno;
+        r = sd_event_add_io(w->manager->event, ret, fd, EPOLLPRI, on_table, w);
+        if (r < 0) {
+                (void) close(fd);
+                return r;
+        }
+        *ret_fd = fd;
+        /* Armed only while somebody waits. */
+        return sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
+}
+
+int watch_new(struct manager *m, struct watch **ret)
+{
+        struct watch *w = calloc(1, sizeof(*w));
+        int r;
+
+        if (!w)
+                return -ENOMEM;
+        *w = (struct watch){ .manager = m, .mountinfo = -1, .swaps = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK) };
+        r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->mountinfo, &w->mount_source);
+        if (r >= 0) {
+                (void) open_table(w, "swaps", &w->swaps, &w->swap_source); /* a kernel may have no swap */
+                r = sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
+        }
+        if (r < 0) {
+                watch_free(w);
+                return r;
+        }
+        *ret = w;
+        return 0;
+}
+
+void watch_free(struct watch *w)
+{
+        if (!w)
+                return;
+        sd_event_source_disable_unref(w->mount_source);
+        sd_event_source_disable_unref(w->swap_source);
+        sd_event_source_disable_unref(w->inotify_source);
+        sd_event_source_disable_unref(w->again);
+        (void) close_keep_errno(w->mountinfo);
+        (void) close_keep_errno(w->swaps);
+        (void) close_keep_errno(w->inotify);
+        free(w);
+}
+
+static void arm(struct watch *w, bool on)
+{
+        char byte;
+
+        if (on) { /* what changed while nobody listened is no news */
+                (void) !pread(w->mountinfo, &byte, 1, 0);
+                if (w->swaps >= 0)
+                        (void) !pread(w->swaps, &byte, 1, 0);
+        }
+        (void) sd_event_source_set_enabled(w->mount_source, on ? SD_EVENT_ON : SD_EVENT_OFF);
+        if (w->swap_source)
+                (void) sd_event_source_set_enabled(w->swap_source, on ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+static void watch_node(struct watch *w, struct entry *e, const char *name)
+{
+        char path[64];
+        int wd, *grown;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", w->manager->roots.dev, name);
+        wd = inotify_add_watch(w->inotify, path, IN_CLOSE);
+        if (wd < 0)
+                return;
+        grown = realloc(e->watches, (e->n_watches + 1) * sizeof(*grown));
+        if (!grown)
+                return;
+        e->watches = grown;
+        grown[e->n_watches++] = wd;
+}
+
+void watch_add(struct watch *w, struct entry *e)
+{
+        struct disk *d = &e->life.disk;
+
+        for (size_t i = 0; i < d->n_luns; i++) {
+                if (d->luns[i].disk.name[0])
+                        watch_node(w, e, d->luns[i].disk.name);
+                for (size_t p = 0; p < d->luns[i].n_parts; p++)
+                        watch_node(w, e, d->luns[i].parts[p].name);
+        }
+        if (w->n++ == 0)
+                arm(w, true);
+        w->count = UINT64_MAX - 1; /* the next change is looked at, whatever the count */
+}
+
+void watch_remove(struct watch *w, struct entry *e)
+{
+        if (!w || (!e->life.watched && e->n_watches == 0))
+                return;
+        for (size_t i = 0; i < e->n_watches; i++)
+                (void) inotify_rm_watch(w->inotify, e->watches[i]);
+        free(TAKE_PTR(e->watches));
+        e->n_watches = 0;
+        if (w->n > 0 && --w->n == 0)
+                arm(w, false);
+}
