@@ -109,7 +109,7 @@ class Bot:
         wants = self.device.out_length(task)
         if wants and (self.to_host or not self.expected):           # Hn < Do, Hi <> Do
             self._phase_error(task)
-        elif data and not self.to_host:                             # Hn < Di, Ho <> Di
+        elif data and not (self.to_host and self.expected):         # Hn < Di, Ho <> Di
             self._phase_error(task)
         elif data is not None and self.expected and self._data_stall(task):
             self.into.halt()
