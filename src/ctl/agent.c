@@ -42,7 +42,7 @@ pid_t agent_start(void)
         }
         writing = close_keep_errno(writing);
         /* It closes the pipe when it is registered, or dies. */
-        (void) poll(&(struct pollfd){ reading, POLLIN, 0 }, 1, AGENT_READY_MSEC);
+        (void) poll(&(struct pollfd){reading, POLLIN, 0}, 1, AGENT_READY_MSEC);
         return pid;
 }
 

@@ -53,7 +53,8 @@ static void print_remedy(const char *remedy, const char *id)
         const char *at;
 
         if (remedy && (at = strstr(remedy, "DISK")))
-                (void) snprintf(text, sizeof(text), "%.*s%s%s", (int) (at - remedy), remedy, id, at + strlen("DISK"));
+                (void) snprintf(text, sizeof(text), "%.*s%s%s", (int) (at - remedy), remedy, id,
+                                at + strlen("DISK"));
         output_sentence("Remedy", text[0] ? text : remedy);
 }
 

@@ -61,8 +61,8 @@ static json_object *json_lun(const struct lun *l)
         json_object *o = json_object_new_object();
 
         return o ? whole(o, put_string(o, "name", l->disk.name) && put_int(o, "lun", l->lun) &&
-                                    put(o, "size", json_object_new_uint64(l->size), false)) :
-                   NULL;
+                                    put(o, "size", json_object_new_uint64(l->size), false))
+                 : NULL;
 }
 
 static json_object *json_luns(const struct disk *d)
@@ -80,12 +80,13 @@ static json_object *json_user(const struct user *u)
 {
         json_object *o = json_object_new_object();
 
-        return o ? whole(o, put_string(o, "kind", user_kind_to_string(u->kind)) && put_string(o, "device", u->device) &&
+        return o ? whole(o, put_string(o, "kind", user_kind_to_string(u->kind)) &&
+                                    put_string(o, "device", u->device) &&
                                     (!u->where || put_string(o, "where", u->where)) &&
                                     (!u->namespace || put_string(o, "namespace", u->namespace)) &&
                                     (u->pid <= 0 || put_int(o, "pid", u->pid)) &&
-                                    (!u->command || put_string(o, "command", u->command))) :
-                   NULL;
+                                    (!u->command || put_string(o, "command", u->command)))
+                 : NULL;
 }
 
 static json_object *json_users(const struct disk *d)
@@ -103,8 +104,8 @@ static json_object *json_outcome(const struct outcome *out)
         json_object *o = json_object_new_object();
 
         return o ? whole(o, put_int(o, "code", out->code) && put_string_or_null(o, "step", out->step) &&
-                                    put_string(o, "text", out->text)) :
-                   NULL;
+                                    put_string(o, "text", out->text))
+                 : NULL;
 }
 
 json_object *json_disk(const struct view *v)
@@ -117,16 +118,19 @@ json_object *json_disk(const struct view *v)
         if (!o)
                 return NULL;
         ok = put_string(o, "id", f->interface) && put_string(o, "interface", f->interface) &&
-             put_hex(o, "vendor_id", f->vid) && put_hex(o, "product_id", f->pid) && put_hex(o, "revision", f->bcd) &&
-             put_string(o, "manufacturer", f->manufacturer) && put_string(o, "product", f->product) &&
-             put_string(o, "serial", f->serial) && put_int(o, "speed_mbps", f->speed_mbps) &&
-             put_string(o, "usb_version", f->usb_version) && put_string_or_null(o, "driver", view_driver(v)) &&
+             put_hex(o, "vendor_id", f->vid) && put_hex(o, "product_id", f->pid) &&
+             put_hex(o, "revision", f->bcd) && put_string(o, "manufacturer", f->manufacturer) &&
+             put_string(o, "product", f->product) && put_string(o, "serial", f->serial) &&
+             put_int(o, "speed_mbps", f->speed_mbps) && put_string(o, "usb_version", f->usb_version) &&
+             put_string_or_null(o, "driver", view_driver(v)) &&
              put(o, "capable", json_object_new_boolean(view_capable(v)), false) &&
              put_string(o, "policy", policy_to_string(f->policy)) &&
              put_string_or_null(o, "target",
-                                d->decision.target == DRIVER_NONE ? NULL : driver_to_string(d->decision.target)) &&
+                                d->decision.target == DRIVER_NONE ? NULL
+                                                                  : driver_to_string(d->decision.target)) &&
              put_string(o, "state", state_to_string(d->state)) && put_string(o, "reason", v->reason) &&
-             put_string(o, "reason_id", v->reason_id) && put_string(o, "verdict", verdict_to_string(f->verdict)) &&
+             put_string(o, "reason_id", v->reason_id) &&
+             put_string(o, "verdict", verdict_to_string(f->verdict)) &&
              put_string_or_null(o, "host", d->host) && put(o, "disks", json_luns(d), false) &&
              put(o, "busy", json_users(d), false) &&
              (d->outcome.code < 0 || put(o, "outcome", json_outcome(&d->outcome), false));
@@ -140,9 +144,10 @@ static json_object *json_row(const struct explain_row *r)
         return o ? whole(o, put_string(o, "reason_id", reason_to_string(r->reason)) &&
                                     put(o, "fits", json_object_new_boolean(r->fits), false) &&
                                     put(o, "decides", json_object_new_boolean(r->decides), false) &&
-                                    put_string(o, "found", r->found) && put_string_or_null(o, "means", r->means) &&
-                                    put_string_or_null(o, "remedy", r->remedy)) :
-                   NULL;
+                                    put_string(o, "found", r->found) &&
+                                    put_string_or_null(o, "means", r->means) &&
+                                    put_string_or_null(o, "remedy", r->remedy))
+                 : NULL;
 }
 
 json_object *json_rows(const struct explain_row *rows, size_t n)
@@ -183,8 +188,12 @@ json_object *json_views(const struct views *v)
 /* The well-formed character at s, its length in *ret_n; U+FFFD and 1 if there is none. */
 static uint32_t next_character(const unsigned char *s, size_t *ret_n)
 {
-        static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-        size_t n = *s < 0x80 ? 1 : (*s & 0xe0) == 0xc0 ? 2 : (*s & 0xf0) == 0xe0 ? 3 : (*s & 0xf8) == 0xf0 ? 4 : 0;
+        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+        size_t n = *s < 0x80             ? 1
+                   : (*s & 0xe0) == 0xc0 ? 2
+                   : (*s & 0xf0) == 0xe0 ? 3
+                   : (*s & 0xf8) == 0xf0 ? 4
+                                         : 0;
         uint32_t c = n == 1 ? *s : n ? *s & (0xffu >> (n + 1)) : 0xfffd;
 
         *ret_n = 1;

@@ -14,8 +14,8 @@ json_object *json_document(json_object *disks);
 json_object *json_views(const struct views *v);
 
 /*
- * As text, in ASCII: everything else as \uXXXX, so that neither a terminal nor a locale can misread what a device
- * calls itself; broken UTF-8 as U+FFFD. NULL: no memory.
+ * As text, in ASCII: everything else as \uXXXX, so that neither a terminal nor a locale can misread what a
+ * device calls itself; broken UTF-8 as U+FFFD. NULL: no memory.
  */
 char *json_text(json_object *o);
 

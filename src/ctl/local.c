@@ -59,7 +59,8 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
         decide(&v.disk.facts, &v.disk.decision);
         v.disk.state = derive_state(r, &v.disk);
         /* The walk over every process shows others' files to root alone. */
-        v.users_error = users_find(r, v.disk.luns, v.disk.n_luns, geteuid() == 0, &v.disk.users, &v.disk.n_users);
+        v.users_error =
+                users_find(r, v.disk.luns, v.disk.n_luns, geteuid() == 0, &v.disk.users, &v.disk.n_users);
         k = describe(&v);
         if (k < 0)
                 return k;

@@ -32,7 +32,7 @@ static int run(int argc, char **argv)
                 log_error("There is no sysfs to look at: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
-        return verb->run(&(struct ctl){ &o, roots }, argv + first + (first < argc));
+        return verb->run(&(struct ctl){&o, roots}, argv + first + (first < argc));
 }
 
 int main(int argc, char **argv)

@@ -18,22 +18,22 @@ enum {
 };
 
 static const struct option long_options[] = {
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, ARG_VERSION },
-        { "json", no_argument, NULL, ARG_JSON },
-        { "no-legend", no_argument, NULL, ARG_NO_LEGEND },
-        { "no-pager", no_argument, NULL, ARG_NO_PAGER },
-        { "no-ask-password", no_argument, NULL, ARG_NO_ASK_PASSWORD },
-        { "quiet", no_argument, NULL, 'q' },
-        { "dry-run", no_argument, NULL, ARG_DRY_RUN },
-        { "force", no_argument, NULL, ARG_FORCE },
-        { "wait", optional_argument, NULL, ARG_WAIT },
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, ARG_VERSION},
+        {"json", no_argument, NULL, ARG_JSON},
+        {"no-legend", no_argument, NULL, ARG_NO_LEGEND},
+        {"no-pager", no_argument, NULL, ARG_NO_PAGER},
+        {"no-ask-password", no_argument, NULL, ARG_NO_ASK_PASSWORD},
+        {"quiet", no_argument, NULL, 'q'},
+        {"dry-run", no_argument, NULL, ARG_DRY_RUN},
+        {"force", no_argument, NULL, ARG_FORCE},
+        {"wait", optional_argument, NULL, ARG_WAIT},
         {},
 };
 
 int options_parse(int argc, char **argv, struct options *ret)
 {
-        struct options o = { .legend = true, .ask_password = true, .wait_usec = UINT64_MAX };
+        struct options o = {.legend = true, .ask_password = true, .wait_usec = UINT64_MAX};
         int c;
 
         optind = 0;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Options some verbs alone take. A verb that does not take --dry-run must not be run by it: so these are refused. */
+/* Options some verbs alone take, the others refuse: what was to be a dry run must not become a real one. */
 enum option_bit {
         OPTION_DRY_RUN = 1 << 0,
         OPTION_FORCE = 1 << 1,
@@ -14,7 +14,7 @@ enum option_bit {
 struct options {
         bool help, version;
         bool json, legend, quiet, ask_password;
-        unsigned given; /* enum option_bit */
+        unsigned given;     /* enum option_bit */
         uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */
 };
 

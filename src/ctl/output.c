@@ -17,8 +17,8 @@
 #define HARMLESS(s, size) make_harmless(s, (char[4 * (size) + 1]){}, 4 * (size) + 1)
 
 /*
- * The same for sentences of ours. The names in them may have been made harmless before: "\\x1b" shall not become
- * "\\x5cx1b".
+ * The same for sentences of ours. Names in them may have been made harmless before: "\x1b" shall not become
+ * "\x5cx1b".
  */
 static char *harmless_sentence(const char *s, char *ret, size_t size)
 {
@@ -111,19 +111,28 @@ static int print_table(struct libscols_table *t, int r)
         return r < 0 ? r : 0;
 }
 
-enum { COLUMN_ID, COLUMN_DISKS, COLUMN_SIZE, COLUMN_SPEED, COLUMN_DRIVER, COLUMN_TARGET, COLUMN_STATE, COLUMN_PRODUCT,
-       COLUMN_REASON };
+enum {
+        COLUMN_ID,
+        COLUMN_DISKS,
+        COLUMN_SIZE,
+        COLUMN_SPEED,
+        COLUMN_DRIVER,
+        COLUMN_TARGET,
+        COLUMN_STATE,
+        COLUMN_PRODUCT,
+        COLUMN_REASON
+};
 
 static const struct column list_columns[] = {
-        [COLUMN_ID] = { "ID", 0 },
-        [COLUMN_DISKS] = { "DISKS", 0 },
-        [COLUMN_SIZE] = { "SIZE", SCOLS_FL_RIGHT },
-        [COLUMN_SPEED] = { "MBIT/S", SCOLS_FL_RIGHT },
-        [COLUMN_DRIVER] = { "DRIVER", 0 },
-        [COLUMN_TARGET] = { "TARGET", 0 },
-        [COLUMN_STATE] = { "STATE", 0 },
-        [COLUMN_PRODUCT] = { "PRODUCT", SCOLS_FL_TRUNC },
-        [COLUMN_REASON] = { "REASON", SCOLS_FL_TRUNC },
+        [COLUMN_ID] = {"ID", 0},
+        [COLUMN_DISKS] = {"DISKS", 0},
+        [COLUMN_SIZE] = {"SIZE", SCOLS_FL_RIGHT},
+        [COLUMN_SPEED] = {"MBIT/S", SCOLS_FL_RIGHT},
+        [COLUMN_DRIVER] = {"DRIVER", 0},
+        [COLUMN_TARGET] = {"TARGET", 0},
+        [COLUMN_STATE] = {"STATE", 0},
+        [COLUMN_PRODUCT] = {"PRODUCT", SCOLS_FL_TRUNC},
+        [COLUMN_REASON] = {"REASON", SCOLS_FL_TRUNC},
 };
 
 static const char *target_text(const struct view *v)
@@ -186,10 +195,10 @@ int output_list(const struct views *v, bool legend)
 enum { ROW_MARK, ROW_REASON, ROW_FITS, ROW_FOUND };
 
 static const struct column row_columns[] = {
-        [ROW_MARK] = { "", 0 },
-        [ROW_REASON] = { "ROW", 0 },
-        [ROW_FITS] = { "FITS", 0 },
-        [ROW_FOUND] = { "FOUND", SCOLS_FL_WRAP },
+        [ROW_MARK] = {"", 0},
+        [ROW_REASON] = {"ROW", 0},
+        [ROW_FITS] = {"FITS", 0},
+        [ROW_FOUND] = {"FOUND", SCOLS_FL_WRAP},
 };
 
 static int add_row(struct libscols_table *t, const struct explain_row *row)
@@ -239,7 +248,8 @@ static void output_luns(const struct view *v)
                 const struct lun *l = &v->disk.luns[i];
                 char text[128], size[16];
 
-                (void) snprintf(text, sizeof(text), "%s %s, LUN %u", l->disk.name[0] ? l->disk.name : "(no block device)",
+                (void) snprintf(text, sizeof(text), "%s %s, LUN %u",
+                                l->disk.name[0] ? l->disk.name : "(no block device)",
                                 size_text(l->size, size, sizeof(size)), l->lun);
                 output_field(i == 0 ? "Disks" : "", text);
         }
@@ -251,22 +261,26 @@ void output_status(const struct view *v)
         const struct outcome *o = &v->disk.outcome;
         char text[1200], product[2 * USB_STRING_MAX];
 
-        printf("%s%s%s %s\n", colour_of_state(v->disk.state), utf8() ? "●" : "*",
-               colour_end(), HARMLESS(f->interface, sizeof(f->interface)));
+        printf("%s%s%s %s\n", colour_of_state(v->disk.state), utf8() ? "●" : "*", colour_end(),
+               HARMLESS(f->interface, sizeof(f->interface)));
         output_field("Product", view_product(v, product, sizeof(product)));
-        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
+        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8,
+                        f->bcd & 0xff);
         output_field("Bridge", text);
         output_field("Serial", f->serial);
         output_luns(v);
         (void) snprintf(text, sizeof(text), "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
         output_field("Speed", text);
-        (void) snprintf(text, sizeof(text), "%s%s%s", view_driver(v) ?: "none", v->disk.host[0] ? " on " : "", v->disk.host);
+        (void) snprintf(text, sizeof(text), "%s%s%s", view_driver(v) ?: "none", v->disk.host[0] ? " on " : "",
+                        v->disk.host);
         output_field("Driver", text);
-        output_field("Target", v->disk.decision.target == DRIVER_NONE ? "stays on what it has" : target_text(v));
+        output_field("Target",
+                     v->disk.decision.target == DRIVER_NONE ? "stays on what it has" : target_text(v));
         output_field("Capable", view_capable(v) ? "yes" : "no");
         output_field("Policy", policy_to_string(f->policy));
         output_field("Verdict", verdict_to_string(f->verdict));
-        printf("%10s: %s%s%s\n", "State", colour_of_state(v->disk.state), state_to_string(v->disk.state), colour_end());
+        printf("%10s: %s%s%s\n", "State", colour_of_state(v->disk.state), state_to_string(v->disk.state),
+               colour_end());
         output_sentence("Reason", v->reason);
         for (size_t i = 0; i < v->disk.n_users; i++)
                 output_field(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));

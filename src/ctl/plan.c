@@ -3,7 +3,8 @@
 
 #include "core/policy.h"
 
-static enum uasd_exit judge(const struct view *v, const struct facts *f, enum driver target, const struct decision *d)
+static enum uasd_exit judge(const struct view *v, const struct facts *f, enum driver target,
+                            const struct decision *d)
 {
         if (target != DRIVER_NONE && f->driver != target && d->target != target)
                 return d->rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;

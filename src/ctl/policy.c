@@ -19,7 +19,8 @@ static int show(const struct ctl *c, const char *what)
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)
-                return json_print(json_views(&(struct views){ (struct view *) v, 1 })) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                return json_print(json_views(&(struct views){(struct view *) v, 1})) < 0 ? UASD_EXIT_FAILED
+                                                                                         : UASD_EXIT_OK;
         puts(policy_to_string(v->disk.facts.policy));
         return UASD_EXIT_OK;
 }
@@ -28,7 +29,7 @@ static int set(const struct ctl *c, const char *what, const char *policy)
 {
         _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
-        struct remote_call call = { .method = "SetPolicy", .value = policy };
+        struct remote_call call = {.method = "SetPolicy", .value = policy};
         char label[VIEW_LABEL_MAX];
         const struct view *v;
         int code;

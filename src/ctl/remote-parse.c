@@ -60,10 +60,10 @@ static int read_driver(sd_bus_message *m, const struct property *p, struct view 
         if (k < 0)
                 return k;
         (void) copy_string(f->driver_name, sizeof(f->driver_name), s);
-        f->driver = isempty(s)                ? DRIVER_NONE :
-                    streq(s, DRIVER_NAME_UAS) ? DRIVER_UAS :
-                    streq(s, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE :
-                                                DRIVER_OTHER;
+        f->driver = isempty(s)                  ? DRIVER_NONE
+                    : streq(s, DRIVER_NAME_UAS) ? DRIVER_UAS
+                    : streq(s, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE
+                                                : DRIVER_OTHER;
         return 0;
 }
 
@@ -144,7 +144,7 @@ static int read_disks(sd_bus_message *m, const struct property *p, struct view *
                 if (!grown)
                         return -ENOMEM;
                 d->luns = grown;
-                grown[d->n_luns] = (struct lun){ .lun = lun, .size = size };
+                grown[d->n_luns] = (struct lun){.lun = lun, .size = size};
                 (void) copy_string(grown[d->n_luns++].disk.name, BLOCK_NAME_MAX, name);
         }
         return k < 0 ? k : sd_bus_message_exit_container(m);
@@ -168,7 +168,8 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
         k = sd_bus_message_enter_container(m, 'a', "(sssssu)");
         if (k < 0)
                 return k;
-        while ((k = sd_bus_message_read(m, "(sssssu)", &kind, &device, &where, &namespace, &command, &pid)) > 0) {
+        while ((k = sd_bus_message_read(m, "(sssssu)", &kind, &device, &where, &namespace, &command, &pid)) >
+               0) {
                 struct user *grown = reallocarray(d->users, d->n_users + 1, sizeof(*grown)), *u;
                 int type = user_kind_from_string(kind);
 
@@ -178,7 +179,7 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
                 if (type < 0)
                         return -EBADMSG;
                 u = &grown[d->n_users++];
-                *u = (struct user){ .kind = (enum user_kind) type, .pid = (pid_t) pid };
+                *u = (struct user){.kind = (enum user_kind) type, .pid = (pid_t) pid};
                 (void) copy_string(u->device, sizeof(u->device), device);
                 if (copy_if_said(where, &u->where) < 0 || copy_if_said(namespace, &u->namespace) < 0 ||
                     copy_if_said(command, &u->command) < 0)
@@ -205,27 +206,27 @@ static int read_outcome(sd_bus_message *m, const struct property *p, struct view
 #define AT(field) offsetof(struct view, field), sizeof(((struct view *) NULL)->field)
 
 static const struct property properties[] = {
-        { "Id", "s", read_buffer, AT(disk.facts.interface) },
-        { "VendorId", "q", read_u16, AT(disk.facts.vid) },
-        { "ProductId", "q", read_u16, AT(disk.facts.pid) },
-        { "Revision", "q", read_u16, AT(disk.facts.bcd) },
-        { "Manufacturer", "s", read_buffer, AT(disk.facts.manufacturer) },
-        { "Product", "s", read_buffer, AT(disk.facts.product) },
-        { "Serial", "s", read_buffer, AT(disk.facts.serial) },
-        { "SpeedMbps", "u", read_u32, AT(disk.facts.speed_mbps) },
-        { "UsbVersion", "s", read_buffer, AT(disk.facts.usb_version) },
-        { "Driver", "s", read_driver },
-        { "Capable", "b", read_capable },
-        { "Policy", "s", read_policy },
-        { "Target", "s", read_target },
-        { "State", "s", read_state },
-        { "Reason", "s", read_allocated, AT(reason) },
-        { "ReasonId", "s", read_allocated, AT(reason_id) },
-        { "Verdict", "s", read_verdict },
-        { "Host", "s", read_buffer, AT(disk.host) },
-        { "Disks", "a(sut)", read_disks },
-        { "Busy", "a(sssssu)", read_busy },
-        { "Outcome", "(iss)", read_outcome },
+        {"Id", "s", read_buffer, AT(disk.facts.interface)},
+        {"VendorId", "q", read_u16, AT(disk.facts.vid)},
+        {"ProductId", "q", read_u16, AT(disk.facts.pid)},
+        {"Revision", "q", read_u16, AT(disk.facts.bcd)},
+        {"Manufacturer", "s", read_buffer, AT(disk.facts.manufacturer)},
+        {"Product", "s", read_buffer, AT(disk.facts.product)},
+        {"Serial", "s", read_buffer, AT(disk.facts.serial)},
+        {"SpeedMbps", "u", read_u32, AT(disk.facts.speed_mbps)},
+        {"UsbVersion", "s", read_buffer, AT(disk.facts.usb_version)},
+        {"Driver", "s", read_driver},
+        {"Capable", "b", read_capable},
+        {"Policy", "s", read_policy},
+        {"Target", "s", read_target},
+        {"State", "s", read_state},
+        {"Reason", "s", read_allocated, AT(reason)},
+        {"ReasonId", "s", read_allocated, AT(reason_id)},
+        {"Verdict", "s", read_verdict},
+        {"Host", "s", read_buffer, AT(disk.host)},
+        {"Disks", "a(sut)", read_disks},
+        {"Busy", "a(sssssu)", read_busy},
+        {"Outcome", "(iss)", read_outcome},
 };
 
 static const struct property *property_find(const char *name)
@@ -330,7 +331,7 @@ static int parse(sd_bus_message *m, struct views *views)
         if (k < 0)
                 return k;
         while ((k = sd_bus_message_enter_container(m, 'e', "oa{sa{sv}}")) > 0) {
-                _cleanup_(view_done) struct view v = { .disk.outcome.code = -1 };
+                _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
 
                 k = read_object(m, &v);
                 if (k < 0)

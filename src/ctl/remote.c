@@ -147,12 +147,14 @@ int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret)
         return k < 0 ? summary(k) : 0;
 }
 
-int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error)
+int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply,
+                sd_bus_error *ret_error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         int k;
 
-        k = sd_bus_message_new_method_call(r->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, c->method);
+        k = sd_bus_message_new_method_call(r->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
+                                           c->method);
         if (k < 0)
                 return k;
         k = sd_bus_message_set_auto_start(m, false);

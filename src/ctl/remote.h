@@ -33,7 +33,8 @@ struct remote_call {
         const char *method, *disk, *value;
         bool force, interactive;
 };
-int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error);
+int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply,
+                sd_bus_error *ret_error);
 
 /* The messages of GetManagedObjects as views; for tests. */
 int remote_parse(sd_bus_message *m, struct views *ret);

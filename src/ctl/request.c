@@ -11,12 +11,12 @@ static const struct {
         const char *name;
         enum uasd_exit code;
 } errors[] = {
-        { UASD_BUS_ERROR_NO_SUCH_DISK, UASD_EXIT_NO_DISK },
-        { UASD_BUS_ERROR_INCAPABLE, UASD_EXIT_INCAPABLE },
-        { UASD_BUS_ERROR_REFUSED, UASD_EXIT_REFUSED },
-        { UASD_BUS_ERROR_STOPPING, UASD_EXIT_FAILED },
-        { SD_BUS_ERROR_ACCESS_DENIED, UASD_EXIT_UNAUTHORIZED },
-        { SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, UASD_EXIT_UNAUTHORIZED },
+        {UASD_BUS_ERROR_NO_SUCH_DISK, UASD_EXIT_NO_DISK},
+        {UASD_BUS_ERROR_INCAPABLE, UASD_EXIT_INCAPABLE},
+        {UASD_BUS_ERROR_REFUSED, UASD_EXIT_REFUSED},
+        {UASD_BUS_ERROR_STOPPING, UASD_EXIT_FAILED},
+        {SD_BUS_ERROR_ACCESS_DENIED, UASD_EXIT_UNAUTHORIZED},
+        {SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, UASD_EXIT_UNAUTHORIZED},
 };
 
 int request_code(const sd_bus_error *e)
@@ -71,7 +71,7 @@ static int simple(const struct ctl *c, char **args, const char *method, const ch
         if (code == UASD_EXIT_OK)
                 code = source_select(c, &views, args[0], &v);
         if (code == UASD_EXIT_OK)
-                code = request_call(c, &remote, &(struct remote_call){ method, v->disk.facts.interface }, NULL);
+                code = request_call(c, &remote, &(struct remote_call){method, v->disk.facts.interface}, NULL);
         if (code == UASD_EXIT_OK)
                 log_info("%s: %s", view_label(v, label), done);
         return code;

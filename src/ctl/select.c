@@ -27,7 +27,8 @@ static void add(struct selection *s, const struct view *v)
         s->found[s->n++] = v;
 }
 
-static void add_matching(struct selection *s, bool (*fits)(const struct view *v, const char *what), const char *what)
+static void add_matching(struct selection *s, bool (*fits)(const struct view *v, const char *what),
+                         const char *what)
 {
         for (size_t i = 0; i < s->views->n; i++)
                 if (fits(&s->views->list[i], what))
@@ -177,7 +178,7 @@ static bool is_block_name(const char *s)
 
 int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found)
 {
-        struct selection s = { .roots = r, .views = v, .found = found };
+        struct selection s = {.roots = r, .views = v, .found = found};
         int k;
 
         if (!*what)

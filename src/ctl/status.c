@@ -16,7 +16,7 @@ int verb_status(const struct ctl *c, char **args)
                 code = source_select(c, &views, args[0], &one);
         if (code != UASD_EXIT_OK)
                 return code;
-        shown = one ? (struct views){ (struct view *) one, 1 } : views;
+        shown = one ? (struct views){(struct view *) one, 1} : views;
         if (c->options->json)
                 return json_print(json_views(&shown)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         if (shown.n == 0)

@@ -89,8 +89,8 @@ static int tell_outcome(const char *label, const struct outcome *o)
         if (o->code == UASD_EXIT_OK)
                 log_info("%s: %s", label, o->text[0] ? o->text : "done.");
         else if (o->step[0])
-                log_error("%s: %s%s (step %s)", label, o->code == UASD_EXIT_ROLLED_BACK ? "rolled back: " : "", o->text,
-                          o->step);
+                log_error("%s: %s%s (step %s)", label, o->code == UASD_EXIT_ROLLED_BACK ? "rolled back: " : "",
+                          o->text, o->step);
         else
                 log_error("%s: %s", label, o->text[0] ? o->text : "failed.");
         return o->code < 0 ? UASD_EXIT_FAILED : o->code;
@@ -115,9 +115,9 @@ static int tell_deferred(const char *label, const struct view *v)
 static int follow(struct watch *watch, const struct wish *w, const char *id, const char *label)
 {
         uint64_t start = now_boottime(), begin = start + BEGIN_USEC;
-        uint64_t end = !w->wait                                 ? start + WORK_USEC :
-                       w->wait_usec >= UINT64_MAX - start ? UINT64_MAX :
-                                                                  start + w->wait_usec;
+        uint64_t end = !w->wait                             ? start + WORK_USEC
+                       : w->wait_usec >= UINT64_MAX - start ? UINT64_MAX
+                                                            : start + w->wait_usec;
         bool pending = false;
 
         for (;;) {
@@ -136,6 +136,9 @@ static int follow(struct watch *watch, const struct wish *w, const char *id, con
                 k = remote_read(watch->remote, REMOTE_USEC, &views);
                 if (k < 0)
                         return source_lost(k);
+                (void) watch_next(watch, 0); /* the end may have come with the answer */
+                if (watch->ended)
+                        return tell_outcome(label, &watch->outcome);
                 v = views_find(&views, id);
                 if (!v) {
                         log_error("%s: it is not there any more.", label);
@@ -159,7 +162,7 @@ static int request(const struct ctl *c, const char *what, const struct wish *w)
         _cleanup_(views_done) struct views views = {};
         _cleanup_(watch_close) struct watch watch = {};
         _cleanup_free_ char *job = NULL;
-        struct remote_call call = { .method = "Switch", .force = w->force };
+        struct remote_call call = {.method = "Switch", .force = w->force};
         char label[VIEW_LABEL_MAX];
         const struct view *v;
         int code, k;

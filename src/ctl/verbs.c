@@ -5,17 +5,17 @@
 #include "common/util.h"
 
 const struct verb verbs[] = {
-        { "list", 0, 0, 0, "", "List USB disks and what drives them (also without a verb)", verb_list },
-        { "status", 0, 1, 0, "[DISK]", "Show one disk or all of them in full", verb_status },
-        { "explain", 1, 1, 0, "DISK", "Show why a disk gets the driver it gets", verb_explain },
-        { "switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT, "DISK [uas|usb-storage]",
-          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch },
-        { "policy", 1, 2, OPTION_FORCE, "DISK [auto|uas|usb-storage|ignore]", "Show or set what is kept for a disk",
-          verb_policy },
-        { "release", 1, 1, 0, "DISK", "End a hold and cancel what waits, now", verb_release },
-        { "cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel },
-        { "forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget },
-        { "wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait },
+        {"list", 0, 0, 0, "", "List USB disks and what drives them (also without a verb)", verb_list},
+        {"status", 0, 1, 0, "[DISK]", "Show one disk or all of them in full", verb_status},
+        {"explain", 1, 1, 0, "DISK", "Show why a disk gets the driver it gets", verb_explain},
+        {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT, "DISK [uas|usb-storage]",
+         "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
+        {"policy", 1, 2, OPTION_FORCE, "DISK [auto|uas|usb-storage|ignore]",
+         "Show or set what is kept for a disk", verb_policy},
+        {"release", 1, 1, 0, "DISK", "End a hold and cancel what waits, now", verb_release},
+        {"cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel},
+        {"forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget},
+        {"wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait},
 };
 const size_t n_verbs = ELEMENTSOF(verbs);
 
@@ -23,9 +23,9 @@ static const struct {
         enum option_bit bit;
         const char *name;
 } bits[] = {
-        { OPTION_DRY_RUN, "--dry-run" },
-        { OPTION_FORCE, "--force" },
-        { OPTION_WAIT, "--wait" },
+        {OPTION_DRY_RUN, "--dry-run"},
+        {OPTION_FORCE, "--force"},
+        {OPTION_WAIT, "--wait"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -48,7 +48,8 @@ const struct verb *verb_check(const struct options *o, char **words)
         while (words[0] && words[n + 1])
                 n++;
         if (n < v->min_args || n > v->max_args) {
-                log_error("Too %s arguments: uasctl %s %s", n < v->min_args ? "few" : "many", v->name, v->arguments);
+                log_error("Too %s arguments: uasctl %s %s", n < v->min_args ? "few" : "many", v->name,
+                          v->arguments);
                 return NULL;
         }
         for (size_t i = 0; i < ELEMENTSOF(bits); i++)

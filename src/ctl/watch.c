@@ -44,8 +44,9 @@ int watch_open(struct watch *w, struct remote *r)
         const char *sender = r->peer ? NULL : UASD_BUS_NAME;
         int k;
 
-        *w = (struct watch){ .remote = r, .outcome.code = -1 };
-        k = sd_bus_match_signal(r->bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", on_job, w);
+        *w = (struct watch){.remote = r, .outcome.code = -1};
+        k = sd_bus_match_signal(r->bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved",
+                                on_job, w);
         if (k >= 0)
                 k = sd_bus_match_signal(r->bus, &w->slots[1], sender, NULL, "org.freedesktop.DBus.Properties",
                                         "PropertiesChanged", on_change, w);

@@ -7,10 +7,10 @@
 struct watch {
         struct remote *remote;
         sd_bus_slot *slots[4];
-        const char *job;  /* ends with this one; NULL: none is waited for */
-        bool changed;     /* something about a disk: read again */
-        bool gone;        /* the daemon left the bus */
-        bool ended;       /* the job did, as */
+        const char *job; /* ends with this one; NULL: none is waited for */
+        bool changed;    /* something about a disk: read again */
+        bool gone;       /* the daemon left the bus */
+        bool ended;      /* the job did, as */
         struct outcome outcome;
 };
 

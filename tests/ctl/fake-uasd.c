@@ -12,15 +12,15 @@
  */
 
 enum part {
-        PART_FREE,       /* switching, then done */
-        PART_BUSY,       /* waiting, freed after 2.5 s, then as above */
-        PART_BAD,        /* switching, then rolled back */
+        PART_FREE, /* switching, then done */
+        PART_BUSY, /* waiting, freed after 2.5 s, then as above */
+        PART_BAD,  /* switching, then rolled back */
         PART_INCAPABLE,
         PART_REFUSED,
         PART_FORBIDDEN,
-        PART_ABSENT,     /* pulled out in the middle */
-        PART_FATAL,      /* the daemon dies of it */
-        PART_HELD,       /* held until it is released */
+        PART_ABSENT, /* pulled out in the middle */
+        PART_FATAL,  /* the daemon dies of it */
+        PART_HELD,   /* held until it is released */
 };
 
 struct fake {
@@ -39,15 +39,15 @@ struct fake {
 };
 
 static struct fake disks[] = {
-        { "2-1:1.0", "sda", "FREE", "Disk", PART_FREE },
-        { "2-2:1.0", "sdb", "BUSY", "Disk", PART_BUSY },
-        { "2-3:1.0", "sdc", "BAD", "Disk", PART_BAD },
-        { "2-4:1.0", "sdd", "INCAPABLE", "Stick", PART_INCAPABLE },
-        { "2-5:1.0", "sde", "REFUSED", "Stick", PART_REFUSED },
-        { "2-6:1.0", "sdf", "FORBIDDEN", "Stick", PART_FORBIDDEN },
-        { "2-7:1.0", "sdg", "ABSENT", "\033]0;pwned\a\033[31mDisk", PART_ABSENT },
-        { "2-8:1.0", "sdh", "FATAL", "Disk", PART_FATAL },
-        { "2-9:1.0", "sdi", "HELD", "Disk", PART_HELD, .state = "held" },
+        {"2-1:1.0", "sda", "FREE", "Disk", PART_FREE},
+        {"2-2:1.0", "sdb", "BUSY", "Disk", PART_BUSY},
+        {"2-3:1.0", "sdc", "BAD", "Disk", PART_BAD},
+        {"2-4:1.0", "sdd", "INCAPABLE", "Stick", PART_INCAPABLE},
+        {"2-5:1.0", "sde", "REFUSED", "Stick", PART_REFUSED},
+        {"2-6:1.0", "sdf", "FORBIDDEN", "Stick", PART_FORBIDDEN},
+        {"2-7:1.0", "sdg", "ABSENT", "\033]0;pwned\a\033[31mDisk", PART_ABSENT},
+        {"2-8:1.0", "sdh", "FATAL", "Disk", PART_FATAL},
+        {"2-9:1.0", "sdi", "HELD", "Disk", PART_HELD, .state = "held"},
 };
 
 static sd_bus *bus;
@@ -73,8 +73,8 @@ static void job_removed(struct fake *f, int code, const char *step, const char *
         f->outcome.code = code;
         f->outcome.step = step;
         f->outcome.text = text;
-        (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", f->job, f->id, code, step,
-                                  text);
+        (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", f->job, f->id,
+                                  code, step, text);
 }
 
 static void after(struct fake *f, uint64_t msec);
@@ -117,7 +117,8 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *data)
 static void after(struct fake *f, uint64_t msec)
 {
         f->timer = sd_event_source_unref(f->timer);
-        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, msec * USEC_PER_MSEC, 1000, on_timer, f);
+        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, msec * USEC_PER_MSEC, 1000,
+                                          on_timer, f);
 }
 
 static struct fake *find(const char *id)
@@ -136,7 +137,8 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
 
         if (sd_bus_message_read(m, "ss", &id, &target) < 0 || !(f = find(id)))
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
-        if (sd_bus_message_enter_container(m, 'a', "{sv}") > 0 && sd_bus_message_enter_container(m, 'e', "sv") > 0) {
+        if (sd_bus_message_enter_container(m, 'a', "{sv}") > 0 &&
+            sd_bus_message_enter_container(m, 'e', "sv") > 0) {
                 const char *key;
 
                 (void) sd_bus_message_read(m, "sv", &key, "b", &force);
@@ -145,7 +147,8 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
         if (f->part == PART_INCAPABLE)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
         if (f->part == PART_REFUSED && !force)
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_REFUSED, "The kernel's table forbids it; --force overrides.");
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_REFUSED,
+                                         "The kernel's table forbids it; --force overrides.");
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         f->target = isempty(target) || streq(target, "uas") ? "uas" : "usb-storage";
@@ -185,7 +188,8 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
         printf("%s %s\n", sd_bus_message_get_member(m), id);
         if (f->part == PART_FORBIDDEN)
-                return sd_bus_error_setf(e, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, "Ask for a password.");
+                return sd_bus_error_setf(e, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+                                         "Ask for a password.");
         if (f->part == PART_HELD && sd_bus_message_is_method_call(m, NULL, "Release")) {
                 f->target = "uas";
                 after(f, 300);
@@ -211,20 +215,20 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
         const struct {
                 const char *name, *value;
         } strings[] = {
-                { "Id", f->id },
-                { "Interface", f->id },
-                { "Manufacturer", "Maker" },
-                { "Product", f->product },
-                { "Serial", f->serial },
-                { "UsbVersion", "3.20" },
-                { "Driver", f->driver ?: "usb-storage" },
-                { "Policy", f->policy ?: "auto" },
-                { "Target", "uas" },
-                { "State", f->state ?: "settled" },
-                { "Reason", f->busy ? "Waits for uas until nothing uses it." : "For this reason." },
-                { "ReasonId", "fastest" },
-                { "Verdict", "unknown" },
-                { "Host", "host1" },
+                {"Id", f->id},
+                {"Interface", f->id},
+                {"Manufacturer", "Maker"},
+                {"Product", f->product},
+                {"Serial", f->serial},
+                {"UsbVersion", "3.20"},
+                {"Driver", f->driver ?: "usb-storage"},
+                {"Policy", f->policy ?: "auto"},
+                {"Target", "uas"},
+                {"State", f->state ?: "settled"},
+                {"Reason", f->busy ? "Waits for uas until nothing uses it." : "For this reason."},
+                {"ReasonId", "fastest"},
+                {"Verdict", "unknown"},
+                {"Host", "host1"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(strings); i++)
@@ -239,8 +243,8 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
         if (streq(property, "Disks"))
                 return sd_bus_message_append(reply, "a(sut)", 1, f->block, 0, (uint64_t) 1000204886016);
         if (streq(property, "Outcome"))
-                return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1, f->outcome.step ?: "",
-                                             f->outcome.text ?: "");
+                return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1,
+                                             f->outcome.step ?: "", f->outcome.text ?: "");
         if (f->busy)
                 return sd_bus_message_append(reply, "a(sssssu)", 1, "mount", "sdb1", "/mnt/usb", "", "", 0);
         return sd_bus_message_append(reply, "a(sssssu)", 0);
@@ -248,30 +252,14 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
 
 #define PROPERTY(name, type) SD_BUS_PROPERTY(name, type, get, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
 static const sd_bus_vtable disk_vtable[] = {
-        SD_BUS_VTABLE_START(0),
-        PROPERTY("Id", "s"),
-        PROPERTY("Interface", "s"),
-        PROPERTY("VendorId", "q"),
-        PROPERTY("ProductId", "q"),
-        PROPERTY("Revision", "q"),
-        PROPERTY("Manufacturer", "s"),
-        PROPERTY("Product", "s"),
-        PROPERTY("Serial", "s"),
-        PROPERTY("SpeedMbps", "u"),
-        PROPERTY("UsbVersion", "s"),
-        PROPERTY("Driver", "s"),
-        PROPERTY("Capable", "b"),
-        PROPERTY("Policy", "s"),
-        PROPERTY("Target", "s"),
-        PROPERTY("State", "s"),
-        PROPERTY("Reason", "s"),
-        PROPERTY("ReasonId", "s"),
-        PROPERTY("Verdict", "s"),
-        PROPERTY("Host", "s"),
-        PROPERTY("Disks", "a(sut)"),
-        PROPERTY("Busy", "a(sssssu)"),
-        PROPERTY("Outcome", "(iss)"),
-        SD_BUS_VTABLE_END,
+        SD_BUS_VTABLE_START(0),        PROPERTY("Id", "s"),          PROPERTY("Interface", "s"),
+        PROPERTY("VendorId", "q"),     PROPERTY("ProductId", "q"),   PROPERTY("Revision", "q"),
+        PROPERTY("Manufacturer", "s"), PROPERTY("Product", "s"),     PROPERTY("Serial", "s"),
+        PROPERTY("SpeedMbps", "u"),    PROPERTY("UsbVersion", "s"),  PROPERTY("Driver", "s"),
+        PROPERTY("Capable", "b"),      PROPERTY("Policy", "s"),      PROPERTY("Target", "s"),
+        PROPERTY("State", "s"),        PROPERTY("Reason", "s"),      PROPERTY("ReasonId", "s"),
+        PROPERTY("Verdict", "s"),      PROPERTY("Host", "s"),        PROPERTY("Disks", "a(sut)"),
+        PROPERTY("Busy", "a(sssssu)"), PROPERTY("Outcome", "(iss)"), SD_BUS_VTABLE_END,
 };
 
 int main(void)
@@ -285,7 +273,8 @@ int main(void)
         for (size_t i = 0; i < ELEMENTSOF(disks); i++) {
                 _cleanup_free_ char *path = path_of(&disks[i]);
 
-                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk_vtable, &disks[i]) < 0)
+                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk_vtable, &disks[i]) <
+                    0)
                         return 1;
         }
         if (sd_bus_request_name(bus, UASD_BUS_NAME, 0) < 0)

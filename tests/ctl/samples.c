@@ -5,7 +5,7 @@
 
 struct view sample_view(const char *interface, const char *block, const char *serial)
 {
-        struct view v = { .disk.state = STATE_SETTLED, .disk.outcome.code = -1 };
+        struct view v = {.disk.state = STATE_SETTLED, .disk.outcome.code = -1};
         struct facts *f = &v.disk.facts;
 
         (void) copy_string(f->interface, sizeof(f->interface), interface);
@@ -15,7 +15,7 @@ struct view sample_view(const char *interface, const char *block, const char *se
         f->pid = 0x5a5a;
         f->bcd = 0x0214;
         f->speed_mbps = 5000;
-        f->caps = (struct uas_caps){ .bot = true, .uas = true, .pipes = true, .uas_alt = 1 };
+        f->caps = (struct uas_caps){.bot = true, .uas = true, .pipes = true, .uas_alt = 1};
         f->driver = DRIVER_USB_STORAGE;
         f->authorized = true;
         f->unknown_target = DRIVER_UAS;
@@ -46,6 +46,6 @@ void sample_user(struct view *v, enum user_kind kind, const char *device, const 
         assert_non_null(grown);
         v->disk.users = grown;
         u = &grown[v->disk.n_users++];
-        *u = (struct user){ .kind = kind, .where = where ? strdup(where) : NULL };
+        *u = (struct user){.kind = kind, .where = where ? strdup(where) : NULL};
         (void) copy_string(u->device, sizeof(u->device), device);
 }

@@ -37,7 +37,7 @@ static const char *string(json_object *o, const char *key)
 
 static json_object *document_of(struct view *v, json_object **ret_disk)
 {
-        json_object *o = round_trip(json_views(&(struct views){ v, 1 }));
+        json_object *o = round_trip(json_views(&(struct views){v, 1}));
 
         assert_int_equal(json_object_get_int(get(o, "version")), 1);
         assert_int_equal(json_object_array_length(get(o, "disks")), 1);
@@ -124,7 +124,7 @@ static void busy_and_outcome(void **state)
         sample_user(&v, USER_OPEN, "sdb", NULL);
         v.disk.users[1].pid = 123;
         v.disk.users[1].command = strdup("smartd");
-        v.disk.outcome = (struct outcome){ 7, "bind", "It did not come back." };
+        v.disk.outcome = (struct outcome){7, "bind", "It did not come back."};
         o = document_of(&v, &d);
 
         u = json_object_array_get_idx(get(d, "busy"), 0);
@@ -152,17 +152,17 @@ static void hostile_strings(void **state)
         static const struct {
                 const char *said, *read;
         } rows[] = {
-                { "\033]0;x\a\"\\/\n", "\033]0;x\a\"\\/\n" },
-                { "Gr\xc3\xb6\xc3\x9f"
-                  "e",
-                  "Gr\xc3\xb6\xc3\x9f"
-                  "e" },
-                { "\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe" },       /* beyond 16 bits: a pair */
-                { "\x7f\xc2\x9b", "\x7f\xc2\x9b" },               /* DEL and CSI */
-                { "a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd" },     /* no UTF-8 */
-                { "\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd" },       /* overlong */
-                { "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" }, /* half a pair */
-                { "\xf0\x9f", "\xef\xbf\xbd\xef\xbf\xbd" },       /* cut short */
+                {"\033]0;x\a\"\\/\n", "\033]0;x\a\"\\/\n"},
+                {"Gr\xc3\xb6\xc3\x9f"
+                 "e",
+                 "Gr\xc3\xb6\xc3\x9f"
+                 "e"},
+                {"\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe"},                 /* beyond 16 bits: a pair */
+                {"\x7f\xc2\x9b", "\x7f\xc2\x9b"},                         /* DEL and CSI */
+                {"a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd"},               /* no UTF-8 */
+                {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong */
+                {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* half a pair */
+                {"\xf0\x9f", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* cut short */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -179,8 +179,8 @@ static void hostile_strings(void **state)
 static void rows_of_explain(void **state)
 {
         const struct explain_row rows[] = {
-                { REASON_NO_UAS, false, false, "alternate setting 1 is 08/06/62", "It has none.", NULL },
-                { REASON_FASTEST, true, true, "", "The fastest.", "Do this." },
+                {REASON_NO_UAS, false, false, "alternate setting 1 is 08/06/62", "It has none.", NULL},
+                {REASON_FASTEST, true, true, "", "The fastest.", "Do this."},
         };
         json_object *o = round_trip(json_rows(rows, ELEMENTSOF(rows))), *r;
 

@@ -22,11 +22,55 @@ struct fixture {
 /* Device, configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with its usage. */
 #define PIPE(address, id) 7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24, id, 0
 static const unsigned char descriptors[] = {
-        18, 1, 0x20, 3, 0, 0, 0, 9, 0x09, 0x12, 0x5a, 0x5a, 0x14, 0x02, 1, 2, 3, 1,
-        9, 2, 95, 0, 1, 1, 0, 0x80, 50,
-        9, 4, 0, 0, 0, 8, 6, 0x50, 0,
-        9, 4, 0, 1, 4, 8, 6, 0x62, 0,
-        PIPE(0x01, 1), PIPE(0x82, 2), PIPE(0x83, 3), PIPE(0x04, 4),
+        18,
+        1,
+        0x20,
+        3,
+        0,
+        0,
+        0,
+        9,
+        0x09,
+        0x12,
+        0x5a,
+        0x5a,
+        0x14,
+        0x02,
+        1,
+        2,
+        3,
+        1,
+        9,
+        2,
+        95,
+        0,
+        1,
+        1,
+        0,
+        0x80,
+        50,
+        9,
+        4,
+        0,
+        0,
+        0,
+        8,
+        6,
+        0x50,
+        0,
+        9,
+        4,
+        0,
+        1,
+        4,
+        8,
+        6,
+        0x62,
+        0,
+        PIPE(0x01, 1),
+        PIPE(0x82, 2),
+        PIPE(0x83, 3),
+        PIPE(0x04, 4),
 };
 
 static void make_dir(int dir, const char *path)
@@ -57,27 +101,27 @@ static void write_text(int dir, const char *path, const char *text)
 static void make_disk(int sys)
 {
         static const char *const texts[][2] = {
-                { "devices/usb2/2-1/busnum", "2\n" },
-                { "devices/usb2/2-1/devnum", "5\n" },
-                { "devices/usb2/2-1/idVendor", "1209\n" },
-                { "devices/usb2/2-1/idProduct", "5a5a\n" },
-                { "devices/usb2/2-1/bcdDevice", "0214\n" },
-                { "devices/usb2/2-1/speed", "5000\n" },
-                { "devices/usb2/2-1/version", " 3.20\n" },
-                { "devices/usb2/2-1/manufacturer", "Maker\n" },
-                { "devices/usb2/2-1/product", "Disk\n" },
-                { "devices/usb2/2-1/serial", "S1\n" },
-                { INTERFACE "/bInterfaceClass", "08\n" },
-                { INTERFACE "/bInterfaceSubClass", "06\n" },
-                { INTERFACE "/bInterfaceProtocol", "50\n" },
-                { INTERFACE "/bInterfaceNumber", "00\n" },
-                { INTERFACE "/host3/target3:0:0/3:0:0:0/type", "0\n" },
-                { BLOCK "/dev", "8:16\n" },
-                { BLOCK "/size", "2048\n" },
-                { BLOCK "/diskseq", "7\n" },
-                { BLOCK "/sdb1/dev", "8:17\n" },
-                { BLOCK "/sdb1/partition", "1\n" },
-                { "module/usb_storage/parameters/quirks", "\n" },
+                {"devices/usb2/2-1/busnum", "2\n"},
+                {"devices/usb2/2-1/devnum", "5\n"},
+                {"devices/usb2/2-1/idVendor", "1209\n"},
+                {"devices/usb2/2-1/idProduct", "5a5a\n"},
+                {"devices/usb2/2-1/bcdDevice", "0214\n"},
+                {"devices/usb2/2-1/speed", "5000\n"},
+                {"devices/usb2/2-1/version", " 3.20\n"},
+                {"devices/usb2/2-1/manufacturer", "Maker\n"},
+                {"devices/usb2/2-1/product", "Disk\n"},
+                {"devices/usb2/2-1/serial", "S1\n"},
+                {INTERFACE "/bInterfaceClass", "08\n"},
+                {INTERFACE "/bInterfaceSubClass", "06\n"},
+                {INTERFACE "/bInterfaceProtocol", "50\n"},
+                {INTERFACE "/bInterfaceNumber", "00\n"},
+                {INTERFACE "/host3/target3:0:0/3:0:0:0/type", "0\n"},
+                {BLOCK "/dev", "8:16\n"},
+                {BLOCK "/size", "2048\n"},
+                {BLOCK "/diskseq", "7\n"},
+                {BLOCK "/sdb1/dev", "8:17\n"},
+                {BLOCK "/sdb1/partition", "1\n"},
+                {"module/usb_storage/parameters/quirks", "\n"},
         };
 
         make_dir(sys, BLOCK "/sdb1/holders");
@@ -99,7 +143,8 @@ static void make_disk(int sys)
 
 static int setup(void **state)
 {
-        static const char *const trees[] = { "sys", "proc/1", "dev", "run/uasd", "etc/uasd", "usr/lib/uasd", "var/lib/uasd" };
+        static const char *const trees[] = {"sys",      "proc/1",       "dev",         "run/uasd",
+                                            "etc/uasd", "usr/lib/uasd", "var/lib/uasd"};
         struct fixture *f = calloc(1, sizeof(*f));
         int dir;
 
@@ -163,8 +208,9 @@ static void mounted_disk(void **state)
         _cleanup_(views_done) struct views views = {};
         struct fixture *f = *state;
 
-        write_text(f->roots.proc, "1/mountinfo", "20 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
-                                                 "30 20 8:17 / /mnt/usb rw - ext4 /dev/sdb1 rw\n");
+        write_text(f->roots.proc, "1/mountinfo",
+                   "20 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
+                   "30 20 8:17 / /mnt/usb rw - ext4 /dev/sdb1 rw\n");
         assert_int_equal(local_read(&f->roots, &views), 0);
         assert_int_equal(views.list[0].users_error, 0);
         assert_int_equal(views.list[0].disk.n_users, 1);
@@ -187,7 +233,7 @@ static void configured_disk(void **state)
 static void held_disk(void **state)
 {
         struct fixture *f = *state;
-        struct hold_mark m = { .busnum = 2, .devnum = 5, .deadline = now_boottime() + 60 * USEC_PER_SEC };
+        struct hold_mark m = {.busnum = 2, .devnum = 5, .deadline = now_boottime() + 60 * USEC_PER_SEC};
         _cleanup_(views_done) struct views views = {};
 
         assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
@@ -199,7 +245,7 @@ static void held_disk(void **state)
 static void stale_hold(void **state)
 {
         struct fixture *f = *state;
-        struct hold_mark m = { .busnum = 2, .devnum = 4, .deadline = now_boottime() + 60 * USEC_PER_SEC };
+        struct hold_mark m = {.busnum = 2, .devnum = 4, .deadline = now_boottime() + 60 * USEC_PER_SEC};
         _cleanup_(views_done) struct views views = {};
 
         assert_int_equal(hold_write(&f->roots, "2-1:1.0", &m), 0);
@@ -218,7 +264,8 @@ static void no_usb(void **state)
 }
 
 /* A verb, as main.c runs it: its exit status, and what it printed. */
-static int run(const struct fixture *f, const struct options *o, char *ret, size_t size, const char *const *words)
+static int run(const struct fixture *f, const struct options *o, char *ret, size_t size,
+               const char *const *words)
 {
         char *copy[5] = {};
         const struct verb *v;
@@ -233,7 +280,7 @@ static int run(const struct fixture *f, const struct options *o, char *ret, size
         saved = dup(STDOUT_FILENO);
         fd = openat(f->roots.run, "output", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         assert_true(saved >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
-        code = v->run(&(struct ctl){ o, f->roots }, copy + 1);
+        code = v->run(&(struct ctl){o, f->roots}, copy + 1);
         (void) fflush(stdout);
         assert_true(dup2(saved, STDOUT_FILENO) >= 0);
         (void) close(saved);
@@ -244,13 +291,13 @@ static int run(const struct fixture *f, const struct options *o, char *ret, size
         return code;
 }
 
-#define RUN(f, o, ret, ...) run(f, o, ret, sizeof(ret), (const char *const[]){ __VA_ARGS__, NULL })
+#define RUN(f, o, ret, ...) run(f, o, ret, sizeof(ret), (const char *const[]){__VA_ARGS__, NULL})
 
-static const struct options defaults = { .legend = true, .wait_usec = UINT64_MAX };
+static const struct options defaults = {.legend = true, .wait_usec = UINT64_MAX};
 
 static void verbs_without_daemon(void **state)
 {
-        const struct options json = { .json = true, .wait_usec = UINT64_MAX };
+        const struct options json = {.json = true, .wait_usec = UINT64_MAX};
         struct fixture *f = *state;
         char out[16384];
 
@@ -275,7 +322,7 @@ static void verbs_without_daemon(void **state)
 
 static void dry_runs(void **state)
 {
-        struct options o = { .given = OPTION_DRY_RUN };
+        struct options o = {.given = OPTION_DRY_RUN};
         struct fixture *f = *state;
         char out[256];
 
@@ -292,8 +339,8 @@ static void dry_runs(void **state)
 static void wait_for_a_hold(void **state)
 {
         struct fixture *f = *state;
-        struct hold_mark m = { .busnum = 2, .devnum = 5, .deadline = now_boottime() + 700 * USEC_PER_MSEC };
-        struct options o = { .wait_usec = 100 * USEC_PER_MSEC };
+        struct hold_mark m = {.busnum = 2, .devnum = 5, .deadline = now_boottime() + 700 * USEC_PER_MSEC};
+        struct options o = {.wait_usec = 100 * USEC_PER_MSEC};
         char out[256];
 
         write_text(f->roots.etc, "uasd/uasd.conf", "[uasd]\nPolicy=ignore\n");
@@ -308,9 +355,9 @@ static void wait_for_a_hold(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TEST(free_disk), TEST(mounted_disk), TEST(configured_disk),
-                TEST(held_disk), TEST(stale_hold),   TEST(no_usb),
-                TEST(verbs_without_daemon), TEST(dry_runs), TEST(wait_for_a_hold),
+                TEST(free_disk),       TEST(mounted_disk), TEST(configured_disk),      TEST(held_disk),
+                TEST(stale_hold),      TEST(no_usb),       TEST(verbs_without_daemon), TEST(dry_runs),
+                TEST(wait_for_a_hold),
         };
 
         /* No test talks to the machine's own bus. */

@@ -29,32 +29,32 @@ static void arguments(void **state)
                 const char *argv[WORDS];
                 const char *expect;
         } rows[] = {
-                { { "uasctl" }, "list" },
-                { { "uasctl", "list" }, "list" },
-                { { "uasctl", "list", "sda" }, "usage" },
-                { { "uasctl", "--json" }, "list" },
-                { { "uasctl", "status" }, "status" },
-                { { "uasctl", "status", "sda" }, "status" },
-                { { "uasctl", "status", "sda", "sdb" }, "usage" },
-                { { "uasctl", "explain" }, "usage" },
-                { { "uasctl", "explain", "sda" }, "explain" },
-                { { "uasctl", "switch", "sda" }, "switch" },
-                { { "uasctl", "switch", "sda", "uas", "--wait=3", "--force", "--dry-run" }, "switch" },
-                { { "uasctl", "switch", "sda", "uas", "now" }, "usage" },
-                { { "uasctl", "policy", "sda", "ignore" }, "policy" },
-                { { "uasctl", "policy", "sda", "ignore", "--dry-run" }, "usage" },
-                { { "uasctl", "policy", "sda", "ignore", "--force" }, "policy" },
-                { { "uasctl", "release", "sda", "--force" }, "usage" },
-                { { "uasctl", "cancel", "sda" }, "cancel" },
-                { { "uasctl", "forget", "sda", "--wait" }, "usage" },
-                { { "uasctl", "--wait", "wait", "sda" }, "wait" },
-                { { "uasctl", "list", "--wait" }, "usage" },
-                { { "uasctl", "bench", "sda" }, "usage" },
-                { { "uasctl", "" }, "usage" },
-                { { "uasctl", "--nonsense" }, "options" },
-                { { "uasctl", "--wait=soon", "wait", "sda" }, "options" },
-                { { "uasctl", "--wait=", "wait", "sda" }, "options" },
-                { { "uasctl", "--", "status", "--json" }, "status" },
+                {{"uasctl"}, "list"},
+                {{"uasctl", "list"}, "list"},
+                {{"uasctl", "list", "sda"}, "usage"},
+                {{"uasctl", "--json"}, "list"},
+                {{"uasctl", "status"}, "status"},
+                {{"uasctl", "status", "sda"}, "status"},
+                {{"uasctl", "status", "sda", "sdb"}, "usage"},
+                {{"uasctl", "explain"}, "usage"},
+                {{"uasctl", "explain", "sda"}, "explain"},
+                {{"uasctl", "switch", "sda"}, "switch"},
+                {{"uasctl", "switch", "sda", "uas", "--wait=3", "--force", "--dry-run"}, "switch"},
+                {{"uasctl", "switch", "sda", "uas", "now"}, "usage"},
+                {{"uasctl", "policy", "sda", "ignore"}, "policy"},
+                {{"uasctl", "policy", "sda", "ignore", "--dry-run"}, "usage"},
+                {{"uasctl", "policy", "sda", "ignore", "--force"}, "policy"},
+                {{"uasctl", "release", "sda", "--force"}, "usage"},
+                {{"uasctl", "cancel", "sda"}, "cancel"},
+                {{"uasctl", "forget", "sda", "--wait"}, "usage"},
+                {{"uasctl", "--wait", "wait", "sda"}, "wait"},
+                {{"uasctl", "list", "--wait"}, "usage"},
+                {{"uasctl", "bench", "sda"}, "usage"},
+                {{"uasctl", ""}, "usage"},
+                {{"uasctl", "--nonsense"}, "options"},
+                {{"uasctl", "--wait=soon", "wait", "sda"}, "options"},
+                {{"uasctl", "--wait=", "wait", "sda"}, "options"},
+                {{"uasctl", "--", "status", "--json"}, "status"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -69,8 +69,8 @@ static void arguments(void **state)
 
 static void values(void **state)
 {
-        const char *argv[] = { "uasctl", "switch",  "-q",  "sda", "--no-legend", "--no-ask-password", "--wait=1min",
-                               NULL };
+        const char *argv[] = {"uasctl",      "switch", "-q", "sda", "--no-legend", "--no-ask-password",
+                              "--wait=1min", NULL};
         char *words[WORDS + 1];
         struct options o;
 
@@ -87,7 +87,7 @@ static void values(void **state)
 
 static void defaults(void **state)
 {
-        const char *argv[] = { "uasctl", "wait", "sda", "--wait", NULL };
+        const char *argv[] = {"uasctl", "wait", "sda", "--wait", NULL};
         char *words[WORDS + 1];
         struct options o;
 

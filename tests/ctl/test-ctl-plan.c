@@ -91,9 +91,12 @@ static void quirk(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(free_disk),          cmocka_unit_test(busy_disk),
-                cmocka_unit_test(unknown_users),      cmocka_unit_test(incapable_disk),
-                cmocka_unit_test(against_the_kernel), cmocka_unit_test(another_drivers),
+                cmocka_unit_test(free_disk),
+                cmocka_unit_test(busy_disk),
+                cmocka_unit_test(unknown_users),
+                cmocka_unit_test(incapable_disk),
+                cmocka_unit_test(against_the_kernel),
+                cmocka_unit_test(another_drivers),
                 cmocka_unit_test(quirk),
         };
 

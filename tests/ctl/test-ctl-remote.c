@@ -69,15 +69,16 @@ static void whole_disk(void **state)
 
         assert_true(sd_bus_message_append(
                             m, "a{oa{sa{sv}}}", 2, "/org/uasd1", 1, "org.uasd1.Manager", 1, "Version", "s", "1",
-                            "/org/uasd1/disk/a", 2, "org.freedesktop.DBus.Peer", 0, UASD_BUS_DISK, 22, "Id", "s",
-                            "2-1:1.0", "VendorId", "q", 0x1209, "ProductId", "q", 0x5a5a, "Revision", "q", 0x0214,
-                            "Manufacturer", "s", "Maker", "Product", "s", "Disk", "Serial", "s", "S1", "SpeedMbps",
-                            "u", 10000, "UsbVersion", "s", "3.20", "Driver", "s", "usb-storage", "Capable", "b", 1,
-                            "Policy", "s", "uas", "Target", "s", "uas", "State", "s", "waiting", "Reason", "s",
-                            "In use.", "ReasonId", "s", "policy", "Verdict", "s", "good", "Host", "s", "host3", "Disks",
-                            "a(sut)", 2, "sdb", 0, (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512, "Busy", "a(sssssu)", 1,
-                            "mount", "sdb1", "/mnt", "mnt:[7]", "", 0, "Outcome", "(iss)", 7, "bind", "No.",
-                            "OfTheFuture", "a{sv}", 1, "x", "s", "y") >= 0);
+                            "/org/uasd1/disk/a", 2, "org.freedesktop.DBus.Peer", 0, UASD_BUS_DISK, 22, "Id",
+                            "s", "2-1:1.0", "VendorId", "q", 0x1209, "ProductId", "q", 0x5a5a, "Revision", "q",
+                            0x0214, "Manufacturer", "s", "Maker", "Product", "s", "Disk", "Serial", "s", "S1",
+                            "SpeedMbps", "u", 10000, "UsbVersion", "s", "3.20", "Driver", "s", "usb-storage",
+                            "Capable", "b", 1, "Policy", "s", "uas", "Target", "s", "uas", "State", "s",
+                            "waiting", "Reason", "s", "In use.", "ReasonId", "s", "policy", "Verdict", "s",
+                            "good", "Host", "s", "host3", "Disks", "a(sut)", 2, "sdb", 0, (uint64_t) 5000000000,
+                            "sdc", 1, (uint64_t) 512, "Busy", "a(sssssu)", 1, "mount", "sdb1", "/mnt",
+                            "mnt:[7]", "", 0, "Outcome", "(iss)", 7, "bind", "No.", "OfTheFuture", "a{sv}", 1,
+                            "x", "s", "y") >= 0);
         assert_int_equal(parse(m, &views), 0);
         assert_int_equal(views.n, 1);
         d = &views.list[0].disk;
@@ -117,8 +118,8 @@ static void disk_of_nobody(void **state)
         struct fixture *f = *state;
         sd_bus_message *m = message_new(f->bus);
 
-        assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 3, "Id", "s", "2-1:1.0", "Driver",
-                                          "s", "", "Target", "s", "") >= 0);
+        assert_true(sd_bus_message_append(m, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 3, "Id", "s",
+                                          "2-1:1.0", "Driver", "s", "", "Target", "s", "") >= 0);
         assert_int_equal(parse(m, &views), 0);
         assert_int_equal(views.list[0].disk.facts.driver, DRIVER_NONE);
         assert_int_equal(views.list[0].disk.decision.target, DRIVER_NONE);
@@ -133,9 +134,9 @@ static void nonsense(void **state)
         static const struct {
                 const char *key, *type, *value;
         } rows[] = {
-                { "State", "s", "dancing" }, { "State", "s", "" },     { "Policy", "s", "maybe" },
-                { "Target", "s", "ub" },     { "Verdict", "s", "so" }, { "VendorId", "s", "1209" },
-                { "Id", "s", "" },           { "Busy", "s", "yes" },
+                {"State", "s", "dancing"}, {"State", "s", ""},     {"Policy", "s", "maybe"},
+                {"Target", "s", "ub"},     {"Verdict", "s", "so"}, {"VendorId", "s", "1209"},
+                {"Id", "s", ""},           {"Busy", "s", "yes"},
         };
         struct fixture *f = *state;
 
@@ -162,7 +163,7 @@ static void another_answer(void **state)
 
 static int listen_at(char *ret_dir, char *ret_path, size_t size)
 {
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
         int fd;
 
         assert_non_null(mkdtemp(ret_dir));
@@ -207,19 +208,21 @@ static int answer(sd_bus_message *m, void *data, sd_bus_error *e)
         if (!sd_bus_message_is_method_call(m, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"))
                 return sd_bus_reply_method_errorf(m, UASD_BUS_ERROR_REFUSED, "no");
         if (sd_bus_message_new_method_return(m, &reply) < 0 ||
-            sd_bus_message_append(reply, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1, "Id", "s", "2-1:1.0") < 0)
+            sd_bus_message_append(reply, "a{oa{sa{sv}}}", 1, "/a", 1, UASD_BUS_DISK, 1, "Id", "s", "2-1:1.0") <
+                    0)
                 return -ENOMEM;
         return sd_bus_send(NULL, reply, NULL);
 }
 
 static void serve(int fd)
 {
-        sd_id128_t id = { .bytes = { 1 } };
+        sd_id128_t id = {.bytes = {1}};
         sd_bus *bus;
         int c = accept(fd, NULL, NULL);
 
-        if (c < 0 || sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, c, c) < 0 || sd_bus_set_server(bus, true, id) < 0 ||
-            sd_bus_add_filter(bus, NULL, answer, NULL) < 0 || sd_bus_start(bus) < 0)
+        if (c < 0 || sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, c, c) < 0 ||
+            sd_bus_set_server(bus, true, id) < 0 || sd_bus_add_filter(bus, NULL, answer, NULL) < 0 ||
+            sd_bus_start(bus) < 0)
                 _exit(1);
         for (;;) {
                 int r = sd_bus_process(bus, NULL);
@@ -248,7 +251,7 @@ static void peer_to_peer(void **state)
         assert_int_equal(views.n, 1);
         assert_int_equal(remote_read(&r, 5 * USEC_PER_SEC, &again), 0);
         assert_int_equal(again.n, 1);
-        assert_true(remote_call(&r, &(struct remote_call){ "Cancel", "2-1:1.0" }, NULL, &error) < 0);
+        assert_true(remote_call(&r, &(struct remote_call){"Cancel", "2-1:1.0"}, NULL, &error) < 0);
         assert_true(sd_bus_error_has_name(&error, UASD_BUS_ERROR_REFUSED));
         (void) kill(pid, SIGKILL);
         (void) waitpid(pid, NULL, 0);
@@ -261,8 +264,12 @@ static void peer_to_peer(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TEST(whole_disk),           TEST(disk_of_nobody),     TEST(nonsense),
-                TEST(another_answer),       cmocka_unit_test(stopped), cmocka_unit_test(nobody),
+                TEST(whole_disk),
+                TEST(disk_of_nobody),
+                TEST(nonsense),
+                TEST(another_answer),
+                cmocka_unit_test(stopped),
+                cmocka_unit_test(nobody),
                 cmocka_unit_test(peer_to_peer),
         };
 

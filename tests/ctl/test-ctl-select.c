@@ -33,7 +33,8 @@ static void make_dir(int dir, const char *path)
                 }
 }
 
-static void add_view(struct fixture *f, const char *interface, const char *block, const char *serial, uint16_t pid)
+static void add_view(struct fixture *f, const char *interface, const char *block, const char *serial,
+                     uint16_t pid)
 {
         struct view v = sample_view(interface, block, serial);
 
@@ -64,7 +65,8 @@ static int setup(void **state)
         link_to(dir, "../../devices/usb2/2-2/2-2:1.0/host1/block/sdc", "class/block/sdc");
         link_to(dir, "../../devices/virtual/block/dm-0", "class/block/dm-0");
         link_to(dir, "../../devices/virtual/block/dm-1", "class/block/dm-1");
-        link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb1", "devices/virtual/block/dm-0/slaves/sdb1");
+        link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb1",
+                "devices/virtual/block/dm-0/slaves/sdb1");
         link_to(dir, "../../dm-0", "devices/virtual/block/dm-1/slaves/dm-0");
         link_to(dir, "../../../../usb2/2-2/2-2:1.0/host1/block/sdc", "devices/virtual/block/dm-1/slaves/sdc");
 
@@ -99,28 +101,28 @@ static void words(void **state)
                 int expect;
                 const char *first;
         } rows[] = {
-                { "2-1:1.0", 1, "2-1:1.0" },
-                { "2-1", 1, "2-1:1.0" },
-                { "2-3", 2, "2-3:1.0" },
-                { "2-3:1.1", 1, "2-3:1.1" },
-                { "2", 0 },
-                { "sdb", 1, "2-1:1.0" }, /* not the one with this serial */
-                { "sdb1", 1, "2-1:1.0" },
-                { "sdz", 0 },
-                { "dm-0", 1, "2-1:1.0" },
-                { "dm-1", 2, "2-1:1.0" },
-                { "1209:0001", 1, "2-1:1.0" },
-                { "1209:0003", 2, "2-3:1.0" },
-                { "1209:0003:SERIAL2", 1, "2-3:1.1" },
-                { "1209:0003:SERIAL1", 0 },
-                { "1209:", 0 },
-                { "1209:00011", 0 },
-                { "SERIAL1", 1, "2-1:1.0" },
-                { "serial1", 0 },
-                { "SERIAL2", 1, "2-3:1.1" },
-                { "", 0 },
-                { "../class", -ENOENT },
-                { "/nonexistent/disk", -ENOENT },
+                {"2-1:1.0", 1, "2-1:1.0"},
+                {"2-1", 1, "2-1:1.0"},
+                {"2-3", 2, "2-3:1.0"},
+                {"2-3:1.1", 1, "2-3:1.1"},
+                {"2", 0},
+                {"sdb", 1, "2-1:1.0"}, /* not the one with this serial */
+                {"sdb1", 1, "2-1:1.0"},
+                {"sdz", 0},
+                {"dm-0", 1, "2-1:1.0"},
+                {"dm-1", 2, "2-1:1.0"},
+                {"1209:0001", 1, "2-1:1.0"},
+                {"1209:0003", 2, "2-3:1.0"},
+                {"1209:0003:SERIAL2", 1, "2-3:1.1"},
+                {"1209:0003:SERIAL1", 0},
+                {"1209:", 0},
+                {"1209:00011", 0},
+                {"SERIAL1", 1, "2-1:1.0"},
+                {"serial1", 0},
+                {"SERIAL2", 1, "2-3:1.1"},
+                {"", 0},
+                {"../class", -ENOENT},
+                {"/nonexistent/disk", -ENOENT},
         };
         struct fixture *f = *state;
 

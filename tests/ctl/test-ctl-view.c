@@ -7,15 +7,15 @@ static void sizes(void **state)
                 uint64_t size;
                 const char *text;
         } rows[] = {
-                { 0, "0B" },
-                { 1023, "1023B" },
-                { 1024, "1K" },
-                { 1536, "1.5K" },
-                { 1024 * 1024 - 1, "1024K" },
-                { 1024 * 1024, "1M" },
-                { 500107862016, "465.8G" },
-                { 2000398934016, "1.8T" },
-                { UINT64_MAX, "16E" },
+                {0, "0B"},
+                {1023, "1023B"},
+                {1024, "1K"},
+                {1536, "1.5K"},
+                {1024 * 1024 - 1, "1024K"},
+                {1024 * 1024, "1M"},
+                {500107862016, "465.8G"},
+                {2000398934016, "1.8T"},
+                {UINT64_MAX, "16E"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -27,7 +27,8 @@ static void sizes(void **state)
 
 static void labels(void **state)
 {
-        _cleanup_(view_done) struct view a = sample_view("2-1:1.0", "sdb", ""), b = sample_view("2-2:1.0", NULL, "");
+        _cleanup_(view_done) struct view a = sample_view("2-1:1.0", "sdb", ""),
+                                         b = sample_view("2-2:1.0", NULL, "");
         char label[VIEW_LABEL_MAX];
 
         assert_string_equal(view_label(&a, label), "2-1:1.0 (sdb)");
@@ -37,7 +38,7 @@ static void labels(void **state)
 static void sorted(void **state)
 {
         _cleanup_(views_done) struct views views = {};
-        static const char *const names[] = { "2-10:1.0", "2-2:1.0", "1-1:1.0" };
+        static const char *const names[] = {"2-10:1.0", "2-2:1.0", "1-1:1.0"};
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 struct view v = sample_view(names[i], NULL, "");
@@ -58,14 +59,14 @@ static void users(void **state)
                 struct user user;
                 const char *text;
         } rows[] = {
-                { { USER_MOUNT, "sdb1", (char *) "/mnt" }, "mounted on /mnt (sdb1)" },
-                { { USER_MOUNT, "sdb1", (char *) "/mnt", (char *) "mnt:[7]", 9 },
-                  "mounted on /mnt in the namespace mnt:[7], pid 9 (sdb1)" },
-                { { USER_SWAP, "sdb2" }, "used as swap (sdb2)" },
-                { { USER_HOLDER, "sdb1", (char *) "dm-0" }, "held by dm-0 (sdb1)" },
-                { { USER_OPEN, "sdb", NULL, NULL, 5, (char *) "dd" }, "opened by dd, pid 5 (sdb)" },
-                { { USER_LOOP, "sdb", (char *) "loop0" }, "behind loop0 (sdb)" },
-                { { USER_CLAIM, "sdb" }, "claimed by somebody (sdb)" },
+                {{USER_MOUNT, "sdb1", (char *) "/mnt"}, "mounted on /mnt (sdb1)"},
+                {{USER_MOUNT, "sdb1", (char *) "/mnt", (char *) "mnt:[7]", 9},
+                 "mounted on /mnt in the namespace mnt:[7], pid 9 (sdb1)"},
+                {{USER_SWAP, "sdb2"}, "used as swap (sdb2)"},
+                {{USER_HOLDER, "sdb1", (char *) "dm-0"}, "held by dm-0 (sdb1)"},
+                {{USER_OPEN, "sdb", NULL, NULL, 5, (char *) "dd"}, "opened by dd, pid 5 (sdb)"},
+                {{USER_LOOP, "sdb", (char *) "loop0"}, "behind loop0 (sdb)"},
+                {{USER_CLAIM, "sdb"}, "claimed by somebody (sdb)"},
         };
         char text[256], little[8];
 
