@@ -21,7 +21,7 @@ class Control:
             while line := await reader.readline():
                 writer.write(json.dumps(self.handle(line)).encode() + b"\n")
                 await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, ValueError, asyncio.CancelledError):     # a line too long is a ValueError
             pass
         finally:
             writer.close()

@@ -15,7 +15,7 @@ from .uas import Uas
 
 DEFAULTS = {
     "vid": 0x1209, "pid": 0x5A5A, "bcd": 0x0100, "manufacturer": "Example", "product": "Dual Protocol Disk",
-    "serial": "USBDISK0001", "speed": "super", "streams": 5, "max_power": 896, "alts": "both", "pipe_usage": True,
+    "serial": "USBDISK0001", "speed": "super", "streams": 5, "max_power": 496, "alts": "both", "pipe_usage": True,
     "luns": [], "wcache": "volatile", "cache_mb": 256, "latency": {"kind": "none"}, "plugged": False,
     "resume": "replug", "bus_powered": False, "faults": [],
 }
@@ -225,7 +225,8 @@ class Device:
             action()
 
     def _reset(self):
-        self.stats.resets += 1
+        # enumeration resets as well, and QEMU says each reset twice: count those that end something
+        self.stats.resets += bool(self.configured)
         self.log("reset")
         if self.configured and self.faults.of_device("gone_on_reset"):
             self.unplug()
@@ -372,7 +373,9 @@ class Device:
             key, asc, ascq = scsi.MEDIUM_ERROR
             status = fail.args.get("status", scsi.CHECK)
             sense = scsi.fixed_sense(fail.args.get("key", key), fail.args.get("asc", asc), fail.args.get("ascq", ascq))
-            return scsi.Result(None, status, sense if status == scsi.CHECK else b"")
+            # with "zlp" the data-in phase ends properly first, with nothing in it
+            return scsi.Result(b"" if fail.args.get("zlp") and task.op in scsi.DATA_IN else None, status,
+                               sense if status == scsi.CHECK else b"")
         if task.op == 0xA0:
             return scsi.report_luns(len(self.luns), task.cdb)
         if task.lun >= len(self.luns):
