@@ -66,6 +66,7 @@ static void released(struct life *l, uint64_t now)
 
 static void ask_again(struct life *l, const struct event *e)
 {
+        l->asked_meanwhile = l->running;
         l->disk.facts.override_target = e->target;
         l->disk.facts.override_forced = e->force;
         l->requested = true;
@@ -80,7 +81,12 @@ static void ask_again(struct life *l, const struct event *e)
 
 static void done(struct life *l, const struct event *e, uint64_t now)
 {
-        l->running = false;
+        bool overtaken = l->asked_meanwhile && l->disk.decision.target != l->going_to;
+
+        l->running = l->asked_meanwhile = false;
+        l->going_to = DRIVER_NONE;
+        if (overtaken) /* how it ended is no answer to what was asked since */
+                return;
         l->disk.outcome = e->outcome;
         if (e->outcome.code == UASD_EXIT_DEFERRED) {
                 uint64_t pause = USEC_PER_SEC << (l->retries < 6 ? l->retries : 6);
@@ -120,7 +126,7 @@ static void take_event(struct life *l, const struct event *e, uint64_t now)
                 break;
         case EVENT_CANCEL:
                 l->disk.facts.override_target = DRIVER_NONE;
-                l->requested = false;
+                l->requested = l->asked_meanwhile = false;
                 l->cancelled = true;
                 break;
         case EVENT_STARTED:
@@ -140,10 +146,8 @@ static enum state derive(const struct life *l)
                 return STATE_SWITCHING;
         if (l->held)
                 return STATE_HELD;
-        if (!decision_wants_switch(&l->disk.facts, &l->disk.decision))
+        if (!decision_wants_switch(&l->disk.facts, &l->disk.decision) || l->cancelled)
                 return l->disk.decision.rest;
-        if (l->cancelled)
-                return STATE_SETTLED;
         return used_up(l) ? STATE_FAILED : STATE_WAITING;
 }
 
@@ -158,15 +162,17 @@ static void begin(struct life *l, struct actions *ret)
         a->plugged = l->held || !has_disks(l);
         a->deadline = l->held ? l->hold_deadline : 0;
         l->running = true;
+        l->going_to = a->target;
 }
 
-static void act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret)
+static void act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret,
+                     struct actions *last)
 {
         bool try = decision_wants_switch(&l->disk.facts, &l->disk.decision) && !l->cancelled && !used_up(l) &&
                    l->disk.outcome.code < 0 && !env->stopping && l->hold_deadline >= now + HOLD_LEAST_USEC;
 
         if (try) {
-                begin(l, ret);
+                begin(l, last);
                 return;
         }
         (void) act(ret, ACTION_RELEASE);
@@ -174,7 +180,7 @@ static void act_held(struct life *l, const struct environment *env, uint64_t now
 }
 
 /* Returns when to be woken. */
-static uint64_t act_waiting(struct life *l, const struct environment *env, uint64_t now, struct actions *ret)
+static uint64_t act_waiting(struct life *l, const struct environment *env, uint64_t now, struct actions *last)
 {
         uint64_t ready;
 
@@ -182,7 +188,9 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
                 return USEC_INFINITY;
         /* Inside delay_use, or driverless: there is nothing yet that anybody could use. */
         if (!has_disks(l)) {
-                begin(l, ret);
+                if (now < l->retry_at)
+                        return l->retry_at;
+                begin(l, last);
                 return USEC_INFINITY;
         }
         /* A claim that meets fsck or mount would make them fail. */
@@ -191,15 +199,15 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
         if (!l->looked || (l->retry_at && now >= l->retry_at)) {
                 l->looked = true;
                 l->retry_at = 0;
-                (void) act(ret, ACTION_LOOK);
+                (void) act(last, ACTION_LOOK);
                 return USEC_INFINITY;
         }
-        if (l->in_use)
+        if (l->in_use || !l->free_since) /* or the look has not told yet */
                 return l->retry_at ? l->retry_at : USEC_INFINITY;
         ready = l->free_since + (l->requested && !l->waited ? 0 : env->quiet_usec);
         if (now < ready)
                 return ready;
-        begin(l, ret);
+        begin(l, last);
         return USEC_INFINITY;
 }
 
@@ -217,16 +225,18 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
         enum reason reason = l->disk.decision.reason;
         int code = l->disk.outcome.code;
         uint64_t wake = USEC_INFINITY;
+        /* What may feed an event back while it is carried out: nothing of this step may come after it. */
+        struct actions last = { .n = 0 };
 
         ret->n = 0;
         take_event(l, e, now);
         decide(&l->disk.facts, &l->disk.decision);
         if (derive(l) == STATE_HELD)
-                act_held(l, env, now, ret);
+                act_held(l, env, now, ret, &last);
         if (derive(l) == STATE_WAITING) {
                 /* Watched before it is looked at: what happens in between is seen. */
                 watch(l, has_disks(l), ret);
-                wake = act_waiting(l, env, now, ret);
+                wake = act_waiting(l, env, now, &last);
         }
         l->disk.state = derive(l);
         if (l->disk.state != STATE_WAITING)
@@ -237,4 +247,6 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
         }
         if (l->disk.state != before || l->disk.decision.reason != reason || l->disk.outcome.code != code)
                 (void) act(ret, ACTION_REPORT);
+        for (size_t i = 0; i < last.n; i++)
+                ret->list[ret->n++] = last.list[i];
 }

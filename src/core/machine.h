@@ -56,6 +56,8 @@ struct life {
         uint64_t free_since;
         bool waited;        /* was seen in use: the quiet time counts also for a request */
         bool running;       /* a uasd-switch is at work on it */
+        enum driver going_to;  /* its target, if it is one of ours */
+        bool asked_meanwhile;  /* a request came while it ran */
         bool tried;         /* one automatic attempt was made on this attachment */
         bool requested;     /* a user asked: may try again, and need not be quiet first */
         bool cancelled;     /* a user said no */
@@ -84,6 +86,7 @@ struct action {
         uint64_t deadline;
 };
 
+/* SWITCH or LOOK come last: carrying them out may bring the next event. */
 #define ACTIONS_MAX 8
 struct actions {
         struct action list[ACTIONS_MAX];

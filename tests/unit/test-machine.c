@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/machine.h"
+
+#include "common/exit-codes.h"
+#include "unit.h"
+
+/*
+ * The specification of a disk's life: when (msec), what is told, what is to be done about it, what state that is.
+ * A step may also say what a scan found: it is put into the life before the event, as the daemon does it. Every disk
+ * here can do both and wants uas; the quiet time is 2 s. In the actions, times are msec too.
+ */
+enum found {
+        SAME,
+        ON_UAS,
+        ON_BOT,
+        NO_DRIVER,     /* and so no disks */
+        JUST_UNBOUND,
+        KEPT_AWAY,     /* no driver, because uas may not be loaded */
+        DISKS,
+        ANOTHER_LUN,   /* a LUN without a disk stands before the one with */
+        TRIED,         /* the mark in /run says that one automatic try was made */
+        POLICY_BOT,
+        IGNORE_IT,
+        UAS_OBJECTED,  /* the quirks parameter says u */
+};
+
+struct step {
+        unsigned at;
+        struct event event;
+        const char *actions;
+        enum state state;
+        enum found found;
+};
+
+struct scenario {
+        const char *what;
+        enum { BOOTED, BOOTING, STOPPING } machine;
+        struct step steps[26];
+};
+
+#define SCANNED {.type = EVENT_SCANNED}
+#define FREE {.type = EVENT_USERS}
+#define IN_USE {.type = EVENT_USERS, .in_use = true}
+#define HOLD(until) {.type = EVENT_HOLD, .deadline = (until) *1000ULL}
+#define RELEASED {.type = EVENT_RELEASED}
+#define REQUEST(driver) {.type = EVENT_REQUEST, .target = driver}
+#define FORCE(driver) {.type = EVENT_REQUEST, .target = driver, .force = true}
+#define CANCEL {.type = EVENT_CANCEL}
+#define TIMER {.type = EVENT_TIMER}
+#define STARTED {.type = EVENT_STARTED}
+#define DONE(c) {.type = EVENT_DONE, .outcome.code = UASD_EXIT_##c}
+/* Told by the machine as a whole; .deadline says which */
+#define BOOT_OVER {.type = EVENT_ENVIRONMENT, .deadline = BOOTED}
+#define GOING_DOWN {.type = EVENT_ENVIRONMENT, .deadline = STOPPING}
+
+static const struct scenario table[] = {
+        {"held at boot: switched, then released by its own switch",
+         BOOTING,
+         {
+                 {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
+                 {1500, SCANNED, "", STATE_SWITCHING, TRIED},
+                 {3000, RELEASED, "", STATE_SWITCHING, ON_UAS},
+                 {3000, DONE(OK), "report", STATE_SETTLED},
+                 {9000, BOOT_OVER, "", STATE_SETTLED},
+         }},
+        {"held at boot, and its switch ends without the release",
+         BOOTING,
+         {
+                 {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
+                 {3000, DONE(OK), "release report", STATE_SETTLED, ON_UAS},
+         }},
+        {"held, rolled back: released, failed, not held or tried again",
+         BOOTING,
+         {
+                 {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
+                 {5000, DONE(ROLLED_BACK), "release report", STATE_FAILED, TRIED},
+                 {6000, HOLD(21000), "release", STATE_FAILED},
+                 {9000, BOOT_OVER, "", STATE_FAILED},
+         }},
+        {"held, and somebody was faster: released, looked at again after ten seconds and the boot",
+         BOOTING,
+         {
+                 {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
+                 {2000, DONE(DEFERRED), "release watch report", STATE_WAITING},
+                 {5000, BOOT_OVER, "timer 12000", STATE_WAITING},
+                 {12000, TIMER, "timer off look", STATE_WAITING},
+                 {12000, FREE, "timer 14000", STATE_WAITING},
+                 {14000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {15000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+         }},
+        {"held with too little time left: released",
+         BOOTING,
+         {
+                 {14000, HOLD(21999), "release watch report", STATE_WAITING, DISKS},
+                 {30000, BOOT_OVER, "look", STATE_WAITING},
+                 {30000, IN_USE, "", STATE_WAITING},
+         }},
+        {"held with just enough",
+         BOOTING,
+         {{13000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS}}},
+        {"held, though nothing is to be switched: released at once",
+         BOOTING,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1000, HOLD(21000), "release", STATE_SETTLED},
+                 {1000, RELEASED, "", STATE_SETTLED},
+         }},
+        {"held, and the dead man's timer releases it while the daemon sleeps",
+         BOOTED,
+         {
+                 {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
+                 {21000, RELEASED, "", STATE_SWITCHING},
+                 {30000, DONE(DEFERRED), "watch timer 31000 report", STATE_WAITING},
+         }},
+        {"released by a user before it was tried: that is his word until he asks",
+         BOOTED,
+         {
+                 {1000, HOLD(3000), "release watch timer 11000 report", STATE_WAITING, DISKS},
+                 {2000, RELEASED, "timer 12000", STATE_WAITING},
+                 {2000, CANCEL, "unwatch timer off report", STATE_SETTLED},
+                 {3000, HOLD(30000), "release", STATE_SETTLED},
+         }},
+        {"no hold is used on the way down",
+         STOPPING,
+         {{1000, HOLD(21000), "release watch report", STATE_WAITING, DISKS}}},
+
+        {"plugged in, inside delay_use: no disk, so nobody to wait for",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {1200, SCANNED, "", STATE_SWITCHING, ON_UAS},
+                 {1300, DONE(OK), "report", STATE_SETTLED, DISKS},
+         }},
+        {"the same while booting: nothing is claimed",
+         BOOTING,
+         {{1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING}}},
+        {"inside delay_use, somebody else switches it: no hurry to try again",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {1100, DONE(DEFERRED), "timer 2100 report", STATE_WAITING},
+                 {1500, SCANNED, "", STATE_WAITING},
+                 {2100, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {2200, DONE(DEFERRED), "timer 4200 report", STATE_WAITING},
+                 {3000, SCANNED, "watch timer off look", STATE_WAITING, DISKS},
+                 {3000, FREE, "timer 5000", STATE_WAITING},
+         }},
+        {"plugged in, seen when its disks are there",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, ANOTHER_LUN},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {3000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {4000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+         }},
+        {"not tried twice on one attachment, also by another daemon",
+         BOOTED,
+         {{1000, SCANNED, "report", STATE_FAILED, TRIED}, {2000, SCANNED, "", STATE_FAILED, DISKS}}},
+
+        {"mounted: waits, without a timer, for umount and the quiet time",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, IN_USE, "", STATE_WAITING},
+                 {5000, SCANNED, "", STATE_WAITING},
+                 {60000, IN_USE, "", STATE_WAITING},
+                 {90000, FREE, "timer 92000", STATE_WAITING},
+                 {91000, FREE, "", STATE_WAITING},
+                 {91500, TIMER, "", STATE_WAITING},
+                 {92000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {93000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+         }},
+        {"umount and mount within the quiet time: goes on waiting",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, IN_USE, "", STATE_WAITING},
+                 {5000, FREE, "timer 7000", STATE_WAITING},
+                 {6000, IN_USE, "timer off", STATE_WAITING},
+                 {7000, TIMER, "", STATE_WAITING},
+                 {8000, FREE, "timer 10000", STATE_WAITING},
+                 {10000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+         }},
+        {"nothing begins on a look that has not told yet",
+         BOOTED,
+         {
+                 {50000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {50000, SCANNED, "", STATE_WAITING},
+                 {50000, FREE, "timer 52000", STATE_WAITING},
+         }},
+        {"it is away before its time comes: nothing left to wait for",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {2000, SCANNED, "unwatch timer off report", STATE_SETTLED, ON_UAS},
+                 {3000, TIMER, "", STATE_SETTLED},
+         }},
+        {"claimed by somebody whom no look sees: slower and slower, half a minute at most",
+         BOOTED,
+         {
+                 {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {500, IN_USE, "", STATE_WAITING},
+                 {1000, STARTED, "unwatch report", STATE_SWITCHING},
+                 {2000, DONE(DEFERRED), "watch timer 3000 report", STATE_WAITING},
+                 {3000, TIMER, "timer off look", STATE_WAITING},
+                 {3000, FREE, "timer 5000", STATE_WAITING},
+                 {5000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {6000, DONE(DEFERRED), "watch timer 8000 report", STATE_WAITING},
+                 {7000, STARTED, "unwatch timer off report", STATE_SWITCHING},
+                 {8000, DONE(DEFERRED), "watch timer 12000 report", STATE_WAITING},
+                 {9000, STARTED, "unwatch timer off report", STATE_SWITCHING},
+                 {10000, DONE(DEFERRED), "watch timer 18000 report", STATE_WAITING},
+                 {11000, STARTED, "unwatch timer off report", STATE_SWITCHING},
+                 {12000, DONE(DEFERRED), "watch timer 28000 report", STATE_WAITING},
+                 {13000, STARTED, "unwatch timer off report", STATE_SWITCHING},
+                 {14000, DONE(DEFERRED), "watch timer 44000 report", STATE_WAITING},
+                 {15000, STARTED, "unwatch timer off report", STATE_SWITCHING},
+                 {16000, DONE(DEFERRED), "watch timer 46000 report", STATE_WAITING},
+                 {17000, STARTED, "unwatch timer off report", STATE_SWITCHING},
+                 {18000, DONE(DEFERRED), "watch timer 48000 report", STATE_WAITING},
+                 {48000, TIMER, "timer off look", STATE_WAITING},
+                 /* whom a look sees is watched: no more timer */
+                 {48000, IN_USE, "", STATE_WAITING},
+                 {90000, FREE, "timer 92000", STATE_WAITING},
+         }},
+        {"a success ends the slowness",
+         BOOTED,
+         {
+                 {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {500, IN_USE, "", STATE_WAITING},
+                 {1000, STARTED, "unwatch report", STATE_SWITCHING},
+                 {2000, DONE(DEFERRED), "watch timer 3000 report", STATE_WAITING},
+                 {2500, STARTED, "unwatch timer off report", STATE_SWITCHING},
+                 {4000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+                 {5000, STARTED, "report", STATE_SWITCHING, ON_BOT},
+                 {6000, DONE(DEFERRED), "watch timer 7000 report", STATE_WAITING},
+         }},
+
+        {"rolled back: failed, and not tried again until somebody asks",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {3000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {9000, DONE(ROLLED_BACK), "report", STATE_FAILED},
+                 {9500, FREE, "", STATE_FAILED},
+                 {9900, SCANNED, "", STATE_FAILED, TRIED},
+                 {20000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {20000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {25000, DONE(ROLLED_BACK), "report", STATE_FAILED},
+                 {30000, REQUEST(DRIVER_NONE), "watch report look", STATE_WAITING},
+         }},
+        {"asked for and free: at once, without the quiet time",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, SCANNED, "", STATE_SETTLED, DISKS},
+                 {5000, REQUEST(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {5000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {7000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+                 {9000, REQUEST(DRIVER_NONE), "watch report look", STATE_WAITING},
+                 {9000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+         }},
+        {"asked for and in use: waits, then the quiet time counts; being turned away changes nothing",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_FAILED, TRIED},
+                 {2000, SCANNED, "", STATE_FAILED, DISKS},
+                 {5000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {5000, IN_USE, "", STATE_WAITING},
+                 {8000, FREE, "timer 10000", STATE_WAITING},
+                 {10000, TIMER, "unwatch timer off report switch uas", STATE_SWITCHING},
+                 {11000, DONE(DEFERRED), "watch timer 12000 report", STATE_WAITING},
+                 {12000, TIMER, "timer off look", STATE_WAITING},
+                 {12000, FREE, "timer 14000", STATE_WAITING},
+                 {14000, TIMER, "unwatch timer off report switch uas", STATE_SWITCHING},
+                 {15000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+         }},
+        {"asked for what it has",
+         BOOTED,
+         {{1000, SCANNED, "report", STATE_SETTLED, ON_UAS}, {2000, REQUEST(DRIVER_UAS), "report", STATE_SETTLED}}},
+        {"asked for something else while it is switched: that is done next, however the first one ends",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {1500, REQUEST(DRIVER_USB_STORAGE), "report", STATE_SWITCHING},
+                 {1800, SCANNED, "", STATE_SWITCHING, TRIED},
+                 {1900, SCANNED, "", STATE_SWITCHING, DISKS},
+                 {2000, DONE(OK), "watch report look", STATE_WAITING, ON_UAS},
+                 {2000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {2500, REQUEST(DRIVER_UAS), "", STATE_SWITCHING},
+                 {3000, DONE(ROLLED_BACK), "report", STATE_SETTLED},
+                 {4000, REQUEST(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {4000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {5000, DONE(ROLLED_BACK), "report", STATE_FAILED},
+         }},
+        {"asked again for what is being done: one answer for both",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {1500, REQUEST(DRIVER_UAS), "report", STATE_SWITCHING},
+                 {2000, DONE(ROLLED_BACK), "report", STATE_FAILED, TRIED},
+         }},
+        {"asked for something else, then cancelled, while it is switched",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {1500, REQUEST(DRIVER_USB_STORAGE), "report", STATE_SWITCHING},
+                 {1600, CANCEL, "report", STATE_SWITCHING},
+                 {2000, DONE(ROLLED_BACK), "report", STATE_SETTLED},
+         }},
+        {"cancelled: stays where it is until somebody asks",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, IN_USE, "", STATE_WAITING},
+                 {2000, CANCEL, "unwatch report", STATE_SETTLED},
+                 {3000, FREE, "", STATE_SETTLED},
+                 {4000, HOLD(30000), "release", STATE_SETTLED},
+                 {9000, REQUEST(DRIVER_NONE), "watch report look", STATE_WAITING},
+         }},
+        {"a request cancelled takes its override along",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, SCANNED, "", STATE_SETTLED, DISKS},
+                 {5000, REQUEST(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {5000, IN_USE, "", STATE_WAITING},
+                 {6000, CANCEL, "unwatch report", STATE_SETTLED},
+         }},
+
+        {"while the machine boots, no disk is claimed that may be about to be mounted",
+         BOOTING,
+         {
+                 {1000, SCANNED, "watch report", STATE_WAITING, DISKS},
+                 {2000, REQUEST(DRIVER_UAS), "report", STATE_WAITING},
+                 {9000, BOOT_OVER, "look", STATE_WAITING},
+                 {9000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+         }},
+        {"once the machine goes down, nothing begins; what runs is finished",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {2000, GOING_DOWN, "timer off", STATE_WAITING},
+                 {3000, TIMER, "", STATE_WAITING},
+                 {4000, REQUEST(DRIVER_UAS), "report", STATE_WAITING},
+                 {5000, STARTED, "unwatch report", STATE_SWITCHING},
+                 {6000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+         }},
+        {"back from sleep",
+         STOPPING,
+         {
+                 {1000, SCANNED, "report", STATE_WAITING},
+                 {2000, BOOT_OVER, "report switch uas automatic plugged", STATE_SWITCHING},
+         }},
+
+        {"another policy settles it",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, IN_USE, "", STATE_WAITING},
+                 {2000, SCANNED, "unwatch report", STATE_SETTLED, POLICY_BOT},
+                 {3000, SCANNED, "report", STATE_IGNORED, IGNORE_IT},
+                 {4000, HOLD(30000), "release", STATE_IGNORED},
+         }},
+        {"another policy settles one that failed, and the same state for another reason is news",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {2000, DONE(FAILED), "report", STATE_FAILED},
+                 {3000, SCANNED, "report", STATE_SETTLED, POLICY_BOT},
+                 {4000, REQUEST(DRIVER_USB_STORAGE), "report", STATE_SETTLED},
+         }},
+        {"against a quirk of the user's, a request is the nearer word",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, UAS_OBJECTED},
+                 {1100, SCANNED, "", STATE_SETTLED, DISKS},
+                 {2000, FORCE(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {2000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+         }},
+
+        {"driverless for a moment, then for good: to usb-storage if uas is kept away",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_IGNORED, JUST_UNBOUND},
+                 {6000, SCANNED, "report switch usb-storage automatic plugged", STATE_SWITCHING, KEPT_AWAY},
+                 {7000, SCANNED, "", STATE_SWITCHING, ON_BOT},
+                 {7000, DONE(OK), "report", STATE_SETTLED},
+         }},
+        {"driverless and cancelled: still without a driver",
+         STOPPING,
+         {
+                 {1000, SCANNED, "report", STATE_WAITING, NO_DRIVER},
+                 {2000, CANCEL, "report", STATE_UNBOUND},
+         }},
+        {"what means nothing changes nothing",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, {.type = _EVENT_MAX}, "", STATE_WAITING},
+         }},
+};
+
+static struct lun disks[] = {{.lun = 0}, {.lun = 1, .disk = {"sda", 8, 0}}};
+
+static void life_of_disk(struct life *l)
+{
+        life_init(l);
+        l->disk.facts = (struct facts){
+                .interface = "2-1:1.0",
+                .vid = 0x1209,
+                .pid = 0x5a5a,
+                .speed_mbps = 5000,
+                .caps = {.bot = true, .uas = true, .pipes = true, .uas_alt = 1, .interfaces = 1},
+                .driver = DRIVER_USB_STORAGE,
+                .authorized = true,
+                .unknown_target = DRIVER_UAS,
+        };
+}
+
+static void find(struct life *l, enum found found)
+{
+        struct facts *f = &l->disk.facts;
+
+        switch (found) {
+        case SAME:
+                break;
+        case ON_UAS:
+                f->driver = DRIVER_UAS;
+                break;
+        case ON_BOT:
+                f->driver = DRIVER_USB_STORAGE;
+                f->just_unbound = false;
+                break;
+        case JUST_UNBOUND:
+                f->just_unbound = true;
+                f->driver = DRIVER_NONE;
+                break;
+        case KEPT_AWAY:
+                f->uas_kept_away = true;
+                f->just_unbound = false;
+                break;
+        case NO_DRIVER:
+                f->driver = DRIVER_NONE;
+                break;
+        case DISKS:
+                l->disk.luns = disks + 1;
+                l->disk.n_luns = 1;
+                break;
+        case ANOTHER_LUN:
+                l->disk.luns = disks;
+                l->disk.n_luns = 2;
+                break;
+        case TRIED:
+                l->tried = true;
+                break;
+        case POLICY_BOT:
+                f->policy = POLICY_USB_STORAGE;
+                break;
+        case IGNORE_IT:
+                f->policy = POLICY_IGNORE;
+                break;
+        case UAS_OBJECTED:
+                strcpy(f->quirks, "1209:5a5a:u");
+                break;
+        }
+}
+
+static size_t say(const struct action *a, char *ret, size_t size)
+{
+        unsigned long long msec = a->deadline / USEC_PER_MSEC;
+        char until[40] = "";
+
+        switch (a->type) {
+        case ACTION_SWITCH:
+                if (a->deadline)
+                        (void) snprintf(until, sizeof(until), " until %llu", msec);
+                return (size_t) snprintf(ret, size, "switch %s%s%s%s ", driver_to_string(a->target),
+                                         a->automatic ? " automatic" : "", a->plugged ? " plugged" : "", until);
+        case ACTION_RELEASE:
+                return (size_t) snprintf(ret, size, "release ");
+        case ACTION_WATCH:
+                return (size_t) snprintf(ret, size, "watch ");
+        case ACTION_UNWATCH:
+                return (size_t) snprintf(ret, size, "unwatch ");
+        case ACTION_LOOK:
+                return (size_t) snprintf(ret, size, "look ");
+        case ACTION_TIMER:
+                if (a->deadline == USEC_INFINITY)
+                        return (size_t) snprintf(ret, size, "timer off ");
+                return (size_t) snprintf(ret, size, "timer %llu ", msec);
+        case ACTION_REPORT:
+                return (size_t) snprintf(ret, size, "report ");
+        case _ACTION_MAX:
+                break;
+        }
+        fail_msg("no such action: %i", (int) a->type);
+        return 0;
+}
+
+static bool run(const struct scenario *s)
+{
+        struct environment env = {.quiet_usec = 2 * USEC_PER_SEC};
+        struct life l;
+
+        env.booted = s->machine == BOOTED;
+        env.stopping = s->machine == STOPPING;
+        life_of_disk(&l);
+        for (size_t i = 0; i < ELEMENTSOF(s->steps) && s->steps[i].at; i++) {
+                const struct step *step = &s->steps[i];
+                struct actions actions;
+                char said[256] = "";
+                size_t n = 0;
+
+                find(&l, step->found);
+                if (step->event.type == EVENT_ENVIRONMENT) {
+                        env.booted = step->event.deadline == BOOTED;
+                        env.stopping = step->event.deadline == STOPPING;
+                }
+                machine_step(&l, &env, &step->event, step->at * USEC_PER_MSEC, &actions);
+                for (size_t k = 0; k < actions.n; k++)
+                        n += say(&actions.list[k], said + n, sizeof(said) - n);
+                if (n)
+                        said[n - 1] = '\0';
+                if (!streq(said, step->actions) || l.disk.state != step->state) {
+                        print_error("%s: at %u: \"%s\" and %s, expected \"%s\" and %s\n", s->what, step->at, said,
+                                    state_to_string(l.disk.state), step->actions, state_to_string(step->state));
+                        return false;
+                }
+        }
+        return true;
+}
+
+static void test_scenarios(void **state)
+{
+        bool good = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                good = run(&table[i]) && good;
+        assert_true(good);
+}
+
+/* Whatever comes in whatever order: the laws that no table row may break. */
+static void test_laws(void **state)
+{
+        unsigned seed = 1;
+
+        for (unsigned round = 0; round < 2000; round++) {
+                struct environment env = {.quiet_usec = 2 * USEC_PER_SEC};
+                bool running = false, watched = false;
+                uint64_t now = USEC_PER_SEC;
+                unsigned automatic = 0;
+                struct life l;
+
+                life_of_disk(&l);
+                for (unsigned i = 0; i < 60; i++) {
+                        static const int codes[] = {UASD_EXIT_OK, UASD_EXIT_FAILED, UASD_EXIT_DEFERRED,
+                                                    UASD_EXIT_ROLLED_BACK};
+                        struct event e = {.type = (enum event_type)(rand_r(&seed) % _EVENT_MAX)};
+                        struct actions actions;
+
+                        now += (uint64_t) rand_r(&seed) % (5 * USEC_PER_SEC);
+                        e.in_use = rand_r(&seed) % 2;
+                        e.deadline = now + (uint64_t) rand_r(&seed) % (20 * USEC_PER_SEC);
+                        e.target = (enum driver)(rand_r(&seed) % DRIVER_OTHER);
+                        e.outcome.code = codes[rand_r(&seed) % ELEMENTSOF(codes)];
+                        env.booted = env.booted || rand_r(&seed) % 8 == 0;
+                        env.stopping = rand_r(&seed) % 16 == 0;
+                        find(&l, rand_r(&seed) % 4 ? DISKS : SAME);
+                        if (e.type == EVENT_STARTED)
+                                running = true;
+                        if (e.type == EVENT_DONE) {
+                                running = false;
+                                if (e.outcome.code == UASD_EXIT_OK || e.outcome.code == UASD_EXIT_ROLLED_BACK)
+                                        l.tried = l.tried || automatic > 0;
+                        }
+                        machine_step(&l, &env, &e, now, &actions);
+                        assert_true(actions.n <= ACTIONS_MAX);
+                        for (size_t k = 0; k < actions.n; k++) {
+                                const struct action *a = &actions.list[k];
+
+                                if (a->type == ACTION_SWITCH) {
+                                        assert_false(running); /* never two at once */
+                                        assert_false(env.stopping);
+                                        assert_false(l.tried && a->automatic); /* one try */
+                                        assert_true(a->target == DRIVER_UAS || a->target == DRIVER_USB_STORAGE);
+                                        assert_true(a->target != l.disk.facts.driver);
+                                        /* While booting, held disks alone are claimed. */
+                                        assert_true(env.booted || a->deadline || l.disk.n_luns == 0);
+                                        running = true;
+                                        automatic += a->automatic;
+                                }
+                                if (a->type == ACTION_SWITCH || a->type == ACTION_LOOK)
+                                        assert_true(k == actions.n - 1);
+                                if (a->type == ACTION_TIMER)
+                                        assert_true(a->deadline > now);
+                                if (a->type == ACTION_WATCH || a->type == ACTION_UNWATCH) {
+                                        assert_true(watched == (a->type == ACTION_UNWATCH));
+                                        watched = !watched;
+                                }
+                        }
+                        /* A hold never stays undecided, and a state is what the bus and the manual know. */
+                        assert_true(l.disk.state != STATE_HELD);
+                        assert_true(running == (l.disk.state == STATE_SWITCHING));
+                        assert_true(!watched || l.disk.state == STATE_WAITING);
+                }
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_scenarios), cmocka_unit_test(test_laws)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
