@@ -246,7 +246,7 @@ class Wire(DiskTest):
         _, config = await qemu.control(0x80, 6, 0x200, 0, 255)
         self.assertEqual(struct.unpack_from("<H", config, 2)[0], len(config))
         self.assertIn(bytes.fromhex("090400010408066200"), config)
-        self.assertIn(bytes.fromhex("07058302000400") + bytes.fromhex("06300f050000") + bytes.fromhex("04240200"), config)
+        self.assertIn(bytes.fromhex("07058302000400" "06300f050000" "04240200"), config)
         _, bos = await qemu.control(0x80, 6, 0x0F00, 0, 255)
         self.assertEqual(len(bos), bos[2])
         status, _ = await qemu.control(0x80, 6, 0x0600, 0, 10)
@@ -469,7 +469,7 @@ class FaultTest(DiskTest):
         await qemu.configure()
         self.ask("fault", name="refuse_set_interface", alt=1, count=1)
         self.assertEqual(await qemu.set_alt(1), ur.STALL)
-        self.ask("fault", name="refuse_streams", count=1)
+        self.ask("fault", name="refuse_streams", how="resource", count=1)
         qemu.events.clear()
         self.assertEqual(await qemu.set_alt(1), 0)
         endpoints = await qemu.event(ur.EP_INFO)
@@ -480,6 +480,10 @@ class FaultTest(DiskTest):
         self.ask("fault", name="refuse_streams", how="disconnect")
         qemu.send(ur.ALLOC_BULK_STREAMS, struct.pack("<II", 1 << 17, 32))
         self.assertEqual((await qemu.event(ur.BULK_STREAMS_STATUS))[8], ur.INVAL)
+        streams = bytes.fromhex("06300f050000")
+        self.assertIn(streams, (await qemu.control(0x80, 6, 0x200, 0, 255))[1])
+        self.ask("fault", name="refuse_streams")
+        self.assertNotIn(streams, (await qemu.control(0x80, 6, 0x200, 0, 255))[1])
 
     async def test_identity_under_one_protocol(self):
         qemu = await self.start()

@@ -296,7 +296,10 @@ class Device:
             pipe = self.transport.pipes.get(index & 0xFF) if self.transport and kind == 0x82 else None
             return bytes((int(kind == 0x80 or bool(pipe and pipe.halted)), 0))
         if kind == 0x80 and request == 6:
-            return desc.get(self.cfg, value >> 8, value & 0xFF)
+            cfg = self.cfg
+            if self.faults.standing("refuse_streams", how="descriptor"):
+                cfg = dict(cfg, streams=0)
+            return desc.get(cfg, value >> 8, value & 0xFF)
         if kind == 0x02 and request in (1, 3) and value == 0:
             return self._endpoint_halt(index & 0xFF, request == 3)
         if kind == 0xA1 and request == 0xFE:

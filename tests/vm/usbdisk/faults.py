@@ -3,7 +3,9 @@
 
 Faults of commands: hang, stall, short, fail, unplug, delay.  Faults of the device, which are looked up where they
 apply and take only `count`: refuse_streams, refuse_set_interface, needs_reset, gone_on_reset.  `identity` holds
-for as long as it is set.  Selectors: proto, op, lun, after, count.
+for as long as it is set.  refuse_streams has three ways: "descriptor" (companions without streams, from the next plug
+on: uas fails cleanly), "resource" (the controller has none left; QEMU's xHCI then leaves the endpoints disabled, and
+only a replug helps) and "disconnect" (the allocation fails; QEMU unplugs the device).  Selectors: proto, op, lun, after (so many pass first), every (then each n-th), count.
 """
 
 READ = {0x08, 0x28, 0xA8, 0x88}
@@ -13,7 +15,7 @@ CLASSES = {"read": READ, "write": WRITE, "sync": SYNC, "inquiry": {0x12}}
 
 OF_COMMANDS = {"hang", "stall", "short", "fail", "unplug", "delay"}
 OF_DEVICE = {"refuse_streams", "refuse_set_interface", "needs_reset", "gone_on_reset"}
-SELECTORS = {"name", "proto", "op", "lun", "after", "count"}
+SELECTORS = {"name", "proto", "op", "lun", "after", "every", "count"}
 
 
 class Fault:
@@ -27,9 +29,13 @@ class Fault:
         self.ops = self._ops(spec.get("op", "any"))
         self.lun = spec.get("lun")
         self.after = int(spec.get("after", 0))
+        self.every = max(int(spec.get("every", 1)), 1)
+        self.seen = 0
         self.left = spec.get("count")
         self.hits = 0
         self.args = {key: value for key, value in spec.items() if key not in SELECTORS}
+        if self.name == "refuse_streams":
+            self.args.setdefault("how", "descriptor")
         self.spec = dict(spec)
 
     @staticmethod
@@ -53,6 +59,9 @@ class Fault:
         """Whether this occasion is one of those it is meant for."""
         if self.after > 0:
             self.after -= 1
+            return False
+        self.seen += 1
+        if (self.seen - 1) % self.every:
             return False
         if self.left is not None:
             if self.left <= 0:
@@ -87,6 +96,11 @@ class Faults:
                 if fault.spend():
                     return fault
         return None
+
+    def standing(self, name, **match):
+        """Whether there is such a fault; it is not spent."""
+        return any(fault.name == name and all(fault.args.get(key) == value for key, value in match.items())
+                   for fault in self.list)
 
     def identity(self, proto, lun):
         merged = {}

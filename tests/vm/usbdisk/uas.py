@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""USB Attached SCSI: commands queued by tag; at SuperSpeed the tag is the stream, at high speed READY IUs ask for data."""
+"""USB Attached SCSI: commands queued by tag.  At SuperSpeed the tag is the stream, at high speed READY IUs ask for
+the data."""
 
 import struct
 from collections import deque
