@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from usbdisk import backing, descriptors as desc, latency, usbredir as ur     # noqa: E402
+from usbdisk import backing, descriptors as desc, latency, pipes, usbredir as ur     # noqa: E402
 from usbdisk.control import Control                                          # noqa: E402
 from usbdisk.device import Device                                            # noqa: E402
 
@@ -589,6 +589,15 @@ class Parts(unittest.TestCase):
                     now[:] = safe
                 self.assertEqual(disk.dirty, sum(map(len, disk.extents.values())))
             disk.close()
+
+    def test_history_counts_what_it_holds(self):
+        history = pipes.History()
+        for count in range(10000):
+            history.add(count % 64, None, 0, bytes(100000), None)
+        self.assertEqual((len(history.entries), history.bytes), (64, 6400000))
+        for count in range(1000):
+            history.add(1000 + count, None, 0, None, None)
+        self.assertEqual((len(history.entries), history.bytes), (pipes.HISTORY_PACKETS, 0))
 
     def rate(self, depth, count=600):
         """Random reads a second of the hdd model, without waiting for them."""

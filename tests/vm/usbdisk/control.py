@@ -64,6 +64,8 @@ class Control:
 
     def do_fault(self, **spec):
         self.device.faults.add(spec)
+        later = self.device.plugged and spec["name"] == "refuse_streams" and spec.get("how", "descriptor") == "descriptor"
+        return {"note": "from the next plug on"} if later else None
 
     def do_faults(self):
         return {"faults": self.device.faults.report()}

@@ -39,6 +39,7 @@ class History:
         self.bytes = 0
 
     def add(self, ident, pipe, stream, data, task):
+        self.take(ident)            # ids are TRB addresses: they come again
         self.entries[ident] = (pipe, stream, data, task)
         self.bytes += len(data) if data else 0
         while len(self.entries) > HISTORY_PACKETS or (self.bytes > HISTORY_BYTES and len(self.entries) > 1):
