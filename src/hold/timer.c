@@ -8,15 +8,17 @@
 
 #define SYSTEMD "org.freedesktop.systemd1"
 /* For the release to travel through udev and PID 1 on a machine that boots. */
-#define MARGIN_USEC (5 * USEC_PER_SEC)
+#define MARGIN_USEC (3 * USEC_PER_SEC)
 
 static void bus_unrefp(sd_bus **bus)
 {
         sd_bus_flush_close_unref(*bus);
 }
 
-/* Jobs for devices wait at the longest since PID 1 began: a disk that shows up late in the boot cannot be held
- * for long. */
+/*
+ * The jobs of a boot wait for their devices since PID 1 had loaded its units: what shows up late cannot be held
+ * for long. Later loading does not move that time.
+ */
 static int fits_the_boot(sd_bus *pid1, const struct hold_limits *l)
 {
         struct timespec ts;
@@ -24,7 +26,7 @@ static int fits_the_boot(sd_bus *pid1, const struct hold_limits *l)
         int r;
 
         r = sd_bus_get_property_trivial(pid1, SYSTEMD, "/org/freedesktop/systemd1", SYSTEMD ".Manager",
-                                        "UserspaceTimestampMonotonic", NULL, 't', &began);
+                                        "UnitsLoadFinishTimestampMonotonic", NULL, 't', &began);
         if (r < 0)
                 return r;
         (void) clock_gettime(CLOCK_MONOTONIC, &ts);
