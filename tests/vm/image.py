@@ -31,7 +31,8 @@ RECIPE = os.path.join(HERE, "recipe")
 SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "trixie": "trixie"}
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"
-KEEP_PRODUCTS = 3
+KEY = 12
+KEEP = 3  # of each kind of layer, the most recently used
 
 
 def cache_dir():
@@ -59,7 +60,7 @@ def digest(*parts):
                     total.update(file.read())
         else:
             total.update(json.dumps(part, sort_keys=True).encode())
-    return total.hexdigest()[:12]
+    return total.hexdigest()[:KEY]
 
 
 def recipe(name):
@@ -72,7 +73,11 @@ def locked(name):
     folder = os.path.join(cache_dir(), "locks")
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name), "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for somebody else's %s ..." % name)
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
@@ -110,6 +115,18 @@ class Layer:
                 raise
             os.rename(partial, self.dir)
             say("%s: %.0f s" % (why, time.monotonic() - start))
+            self.prune()
+
+    def prune(self):
+        """Only the newest layers of this name stay, and what was made of them."""
+        old = [path for path in glob.glob(os.path.join(
+            os.path.dirname(self.dir), self.name + "-*"))
+            if len(path) == len(self.dir)]
+        for path in sorted(old, key=os.path.getmtime)[:-KEEP]:
+            remove_tree(path)
+            for made in glob.glob(os.path.join(
+                    cache_dir(), "images", "*" + path[-KEY - 1:])):
+                remove_tree(made)
 
 
 def in_tree(lower, upper, command, files=None):
@@ -228,22 +245,24 @@ def product_layer(flavour, deb):
             remove_tree(files)
 
     layer.build("installing %s in %s" % (os.path.basename(deb), flavour), fill)
-    prune(layer)
     return layer
 
 
-def prune(layer):
-    """Of the product layers and what was made of them only the newest stay."""
-    with locked(layer.name):
-        old = sorted(glob.glob(os.path.join(cache_dir(), "layers", layer.name + "-*")),
-                     key=os.path.getmtime)
-        for path in old[:-KEEP_PRODUCTS]:
-            if path.endswith((".new", ".mnt")):
-                continue
-            key = path.rpartition("-")[2]
-            remove_tree(path)
-            for made in glob.glob(os.path.join(cache_dir(), "images", "*-" + key)):
-                remove_tree(made)
+def keep_deb(path):
+    """A copy of a package under its own hash: a build that goes on meanwhile
+    must not change what this run tests."""
+    parent = os.path.join(cache_dir(), "products")
+    folder = os.path.join(parent, digest(os.path.abspath(path)))
+    kept = os.path.join(folder, os.path.basename(path))
+    os.makedirs(folder, exist_ok=True)
+    if not os.path.exists(kept):
+        shutil.copy(path, kept + ".new")
+        os.rename(kept + ".new", kept)
+    os.utime(folder)
+    for old in sorted((os.path.join(parent, name) for name in os.listdir(parent)),
+                      key=os.path.getmtime)[:-10]:
+        remove_tree(old)
+    return kept
 
 
 class Image:
