@@ -245,7 +245,8 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
                 act(ret, ACTION_TIMER)->deadline = wake;
                 l->timer = wake;
         }
-        if (l->disk.state != before || l->disk.decision.reason != reason || l->disk.outcome.code != code)
+        if (l->disk.state != before || l->disk.outcome.code != code ||
+            (l->disk.decision.reason != reason && l->disk.state != STATE_SWITCHING))
                 (void) act(ret, ACTION_REPORT);
         for (size_t i = 0; i < last.n; i++)
                 ret->list[ret->n++] = last.list[i];

@@ -84,14 +84,17 @@ static const char *text_of(const struct disk *d, int text, char *room, size_t si
         return "";
 }
 
-/* Who uses it is looked up when somebody asks: the machine needs to know only whether. */
+/*
+ * Who uses it is looked up when somebody asks: the machine needs to know only whether. The walk over every process is made
+ * for a disk that waits, where the answer is what one asks for.
+ */
 static void look_up_users(struct entry *e)
 {
         struct disk *d = &e->life.disk;
         struct user *users;
         size_t n;
 
-        if (users_find(&e->manager->roots, d->luns, d->n_luns, true, &users, &n) < 0)
+        if (users_find(&e->manager->roots, d->luns, d->n_luns, d->state == STATE_WAITING, &users, &n) < 0)
                 return;
         users_free(d->users, d->n_users);
         d->users = users;

@@ -24,14 +24,19 @@ struct job {
         struct outcome outcome;
 };
 
-void job_free(struct job *j)
+static void job_free(struct job *j)
 {
-        if (!j)
-                return;
         sd_event_source_disable_unref(j->child);
         sd_event_source_disable_unref(j->output);
         (void) close_keep_errno(j->out);
         free(j);
+}
+
+/* Its disk was unplugged: it ends by itself, and is reaped. */
+void job_orphan(struct job *j)
+{
+        if (j)
+                j->entry = NULL;
 }
 
 static void take_line(struct job *j, char *line)
@@ -39,8 +44,8 @@ static void take_line(struct job *j, char *line)
         int end = 0;
 
         if (sscanf(line, "STEP %23s", j->outcome.step) == 1)
-                log_debug("%s: %s", j->entry->life.disk.facts.interface, line);
-        else if (sscanf(line, "END %i %23s %n", &j->outcome.code, j->outcome.step, &end) == 2 && end > 0)
+                return;
+        if (sscanf(line, "END %i %23s %n", &j->outcome.code, j->outcome.step, &end) == 2 && end > 0)
                 (void) copy_string(j->outcome.text, sizeof(j->outcome.text), line + end);
 }
 
@@ -78,11 +83,16 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
 {
         struct job *j = data;
         struct entry *e = j->entry;
-        struct manager *m = e->manager;
         struct event done = { .type = EVENT_DONE };
         char interface[INTERFACE_NAME_MAX];
+        struct manager *m;
 
         drain(j);
+        if (!e) {
+                job_free(j);
+                return 0;
+        }
+        m = e->manager;
         if (j->outcome.code < 0) {
                 j->outcome.code = j->recovering && si->si_code == CLD_EXITED ? si->si_status : UASD_EXIT_FAILED;
                 if (j->outcome.code != 0)

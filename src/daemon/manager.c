@@ -139,7 +139,7 @@ void manager_feed(struct entry *e, const struct event *event)
 static void entry_free(struct entry *e)
 {
         watch_remove(e->manager->watch, e);
-        job_free(e->job);
+        job_orphan(e->job);
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound_timer);
         disk_done(&e->life.disk);
@@ -257,10 +257,37 @@ static void adopt(struct entry *e)
                 e->life.running = true;
 }
 
+/* What is worth telling: a rescan for every uevent must not wake everybody who listens. */
+struct look {
+        enum driver driver;
+        enum policy policy;
+        size_t n_luns, n_disks;
+        char host[16];
+        char first[BLOCK_NAME_MAX];
+};
+
+static struct look look_of(const struct disk *d)
+{
+        struct look l = { .driver = d->facts.driver, .policy = d->facts.policy, .n_luns = d->n_luns };
+
+        memcpy(l.host, d->host, sizeof(l.host));
+        for (size_t i = 0; i < d->n_luns; i++)
+                if (d->luns[i].disk.name[0] && l.n_disks++ == 0)
+                        memcpy(l.first, d->luns[i].disk.name, sizeof(l.first));
+        return l;
+}
+
+static bool look_same(const struct look *a, const struct look *b)
+{
+        return a->driver == b->driver && a->policy == b->policy && a->n_luns == b->n_luns && a->n_disks == b->n_disks &&
+               streq(a->host, b->host) && streq(a->first, b->first);
+}
+
 void manager_rescan(struct manager *m, const char *interface)
 {
         struct entry *e = manager_find(m, interface);
         struct usb_disk d = { 0 };
+        struct look before = { 0 }, after;
         bool new = !e;
         int r = usb_disk_read(&m->roots, interface, new, &d);
 
@@ -282,18 +309,21 @@ void manager_rescan(struct manager *m, const char *interface)
                         usb_disk_done(&d);
                         return;
                 }
-        } else
+        } else {
+                before = look_of(&e->life.disk);
                 keep_strings(&e->life.disk.facts, &d.facts);
+        }
         take_scan(e, &d);
         usb_disk_done(&d);
         if (new)
                 adopt(e);
         feed_hold(e);
         manager_feed(e, &(struct event){ .type = EVENT_SCANNED });
+        after = look_of(&e->life.disk);
         if (new) {
                 e->announced = true;
                 bus_disk_added(m->bus, e);
-        } else
+        } else if (!look_same(&before, &after))
                 bus_disk_changed(m->bus, e);
 }
 

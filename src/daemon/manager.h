@@ -79,8 +79,8 @@ void watch_remove(struct watch *w, struct entry *e);
 /* jobs.c: uasd-switch as a child */
 int job_start(struct entry *e, const struct action *a);
 int job_recover(struct entry *e);
-/* Forgets the child without touching it. */
-void job_free(struct job *j);
+/* The entry goes, the child goes on. */
+void job_orphan(struct job *j);
 /* True if a uasd-switch that is not our child holds the lock of this interface; false and ret_stale if it left a record. */
 bool job_foreign(struct manager *m, const char *interface, bool *ret_stale);
 

@@ -18,13 +18,10 @@ struct scan {
         sd_event_source *kernel_source, *udev_source, *marks_source;
 };
 
+/* udev's `remove` may come after the kernel's `add` of the next device at that port: only sysfs knows what is there. */
 static void take_event(struct manager *m, const struct uevent *e)
 {
-        if (!e->interface[0])
-                return;
-        if (streq(e->devtype, "usb_interface") && streq(e->action, "remove"))
-                manager_gone(m, e->interface);
-        else
+        if (e->interface[0])
                 manager_rescan(m, e->interface);
 }
 

@@ -7,6 +7,7 @@
 #include "sys/fingerprint.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
+#include "sys/opens.h"
 #include "sys/pid1.h"
 #include "sys/quirkparam.h"
 #include "sys/users.h"
@@ -107,9 +108,10 @@ static int look_for_users(struct transaction *t, bool deep)
 
 static int step_claim(struct transaction *t)
 {
+        int before = driver_opens(&t->roots, t->from), after, r;
         char busy[BLOCK_NAME_MAX];
-        int r = look_for_users(t, false);
 
+        r = look_for_users(t, false);
         if (r < 0)
                 return r;
         r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, true, until(t, LOCK_BUDGET), &t->claim, busy);
@@ -124,6 +126,10 @@ static int step_claim(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps the lock on %s", busy);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r));
+        /* Where the kernel's own count says that nobody but us has anything open, /proc need not be walked. */
+        after = driver_opens(&t->roots, t->from);
+        if (before == 0 && after == (int) t->claim.n)
+                return 0;
         return look_for_users(t, true);
 }
 
@@ -132,19 +138,38 @@ static void undo_claim(struct transaction *t)
         claim_drop(&t->claim);
 }
 
-static int step_sync(struct transaction *t)
+static int sync_nodes(struct transaction *t)
 {
         char node[BLOCK_NAME_MAX] = "";
         int r = claim_sync(&t->claim, node);
 
-        if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r));
-        /* That may have taken minutes. */
-        if (claim_disturbed(&t->claim)) {
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r)) :
+                       0;
+}
+
+/* Until nobody did anything to the disk while we looked. */
+static int undisturbed(struct transaction *t)
+{
+        enum disturbance d;
+        int r = 0;
+
+        for (int tries = 0; tries < 5 && (d = claim_disturbed(&t->claim)) != DISTURBANCE_NONE; tries++) {
                 r = look_for_users(t, true);
-                return r < 0 ? r : tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody opened the disk meanwhile");
+                if (r >= 0 && d == DISTURBANCE_WRITTEN)
+                        r = sync_nodes(t);
+                if (r < 0)
+                        return r;
         }
-        return 0;
+        return claim_disturbed(&t->claim) == DISTURBANCE_NONE ?
+                       0 :
+                       tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody keeps opening the disk");
+}
+
+static int step_sync(struct transaction *t)
+{
+        int r = sync_nodes(t);
+
+        return r < 0 ? r : undisturbed(t); /* that may have taken minutes */
 }
 
 static int step_fingerprint(struct transaction *t)
@@ -218,8 +243,9 @@ static int step_delete(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the disk is no longer the one that was looked at");
         if (t->hold_deadline && now_boottime() + UNDO_BUDGET >= t->hold_deadline)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
-        if (claim_disturbed(&t->claim))
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody opened the disk meanwhile");
+        r = undisturbed(t);
+        if (r < 0)
+                return r;
         hold_begin(t);
         t->moved = true;
         return luns_delete(t);

@@ -104,7 +104,7 @@ static int arm(const struct roots *r, struct claim *c)
                 char path[64];
 
                 (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", c->nodes[i].fd);
-                if (inotify_add_watch(c->inotify, path, IN_OPEN) < 0)
+                if (inotify_add_watch(c->inotify, path, IN_OPEN | IN_MODIFY | IN_CLOSE_WRITE) < 0)
                         return -errno;
         }
         return 0;
@@ -145,11 +145,27 @@ int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
         return 0;
 }
 
-bool claim_disturbed(const struct claim *c)
+enum disturbance claim_disturbed(const struct claim *c)
 {
-        char buffer[512];
+        enum disturbance worst = DISTURBANCE_NONE;
+        union {
+                struct inotify_event event;
+                char bytes[4096];
+        } buffer;
+        ssize_t n;
 
-        return c->inotify >= 0 && read(c->inotify, buffer, sizeof(buffer)) > 0;
+        while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
+                for (ssize_t at = 0; at < n;) {
+                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
+
+                        /* A queue that overflowed may have held anything. */
+                        if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
+                                worst = DISTURBANCE_WRITTEN;
+                        else if (worst == DISTURBANCE_NONE)
+                                worst = DISTURBANCE_OPENED;
+                        at += (ssize_t) (sizeof(*e) + e->len);
+                }
+        return worst;
 }
 
 void claim_drop(struct claim *c)

@@ -17,7 +17,7 @@ struct claim {
                 unsigned lun;
         } *nodes;
         size_t n;
-        int inotify; /* armed after our own opens: every open it tells of is somebody else's */
+        int inotify; /* armed after our own opens: whatever it tells of is somebody else's */
 };
 
 #define CLAIM_NULL ((struct claim){ NULL, 0, -1 })
@@ -33,7 +33,15 @@ int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, boo
 /* fsync(2) of every node: writes its page cache and flushes the drive's. -errno of the first that fails. */
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX]);
 
-/* True if somebody opened a node since the claim was taken. */
-bool claim_disturbed(const struct claim *c);
+/*
+ * What others did to the nodes since the claim was taken, or since this was last asked. udev's workers open a disk to find it
+ * locked and go away again: an open alone is a reason to look who has it open, not one to give up.
+ */
+enum disturbance {
+        DISTURBANCE_NONE,
+        DISTURBANCE_OPENED,
+        DISTURBANCE_WRITTEN, /* or closed after having been open for writing: sync again */
+};
+enum disturbance claim_disturbed(const struct claim *c);
 
 void claim_drop(struct claim *c);

@@ -105,6 +105,16 @@ static const char *mount_device(const struct search *s, struct libmnt_fs *fs)
         return source && strncmp(source, "/dev/", 5) == 0 && major(devno) == 0 ? name_of(s, source + 5) : NULL;
 }
 
+/* A copy that propagation made in a service's namespace goes with the mount itself: it is no user of its own. */
+static bool listed(const struct search *s, const char *device, const char *where)
+{
+        for (size_t i = 0; i < s->n; i++)
+                if (s->list[i].kind == USER_MOUNT && !s->list[i].namespace && streq(s->list[i].device, device) &&
+                    s->list[i].where && where && streq(s->list[i].where, where))
+                        return true;
+        return false;
+}
+
 static int find_mounts(struct search *s, const char *path, const char *namespace, pid_t pid)
 {
         _cleanup_(table_unrefp) struct libmnt_table *t = NULL;
@@ -119,7 +129,7 @@ static int find_mounts(struct search *s, const char *path, const char *namespace
                 return -ENOMEM;
         while (k == 0 && mnt_table_next_fs(t, i, &fs) == 0) {
                 const char *device = mount_device(s, fs);
-                if (!device)
+                if (!device || (namespace && listed(s, device, mnt_fs_get_target(fs))))
                         continue;
                 k = add_named(s, USER_MOUNT, device, mnt_fs_get_target(fs));
                 if (k == 0 && namespace) {

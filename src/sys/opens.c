@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/opens.h"
+
+#include <limits.h>
+
+#include "common/util.h"
+#include "sys/sysfs.h"
+
+static int count_one(const char *name, void *data)
+{
+        ++*(int *) data;
+        return 0;
+}
+
+int driver_opens(const struct roots *r, enum driver d)
+{
+        const char *module = d == DRIVER_UAS ? "uas" : d == DRIVER_USB_STORAGE ? "usb_storage" : NULL;
+        int dependents = 0, k;
+        uint64_t references;
+        char path[64];
+
+        if (!module)
+                return -ENOENT;
+        (void) snprintf(path, sizeof(path), "module/%s/refcnt", module);
+        k = attr_read_uint(r->sys, path, 10, &references);
+        if (k < 0)
+                return k;
+        (void) snprintf(path, sizeof(path), "module/%s/holders", module);
+        k = dir_each(r->sys, path, count_one, &dependents);
+        if (k < 0)
+                return k;
+        return references > INT_MAX || (int) references < dependents ? -ERANGE : (int) references - dependents;
+}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl switch, in both directions, with nothing lost."""
+
+import hashlib
+import os
+
+from context import case
+from evidence import only_disk
+
+ENTRIES = "aaaa:bbbb:c,0x1209:0x5a5b:u,dead:beef:m"
+
+
+def unsynced(guest, disk, seed):
+    """16 MiB of raw writes that nobody synced; their checksum."""
+    data = os.urandom(1 << 20) * 16
+    guest.put("/run/data%d" % seed, data)
+    guest.run("dd if=/run/data%d of=/dev/sda bs=1M seek=%d conv=notrunc status=none" % (seed, 4 + 20 * seed),
+              check=True)
+    return hashlib.sha256(data).hexdigest(), 4 + 20 * seed
+
+
+def written(disk, where):
+    """What the medium itself holds there, whatever is in a cache."""
+    with open(disk.media[0].path, "rb") as file:
+        file.seek(where << 20)
+        return hashlib.sha256(file.read(16 << 20)).hexdigest()
+
+
+@case(tier="fast", image=("bookworm", "vendor"))
+def unsynced_writes_survive(vm):
+    "Mainline: raw writes without fsync survive both switches, with a volatile write cache; quirks of others too."
+    disk = vm.disk(size="96M", wcache="volatile")
+    guest = vm.resume()
+    guest.sysfs("/sys/module/usb_storage/parameters/quirks", ENTRIES)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    for seed, target in enumerate(("usb-storage", "uas", "usb-storage")):
+        total, where = unsynced(guest, disk, seed)
+        done = guest.run("uasctl switch sda %s --wait=60" % target)
+        assert done.rc == 0, (target, done)
+        assert guest.driver(disk.interface) == target
+        assert guest.block_devices(disk.interface) == ["sda"]
+        # The old driver flushed it all: nothing of it is left in the cache of the disk.
+        assert written(disk, where) == total, target
+        assert guest.read("/sys/module/usb_storage/parameters/quirks") == ENTRIES
+        guest.run("dd if=/dev/sda of=/run/back bs=1M skip=%d count=16 status=none" % where, check=True)
+        assert guest.out("sha256sum </run/back").split()[0] == total
+    # Without a target the override is taken back.
+    assert guest.run("uasctl switch sda --wait=60").rc == 0
+    assert guest.driver(disk.interface) == "uas"
+    only_disk(guest, "settled")
+
+
+@case(tier="fast", image="vendor")
+def vendor_kernel(vm):
+    "The same on a kernel whose usb-storage knows nothing of UAS; an entry `u` of the user's is overridden and kept."
+    disk = vm.disk(size="96M", wcache="volatile")
+    guest = vm.resume()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    guest.sysfs("/sys/module/usb_storage/parameters/quirks", "1209:5a5a:u," + ENTRIES)
+    for seed, target in enumerate(("usb-storage", "uas")):
+        total, where = unsynced(guest, disk, seed)
+        done = guest.run("uasctl switch 1209:5a5a %s --wait=60" % target)
+        assert done.rc == 0, (target, done)
+        assert guest.driver(disk.interface) == target
+        assert written(disk, where) == total, target
+        assert guest.read("/sys/module/usb_storage/parameters/quirks") == "1209:5a5a:u," + ENTRIES
+
+
+@case(tier="fast")
+def built_in_flags(vm):
+    "An entry of ours restates what the kernel's own table says of the bridge."
+    disk = vm.disk(label="DATA", vid=0x152D, pid=0x0567)  # NO_REPORT_OPCODES
+    guest = vm.resume()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    assert guest.run("uasctl switch sda usb-storage --wait=60").rc == 0
+    # usb-storage says which flags it was given: NO_REPORT_OPCODES 0x..., IGNORE_UAS 0x800000.
+    lines = [line for line in guest.kernel_log().splitlines() if "Quirks match for vid 152d pid 0567" in line]
+    flags = int(lines[-1].split()[-1], 16)
+    assert flags & 0x800000, lines
+    assert flags & 0x4000000, lines  # US_FL_NO_REPORT_OPCODES
+    assert guest.run("uasctl switch sda uas --wait=60").rc == 0
+    assert guest.driver(disk.interface) == "uas"
+
+
+@case(tier="fast", image="vendor")
+def asked_and_answered(vm):
+    "--dry-run changes nothing; a disk in use is deferred with exit code 3 and switched later; --wait waits for it."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    dry = guest.run("uasctl switch sda usb-storage --dry-run")
+    assert dry.rc == 0 and guest.driver(disk.interface) == "uas", dry
+    guest.run("mount /dev/sda1 /mnt", check=True)
+    assert guest.run("uasctl switch sda usb-storage --dry-run").rc == 3
+    late = guest.run("uasctl switch sda usb-storage")
+    assert late.rc == 3 and "/mnt" in late.err, late
+    late = guest.run("uasctl switch sda usb-storage --wait=2")
+    assert late.rc == 3, late
+    only_disk(guest, "waiting")
+    waiting = guest.spawn("exec uasctl wait sda")
+    guest.run("umount /mnt", check=True)
+    assert waiting.wait(30).rc == 0
+    assert guest.driver(disk.interface) == "usb-storage"
+    assert guest.run("uasctl switch sda usb-storage").rc == 0  # already so
+    assert guest.run("uasctl switch nothing uas").rc == 4
+    assert guest.run("uasctl switch sda sideways").rc == 2

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Plug-in: a disk is switched inside usb-storage's delay_use."""
+
+from context import case
+
+
+@case(tier="fast", image="vendor")
+def inside_delay_use(vm):
+    "Over 20 plug-ins no block device appears under usb-storage."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    # Every block device that ever is, with the driver above it, as the kernel announces it.
+    events = guest.spawn("exec udevadm monitor --kernel --property --subsystem-match=block --subsystem-match=usb")
+    guest.until(lambda: "KERNEL - the kernel uevent" in events.output(), 10, "the monitor")
+    for _round in range(20):
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas", timeout=30)
+        guest.wait_until("uasctl wait %s" % disk.interface, 30)
+        assert guest.block_devices(disk.interface) == ["sda"]
+        disk.unplug()
+        guest.wait_until("! test -e /sys/bus/usb/devices/%s" % disk.interface, 30)
+    text = events.output()
+    events.kill()
+    driver, disks, wrong = None, 0, 0
+    for block in text.split("\n\n"):
+        values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        if values.get("ACTION") == "bind" and values.get("DEVTYPE") == "usb_interface":
+            driver = values.get("DRIVER")
+        if values.get("ACTION") == "add" and values.get("DEVTYPE") == "disk":
+            disks += 1
+            wrong += driver != "uas"
+    assert (disks, wrong) == (20, 0), (disks, wrong)
+    stats = disk.stats()
+    assert stats["bot"]["commands"] == 0, stats["bot"]
+
+
+@case(tier="fast", image="vendor")
+def mounts_as_usual(vm):
+    "After a plug-in the disk is ready: links are there, udisks sees it, fstab mounts it."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume(files={"/etc/systemd/system/mnt-usb.mount":
+                             "[Mount]\nWhat=LABEL=DATA\nWhere=/mnt/usb\n"
+                             "[Install]\nWantedBy=dev-disk-by\\x2dlabel-DATA.device\n"})
+    guest.run("systemctl daemon-reload && systemctl enable mnt-usb.mount", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    guest.wait_until("mountpoint -q /mnt/usb", 30)
+    props = guest.udev("/dev/sda1")
+    assert props["ID_FS_TYPE"] == "ext4", props
+    assert "UASD_HOLD" not in props and props.get("SYSTEMD_READY") != "0", props
+    assert props.get("UDISKS_AUTO") != "0", props
+    [one] = guest.uasctl("list")["disks"]
+    assert one["state"] == "settled" and one["driver"] == "uas", one

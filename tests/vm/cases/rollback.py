@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What goes wrong is rolled back: usb-storage again, the same data, the hold released."""
+
+from context import case
+from evidence import only_disk
+
+FAULTS = {
+    "hangs": ([{"name": "hang", "proto": "uas", "op": "inquiry"}], "appear"),
+    "hangs_at_reads": ([{"name": "hang", "proto": "uas", "op": "read"}], "verify"),
+    "stalls": ([{"name": "stall", "proto": "uas", "op": "any"}], "appear"),
+    "fails_reads": ([{"name": "fail", "proto": "uas", "op": "read"}], "verify"),
+    "refuses_set_interface": ([{"name": "refuse_set_interface", "alt": 1}], "bind"),
+    "refuses_streams": ([{"name": "refuse_streams"}], "bind"),
+    "other_size": ([{"name": "identity", "proto": "uas", "size": 32 << 20}], "verify"),
+}
+
+
+def tried(vm, name):
+    """A free disk with 8 MiB of known data, a fault under UAS, and a switch that has to come back."""
+    faults, step = FAULTS[name]
+    disk = vm.disk(label="DATA", wcache="volatile")
+    guest = vm.resume()
+    guest.run("systemctl stop uasd && systemctl disable -q uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    guest.run("mount /dev/sda1 /mnt && dd if=/dev/urandom of=/mnt/file bs=1M count=8 status=none", check=True)
+    total = guest.out("sha256sum </mnt/file")
+    guest.run("umount /mnt", check=True)
+    for fault in faults:
+        disk.fault(**fault)
+    guest.put("/etc/uasd/uasd.conf", "[uasd]\nPolicy=usb-storage\n")
+    guest.run("systemctl start uasd", check=True)
+    only_disk(guest, "settled")
+    done = guest.run("uasctl switch sda uas --wait=150", timeout=200)
+    assert done.rc == 7, done
+    assert step in done.err, done
+    assert guest.driver(disk.interface) == "usb-storage"
+    one = only_disk(guest, "failed")
+    assert step in one["reason"] or one["outcome"]["step"] == step, one
+    assert guest.run("ls -A /run/uasd/hold").text == ""
+    guest.wait_until("test -e /dev/disk/by-label/DATA", 30)
+    guest.run("mount /dev/sda1 /mnt", check=True)
+    assert guest.out("sha256sum </mnt/file") == total
+    assert guest.read("/sys/module/usb_storage/parameters/quirks") == ""
+    assert "rolled back at step " + step in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
+
+
+def register(name):
+    def one(vm):
+        tried(vm, name)
+    one.__name__ = name
+    one.__module__ = __name__
+    one.__doc__ = "Under UAS the disk: %s." % name.replace("_", " ")
+    case(tier="default", image="vendor")(one)
+
+
+for each in FAULTS:
+    register(each)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Waiting: who uses a disk keeps it; it is switched when it becomes free."""
+
+import time
+
+from context import case
+from evidence import on_storage, only_disk
+
+QUIET = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=2\n"}
+
+
+@case(tier="fast", image="vendor")
+def switched_after_umount(vm):
+    "A mounted disk stays untouched and is listed as waiting; after umount it is switched, its data intact."
+    disk = vm.disk(label="DATA")
+    guest = on_storage(vm, disk)
+    guest.run("mount /dev/sda1 /mnt && dd if=/dev/urandom of=/mnt/file bs=1M count=16 status=none", check=True)
+    total = guest.out("sha256sum </mnt/file")
+    guest.run("systemctl start uasd", check=True)
+    one = only_disk(guest, "waiting")
+    assert one["driver"] == "usb-storage" and one["target"] == "uas", one
+    [mount] = [user for user in one["busy"] if user["kind"] == "mount"]
+    assert (mount["device"], mount["where"]) == ("sda1", "/mnt"), one
+    assert "/mnt" in one["reason"], one
+    time.sleep(4)  # longer than the quiet time
+    assert guest.driver(disk.interface) == "usb-storage"
+    assert disk.stats()["set_interface"].get("1", 0) == 0
+
+    guest.run("umount /mnt", check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=20)
+    one = only_disk(guest, "settled")
+    assert [each["name"] for each in one["disks"]] == ["sda"], one
+    guest.run("mount /dev/sda1 /mnt", check=True)
+    assert guest.out("sha256sum </mnt/file") == total
+    # Whoever unmounted it does not find it mounted again by a desktop.
+    assert guest.udev("/dev/sda1").get("UDISKS_AUTO") == "0"
+
+
+@case(tier="fast", image="vendor")
+def remounted_in_the_quiet_time(vm):
+    "Somebody who unmounts and mounts again within the quiet time is not disturbed."
+    disk = vm.disk(label="DATA")
+    guest = on_storage(vm, disk, config="[uasd]\nQuietSec=5\n")
+    guest.run("mount /dev/sda1 /mnt", check=True)
+    guest.run("systemctl start uasd", check=True)
+    only_disk(guest, "waiting")
+    for _round in range(3):
+        guest.run("umount /mnt && sleep 1 && mount /dev/sda1 /mnt", check=True)
+        time.sleep(1)
+    time.sleep(6)
+    assert guest.driver(disk.interface) == "usb-storage"
+    assert guest.run("mountpoint -q /mnt").rc == 0
+    assert only_disk(guest, "waiting")["busy"], "nobody uses it?"
+    assert "switching" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
+
+
+@case(tier="fast", image="vendor")
+def one_of_two_luns_in_use(vm):
+    "Two LUNs, one in use: nothing moves; both free: both move and keep their names."
+    disk = vm.disk(label="DATA", luns=2)
+    guest = on_storage(vm, disk, count=2)
+    guest.run("mount /dev/sdb1 /mnt", check=True)
+    guest.run("systemctl start uasd", check=True)
+    one = only_disk(guest, "waiting")
+    assert [each["name"] for each in one["disks"]] == ["sda", "sdb"], one
+    time.sleep(4)
+    assert guest.driver(disk.interface) == "usb-storage"
+    assert guest.block_devices(disk.interface) == ["sda", "sdb"]
+    guest.run("umount /mnt", check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=20, count=2)
+    one = only_disk(guest, "settled")
+    assert [(each["name"], each["lun"]) for each in one["disks"]] == [("sda", 0), ("sdb", 1)], one
+
+
+@case(tier="fast", image="vendor")
+def plain_open(vm):
+    "A process with the node open is named, and waited for, although no claim sees it."
+    disk = vm.disk(label="DATA")
+    guest = on_storage(vm, disk)
+    holder = guest.spawn("exec sleep 1000 </dev/sda1")
+    guest.wait_until("fuser -s /dev/sda1", 10)
+    guest.run("systemctl start uasd", check=True)
+    time.sleep(5)
+    one = only_disk(guest, "waiting")
+    [user] = [user for user in one["busy"] if user["kind"] == "open"]
+    assert (user["device"], user["command"]) == ("sda1", "sleep"), one
+    assert guest.driver(disk.interface) == "usb-storage"
+    holder.kill()
+    guest.wait_disk(disk.interface, driver="uas", timeout=20)
+    only_disk(guest, "settled")

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What several cases ask of a guest and its disks."""
+
+import re
+
+READS = ("0x28", "0x88")  # READ(10), READ(16)
+
+
+def when(guest, pattern, options="-b"):
+    """Seconds since boot of the first journal line that matches, or None."""
+    for line in guest.journal(options).splitlines():
+        found = re.match(r"\[\s*([0-9.]+)\] (.*)", line)
+        if found and re.search(pattern, found.group(2)):
+            return float(found.group(1))
+    return None
+
+
+def mounted_on_uas_alone(guest, disk, where, name="sda"):
+    """Mounted, on uas, and never before: the journal and the disk agree."""
+    source, _kind, _options = guest.mounts()[where]
+    assert source.startswith("/dev/" + name), source
+    assert guest.driver(disk.interface) == "uas"
+    mounts = [line for line in guest.journal("-b -k").splitlines()
+              if "EXT4-fs" in line and "mounted filesystem" in line and name in line]
+    assert len(mounts) == 1, mounts
+    bound = when(guest, r"scsi host\d+: uas", "-b -k")
+    mounted = when(guest, r"EXT4-fs \(%s\w*\): mounted" % name, "-b -k")
+    assert bound is not None and bound < mounted, (bound, mounted)
+    # A mount writes to the superblock; nothing wrote on BOT.
+    stats = disk.stats()
+    assert stats["bot"]["writes"] == 0, stats["bot"]
+    assert stats["uas"]["writes"] > 0, stats["uas"]
+    target = when(guest, r"Reached target (local-fs\.target|Local File Systems)")
+    assert target is not None and mounted < target, (mounted, target)
+
+
+def on_storage(vm, disk, config="", image=None, count=1):
+    """A resumed guest with the disk on usb-storage and uasd stopped: as if uasd came later."""
+    guest = vm.resume(image=image)
+    guest.run("systemctl stop uasd", check=True)
+    if config:
+        guest.put("/etc/uasd/uasd.conf", config)
+    # Not even a hold: the disk was there before uasd.
+    guest.run("systemctl disable -q uasd", check=True)
+    guest.plug(disk)
+    names = guest.wait_disk(disk.interface, driver="usb-storage", count=count)
+    assert len(names) == count, names
+    return guest
+
+
+def only_disk(guest, state, timeout=30):
+    """The one disk as uasctl lists it, once it is in this state."""
+    def look():
+        [one] = guest.uasctl("list")["disks"]
+        return one if one["state"] == state else None
+    return guest.until(look, timeout, "state " + state)
