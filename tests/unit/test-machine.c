@@ -284,7 +284,7 @@ static const struct scenario table[] = {
          BOOTED,
          {
                  {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
-                 {1500, REQUEST(DRIVER_USB_STORAGE), "report", STATE_SWITCHING},
+                 {1500, REQUEST(DRIVER_USB_STORAGE), "", STATE_SWITCHING},
                  {1800, SCANNED, "", STATE_SWITCHING, TRIED},
                  {1900, SCANNED, "", STATE_SWITCHING, DISKS},
                  {2000, DONE(OK), "watch report look", STATE_WAITING, ON_UAS},
@@ -299,15 +299,15 @@ static const struct scenario table[] = {
          BOOTED,
          {
                  {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
-                 {1500, REQUEST(DRIVER_UAS), "report", STATE_SWITCHING},
+                 {1500, REQUEST(DRIVER_UAS), "", STATE_SWITCHING},
                  {2000, DONE(ROLLED_BACK), "report", STATE_FAILED, TRIED},
          }},
         {"asked for something else, then cancelled, while it is switched",
          BOOTED,
          {
                  {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
-                 {1500, REQUEST(DRIVER_USB_STORAGE), "report", STATE_SWITCHING},
-                 {1600, CANCEL, "report", STATE_SWITCHING},
+                 {1500, REQUEST(DRIVER_USB_STORAGE), "", STATE_SWITCHING},
+                 {1600, CANCEL, "", STATE_SWITCHING},
                  {2000, DONE(ROLLED_BACK), "report", STATE_SETTLED},
          }},
         {"cancelled: stays where it is until somebody asks",
