@@ -217,9 +217,10 @@ char *json_text(json_object *o)
                                                          JSON_C_TO_STRING_NOSLASHESCAPE);
         if (!text)
                 return NULL;
-        ret = p = malloc(strlen(text) * 6 + 1);
+        ret = malloc(strlen(text) * 6 + 1);
         if (!ret)
                 return NULL;
+        p = ret;
         for (const unsigned char *s = (const unsigned char *) text; *s;) {
                 size_t n;
                 uint32_t c = next_character(s, &n);

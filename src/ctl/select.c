@@ -141,7 +141,7 @@ static int device_of_path(const struct roots *r, const char *what, dev_t *ret)
 static int add_path(struct selection *s, const char *what)
 {
         char link[64], block[BLOCK_NAME_MAX];
-        dev_t dev;
+        dev_t dev = 0;
         int k;
 
         k = device_of_path(s->roots, what, &dev);

@@ -318,7 +318,7 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
 {
         struct entry *e;
         const char *name;
-        bool force;
+        bool force = false;
         int p, r;
 
         r = read_disk(message, data, &e, error);

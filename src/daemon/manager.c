@@ -251,9 +251,8 @@ static void adopt(struct entry *e)
 {
         bool stale;
 
-        if (job_foreign(e->manager, e->life.disk.facts.interface, &stale))
-                e->life.running = true; /* scan.c sees its record go */
-        else if (stale && job_recover(e) >= 0)
+        /* scan.c sees a foreign one's record go. */
+        if (job_foreign(e->manager, e->life.disk.facts.interface, &stale) || (stale && job_recover(e) >= 0))
                 e->life.running = true;
 }
 

@@ -15,7 +15,7 @@
 struct scan {
         struct manager *manager;
         struct udev_monitor *kernel, *udev;
-        sd_event_source *kernel_source, *udev_source, *marks_source;
+        sd_event_source *kernel_source, *udev_source;
 };
 
 /* udev's `remove` may come after the kernel's `add` of the next device at that port: only sysfs knows what is there. */

@@ -32,7 +32,6 @@ struct fake {
                 int code;
                 const char *step, *text;
         } outcome;
-        unsigned stage;
         char job[64];
         sd_bus_slot *slot;
         sd_event_source *timer;

@@ -185,6 +185,7 @@ static void stopped(void **state)
         uint64_t start = now_boottime();
         struct views views = {};
 
+        assert_true(fd >= 0);
         assert_int_equal(remote_open(path, 300 * USEC_PER_MSEC, &r, &views), -ETIMEDOUT);
         assert_true(now_boottime() - start < 2 * USEC_PER_SEC);
         assert_null(r.bus);
