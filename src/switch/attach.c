@@ -53,7 +53,7 @@ int luns_delete(struct transaction *t)
         return 0;
 }
 
-static void quirks_in_order(struct transaction *t)
+static void quirks_pop(struct transaction *t)
 {
         int r;
 
@@ -61,8 +61,16 @@ static void quirks_in_order(struct transaction *t)
                 return;
         r = quirks_param_pop(&t->roots, t->entry);
         if (r < 0)
-                log_warning("%s: our entry %s stays in the quirks parameter: %s", t->interface, t->entry, strerror(-r));
-        t->pushed = false;
+                log_warning("%s: our entry %s is still in the quirks parameter: %s", t->interface, t->entry, strerror(-r));
+        t->pushed = r < 0;
+}
+
+void quirks_in_order(struct transaction *t)
+{
+        _cleanup_close_ int lock = t->pushed ? quirks_lock(&t->roots, now_boottime() + QUIRKS_BUDGET) : -1;
+
+        if (lock >= 0)
+                quirks_pop(t);
 }
 
 int attach(struct transaction *t, enum driver d)
@@ -82,13 +90,14 @@ int attach(struct transaction *t, enum driver d)
         if (r > 0) {
                 /* In the record before it is in the kernel: whoever finishes this knows what to take out. */
                 r = record_write(t, t->step);
-                if (r >= 0)
+                if (r >= 0) {
+                        t->pushed = true; /* also when it failed: it may be in there all the same */
                         r = quirks_param_push(&t->roots, t->entry);
-                t->pushed = r >= 0;
+                }
         }
         if (r >= 0)
                 r = driver_write(t, d, "bind");
-        quirks_in_order(t);
+        quirks_pop(t);
         /* A probe that declined may have returned success: the link alone tells. */
         if (r >= 0 && driver_now(t) != d)
                 r = -ENODEV;

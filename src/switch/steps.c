@@ -77,6 +77,7 @@ static int step_record(struct transaction *t)
 
 static void undo_record(struct transaction *t)
 {
+        quirks_in_order(t);
         record_end(t);
 }
 
@@ -304,6 +305,7 @@ static int step_verify(struct transaction *t)
 static int step_release(struct transaction *t)
 {
         hold_end(t);
+        quirks_in_order(t);
         record_end(t);
         return 0;
 }
@@ -351,7 +353,7 @@ int transaction_run(struct transaction *t)
                         break;
         }
         if (r < 0) {
-                (void) tx_fail(t, UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
+                (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
                 for (i = i < ELEMENTSOF(steps) ? i + 1 : i; i-- > 0;)
                         if (steps[i].undo)
                                 steps[i].undo(t);

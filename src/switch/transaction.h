@@ -76,6 +76,8 @@ enum driver driver_now(const struct transaction *t);
 int luns_delete(struct transaction *t);
 /* Quirks, bind, link checked, quirks in order again. */
 int attach(struct transaction *t, enum driver d);
+/* Tries once more to take our entry out, should that have failed. */
+void quirks_in_order(struct transaction *t);
 /* Until every LUN there was is back and udev is done with it. */
 int wait_for_disks(struct transaction *t, uint64_t deadline);
 /* Brings it to `from`, else to any driver, with its disks. */

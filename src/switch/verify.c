@@ -73,6 +73,8 @@ static void in_child(struct transaction *t, uint64_t deadline, int out)
 {
         struct answer a = { 0 };
 
+        /* A child that hangs is left behind: the lock must not be. */
+        t->lock = close_keep_errno(t->lock);
         examine(t, deadline, &a);
         (void) !write(out, &a, sizeof(a));
         _exit(0);

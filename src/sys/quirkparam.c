@@ -51,13 +51,29 @@ static int write_string(const struct roots *r, const char *text)
         return k < 0 ? k : streq(now, text) ? 0 : -EAGAIN;
 }
 
+static int count(const char *string, const char *entry)
+{
+        char rest[QUIRKS_MAX + 1];
+        int n = 0;
+
+        (void) copy_string(rest, sizeof(rest), string);
+        while (quirks_remove(rest, entry, rest) > 0)
+                n++;
+        return n;
+}
+
 int quirks_param_push(const struct roots *r, const char *entry)
 {
         char old[QUIRKS_MAX + 1], new[QUIRKS_MAX + 1];
-        int k = 0;
+        int others = 0, k = 0;
 
         for (int tries = 0; tries < 5; tries++) {
                 k = quirks_param_read(r, old);
+                if (k >= 0 && tries == 0)
+                        others = count(old, entry);
+                /* Somebody wrote at the same time, and kept ours: once is enough, since it is taken out once. */
+                if (k >= 0 && count(old, entry) > others)
+                        (void) quirks_remove(old, entry, old);
                 if (k >= 0)
                         k = quirks_prepend(old, entry, new);
                 if (k >= 0)
