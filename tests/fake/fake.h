@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/util.h"
+#include "core/disk.h"
+#include "sys/roots.h"
+
+/*
+ * A kernel in a temporary folder, for uasd-switch: it moves links and directories, lets disks come and go, takes
+ * claims, and counts every written byte. It reacts as facts/kernel.md and facts/vm.md measured it (REACTIONS). What is
+ * known of it lies in shared memory: a child that is killed leaves it as a killed process leaves a kernel.
+ */
+
+#define FAKE_USB 2
+#define FAKE_LUNS 3
+#define FAKE_NODES 4 /* the whole disk first */
+
+struct fake_node {
+        char name[16];
+        unsigned minor;
+        unsigned dirty;  /* bytes in its page cache */
+        bool mounted;    /* claimed by a mount; in_table: one that PID 1's mount table shows */
+        bool in_table;
+        bool held;       /* its uevent met the hold rule, and no `add` has come since */
+};
+
+struct fake_lun {
+        bool there;
+        int letter;         /* sda: 0 */
+        uint64_t diskseq;
+        unsigned cache;     /* bytes in the drive's volatile cache */
+        unsigned platter;   /* bytes that outlive a power cut */
+        unsigned content;   /* what a fingerprint shows */
+        unsigned n_nodes;
+        struct fake_node nodes[FAKE_NODES];
+};
+
+struct fake_usb {
+        bool plugged;
+        unsigned bus, dev;
+        char port[16], interface[24];
+        unsigned vid, pid;
+        bool bot, uas;       /* alternate settings it has */
+        bool authorized;
+        enum driver driver;
+        unsigned alt;
+        int host;
+        uint64_t scan_due;   /* 0: no scan under way */
+        unsigned n_luns, n_parts;
+        struct fake_lun luns[FAKE_LUNS];
+        unsigned touched;    /* bind, unbind, delete written for it */
+        /* how it is sick */
+        bool silent_on_uas;  /* answers nothing: no disk appears */
+        bool silent_on_bot;
+        bool garbles_on_uas; /* shows other contents */
+        bool stalls_on_uas;  /* hangs at full depth */
+        unsigned missing_on_uas; /* this LUN (from 1 on) does not come back */
+};
+
+enum fake_what {
+        HOOK_NONE,
+        HOOK_FAIL,       /* not done, returns the error */
+        HOOK_FAIL_DONE,  /* done, returns the error all the same */
+        HOOK_KILL,       /* the process is gone before it is done */
+        HOOK_KILL_DONE,  /* after */
+        HOOK_UNPLUG,     /* these happen right after it */
+        HOOK_REPLUG,     /* pulled out, and another disk plugged in at the same port */
+        HOOK_MOUNT,      /* the first partition, if the kernel lets them; PID 1's table shows it */
+        HOOK_MOUNT_PRIVATE, /* in a mount namespace of its own */
+        HOOK_OPEN,       /* a plain open that stays */
+        HOOK_GLANCE,     /* a plain open, closed again */
+        HOOK_WRITE,      /* opened, written to, closed again */
+        HOOK_SHUTDOWN,   /* a shutdown job is queued */
+};
+
+/* What happens at an operation: by its name, or by its number, counted from 1. */
+struct fake_hook {
+        const char *op; /* NULL: any; a prefix is enough */
+        unsigned nth;   /* of those; 0: every one */
+        enum fake_what what;
+        int error;
+        unsigned seen;
+        bool fired;
+};
+
+struct fake_event {
+        uint64_t due, diskseq;
+        char interface[24];
+};
+
+struct fake {
+        char path[48];
+        struct roots roots;
+        uint64_t clock; /* CLOCK_BOOTTIME of this kernel */
+        bool vendor;    /* usb-storage was built without UAS support */
+        bool uas_loaded, uas_loadable;
+        bool counts;    /* the drivers are modules and count the opens */
+        char quirks[128];
+        struct fake_usb usb[FAKE_USB];
+        unsigned n_usb;
+        int hosts;          /* numbers in use, a bit each */
+        uint64_t diskseq;
+        struct fake_event events[32];
+        unsigned n_events;
+        /* PID 1 */
+        bool no_pid1, stopping;
+        unsigned timers;    /* dead man's timers armed */
+        bool udev_locks;    /* a udev worker keeps the flock of every disk */
+        /* what must not happen */
+        unsigned lost;      /* bytes of page cache thrown away */
+        unsigned at_risk;   /* bytes left in a drive's cache without a driver: a power cut takes them */
+        char broken[128];   /* the first oath that was broken */
+        /* operations */
+        struct fake_hook hooks[4];
+        unsigned n_ops;
+        char ops[400][32];
+        bool someone;       /* has it open by HOOK_OPEN */
+        unsigned opened_at; /* the operation it was opened at */
+};
+
+extern struct fake *fake;
+
+/* tree.c: a machine without a disk, then its disks */
+void fakesys_make(void);
+void fakesys_remove(void);
+/* Plugs in a disk on its driver. `port`: "2-1". Its LUNs are there, with so many partitions each. */
+struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsigned luns, unsigned partitions);
+void fakesys_set_quirks(const char *string);
+void fakesys_set_ids(struct fake_usb *u, unsigned vid, unsigned pid);
+void fakesys_mount_table(void);
+void fakesys_open_table(const char *node); /* NULL: nobody */
+/* The folder's counterparts of what the kernel does */
+_printf_(2, 3) void tree_write(const char *text, const char *format, ...);
+_printf_(1, 2) void tree_remove(const char *format, ...);
+_printf_(1, 2) bool tree_exists(const char *format, ...);
+void tree_plug(struct fake_usb *u);
+void tree_unplug(struct fake_usb *u);
+void tree_driver(struct fake_usb *u);
+void tree_host(struct fake_usb *u);
+void tree_lun(struct fake_usb *u, unsigned lun);
+void tree_lun_gone(struct fake_usb *u, unsigned lun);
+
+/* kernel.c: reactions */
+void kernel_write_bytes(const char *node, unsigned n); /* somebody writes, without a sync */
+int kernel_bind(enum driver d, const char *interface);
+int kernel_unbind(enum driver d, const char *interface);
+int kernel_delete(const char *scsi);
+int kernel_scan(int host);
+int kernel_quirks(const char *text);
+int kernel_load_uas(void);
+int kernel_trigger(const char *block);
+bool rule_holds(const struct fake_usb *u);
+void kernel_dead_mans_timer(void);
+int kernel_open(const char *node, bool exclusive);
+int kernel_fsync(const char *node);
+int kernel_mount(const char *node, bool in_table);
+void kernel_umount(const char *node);
+void kernel_unplug(struct fake_usb *u);
+void kernel_replug(struct fake_usb *u);
+void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
+struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);
+
+/* wraps.c */
+bool fake_claims(const char *name);         /* this process holds a claim on the live disk */
+bool fake_stale(int letter);                /* this process has a node open of a disk of that letter that is gone */
+
+/* `mask` of inotify(7), about a node, to the claim of this process if it has one */
+void fake_inotify_tell(const char *name, uint32_t mask);
+void fake_inotify_end(void);
+
+/* hooks.c */
+int op_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int op_end(const char *op, int r);
+void fake_someone_closes(void);
+void fake_break(const char *oath, const char *name);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/inotify.h>
+
+#include "common/util.h"
+#include "fake.h"
+
+/*
+ * Every call into the kernel is an operation with a name ("bind uas", "sync sda1"), and at each of them something may
+ * happen: that is how errors, kills and people come into a switch.
+ */
+
+void fake_break(const char *oath, const char *name)
+{
+        if (!fake->broken[0])
+                (void) snprintf(fake->broken, sizeof(fake->broken), "%s %s", oath, name);
+}
+
+static bool meant(struct fake_hook *h, const char *op)
+{
+        if (h->what == HOOK_NONE || (h->op && strncmp(op, h->op, strlen(h->op)) != 0))
+                return false;
+        return ++h->seen == h->nth || h->nth == 0;
+}
+
+/* The first disk that is there. */
+static const struct fake_lun *some_lun(void)
+{
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                for (unsigned k = 0; k < FAKE_LUNS; k++)
+                        if (fake->usb[i].luns[k].there)
+                                return &fake->usb[i].luns[k];
+        return NULL;
+}
+
+static int someone = -1; /* of this process */
+
+void fake_someone_closes(void)
+{
+        someone = close_keep_errno(someone);
+        fake->someone = false;
+        fakesys_open_table(NULL);
+}
+
+/* Somebody opens the whole disk: told by inotify, and seen in /proc while it stays open. */
+static void somebody_opens(bool stays)
+{
+        const struct fake_lun *l = some_lun();
+        char path[96];
+        int fd;
+
+        if (!l || fake->someone)
+                return;
+        (void) snprintf(path, sizeof(path), "%s/dev/%s", fake->path, l->nodes[0].name);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return;
+        fake->opened_at = fake->n_ops;
+        fake_inotify_tell(l->nodes[0].name, IN_OPEN);
+        if (stays) {
+                fake->someone = true;
+                someone = fd;
+                fakesys_open_table(l->nodes[0].name);
+        } else
+                (void) close(fd);
+}
+
+/* Without a sync: what becomes of it is up to whoever takes the disk away. */
+static void somebody_writes(void)
+{
+        const struct fake_lun *l = some_lun();
+        char path[96];
+        int fd;
+
+        if (!l)
+                return;
+        (void) snprintf(path, sizeof(path), "%s/dev/%s", fake->path, l->nodes[0].name);
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+                return;
+        kernel_write_bytes(l->nodes[0].name, 1);
+        fake_inotify_tell(l->nodes[0].name, IN_OPEN);
+        fake_inotify_tell(l->nodes[0].name, IN_MODIFY);
+        fake_inotify_tell(l->nodes[0].name, IN_CLOSE_WRITE);
+        fake->opened_at = fake->n_ops;
+        (void) close(fd);
+}
+
+static void somebody_mounts(bool in_table)
+{
+        const struct fake_lun *l = some_lun();
+
+        if (l && kernel_mount(l->nodes[l->n_nodes - 1].name, in_table) >= 0)
+                fake->opened_at = fake->n_ops;
+}
+
+/* What comes before the operation, or stands in its place. */
+int op_begin(const char *format, ...)
+{
+        char op[32];
+        va_list ap;
+        int r = 0;
+
+        va_start(ap, format);
+        (void) vsnprintf(op, sizeof(op), format, ap);
+        va_end(ap);
+        if (fake->n_ops < ELEMENTSOF(fake->ops))
+                memcpy(fake->ops[fake->n_ops++], op, sizeof(op));
+        for (size_t i = 0; i < ELEMENTSOF(fake->hooks); i++) {
+                struct fake_hook *h = &fake->hooks[i];
+
+                h->fired = meant(h, op);
+                if (h->fired && h->what == HOOK_KILL)
+                        (void) raise(SIGKILL);
+                if (h->fired && h->what == HOOK_FAIL)
+                        r = -h->error;
+        }
+        return r;
+}
+
+/* What comes after. An operation that failed has had no effect that could be followed. */
+int op_end(const char *op, int r)
+{
+        for (size_t i = 0; i < ELEMENTSOF(fake->hooks); i++) {
+                struct fake_hook *h = &fake->hooks[i];
+
+                if (!h->fired)
+                        continue;
+                h->fired = false;
+                switch (h->what) {
+                case HOOK_KILL_DONE:
+                        (void) raise(SIGKILL);
+                        break;
+                case HOOK_FAIL_DONE:
+                        r = -h->error;
+                        break;
+                case HOOK_UNPLUG:
+                        kernel_unplug(&fake->usb[0]);
+                        break;
+                case HOOK_REPLUG:
+                        kernel_replug(&fake->usb[0]);
+                        break;
+                case HOOK_MOUNT:
+                case HOOK_MOUNT_PRIVATE:
+                        somebody_mounts(h->what == HOOK_MOUNT);
+                        break;
+                case HOOK_OPEN:
+                case HOOK_GLANCE:
+                        somebody_opens(h->what == HOOK_OPEN);
+                        break;
+                case HOOK_WRITE:
+                        somebody_writes();
+                        break;
+                case HOOK_SHUTDOWN:
+                        fake->stopping = true;
+                        break;
+                case HOOK_NONE:
+                case HOOK_FAIL:
+                case HOOK_KILL:
+                        break;
+                }
+        }
+        return r;
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <ctype.h>
+
+#include "common/util.h"
+#include "fake.h"
+#include "sys/marks.h"
+
+/*
+ * The reactions, each with the fact it stands for: k: facts/kernel.md, v: facts/vm.md. They are listed in
+ * REACTIONS by their names. What decides about drivers is written here anew, after the kernel: nothing of src/core.
+ */
+
+#define UAS_SCAN_USEC (20 * USEC_PER_MSEC)  /* v b: 6..30 ms */
+#define DELAY_USE_USEC (1 * USEC_PER_SEC)   /* v b */
+#define BIND_USEC (30 * USEC_PER_MSEC)      /* v b */
+#define UNBIND_USEC (80 * USEC_PER_MSEC)    /* v b */
+#define UDEV_USEC (100 * USEC_PER_MSEC)     /* v b: udev is done that much later */
+
+static struct fake_usb *find_usb(const char *interface)
+{
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                if (fake->usb[i].plugged && streq(fake->usb[i].interface, interface))
+                        return &fake->usb[i];
+        return NULL;
+}
+
+struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun)
+{
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                for (unsigned k = 0; k < fake->usb[i].n_luns; k++) {
+                        struct fake_lun *l = &fake->usb[i].luns[k];
+
+                        for (unsigned n = 0; l->there && n < l->n_nodes; n++)
+                                if (streq(l->nodes[n].name, name)) {
+                                        if (ret_usb)
+                                                *ret_usb = &fake->usb[i];
+                                        if (ret_lun)
+                                                *ret_lun = l;
+                                        return &l->nodes[n];
+                                }
+                }
+        return NULL;
+}
+
+/* ---- data ---- */
+
+/* loses_page_cache (k 3.3): neither driver writes dirty pages back when a LUN goes, nor does `delete`. */
+static void loses_page_cache(struct fake_lun *l)
+{
+        for (unsigned i = 0; i < l->n_nodes; i++) {
+                fake->lost += l->nodes[i].dirty;
+                l->nodes[i].dirty = 0;
+        }
+}
+
+/* flushes_drive (k 3.3, v 14 and q): while the transport lives, sd's last SYNCHRONIZE CACHE reaches the drive. */
+static void flushes_drive(struct fake_lun *l)
+{
+        l->platter += l->cache;
+        l->cache = 0;
+}
+
+/* uas_cannot_flush (v 1): at the unbind of uas every command fails before sd is removed. */
+static void uas_cannot_flush(struct fake_lun *l)
+{
+        fake->at_risk += l->cache;
+}
+
+/* fsync_does_both (k 3.3): the page cache of that very node, and then the drive's. */
+int kernel_fsync(const char *node)
+{
+        struct fake_lun *l;
+        struct fake_node *n = kernel_node(node, NULL, &l);
+
+        if (!n)
+                return -EIO;
+        l->cache += n->dirty;
+        n->dirty = 0;
+        flushes_drive(l);
+        return 0;
+}
+
+void kernel_write_bytes(const char *node, unsigned n)
+{
+        struct fake_node *b = kernel_node(node, NULL, NULL);
+
+        if (b)
+                b->dirty += n;
+}
+
+/* ---- LUNs ---- */
+
+/* letter_of_last_close (k 4, v 7): a letter is free again when the last descriptor of the old disk is closed. */
+static int letter_of_last_close(void)
+{
+        for (int letter = 0;; letter++) {
+                bool taken = fake_stale(letter);
+
+                for (unsigned i = 0; i < fake->n_usb && !taken; i++)
+                        for (unsigned k = 0; k < FAKE_LUNS && !taken; k++)
+                                taken = fake->usb[i].luns[k].there && fake->usb[i].luns[k].letter == letter;
+                if (!taken)
+                        return letter;
+        }
+}
+
+/* rule_holds (DESIGN, the hold): what the udev helper asks at every block event. */
+bool rule_holds(const struct fake_usb *u)
+{
+        struct facts f = { .busnum = u->bus, .devnum = u->dev };
+
+        (void) copy_string(f.interface, sizeof(f.interface), u->interface);
+        return hold_in_force(&fake->roots, &f, fake->clock, NULL);
+}
+
+static void lun_appears(struct fake_usb *u, unsigned lun)
+{
+        struct fake_lun *l = &u->luns[lun];
+
+        l->letter = letter_of_last_close();
+        l->there = true;
+        l->diskseq = ++fake->diskseq;
+        l->n_nodes = u->n_parts + 1;
+        for (unsigned i = 0; i < l->n_nodes; i++) {
+                struct fake_node *n = &l->nodes[i];
+
+                *n = (struct fake_node){ .minor = (unsigned) l->letter * 16 + i };
+                (void) snprintf(n->name, sizeof(n->name), i ? "sd%c%u" : "sd%c", 'a' + l->letter, i);
+                n->held = rule_holds(u);
+        }
+        tree_lun(u, lun);
+        if (fake->n_events < ELEMENTSOF(fake->events)) {
+                struct fake_event *e = &fake->events[fake->n_events++];
+
+                *e = (struct fake_event){ .due = fake->clock + UDEV_USEC, .diskseq = l->diskseq };
+                (void) copy_string(e->interface, sizeof(e->interface), u->interface);
+        }
+}
+
+/* not_refused (k 3.3, 3.4, v d): a mount stands in the way of nothing. That it would be destroyed is the first oath. */
+static void not_refused(const struct fake_lun *l)
+{
+        for (unsigned i = 0; i < l->n_nodes; i++)
+                if (l->nodes[i].mounted)
+                        fake_break("pulled from under a mount:", l->nodes[i].name);
+}
+
+static void lun_goes(struct fake_usb *u, unsigned lun)
+{
+        struct fake_lun *l = &u->luns[lun];
+
+        if (!l->there)
+                return;
+        loses_page_cache(l);
+        tree_lun_gone(u, lun);
+        l->there = false;
+        for (unsigned i = 0; i < l->n_nodes; i++)
+                l->nodes[i].mounted = l->nodes[i].in_table = false;
+}
+
+/* Which LUNs a scan finds under this driver. */
+static bool lun_answers(const struct fake_usb *u, unsigned lun)
+{
+        if (u->driver == DRIVER_UAS)
+                return !u->silent_on_uas && u->missing_on_uas != lun + 1;
+        return !u->silent_on_bot;
+}
+
+static void scan_finds(struct fake_usb *u)
+{
+        u->scan_due = 0;
+        for (unsigned i = 0; i < u->n_luns; i++)
+                if (!u->luns[i].there && lun_answers(u, i))
+                        lun_appears(u, i);
+}
+
+/* delete_takes_one_lun (v q): the driver stays bound; the drive is flushed on the way. */
+int kernel_delete(const char *scsi)
+{
+        int host;
+        unsigned lun;
+
+        if (sscanf(scsi, "%i:0:0:%u", &host, &lun) != 2 || lun >= FAKE_LUNS)
+                return -ENOENT;
+        for (unsigned i = 0; i < fake->n_usb; i++) {
+                struct fake_usb *u = &fake->usb[i];
+
+                if (!u->plugged || u->driver == DRIVER_NONE || u->host != host || !u->luns[lun].there)
+                        continue;
+                u->touched++;
+                not_refused(&u->luns[lun]);
+                lun_goes(u, lun);
+                flushes_drive(&u->luns[lun]);
+                kernel_pass(UNBIND_USEC);
+                return 0;
+        }
+        return -ENOENT;
+}
+
+/* scan_brings_back (v q): "- - -" finds a deleted LUN again, without a rebind. */
+int kernel_scan(int host)
+{
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                if (fake->usb[i].plugged && fake->usb[i].driver != DRIVER_NONE && fake->usb[i].host == host) {
+                        if (!fake->usb[i].scan_due)
+                                fake->usb[i].scan_due = fake->clock + UAS_SCAN_USEC;
+                        return 0;
+                }
+        return -ENOENT;
+}
+
+/* ---- who takes it ---- */
+
+/* first_entry_wins (k 2): it replaces what the tables say. 1 or 0: has `u`; -1: no entry. */
+static int first_entry_wins(const struct fake_usb *u)
+{
+        for (const char *p = fake->quirks; *p;) {
+                char *end;
+                unsigned long vid = strtoul(p, &end, 16);
+
+                if (*end == ':') {
+                        unsigned long pid = strtoul(end + 1, &end, 16);
+                        if (*end == ':' && vid == u->vid && pid == u->pid) {
+                                for (end++; *end && *end != ','; end++)
+                                        if (tolower(*end) == 'u')
+                                                return 1;
+                                return 0;
+                        }
+                }
+                p = strchrnul(end, ',');
+                p += *p == ',';
+        }
+        return -1;
+}
+
+/* two_tables (k 1.2): a row of usb-storage's alone makes it take the disk, and keeps uas from nothing. */
+static bool uas_would_take(const struct fake_usb *u, enum driver asking)
+{
+        int entry = first_entry_wins(u);
+
+        if (!u->uas)
+                return false;
+        if (entry >= 0)
+                return entry == 0;
+        if (u->vid == 0x4971 && u->pid == 0x1012) /* Hitachi: unusual_uas.h */
+                return false;
+        return asking == DRIVER_UAS || !(u->vid == 0x2109 && u->pid == 0x0715); /* VL817: unusual_devs.h */
+}
+
+static int uas_probe(const struct fake_usb *u)
+{
+        if (u->driver != DRIVER_NONE)
+                return -EBUSY; /* v b */
+        return uas_would_take(u, DRIVER_UAS) ? 0 : -ENODEV; /* v b */
+}
+
+static int storage_probe(const struct fake_usb *u)
+{
+        /* alt_1_is_not_bot (v b): its id table does not match a disk on uas, so not even EBUSY. */
+        if (u->alt != 0 || !u->bot)
+                return -ENODEV;
+        if (u->driver != DRIVER_NONE)
+                return -EBUSY; /* v b */
+        /* vendor_never_declines (v 13): built without CONFIG_USB_UAS it does not ask. */
+        return !fake->vendor && uas_would_take(u, DRIVER_USB_STORAGE) ? -ENXIO : 0; /* v b */
+}
+
+static int next_host(void)
+{
+        int host = 0;
+
+        while (fake->hosts & 1 << host)
+                host++;
+        return host;
+}
+
+/* bind_does_not_wait (v b): the link and the alternate setting are there on return, the disks are not. */
+static void bind_does_not_wait(struct fake_usb *u, enum driver d)
+{
+        u->driver = d;
+        if (d == DRIVER_UAS && u->bot)
+                u->alt = 1;
+        u->host = next_host();
+        fake->hosts |= 1 << u->host;
+        tree_driver(u);
+        tree_host(u);
+        u->scan_due = fake->clock + BIND_USEC + (d == DRIVER_UAS ? UAS_SCAN_USEC : DELAY_USE_USEC);
+        kernel_pass(BIND_USEC);
+}
+
+int kernel_bind(enum driver d, const char *interface)
+{
+        struct fake_usb *u = find_usb(interface);
+        int r;
+
+        if (d == DRIVER_UAS && !fake->uas_loaded)
+                return -ENOENT;
+        if (!u || !u->authorized) /* gone_is_enodev (v b) */
+                return -ENODEV;
+        u->touched++;
+        r = d == DRIVER_UAS ? uas_probe(u) : storage_probe(u);
+        if (r == 0)
+                bind_does_not_wait(u, d);
+        return r;
+}
+
+/* unbind_takes_all (v b, k 3.2): LUNs, host and link are gone on return, and alternate setting 0 is back. */
+static void unbind_takes_all(struct fake_usb *u)
+{
+        enum driver was = u->driver;
+
+        for (unsigned i = 0; i < u->n_luns; i++) {
+                struct fake_lun *l = &u->luns[i];
+
+                if (!l->there)
+                        continue;
+                lun_goes(u, i);
+                if (was == DRIVER_UAS)
+                        uas_cannot_flush(l);
+                else
+                        flushes_drive(l);
+        }
+        u->scan_due = 0;
+        u->driver = DRIVER_NONE;
+        u->alt = 0;
+        tree_driver(u);
+        tree_host(u);
+        fake->hosts &= ~(1 << u->host);
+}
+
+int kernel_unbind(enum driver d, const char *interface)
+{
+        struct fake_usb *u = find_usb(interface);
+
+        if (d == DRIVER_UAS && !fake->uas_loaded)
+                return -ENOENT;
+        if (!u || u->driver != d) /* gone_is_enodev (v b) */
+                return -ENODEV;
+        u->touched++;
+        for (unsigned i = 0; i < u->n_luns; i++)
+                if (u->luns[i].there)
+                        not_refused(&u->luns[i]);
+        unbind_takes_all(u);
+        kernel_pass(UNBIND_USEC);
+        return 0;
+}
+
+/* module_takes_unbound (k 3.5): a driver that is registered takes whatever has none and fits. */
+int kernel_load_uas(void)
+{
+        if (fake->uas_loaded)
+                return 0;
+        if (!fake->uas_loadable)
+                return -ENOENT;
+        fake->uas_loaded = true;
+        tree_write("", "sys/bus/usb/drivers/uas/bind");
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                if (fake->usb[i].plugged && fake->usb[i].authorized && uas_probe(&fake->usb[i]) == 0)
+                        bind_does_not_wait(&fake->usb[i], DRIVER_UAS);
+        return 0;
+}
+
+/* quirks_127 (k 2, v b): more than fits is ENOSPC and changes nothing; no bytes at all never reach the kernel. */
+int kernel_quirks(const char *text)
+{
+        if (strlen(text) >= sizeof(fake->quirks))
+                return -ENOSPC;
+        if (*text)
+                fakesys_set_quirks(text); /* a newline is kept as it was written */
+        return 0;
+}
+
+/* ---- users ---- */
+
+/* claim_excludes (k 4, v e): whole disk and partitions exclude each other, plain opens nobody. */
+int kernel_open(const char *node, bool exclusive)
+{
+        struct fake_lun *l;
+
+        if (!kernel_node(node, NULL, &l))
+                return -ENXIO;
+        for (unsigned i = 0; exclusive && i < l->n_nodes; i++)
+                if (l->nodes[i].mounted)
+                        return -EBUSY;
+        return 0;
+}
+
+int kernel_mount(const char *node, bool in_table)
+{
+        struct fake_lun *l;
+        struct fake_node *n = kernel_node(node, NULL, &l);
+
+        if (!n)
+                return -ENXIO;
+        if (fake_claims(l->nodes[0].name))
+                return -EBUSY;
+        n->mounted = true;
+        n->in_table = in_table;
+        fakesys_mount_table();
+        return 0;
+}
+
+void kernel_umount(const char *node)
+{
+        struct fake_node *n = kernel_node(node, NULL, NULL);
+
+        if (n)
+                n->mounted = n->in_table = false;
+        fakesys_mount_table();
+}
+
+/* trigger_runs_rules: a synthetic `add` is an uevent like any other; without a hold mark it ends the hold. */
+int kernel_trigger(const char *block)
+{
+        struct fake_usb *u;
+        struct fake_node *n = kernel_node(block, &u, NULL);
+
+        if (!n)
+                return -ENOENT;
+        n->held = rule_holds(u);
+        return 0;
+}
+
+/* dead_mans_timer (DESIGN, the hold): PID 1 releases what neither switch nor daemon has released. */
+void kernel_dead_mans_timer(void)
+{
+        for (unsigned i = 0; i < fake->n_usb && fake->timers; i++)
+                for (unsigned l = 0; l < FAKE_LUNS; l++)
+                        for (unsigned k = 0; k < FAKE_NODES; k++)
+                                fake->usb[i].luns[l].nodes[k].held = false;
+}
+
+/* ---- the cable ---- */
+
+void kernel_unplug(struct fake_usb *u)
+{
+        unsigned lost = fake->lost, at_risk = fake->at_risk;
+
+        if (!u->plugged)
+                return;
+        if (u->driver != DRIVER_NONE)
+                unbind_takes_all(u);
+        fake->at_risk = at_risk;
+        fake->lost = lost; /* whoever pulls it out loses what was not written: no fault of ours */
+        tree_unplug(u);
+        u->plugged = false;
+        fakesys_mount_table();
+}
+
+/* Another disk at the same port, taken by its driver as the kernel does it. */
+void kernel_replug(struct fake_usb *u)
+{
+        kernel_unplug(u);
+        u->plugged = true;
+        u->dev++;
+        u->touched = 0;
+        for (unsigned i = 0; i < u->n_luns; i++)
+                u->luns[i].content += 1000;
+        tree_plug(u);
+        if (fake->uas_loaded && uas_probe(u) == 0 && !fake->vendor)
+                bind_does_not_wait(u, DRIVER_UAS);
+        else if (storage_probe(u) == 0)
+                bind_does_not_wait(u, DRIVER_USB_STORAGE);
+        kernel_pass(3 * USEC_PER_SEC);
+}
+
+void kernel_pass(uint64_t usec)
+{
+        fake->clock += usec;
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                if (fake->usb[i].scan_due && fake->usb[i].scan_due <= fake->clock)
+                        scan_finds(&fake->usb[i]);
+}

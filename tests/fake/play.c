@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "play.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "common/log.h"
+#include "sys/marks.h"
+
+#define BYTES 4096 /* written by somebody, not yet synced, for every node */
+
+void tell_step(const char *step)
+{
+}
+
+void tell_user(const struct user *u)
+{
+}
+
+void scene_make(const struct scene *s)
+{
+        struct fake_usb *u;
+
+        log_open("fake", -1);
+        fakesys_make();
+        fake->vendor = s->vendor;
+        fake->counts = s->counts;
+        if (s->no_udev)
+                tree_remove("run/udev/control");
+        fakesys_set_quirks(s->quirks ? s->quirks : "");
+        u = fakesys_add_usb_disk("2-1", s->from, s->luns ? s->luns : 1, s->partitions);
+        if (s->bystander)
+                (void) fakesys_add_usb_disk("2-2", s->from, 1, 1);
+        for (unsigned l = 0; l < u->n_luns; l++)
+                for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++)
+                        kernel_write_bytes(u->luns[l].nodes[i].name, BYTES);
+        if (s->held) {
+                struct hold_mark m = { u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC };
+
+                (void) hold_write(&fake->roots, u->interface, &m);
+                fake->timers++;
+                for (unsigned l = 0; l < u->n_luns; l++)
+                        for (unsigned i = 0; i < u->luns[l].n_nodes; i++)
+                                u->luns[l].nodes[i].held = true;
+        }
+        if (s->prepare)
+                s->prepare(u);
+        memcpy(fake->hooks, s->hooks, sizeof(s->hooks));
+        fake->n_ops = 0;
+}
+
+static void transaction_done(struct transaction *t)
+{
+        usb_disk_done(&t->disk);
+        free(t->fingerprint);
+        config_done(&t->config);
+        (void) close_keep_errno(t->lock);
+}
+
+static void transaction_start(const struct scene *s, struct transaction *t)
+{
+        *t = (struct transaction){ .roots = fake->roots, .lock = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0" };
+        config_init(&t->config);
+        if (!s)
+                return;
+        t->to = s->to;
+        t->automatic = s->automatic;
+        t->plugged = s->plugged || s->held;
+        t->hold_deadline = s->held ? fake->clock + 20 * USEC_PER_SEC : 0;
+}
+
+static unsigned open_files(void)
+{
+        unsigned n = 0;
+
+        fake_inotify_end();
+        for (int fd = 0; fd < 48; fd++)
+                n += fcntl(fd, F_GETFD) >= 0;
+        return n;
+}
+
+void scene_switch(const struct scene *s, struct result *ret)
+{
+        unsigned before = open_files() - fake->someone;
+        struct transaction t;
+
+        transaction_start(s, &t);
+        ret->code = transaction_run(&t);
+        memcpy(ret->step, t.step, sizeof(ret->step));
+        memcpy(ret->text, t.text, sizeof(ret->text));
+        transaction_done(&t);
+        if (open_files() - fake->someone != before)
+                fake_break("left a descriptor open,", "of something");
+}
+
+/* Also whoever is left of it: the child that examines the disk goes on when its parent is killed. */
+static int reap(pid_t pid)
+{
+        int status = 0;
+
+        (void) waitpid(pid, &status, 0);
+        while (waitpid(-1, NULL, 0) > 0)
+                ;
+        return status;
+}
+
+void scene_switch_in_child(const struct scene *s, struct result *ret)
+{
+        int status;
+        pid_t pid;
+
+        (void) prctl(PR_SET_CHILD_SUBREAPER, 1);
+        pid = fork();
+        if (pid == 0) {
+                (void) signal(SIGPIPE, SIG_IGN);
+                scene_switch(s, ret);
+                _exit(ret->code);
+        }
+        status = reap(pid);
+        ret->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void recover_once(int *ret)
+{
+        struct transaction t;
+
+        transaction_start(NULL, &t);
+        *ret = transaction_recover(&t);
+        transaction_done(&t);
+}
+
+/* It may be killed, too: the next one goes on. */
+int scene_recover(const struct scene *s)
+{
+        int r = -EIO;
+
+        for (int tries = 0; tries < 4; tries++) {
+                pid_t pid = fork();
+                int status;
+
+                if (pid == 0) {
+                        (void) signal(SIGPIPE, SIG_IGN);
+                        recover_once(&r);
+                        _exit(-r);
+                }
+                status = reap(pid);
+                if (WIFEXITED(status))
+                        return -WEXITSTATUS(status);
+        }
+        return r;
+}
+
+static bool locked(void)
+{
+        char path[96];
+        bool yes;
+        int fd;
+
+        (void) snprintf(path, sizeof(path), "%s/run/uasd/switch/2-1:1.0.lock", fake->path);
+        fd = open(path, O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+                return false;
+        yes = flock(fd, LOCK_EX | LOCK_NB) < 0;
+        (void) close(fd);
+        return yes;
+}
+
+static const char *disk_wrong(const struct fake_usb *u)
+{
+        static char text[64];
+
+        if (!u->plugged)
+                return NULL;
+        if (u->driver != DRIVER_UAS && u->driver != DRIVER_USB_STORAGE)
+                return "it was left without a driver";
+        for (unsigned l = 0; l < u->n_luns; l++) {
+                if (!u->luns[l].there) {
+                        (void) snprintf(text, sizeof(text), "LUN %u is missing", l);
+                        return text;
+                }
+                for (unsigned i = 0; i < u->luns[l].n_nodes; i++)
+                        if (u->luns[l].nodes[i].held) {
+                                (void) snprintf(text, sizeof(text), "%s is still held", u->luns[l].nodes[i].name);
+                                return text;
+                        }
+        }
+        return NULL;
+}
+
+/* A newline at the end is what an empty string looks like, once somebody wrote one. */
+static bool same_quirks(const char *a, const char *b)
+{
+        size_t n = strcspn(a, "\n");
+
+        return n == strcspn(b, "\n") && strncmp(a, b, n) == 0;
+}
+
+const char *scene_wrong(const struct scene *s)
+{
+        static char text[256];
+        const char *wrong;
+
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        kernel_pass(25 * USEC_PER_SEC);
+        kernel_dead_mans_timer();
+        if (fake->broken[0])
+                return fake->broken;
+        if (fake->lost || fake->at_risk) {
+                (void) snprintf(text, sizeof(text), "%u bytes are lost, %u would be by a power cut", fake->lost, fake->at_risk);
+                return text;
+        }
+        wrong = disk_wrong(&fake->usb[0]);
+        if (wrong)
+                return wrong;
+        if (tree_exists("run/uasd/switch/2-1:1.0"))
+                return "a record is left";
+        if (locked())
+                return "the record's lock is held";
+        if (fake->usb[0].plugged && rule_holds(&fake->usb[0]))
+                return "a hold is left";
+        if (!same_quirks(fake->quirks, s->quirks ? s->quirks : "")) {
+                (void) snprintf(text, sizeof(text), "the quirks are \"%s\"", fake->quirks);
+                return text;
+        }
+        if (s->bystander && (fake->usb[1].touched || fake->usb[1].driver != s->from))
+                return "another disk was touched";
+        return NULL;
+}
+
+void scene_remove(void)
+{
+        fakesys_remove();
+}
+
+static void print_ops(void)
+{
+        (void) fprintf(stderr, "   ");
+        for (unsigned i = 0; i < fake->n_ops; i++)
+                (void) fprintf(stderr, " [%u %s]", i + 1, fake->ops[i]);
+        (void) fprintf(stderr, "\n");
+}
+
+bool scene_play(const struct scene *s, const char *what, struct result *ret)
+{
+        const char *wrong;
+
+        scene_make(s);
+        scene_switch(s, ret);
+        wrong = scene_wrong(s);
+        ret->driver = fake->usb[0].driver;
+        if (wrong) {
+                (void) fprintf(stderr, "%s: %s (code %i at %s: %s)\n", what, wrong, ret->code, ret->step, ret->text);
+                print_ops();
+        }
+        scene_remove();
+        return !wrong;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+/* Something at every operation of a switch in turn, and the same questions after each of them. */
+
+#define OPS_MAX ELEMENTSOF(((struct fake *) NULL)->ops)
+
+struct clean {
+        unsigned n;
+        char ops[400][32];
+};
+
+/* What a switch does when nothing happens to it. */
+static inline void sweep_clean(const struct scene *s, struct clean *ret)
+{
+        struct result r;
+
+        scene_make(s);
+        scene_switch(s, &r);
+        ret->n = fake->n_ops;
+        memcpy(ret->ops, fake->ops, sizeof(ret->ops));
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(fake->usb[0].driver, s->to);
+        assert_null(scene_wrong(s));
+        scene_remove();
+}
+
+/* The code says what has become of it: moved, not touched, or touched and taken back. */
+static inline const char *sweep_code(const struct scene *s, int code)
+{
+        const struct fake_usb *u = &fake->usb[0];
+
+        if (code == UASD_EXIT_OK && u->plugged && u->driver != s->to)
+                return "it says that it is done, and is not";
+        if (code != UASD_EXIT_OK && u->plugged && u->driver == s->to && s->from != s->to)
+                return "it was moved, and does not say so";
+        if (code == UASD_EXIT_ROLLED_BACK && !u->touched)
+                return "it says that it rolled back, and had not begun";
+        if (code != UASD_EXIT_ROLLED_BACK && code != UASD_EXIT_OK && u->touched && u->plugged)
+                return "it does not say that it rolled back";
+        return NULL;
+}
+
+static inline bool sweep_verdict(const struct scene *s, const struct result *r, const char *what, unsigned n, const char *op,
+                                 const char *also)
+{
+        const char *wrong = scene_wrong(s);
+
+        if (!wrong && !also)
+                return true;
+        print_error("%s to %s, %u LUNs, %s at %u (%s): %s; %s (code %i at %s: %s)\n", driver_to_string(s->from),
+                    driver_to_string(s->to), s->luns ? s->luns : 1, what, n, op, wrong ? wrong : "-", also ? also : "-",
+                    r->code, r->step, r->text);
+        return false;
+}

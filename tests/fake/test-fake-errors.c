@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sweep.h"
+
+/* An error at every operation, with and without its effect. */
+
+static const struct scene scenes[] = {
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u"},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .automatic = true, .held = true},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .automatic = true},
+};
+
+static const int errors[] = {EIO, ENODEV, EBUSY, ENOSPC, ETIMEDOUT, EAGAIN, ENOENT, ENOMEM};
+
+/* A rename or an unlink is done or not. */
+static bool can_be_both(const char *op)
+{
+        return strncmp(op, "write", 5) != 0 && strncmp(op, "remove", 6) != 0;
+}
+
+static bool one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, int error)
+{
+        struct scene now = *s;
+        struct result r = {0};
+        char text[64];
+        bool good;
+
+        now.hooks[0] = (struct fake_hook){.nth = n, .what = what, .error = error};
+        scene_make(&now);
+        scene_switch(&now, &r);
+        /* Nobody but the next start of uasd can take away a record that would not go. */
+        if (strcmp(c->ops[n - 1], "remove record") == 0)
+                assert_int_equal(scene_recover(s), 0);
+        (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error), what == HOOK_FAIL_DONE ? " though done" : "");
+        good = sweep_verdict(&now, &r, text, n, c->ops[n - 1], sweep_code(&now, r.code));
+        scene_remove();
+        return good;
+}
+
+static void test_errors(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct clean c;
+
+                sweep_clean(&scenes[i], &c);
+                for (unsigned n = 1; n <= c.n; n++)
+                        for (size_t e = 0; e < (i < 2 ? ELEMENTSOF(errors) : 1); e++) {
+                                all = one(&scenes[i], &c, n, HOOK_FAIL, errors[e]) && all;
+                                if (e == 0 && can_be_both(c.ops[n - 1]))
+                                        all = one(&scenes[i], &c, n, HOOK_FAIL_DONE, errors[e]) && all;
+                        }
+        }
+        assert_true(all);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+/* The switch as tables: the ways it goes well, and the ways that it does not. */
+
+#define BOT DRIVER_USB_STORAGE
+#define UAS DRIVER_UAS
+
+static const struct {
+        const char *what;
+        struct scene s;
+} good[] = {
+        {"to uas", {.from = BOT, .to = UAS, .partitions = 2}},
+        {"to usb-storage", {.from = UAS, .to = BOT, .partitions = 2}},
+        {"to uas, two LUNs", {.from = BOT, .to = UAS, .luns = 2, .partitions = 1}},
+        {"to usb-storage, two LUNs", {.from = UAS, .to = BOT, .luns = 2, .partitions = 1}},
+        {"without a partition", {.from = BOT, .to = UAS}},
+        {"without udev", {.from = UAS, .to = BOT, .no_udev = true}},
+        {"nobody asked", {.from = BOT, .to = UAS, .automatic = true}},
+        {"held at boot", {.from = BOT, .to = UAS, .automatic = true, .held = true, .partitions = 2}},
+        {"opens are counted", {.from = BOT, .to = UAS, .counts = true, .partitions = 2}},
+        {"vendor kernel, to uas", {.from = BOT, .to = UAS, .vendor = true}},
+        {"vendor kernel, to usb-storage", {.from = UAS, .to = BOT, .vendor = true}},
+        {"vendor kernel, two LUNs", {.from = BOT, .to = UAS, .vendor = true, .luns = 2, .partitions = 1}},
+        {"others' quirks", {.from = BOT, .to = UAS, .quirks = "abcd:1234:u,1:2:fg"}},
+        {"others' quirks, back", {.from = UAS, .to = BOT, .quirks = "abcd:1234:u,1:2:fg"}},
+        {"somebody's own entry for this disk", {.from = BOT, .to = UAS, .quirks = "1209:5a5a:fu"}},
+        {"the same, behind others", {.from = BOT, .to = UAS, .quirks = "1:2:,abcd:1234:u,1209:5a5a:fu"}},
+        {"the same, before others", {.from = BOT, .to = UAS, .quirks = "1209:5a5a:u,abcd:1234:u,1:2:"}},
+        {"an entry against u, to usb-storage", {.from = UAS, .to = BOT, .quirks = "1209:5a5a:f,1:2:u"}},
+        {"with the newline of an echo", {.from = UAS, .to = BOT, .quirks = "abcd:1234:u\n"}},
+        {"emptied by a newline", {.from = UAS, .to = BOT, .quirks = "\n"}},
+        {"vendor kernel with an entry", {.from = BOT, .to = UAS, .vendor = true, .quirks = "1209:5a5a:u"}},
+        {"one of two of the same make", {.from = BOT, .to = UAS, .quirks = "1209:5a5a:u", .bystander = true}},
+        {"one of two of the same make, back", {.from = UAS, .to = BOT, .bystander = true}},
+        {"the string is almost full",
+         {.from = UAS,
+          .to = BOT,
+          .quirks = "1111:1111:u,2222:2222:u,3333:3333:u,4444:4444:u,5555:5555:u,6666:6666:u,7777:7777:u,"
+                    "8888:8888:u,9999:9999:u"}},
+};
+
+/* The name stays, every LUN is on the new driver, and every byte on the platter. */
+static const char *went_wrong(const struct scene *s, const struct result *r)
+{
+        const struct fake_usb *u = &fake->usb[0];
+
+        if (r->code != UASD_EXIT_OK || u->driver != s->to)
+                return "it did not go";
+        if (u->luns[0].letter != 0)
+                return "sda is another one now";
+        for (unsigned l = 0; l < u->n_luns; l++)
+                if (u->luns[l].platter != 4096 * (s->partitions + 1))
+                        return "not every byte is there";
+        return NULL;
+}
+
+static void test_good(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(good); i++) {
+                struct result r;
+                const char *wrong, *also;
+
+                scene_make(&good[i].s);
+                scene_switch(&good[i].s, &r);
+                also = went_wrong(&good[i].s, &r);
+                wrong = scene_wrong(&good[i].s);
+                if (wrong || also) {
+                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ? wrong : "-", also ? also : "-",
+                                    r.code, r.step, r.text);
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_good)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

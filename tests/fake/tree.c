@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Its asserts do the work. */
+#undef NDEBUG
+#include <assert.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "common/util.h"
+#include "fake.h"
+
+struct fake *fake;
+
+#define BOT_ALT 9, 4, 0, 0, 2, 0x08, 0x06, 0x50, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 0x02, 2, 0, 2, 0
+#define UAS_ALT(alt)                                                                                           \
+        9, 4, 0, alt, 4, 0x08, 0x06, 0x62, 0, 7, 5, 4, 2, 0, 2, 0, 4, 0x24, 1, 0, 7, 5, 0x83, 2, 0, 2, 0, 4,   \
+                0x24, 2, 0, 7, 5, 0x81, 2, 0, 2, 0, 4, 0x24, 3, 0, 7, 5, 2, 2, 0, 2, 0, 4, 0x24, 4, 0
+#define DEVICE 18, 1, 0, 2, 0, 0, 0, 64, 9, 0x12, 0x5a, 0x5a, 0, 1, 1, 2, 3, 1
+#define CONFIG(total) 9, 2, total, 0, 1, 1, 0, 0x80, 50
+
+static const unsigned char both[] = {DEVICE, CONFIG(85), BOT_ALT, UAS_ALT(1)};
+static const unsigned char uas_alone[] = {DEVICE, CONFIG(62), UAS_ALT(0)};
+static const unsigned char bot_alone[] = {DEVICE, CONFIG(32), BOT_ALT};
+
+__attribute__((format(printf, 3, 0))) static char *full(char *ret, size_t size, const char *format, va_list ap)
+{
+        size_t n = (size_t) snprintf(ret, size, "%s/", fake->path);
+
+        n += (size_t) vsnprintf(ret + n, size - n, format, ap);
+        assert(n < size);
+        return ret;
+}
+
+static void make_parents(char *path)
+{
+        for (char *slash = path + strlen(fake->path); (slash = strchr(slash + 1, '/'));) {
+                *slash = '\0';
+                assert(mkdir(path, 0755) >= 0 || errno == EEXIST);
+                *slash = '/';
+        }
+}
+
+static void write_file(char *path, const void *data, size_t size)
+{
+        int fd;
+
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        if (fd < 0) {
+                make_parents(path);
+                fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        }
+        assert(fd >= 0);
+        assert(write(fd, data, size) == (ssize_t) size);
+        (void) close(fd);
+}
+
+void tree_write(const char *text, const char *format, ...)
+{
+        char path[512];
+        va_list ap;
+
+        va_start(ap, format);
+        write_file(full(path, sizeof(path), format, ap), text, strlen(text));
+        va_end(ap);
+}
+
+/* target: from the top of the folder; the link is a relative one, as sysfs has them. */
+_printf_(2, 3) static void tree_link(const char *target, const char *format, ...)
+{
+        char path[512], up[600] = "";
+        size_t n = 0;
+        va_list ap;
+
+        va_start(ap, format);
+        (void) full(path, sizeof(path), format, ap);
+        va_end(ap);
+        for (const char *slash = path + strlen(fake->path) + 1; (slash = strchr(slash, '/')); slash++)
+                n += (size_t) snprintf(up + n, sizeof(up) - n, "../");
+        (void) snprintf(up + n, sizeof(up) - n, "%s", target);
+        if (symlink(up, path) >= 0)
+                return;
+        if (errno == EEXIST)
+                (void) unlink(path);
+        else
+                make_parents(path);
+        assert(symlink(up, path) >= 0);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+        return remove(path);
+}
+
+void tree_remove(const char *format, ...)
+{
+        char path[512];
+        va_list ap;
+
+        va_start(ap, format);
+        (void) full(path, sizeof(path), format, ap);
+        va_end(ap);
+        (void) nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+bool tree_exists(const char *format, ...)
+{
+        char path[512];
+        va_list ap;
+
+        va_start(ap, format);
+        (void) full(path, sizeof(path), format, ap);
+        va_end(ap);
+        return access(path, F_OK) >= 0;
+}
+
+/* ---- USB ---- */
+
+static char *usb_dir(const struct fake_usb *u, char ret[static 96])
+{
+        (void) snprintf(ret, 96, "sys/devices/pci0/usb%u/%s", u->bus, u->port);
+        return ret;
+}
+
+static void write_number(unsigned value, bool hex, const char *dir, const char *name)
+{
+        char text[32];
+
+        (void) snprintf(text, sizeof(text), hex ? "%04x\n" : "%u\n", value);
+        tree_write(text, "%s/%s", dir, name);
+}
+
+void tree_plug(struct fake_usb *u)
+{
+        char dir[96], interface[128], path[512];
+        const unsigned char *d = u->bot ? u->uas ? both : bot_alone : uas_alone;
+        size_t n = u->bot ? u->uas ? sizeof(both) : sizeof(bot_alone) : sizeof(uas_alone);
+
+        (void) usb_dir(u, dir);
+        write_number(u->bus, false, dir, "busnum");
+        write_number(u->dev, false, dir, "devnum");
+        write_number(u->vid, true, dir, "idVendor");
+        write_number(u->pid, true, dir, "idProduct");
+        write_number(0x0100, true, dir, "bcdDevice");
+        write_number(u->authorized, false, dir, "authorized");
+        tree_write("480\n", "%s/speed", dir);
+        tree_write(" 2.00\n", "%s/version", dir);
+        tree_write("Fast\n", "%s/manufacturer", dir);
+        tree_write("Disk\n", "%s/product", dir);
+        tree_write(u->dev % 2 ? "SN1\n" : "SN2\n", "%s/serial", dir);
+        (void) snprintf(path, sizeof(path), "%s/%s/descriptors", fake->path, dir);
+        write_file(path, d, n);
+        (void) snprintf(interface, sizeof(interface), "%s/%s", dir, u->interface);
+        tree_write("08\n", "%s/bInterfaceClass", interface);
+        tree_write("06\n", "%s/bInterfaceSubClass", interface);
+        tree_write("00\n", "%s/bInterfaceNumber", interface);
+        tree_write("1\n", "%s/authorized", interface);
+        tree_link(dir, "sys/bus/usb/devices/%s", u->port);
+        tree_link(interface, "sys/bus/usb/devices/%s", u->interface);
+        tree_driver(u);
+}
+
+void tree_unplug(struct fake_usb *u)
+{
+        char dir[96];
+
+        tree_remove("sys/bus/usb/devices/%s", u->port);
+        tree_remove("sys/bus/usb/devices/%s", u->interface);
+        tree_remove("%s", usb_dir(u, dir));
+}
+
+/* The `driver` link and what of the interface depends on the alternate setting. */
+void tree_driver(struct fake_usb *u)
+{
+        char dir[96], driver[64];
+
+        (void) usb_dir(u, dir);
+        tree_remove("%s/%s/driver", dir, u->interface);
+        if (u->driver != DRIVER_NONE) {
+                (void) snprintf(driver, sizeof(driver), "sys/bus/usb/drivers/%s",
+                                u->driver == DRIVER_OTHER ? "usbfs" : driver_to_string(u->driver));
+                tree_link(driver, "%s/%s/driver", dir, u->interface);
+        }
+        tree_write(u->alt ? " 1\n" : " 0\n", "%s/%s/bAlternateSetting", dir, u->interface);
+        tree_write(u->alt || !u->bot ? "62\n" : "50\n", "%s/%s/bInterfaceProtocol", dir, u->interface);
+}
+
+static char *host_dir(const struct fake_usb *u, char ret[static 160])
+{
+        char dir[96];
+
+        (void) snprintf(ret, 160, "%s/%s/host%i", usb_dir(u, dir), u->interface, u->host);
+        return ret;
+}
+
+/* The host of an interface that has got a driver; or it goes, with all that is below. */
+void tree_host(struct fake_usb *u)
+{
+        char dir[160];
+
+        (void) host_dir(u, dir);
+        if (u->driver != DRIVER_NONE) {
+                tree_write("", "%s/scsi_host/host%i/scan", dir, u->host);
+                (void) snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "/scsi_host/host%i", u->host);
+                tree_link(dir, "sys/class/scsi_host/host%i", u->host);
+        } else {
+                tree_remove("%s", dir);
+                tree_remove("sys/class/scsi_host/host%i", u->host);
+        }
+}
+
+/* ---- LUNs ---- */
+
+static void tree_block(const struct fake_node *n, const char *dir)
+{
+        char text[32];
+
+        (void) snprintf(text, sizeof(text), "8:%u\n", n->minor);
+        tree_write(text, "%s/dev", dir);
+        tree_write("", "%s/uevent", dir);
+        tree_write("204800\n", "%s/size", dir);
+        tree_link(dir, "sys/class/block/%s", n->name);
+        tree_write("", "dev/%s", n->name);
+}
+
+void tree_lun(struct fake_usb *u, unsigned lun)
+{
+        struct fake_lun *l = &u->luns[lun];
+        char host[160], scsi[200], dir[256], part[300], text[32];
+
+        (void) snprintf(scsi, sizeof(scsi), "%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host, lun);
+        tree_write("0\n", "%s/type", scsi);
+        tree_write("", "%s/delete", scsi);
+        (void) snprintf(dir, sizeof(dir), "%s/block/%s", scsi, l->nodes[0].name);
+        tree_block(&l->nodes[0], dir);
+        (void) snprintf(text, sizeof(text), "%llu\n", (unsigned long long) l->diskseq);
+        tree_write(text, "%s/diskseq", dir);
+        tree_link(dir, "sys/block/%s", l->nodes[0].name);
+        for (unsigned i = 1; i < l->n_nodes; i++) {
+                (void) snprintf(part, sizeof(part), "%s/%s", dir, l->nodes[i].name);
+                tree_write("1\n", "%s/partition", part);
+                tree_block(&l->nodes[i], part);
+        }
+        tree_link(scsi, "sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
+}
+
+void tree_lun_gone(struct fake_usb *u, unsigned lun)
+{
+        struct fake_lun *l = &u->luns[lun];
+        char host[160];
+
+        for (unsigned i = 0; i < l->n_nodes; i++) {
+                tree_remove("sys/class/block/%s", l->nodes[i].name);
+                tree_remove("dev/%s", l->nodes[i].name);
+        }
+        tree_remove("sys/block/%s", l->nodes[0].name);
+        tree_remove("sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
+        tree_remove("%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host, lun);
+}
+
+/* ---- the machine ---- */
+
+void fakesys_mount_table(void)
+{
+        char text[1024];
+        size_t n = (size_t) snprintf(text, sizeof(text), "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n");
+
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                for (unsigned l = 0; l < FAKE_LUNS; l++)
+                        for (unsigned k = 0; k < fake->usb[i].luns[l].n_nodes; k++) {
+                                const struct fake_node *node = &fake->usb[i].luns[l].nodes[k];
+
+                                if (node->in_table && n < sizeof(text))
+                                        n += (size_t) snprintf(text + n, sizeof(text) - n,
+                                                               "40 22 8:%u / /mnt/%s rw - ext4 /dev/%s rw\n", node->minor,
+                                                               node->name, node->name);
+                        }
+        tree_write(text, "proc/1/mountinfo");
+}
+
+void fakesys_open_table(const char *node)
+{
+        char target[64], path[96];
+
+        tree_remove("proc/4242");
+        if (!node)
+                return;
+        tree_write("dd\n", "proc/4242/comm");
+        tree_write("", "proc/4242/fd/0");
+        (void) snprintf(target, sizeof(target), "/dev/%s", node);
+        (void) snprintf(path, sizeof(path), "%s/proc/4242/fd/3", fake->path);
+        assert(symlink(target, path) >= 0);
+}
+
+void fakesys_set_quirks(const char *string)
+{
+        char text[sizeof(fake->quirks) + 2];
+
+        (void) copy_string(fake->quirks, sizeof(fake->quirks), string);
+        (void) snprintf(text, sizeof(text), "%s\n", string);
+        tree_write(text, "sys/module/usb_storage/parameters/quirks");
+}
+
+void fakesys_set_ids(struct fake_usb *u, unsigned vid, unsigned pid)
+{
+        u->vid = vid;
+        u->pid = pid;
+        tree_plug(u);
+}
+
+struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsigned luns, unsigned partitions)
+{
+        struct fake_usb *u = &fake->usb[fake->n_usb++];
+
+        assert(fake->n_usb <= FAKE_USB && luns <= FAKE_LUNS && partitions < FAKE_NODES);
+        *u = (struct fake_usb){ .plugged = true, .bus = (unsigned) atoi(port), .dev = 3 + 2 * fake->n_usb, .vid = 0x1209,
+                                .pid = 0x5a5a, .bot = true, .uas = true, .authorized = true, .n_luns = luns,
+                                .n_parts = partitions };
+        (void) copy_string(u->port, sizeof(u->port), port);
+        (void) snprintf(u->interface, sizeof(u->interface), "%s:1.0", port);
+        for (unsigned i = 0; i < luns; i++)
+                u->luns[i].content = 17 * fake->n_usb + i;
+        tree_plug(u);
+        if (driver != DRIVER_NONE) {
+                char before[sizeof(fake->quirks)];
+
+                /* As at boot: the string that was in force then is not the one of today. */
+                memcpy(before, fake->quirks, sizeof(before));
+                fakesys_set_quirks(driver == DRIVER_UAS ? "" : "1209:5a5a:u");
+                assert(kernel_bind(driver, u->interface) == 0);
+                fakesys_set_quirks(before);
+                kernel_pass(3 * USEC_PER_SEC);
+        }
+        u->touched = 0;
+        fake->n_events = 0;
+        return u;
+}
+
+void fakesys_make(void)
+{
+        fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert(fake != MAP_FAILED);
+        *fake = (struct fake){ .clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7 };
+        strcpy(fake->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-fake-XXXXXX" : "/tmp/uasd-fake-XXXXXX");
+        assert(mkdtemp(fake->path));
+        fakesys_set_quirks("");
+        tree_write("", "sys/bus/usb/drivers/usb-storage/bind");
+        tree_write("", "sys/bus/usb/drivers/uas/bind");
+        tree_write("", "sys/block/loop0/size");
+        tree_write("Filename Type Size Used Priority\n", "proc/swaps");
+        tree_write("quiet\n", "proc/cmdline");
+        tree_write("", "run/udev/control");
+        tree_write("", "dev/null");
+        tree_write("", "etc/fstab");
+        tree_write("", "usr/lib/os-release");
+        tree_write("", "var/log/lastlog");
+        fakesys_mount_table();
+        assert(roots_open(&fake->roots, fake->path) >= 0);
+}
+
+void fakesys_remove(void)
+{
+        fake_someone_closes();
+        roots_close(&fake->roots);
+        (void) nftw(fake->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        (void) munmap(fake, sizeof(*fake));
+        fake = NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "sys/claim.h"
+#include "sys/pid1.h"
+#include "sys/uevents.h"
+#include "sys/usbdisk.h"
+
+/* What ld makes of -Wl,--wrap=NAME; the list of names is in meson.build. */
+#define WRAPPED(type, name, ...)                                                                               \
+        type __wrap_##name(__VA_ARGS__);                                                                       \
+        type __real_##name(__VA_ARGS__)
+
+WRAPPED(int, openat64, int dirfd, const char *path, int flags, ...);
+WRAPPED(int, __openat64_2, int dirfd, const char *path, int flags);
+WRAPPED(int, fstat64, int fd, struct stat *st);
+WRAPPED(int, fstatat64, int dirfd, const char *path, struct stat *st, int flags);
+WRAPPED(int, flock, int fd, int operation);
+WRAPPED(int, fsync, int fd);
+WRAPPED(int, poll, struct pollfd *fds, nfds_t n, int timeout);
+WRAPPED(int, inotify_init1, int flags);
+WRAPPED(int, inotify_add_watch, int fd, const char *path, uint32_t mask);
+WRAPPED(enum disturbance, claim_disturbed, const struct claim *c);
+WRAPPED(int, driver_opens, const struct roots *r, enum driver d);
+WRAPPED(int, attr_write, int dirfd, const char *path, const char *text);
+WRAPPED(ssize_t, attr_read, int dirfd, const char *path, char *ret, size_t size);
+WRAPPED(int, usb_disk_read, const struct roots *r, const char *interface, bool strings, struct usb_disk *ret);
+WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret,
+        size_t *ret_n);
+WRAPPED(int, state_write, int dirfd, const char *path, const char *text, bool durable);
+WRAPPED(int, state_remove, int dirfd, const char *path);
+WRAPPED(int, fingerprint_read, const struct claim *c, char **ret);
+WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, uint64_t deadline);
+WRAPPED(int, uas_module_load, const struct roots *r);
+WRAPPED(uint64_t, now_boottime, void);
+WRAPPED(int, uevents_open, bool processed, struct udev_monitor **ret);
+WRAPPED(void, uevents_close, struct udev_monitor *m);
+WRAPPED(int, uevents_fd, struct udev_monitor *m);
+WRAPPED(int, uevents_next, struct udev_monitor *m, struct uevent *ret);
+WRAPPED(int, pid1_open, sd_bus **ret);
+WRAPPED(int, pid1_state, sd_bus *pid1, enum pid1_state *ret);
+WRAPPED(int, pid1_arm_release, sd_bus *pid1, const char *interface);
