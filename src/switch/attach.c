@@ -109,6 +109,15 @@ static bool udev_runs(const struct transaction *t)
         return t->events && faccessat(t->roots.run, "udev/control", F_OK, 0) == 0;
 }
 
+size_t disks_count(const struct usb_disk *d)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < d->n_luns; i++)
+                n += d->luns[i].disk.name[0] != '\0';
+        return n;
+}
+
 /* Which LUNs are to come back: those that had a disk; any one if there was none yet. */
 static bool all_back(struct transaction *t, const struct usb_disk *now, const uint64_t *done, size_t n_done)
 {
@@ -126,6 +135,9 @@ static bool all_back(struct transaction *t, const struct usb_disk *now, const ui
                 if (!found)
                         return false;
         }
+        /* Where a switch was killed, some may have been gone already. */
+        if (disks_count(now) < t->n_disks)
+                return false;
         if (expected == 0 && (now->n_luns == 0 || !now->luns[0].disk.name[0]))
                 return false;
         if (!udev_runs(t))

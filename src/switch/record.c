@@ -25,9 +25,9 @@ int record_write(struct transaction *t, const char *step)
         char path[PATH_MAX], text[512];
 
         (void) snprintf(text, sizeof(text),
-                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nENTRY=%s\nMOVED=%i\nHOLDING=%i\n",
+                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nENTRY=%s\nDISKS=%zu\nMOVED=%i\nHOLDING=%i\n",
                         (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
-                        driver_to_string(t->to), step, t->entry, t->moved, t->holding);
+                        driver_to_string(t->to), step, t->entry, t->n_disks, t->moved, t->holding);
         return state_write(t->roots.run, record_path(t, "", path, sizeof(path)), text, false);
 }
 
@@ -85,6 +85,8 @@ static int load_line(const char *key, const char *value, void *data)
                 (void) copy_string(l->t->step, sizeof(l->t->step), value);
         else if (streq(key, "ENTRY"))
                 (void) copy_string(l->t->entry, sizeof(l->t->entry), value);
+        else if (streq(key, "DISKS") && number)
+                l->t->n_disks = (size_t) v;
         else if (streq(key, "MOVED"))
                 l->t->moved = number && v == 1;
         else if (streq(key, "HOLDING"))

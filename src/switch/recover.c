@@ -35,9 +35,11 @@ int transaction_recover(struct transaction *t)
                         if (now != DRIVER_NONE)
                                 t->from = now;
                         (void) record_write(t, "recover");
-                        if (t->disk.n_luns == 0)
+                        if (t->disk.n_luns == 0 || disks_count(&t->disk) < t->n_disks)
                                 attach_back(t);
                 }
+                /* Also one that began after the last word in the record. */
+                t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
                 if (t->holding)
                         hold_end(t);
                 if (t->events)

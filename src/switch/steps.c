@@ -54,6 +54,7 @@ static int step_identify(struct transaction *t)
         facts_complete(&t->roots, &t->config, f);
         memcpy(t->serial, f->serial, sizeof(t->serial));
         t->from = f->driver;
+        t->n_disks = disks_count(&t->disk);
         if (!f->caps.uas || !f->caps.pipes)
                 return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk does not offer UAS completely");
         /* Off UAS, a disk without an alternate setting for BOT is left without any driver (kernel.md 1.4). */
@@ -249,6 +250,11 @@ static int step_delete(struct transaction *t)
                 return r;
         hold_begin(t);
         t->moved = true;
+        r = record_write(t, t->step); /* before the first LUN goes: whoever finishes this looks for all of them */
+        if (r < 0) {
+                t->moved = false;
+                return r;
+        }
         return luns_delete(t);
 }
 

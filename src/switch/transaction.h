@@ -30,6 +30,7 @@ struct transaction {
         struct usb_disk disk; /* before */
         enum driver from;
         char serial[USB_STRING_MAX];
+        size_t n_disks; /* LUNs that had a block device */
 
         /* What has been done */
         int lock;
@@ -67,7 +68,7 @@ int record_write(struct transaction *t, const char *step);
 /* -ESTALE if the record or the attachment is no longer ours: a child that hung in the kernel and woke up late stops here. */
 int record_check(struct transaction *t);
 void record_end(struct transaction *t);
-/* 1 and the fields of a record somebody left: from, to, step, entry, hold. 0: none. */
+/* 1 and the fields of a record somebody left: from, to, step, entry, disks, hold. 0: none. */
 int record_load(struct transaction *t);
 
 /* attach.c: what moves an interface, used by the steps and by their undo */
@@ -78,6 +79,7 @@ int luns_delete(struct transaction *t);
 int attach(struct transaction *t, enum driver d);
 /* Tries once more to take our entry out, should that have failed. */
 void quirks_in_order(struct transaction *t);
+size_t disks_count(const struct usb_disk *d);
 /* Until every LUN there was is back and udev is done with it. */
 int wait_for_disks(struct transaction *t, uint64_t deadline);
 /* Brings it to `from`, else to any driver, with its disks. */
