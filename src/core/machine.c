@@ -165,18 +165,24 @@ static void begin(struct life *l, struct actions *ret)
         l->going_to = a->target;
 }
 
-static void act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret,
-                     struct actions *last)
+/* Returns when to be woken. */
+static uint64_t act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret,
+                         struct actions *last)
 {
         bool try = decision_wants_switch(&l->disk.facts, &l->disk.decision) && !l->cancelled && !used_up(l) &&
-                   l->disk.outcome.code < 0 && !env->stopping && l->hold_deadline >= now + HOLD_LEAST_USEC;
+                   !env->stopping && l->hold_deadline >= now + HOLD_LEAST_USEC;
 
+        /* It appeared under the switch's hands, or somebody looked at it: a hold has time for another try. */
+        if (try && l->retry_at > now)
+                return l->retry_at;
         if (try) {
+                l->retry_at = 0;
                 begin(l, last);
-                return;
+        } else {
+                (void) act(ret, ACTION_RELEASE);
+                released(l, now);
         }
-        (void) act(ret, ACTION_RELEASE);
-        released(l, now);
+        return USEC_INFINITY;
 }
 
 /* Returns when to be woken. */
@@ -232,7 +238,7 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
         take_event(l, e, now);
         decide(&l->disk.facts, &l->disk.decision);
         if (derive(l) == STATE_HELD)
-                act_held(l, env, now, ret, &last);
+                wake = act_held(l, env, now, ret, &last);
         if (derive(l) == STATE_WAITING) {
                 /* Watched before it is looked at: what happens in between is seen. */
                 watch(l, has_disks(l), ret);

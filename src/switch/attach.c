@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "sys/conf.h"
 #include "sys/marks.h"
 #include "sys/pid1.h"
 #include "sys/quirkparam.h"
@@ -248,7 +249,7 @@ void hold_begin(struct transaction *t)
                 return;
         }
         /* No timer, no hold: without PID 1 nobody mounts behind our back either. */
-        if (t->config.hold_usec == 0 || pid1_open(&pid1) < 0)
+        if (t->config.hold_usec == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD) || pid1_open(&pid1) < 0)
                 return;
         if (pid1_arm_release(pid1, t->interface) >= 0) {
                 struct hold_mark m = { f->busnum, f->devnum, now_boottime() + t->config.hold_usec };

@@ -238,7 +238,7 @@ static int step_delete(struct transaction *t)
 {
         int r = record_check(t);
 
-        if (t->automatic && machine_stops())
+        if (t->automatic && t->claim.n > 0 && machine_stops())
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
 
         if (r < 0)
@@ -248,7 +248,6 @@ static int step_delete(struct transaction *t)
         r = undisturbed(t);
         if (r < 0)
                 return r;
-        hold_begin(t);
         t->moved = true;
         r = record_write(t, t->step); /* before the first LUN goes: whoever finishes this looks for all of them */
         if (r < 0) {
@@ -258,6 +257,20 @@ static int step_delete(struct transaction *t)
         return luns_delete(t);
 }
 
+/* Inside delay_use there was nothing to claim: what has appeared since then is nobody's to pull. */
+static bool appeared(struct transaction *t)
+{
+        struct usb_disk now = { 0 };
+        bool found = false;
+
+        if (t->claim.n > 0 || usb_disk_read(&t->roots, t->interface, false, &now) <= 0)
+                return false;
+        for (size_t i = 0; i < now.n_luns && !found; i++)
+                found = now.luns[i].disk.name[0] != '\0';
+        usb_disk_done(&now);
+        return found;
+}
+
 static int step_unbind(struct transaction *t)
 {
         int r;
@@ -265,6 +278,10 @@ static int step_unbind(struct transaction *t)
         if (t->from == DRIVER_NONE)
                 return 0;
         r = record_check(t);
+        if (r >= 0 && appeared(t)) {
+                t->moved = false;
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "its disk appeared before it could be switched");
+        }
         if (r >= 0)
                 r = driver_write(t, t->from, "unbind");
         if (r < 0)
@@ -277,6 +294,7 @@ static int step_bind(struct transaction *t)
         int r;
 
         claim_drop(&t->claim); /* sda can be sda again once nobody holds the old one */
+        hold_begin(t);
         r = record_check(t);
         if (r >= 0)
                 r = attach(t, t->to);

@@ -31,7 +31,8 @@ def unsynced_writes_survive(vm):
     "Mainline: raw writes without fsync survive both switches, with a volatile write cache; quirks of others too."
     disk = vm.disk(size="96M", wcache="volatile")
     guest = vm.resume()
-    guest.sysfs("/sys/module/usb_storage/parameters/quirks", ENTRIES)
+    guest.run("modprobe usb-storage", check=True)
+    assert guest.sysfs("/sys/module/usb_storage/parameters/quirks", ENTRIES) is None
     guest.plug(disk)
     guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")
