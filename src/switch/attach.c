@@ -20,7 +20,10 @@
 int driver_write(struct transaction *t, enum driver d, const char *file)
 {
         char path[64];
+        int r = record_check(t); /* a name says nothing of whose it is: asked at the last moment */
 
+        if (r < 0)
+                return r;
         (void) snprintf(path, sizeof(path), SYSFS_USB_DRIVERS "/%s/%s", driver_to_string(d), file);
         return attr_write(t->roots.sys, path, t->interface);
 }
@@ -41,12 +44,25 @@ enum driver driver_now(const struct transaction *t)
  */
 int luns_delete(struct transaction *t)
 {
-        for (size_t i = 0; i < t->disk.n_luns; i++) {
-                char path[64];
-                int r;
+        _cleanup_close_ int dir = -1;
+        char path[128];
+        int r;
 
-                (void) snprintf(path, sizeof(path), "bus/scsi/devices/%s/delete", t->disk.luns[i].scsi);
-                r = attr_write(t->roots.sys, path, "1");
+        /*
+         * Through the interface's own directory, opened before it is looked whether that is still ours: when the disk is
+         * pulled out the directory is dead, while another disk may have the same host number at once.
+         */
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
+        dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = dir < 0 ? -errno : record_check(t);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "the disk is no longer the one that was looked at");
+        for (size_t i = 0; i < t->disk.n_luns; i++) {
+                const char *scsi = t->disk.luns[i].scsi;
+
+                (void) snprintf(path, sizeof(path), "%s/target%.*s/%s/delete", t->disk.host,
+                                (int) (strrchr(scsi, ':') - scsi), scsi, scsi);
+                r = attr_write(dir, path, "1");
                 if (r < 0 && r != -ENOENT && r != -ENODEV)
                         return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s", t->disk.luns[i].scsi,
                                        strerror(-r));
