@@ -169,12 +169,13 @@ static void begin(struct life *l, struct actions *ret)
 static uint64_t act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret,
                          struct actions *last)
 {
+        uint64_t start = l->retry_at > now ? l->retry_at : now;
         bool try = decision_wants_switch(&l->disk.facts, &l->disk.decision) && !l->cancelled && !used_up(l) &&
-                   !env->stopping && l->hold_deadline >= now + HOLD_LEAST_USEC;
+                   !env->stopping && l->hold_deadline >= start + HOLD_LEAST_USEC;
 
         /* It appeared under the switch's hands, or somebody looked at it: a hold has time for another try. */
-        if (try && l->retry_at > now)
-                return l->retry_at;
+        if (try && start > now)
+                return start;
         if (try) {
                 l->retry_at = 0;
                 begin(l, last);
