@@ -7,8 +7,9 @@
 #include "hold/hold.h"
 #include "hold/timer.h"
 
-/* udev waits for the answer, and the disk's other events behind it: late is as good as never. */
-#define ANSWER_SEC 5
+/* udev waits for the answer, and the disk's other events behind it: late is as good as never. PID 1 may take its time to
+ * arm the timer while it boots a slow machine. The rule kills what even SIGALRM does not end, a little later. */
+#define ANSWER_SEC 10
 
 static int arm_in_time(const char *interface, const struct hold_limits *l)
 {
