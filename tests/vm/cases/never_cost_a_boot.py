@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Never cost anybody a boot: whatever breaks, the disk is mounted, and in time.
+
+The disk is in fstab without nofail, on the vendor kernel: there the hold
+begins in every healthy boot, so what a broken one does is the fault's doing.
+"""
+
+import cpio
+from context import case
+from holds import (LABEL, SERVICE_DROPIN, boot, by_the_dead_man, held_and_released,
+                   mounted_at_boot, never_held)
+
+HOLD_SEC = 20
+HELPER = "/usr/lib/uasd/uasd-hold"
+SWITCH = "/usr/lib/uasd/uasd-switch"
+ENABLED = "/etc/systemd/system/sysinit.target.wants/uasd.service"
+FIFTEEN = "LABEL=DATA /mnt ext4 defaults,x-systemd.device-timeout=15s 0 2"
+
+
+def control(vm, disk):
+    "The same boot in good health: held, switched, mounted on uas."
+    guest = boot(vm, disk)
+    line = mounted_at_boot(guest, disk, "uas")
+    held_and_released(line, HOLD_SEC)
+    assert line.timer is None, "the dead man had to do it"
+    guest.power_cut()
+
+
+def without_hold(vm, disk, **options):
+    "A boot in which no hold may begin; seconds to the mount."
+    guest = boot(vm, disk, **options)
+    line = mounted_at_boot(guest, disk, "usb-storage")
+    never_held(line)
+    stats = disk.stats()
+    assert stats["set_interface"]["1"] == 0 and stats["uas"]["commands"] == 0, stats
+    return guest, line
+
+
+@case(image="vendor", limit=480)
+def switched_off(vm):
+    "uasd=off and uasd.hold=0: no hold ever begins; off, nothing is ever switched."
+    disk = vm.disk(label="DATA")
+    control(vm, disk)
+    for word in ("uasd=off", "uasd.hold=0"):
+        disk.reset_stats()
+        guest, _line = without_hold(vm, disk, cmdline=word)
+        guest.run("umount /mnt", check=True)
+        if word == "uasd=off":
+            guest.run("sleep 5")
+            assert guest.driver(disk.interface) == "usb-storage"
+        else:
+            guest.wait_disk(disk.interface, driver="uas")
+        guest.power_cut()
+
+
+@case(image="vendor", limit=480)
+def disabled_or_masked(vm):
+    "The service disabled or masked: no hold ever begins, no switch either."
+    disk = vm.disk(label="DATA")
+    control(vm, disk)
+    for options in ({"remove": [ENABLED]}, {"mask": ["uasd.service"]}):
+        disk.reset_stats()
+        guest, _line = without_hold(vm, disk, **options)
+        assert guest.run("systemctl is-active uasd.service").text == "inactive"
+        guest.power_cut()
+
+
+@case(image="vendor", limit=480)
+def helper_broken(vm):
+    "uasd-hold missing, or failing with rubbish on its lips: no hold, no delay."
+    disk = vm.disk(label="DATA")
+    control(vm, disk)
+    rubbish = cpio.Exec("#!/bin/sh\necho UASD_HOLD=1\necho SYSTEMD_READY=0\n"
+                        "head -c 100000 /dev/urandom\nexit 1\n")
+    for options in ({"remove": [HELPER]}, {"files": {HELPER: rubbish}}):
+        disk.reset_stats()
+        guest, _line = without_hold(vm, disk, **options)
+        guest.power_cut()
+
+
+@case(image="vendor", limit=300)
+def helper_hangs(vm):
+    "uasd-hold never answers: udev does not wait for it, no hold."
+    disk = vm.disk(label="DATA")
+    without_hold(vm, disk, files={HELPER: cpio.Exec("#!/bin/sh\nkill -STOP $$\n")})
+
+
+def daemon(vm, lines, files=None, fstab=LABEL, wait="booted"):
+    """A boot with LINES in uasd.service; udev gets to work when it is started."""
+    disk = vm.disk(label="DATA")
+    text = "[Unit]\nBefore=systemd-udev-trigger.service\n[Service]\nRestart=no\n" + lines
+    guest = boot(vm, disk, fstab=fstab, files=dict(files or {}, **{SERVICE_DROPIN: text}),
+                 wait=wait)
+    guest.wait_until("mountpoint -q /mnt", 60)
+    return guest, disk
+
+
+@case(image="vendor")
+def daemon_killed(vm):
+    "SIGKILL before the hold begins, nobody to start it again."
+    guest, disk = daemon(vm, "ExecStartPost=/bin/kill -KILL $MAINPID\n")
+    by_the_dead_man(mounted_at_boot(guest, disk, "usb-storage"), HOLD_SEC)
+    assert guest.run("pgrep -x uasd").rc == 1
+
+
+@case(image="vendor")
+def daemon_stopped(vm):
+    "SIGSTOP before the hold begins, and HoldSec=12: that long and no longer."
+    guest, disk = daemon(vm, "ExecStartPost=/bin/kill -STOP $MAINPID\n",
+                         {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=12\n"})
+    by_the_dead_man(mounted_at_boot(guest, disk, "usb-storage"), 12)
+    assert guest.out("ps -o stat= -C uasd").startswith("T")
+
+
+# uasd-switch by another name, and in its place something that does harm first.
+SWITCH_AWAY = ("ExecStartPre=/bin/sh -c 'mv -n %s %s.real; cp /etc/vm-switch %s'\n"
+               % (SWITCH, SWITCH, SWITCH))
+
+
+@case(image="vendor")
+def daemon_killed_in_a_switch(vm):
+    "SIGKILL at the moment it has begun a switch, Restart=no: that ends well without it."
+    guest, disk = daemon(vm, SWITCH_AWAY, {"/etc/vm-switch": cpio.Exec(
+        "#!/bin/sh\nkill -KILL $PPID\nexec %s.real \"$@\"\n" % SWITCH)})
+    line = mounted_at_boot(guest, disk, "uas")
+    held_and_released(line, HOLD_SEC)
+    assert line.timer is None and guest.run("pgrep -x uasd").rc == 1
+
+
+@case(image="vendor", tier="full")
+def daemon_stopped_in_a_switch(vm):
+    "SIGSTOP at the moment it has begun a switch: that ends well without it."
+    guest, disk = daemon(vm, SWITCH_AWAY, {"/etc/vm-switch": cpio.Exec(
+        "#!/bin/sh\nkill -STOP $PPID\nexec %s.real \"$@\"\n" % SWITCH)})
+    line = mounted_at_boot(guest, disk, "uas")
+    held_and_released(line, HOLD_SEC)
+    assert line.timer is None and guest.out("ps -o stat= -C uasd").startswith("T")
+
+
+@case(image="vendor")
+def both_killed_in_a_switch(vm):
+    "Daemon and uasd-switch die while the disk has no driver: the next daemon mends it."
+    guest, disk = daemon(vm, SWITCH_AWAY + "Restart=on-failure\n", {"/etc/vm-switch": cpio.Exec(
+        "#!/bin/sh\n[ ! -e /run/vm-once ] || exec %s.real \"$@\"\n>/run/vm-once\n"
+        "%s.real \"$@\" | while read -r line; do\n  echo \"$line\"\n"
+        "  case $line in 'STEP bind')\n    pkill -KILL -f uasd-switch.real; kill -KILL $PPID;;\n"
+        "  esac\ndone\n" % (SWITCH, SWITCH))})
+    line = mounted_at_boot(guest, disk, guest.driver(disk.interface))
+    held_and_released(line, HOLD_SEC)
+    assert line.driver in ("uas", "usb-storage"), line
+    assert guest.run("test -e /run/vm-once").rc == 0
+    assert not guest.run("ls /run/uasd/switch | grep -v lock").text
+
+
+@case(image="vendor")
+def switch_missing(vm):
+    "No uasd-switch: released at once."
+    disk = vm.disk(label="DATA")
+    line = mounted_at_boot(boot(vm, disk, remove=[SWITCH]), disk, "usb-storage")
+    held_and_released(line, 5)
+    assert line.timer is None
+
+
+@case(image="vendor")
+def switch_stopped(vm):
+    "uasd-switch stops (SIGSTOP) before it does anything: the dead man's timer."
+    disk = vm.disk(label="DATA")
+    guest = boot(vm, disk, files={SWITCH: cpio.Exec("#!/bin/sh\nkill -STOP $$\n")})
+    by_the_dead_man(mounted_at_boot(guest, disk, "usb-storage"), HOLD_SEC)
+
+
+def hanging(vm, op, fstab=LABEL):
+    disk = vm.disk(label="DATA", faults=[{"name": "hang", "proto": "uas", "op": op}])
+    guest = boot(vm, disk, fstab=fstab)
+    return mounted_at_boot(guest, disk, "usb-storage")
+
+
+@case(image="vendor")
+def disk_hangs(vm):
+    "A disk that answers nothing under uas: back on usb-storage within the hold."
+    line = hanging(vm, "any")
+    held_and_released(line, HOLD_SEC)
+    assert line.disk.stats()["uas"]["commands"] > 0
+
+
+@case(image="vendor", tier="full")
+def disk_hangs_at_reads(vm):
+    "A disk that says who it is under uas, but cannot be read."
+    line = hanging(vm, "read")
+    held_and_released(line, HOLD_SEC)
+    assert line.disk.stats()["uas"]["commands"] > 0
+
+
+@case(image="vendor", tier="full", limit=300)
+def half_the_device_timeout(vm):
+    "HoldSec=40 beside x-systemd.device-timeout=60s: a hold of half of that."
+    guest, disk = daemon(vm, "ExecStartPost=/bin/kill -KILL $MAINPID\n",
+                         {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n"},
+                         fstab=FIFTEEN.replace("15s", "60s"))
+    by_the_dead_man(mounted_at_boot(guest, disk, "usb-storage"), 30)
+
+
+@case(image="vendor", limit=480)
+def fifteen_seconds(vm):
+    "x-systemd.device-timeout=15s: mounted in time, healthy, daemon dead, disk hanging."
+    # Whether a hold fits into it depends on how early in the boot the disk comes.
+    disk = vm.disk(label="DATA")
+    guest = boot(vm, disk, fstab=FIFTEEN)
+    mounted_at_boot(guest, disk, guest.driver(disk.interface))
+    guest.power_cut()
+    guest, disk = daemon(vm, "ExecStartPost=/bin/kill -KILL $MAINPID\n", fstab=FIFTEEN)
+    line = mounted_at_boot(guest, disk, "usb-storage")
+    assert not line.was_held or line.released - line.began <= 8, line
+    guest.power_cut()
+    hanging(vm, "any", FIFTEEN)
+
+
+@case(image="vendor")
+def no_candidate(vm):
+    "A disk that speaks BOT alone: no hold, no timer, nothing waits for uasd."
+    disk = vm.disk(label="DATA", alts="bot")
+    guest = boot(vm, disk)
+    line = mounted_at_boot(guest, disk, "usb-storage")
+    never_held(line)
+    assert disk.stats()["bot"]["writes"] > 0
+    log = guest.journal("-b -u systemd-udevd.service")
+    assert "uasd" not in log, log
+    # Neither the mount nor any target is ordered behind the daemon.
+    after = guest.out("systemctl show -P Before uasd.service").split()
+    assert after == ["shutdown.target"], after
+
+
+def waiting(guest, disk):
+    """A disk in use on usb-storage, which uasd would switch the moment it is free."""
+    conf = "[uasd]\nQuietSec=0\n"
+    guest.put("/etc/uasd/uasd.conf", conf + "[Disk 1209:5a5a]\nPolicy=usb-storage\n")
+    guest.run("systemctl restart uasd.service", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    guest.run("mount LABEL=DATA /mnt", check=True)
+    guest.put("/etc/uasd/uasd.conf", conf)
+    guest.run("systemctl restart uasd.service", check=True)
+    guest.until(lambda: guest.uasctl("list")["disks"][0]["state"] == "waiting", 20, "waiting")
+
+
+@case(image="vendor", limit=600)
+def nothing_at_shutdown(vm):
+    "Ten restarts with a waiting disk, QuietSec=0: no switch begins on the way down."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    waiting(guest, disk)
+    guest.run("umount /mnt", check=True)
+    guest.wait_disk(disk.interface, driver="uas")
+    guest.close()
+    for attempt in range(10):
+        disk = vm.disk(label="DATA")
+        guest = vm.resume()
+        waiting(guest, disk)
+        if attempt % 3 == 2:  # also one that a user has asked for
+            assert guest.run("uasctl switch %s uas" % disk.interface).rc == 3
+        guest.reboot(wait="none")
+        stats = disk.stats()
+        print("restart %d: set_interface %s, %d commands by uas" % (
+            attempt + 1, stats["set_interface"], stats["uas"]["commands"]), flush=True)
+        assert stats["set_interface"]["1"] == 0 and stats["uas"]["commands"] == 0, stats
+        guest.close()
+        disk.close()
