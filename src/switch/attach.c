@@ -200,15 +200,33 @@ int wait_for_disks(struct transaction *t, uint64_t deadline)
 }
 
 /* Takes the driver away at once: a disk that answers nothing would make `delete` wait a minute. */
-static void detach(struct transaction *t)
+static int detach(struct transaction *t)
 {
         enum driver now = driver_now(t);
-        int r = 0;
+        int r;
 
-        if (now == DRIVER_UAS || now == DRIVER_USB_STORAGE)
-                r = driver_write(t, now, "unbind");
+        if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE)
+                return 0;
+        r = guard_begin(t);
+        if (r < 0)
+                return r;
+        r = driver_write(t, now, "unbind");
+        guard_end(t, true);
         if (r < 0)
                 log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-r));
+        return 0;
+}
+
+/* Never taken back from under anybody: it failed, and stays. */
+static void keep(struct transaction *t)
+{
+        size_t n = strlen(t->text);
+
+        t->kept = true;
+        if (driver_now(t) == t->to)
+                t->code = UASD_EXIT_FAILED;
+        (void) snprintf(t->text + n, sizeof(t->text) - n, "; it is in use already and stays");
+        log_warning("%s: in use under %s: not taken back", t->interface, driver_to_string(driver_now(t)));
 }
 
 /* Deleted LUNs come back without another probe. */
@@ -236,7 +254,10 @@ void attach_back(struct transaction *t)
         if (driver_now(t) == t->from && t->from != DRIVER_NONE && rescan(t))
                 r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
-                detach(t);
+                if (detach(t) == -EBUSY) {
+                        keep(t);
+                        break;
+                }
                 if (order[i] == DRIVER_USB_STORAGE && !t->disk.facts.caps.bot)
                         continue;
                 r = attach(t, order[i]);

@@ -40,6 +40,7 @@ struct transaction {
         bool pushed;
         bool holding; /* the hold mark is ours */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
+        pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
         bool kept;    /* somebody uses the disk on its new driver already: it stays */
         struct udev_monitor *events;
 
@@ -91,3 +92,9 @@ void hold_end(struct transaction *t);
 /* verify.c */
 /* 0; -EBUSY: somebody uses the disk already; else what is wrong with it. In a child, since a sick disk hangs even open(2). */
 int verify(struct transaction *t, uint64_t deadline);
+/*
+ * Undo takes a disk from its driver as the switch did, under a claim. A child takes it, since open(2) of a sick disk may hang:
+ * one that hangs is not mounted by anybody else either. 0, or -EBUSY: in use, it stays where it is.
+ */
+int guard_begin(struct transaction *t);
+void guard_end(struct transaction *t, bool wait);
