@@ -95,6 +95,7 @@ struct fake {
         char path[48];
         struct roots roots;
         uint64_t clock; /* CLOCK_BOOTTIME of this kernel */
+        bool haste;     /* waits are long, and only their end is of interest */
         bool vendor;    /* usb-storage was built without UAS support */
         bool uas_loaded, uas_loadable;
         bool counts;    /* the drivers are modules and count the opens */
@@ -118,7 +119,9 @@ struct fake {
         unsigned n_ops;
         char ops[400][32];
         bool someone;       /* has it open by HOOK_OPEN */
-        unsigned opened_at; /* the operation it was opened at */
+        uint64_t someones;  /* the diskseq of what he opened */
+        unsigned opened_at; /* after so many operations somebody opened, wrote or mounted */
+        bool written_late;  /* by HOOK_WRITE, one byte */
 };
 
 extern struct fake *fake;
@@ -174,5 +177,6 @@ void fake_inotify_end(void);
 /* hooks.c */
 int op_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int op_end(const char *op, int r);
+bool fake_is_someone(void); /* in this process */
 void fake_someone_closes(void);
 void fake_break(const char *oath, const char *name);

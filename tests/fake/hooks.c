@@ -37,6 +37,11 @@ static const struct fake_lun *some_lun(void)
 
 static int someone = -1; /* of this process */
 
+bool fake_is_someone(void)
+{
+        return someone >= 0;
+}
+
 void fake_someone_closes(void)
 {
         someone = close_keep_errno(someone);
@@ -61,6 +66,7 @@ static void somebody_opens(bool stays)
         fake_inotify_tell(l->nodes[0].name, IN_OPEN);
         if (stays) {
                 fake->someone = true;
+                fake->someones = l->diskseq;
                 someone = fd;
                 fakesys_open_table(l->nodes[0].name);
         } else
@@ -81,6 +87,7 @@ static void somebody_writes(void)
         if (fd < 0)
                 return;
         kernel_write_bytes(l->nodes[0].name, 1);
+        fake->written_late = true;
         fake_inotify_tell(l->nodes[0].name, IN_OPEN);
         fake_inotify_tell(l->nodes[0].name, IN_MODIFY);
         fake_inotify_tell(l->nodes[0].name, IN_CLOSE_WRITE);

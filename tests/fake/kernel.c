@@ -44,11 +44,21 @@ struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struc
 
 /* ---- data ---- */
 
+/* Whether whoever is at work could have noticed what somebody did: he has asked since. */
+static bool had_a_chance(void)
+{
+        for (unsigned i = fake->opened_at; fake->opened_at && i < fake->n_ops; i++)
+                if (streq(fake->ops[i], "disturbed") || streq(fake->ops[i], "users deep"))
+                        return true;
+        return false;
+}
+
 /* loses_page_cache (k 3.3): neither driver writes dirty pages back when a LUN goes, nor does `delete`. */
 static void loses_page_cache(struct fake_lun *l)
 {
         for (unsigned i = 0; i < l->n_nodes; i++) {
-                fake->lost += l->nodes[i].dirty;
+                if (!fake->written_late || had_a_chance())
+                        fake->lost += l->nodes[i].dirty;
                 l->nodes[i].dirty = 0;
         }
 }
@@ -143,6 +153,8 @@ static void not_refused(const struct fake_lun *l)
         for (unsigned i = 0; i < l->n_nodes; i++)
                 if (l->nodes[i].mounted)
                         fake_break("pulled from under a mount:", l->nodes[i].name);
+        if (fake->someone && fake->someones == l->diskseq && had_a_chance())
+                fake_break("pulled from under an open:", l->nodes[0].name);
 }
 
 static void lun_goes(struct fake_usb *u, unsigned lun)
@@ -152,6 +164,10 @@ static void lun_goes(struct fake_usb *u, unsigned lun)
         if (!l->there)
                 return;
         loses_page_cache(l);
+        if (fake->someone && fake->someones == l->diskseq) { /* what he has open is a disk that was */
+                fake->someone = false;
+                fakesys_open_table(NULL);
+        }
         tree_lun_gone(u, lun);
         l->there = false;
         for (unsigned i = 0; i < l->n_nodes; i++)
@@ -453,6 +469,8 @@ void kernel_replug(struct fake_usb *u)
         kernel_unplug(u);
         u->plugged = true;
         u->dev++;
+        u->silent_on_uas = u->silent_on_bot = u->garbles_on_uas = u->stalls_on_uas = false;
+        u->missing_on_uas = 0;
         u->touched = 0;
         for (unsigned i = 0; i < u->n_luns; i++)
                 u->luns[i].content += 1000;

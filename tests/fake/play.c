@@ -25,6 +25,7 @@ void scene_make(const struct scene *s)
         struct fake_usb *u;
 
         log_open("fake", -1);
+        (void) signal(SIGPIPE, SIG_IGN); /* as uasd-switch does */
         fakesys_make();
         fake->vendor = s->vendor;
         fake->counts = s->counts;
@@ -84,7 +85,7 @@ static unsigned open_files(void)
 
 void scene_switch(const struct scene *s, struct result *ret)
 {
-        unsigned before = open_files() - fake->someone;
+        unsigned before = open_files() - fake_is_someone();
         struct transaction t;
 
         transaction_start(s, &t);
@@ -92,7 +93,7 @@ void scene_switch(const struct scene *s, struct result *ret)
         memcpy(ret->step, t.step, sizeof(ret->step));
         memcpy(ret->text, t.text, sizeof(ret->text));
         transaction_done(&t);
-        if (open_files() - fake->someone != before)
+        if (open_files() - fake_is_someone() != before)
                 fake_break("left a descriptor open,", "of something");
 }
 
@@ -115,7 +116,6 @@ void scene_switch_in_child(const struct scene *s, struct result *ret)
         (void) prctl(PR_SET_CHILD_SUBREAPER, 1);
         pid = fork();
         if (pid == 0) {
-                (void) signal(SIGPIPE, SIG_IGN);
                 scene_switch(s, ret);
                 _exit(ret->code);
         }
@@ -142,7 +142,6 @@ int scene_recover(const struct scene *s)
                 int status;
 
                 if (pid == 0) {
-                        (void) signal(SIGPIPE, SIG_IGN);
                         recover_once(&r);
                         _exit(-r);
                 }

@@ -28,8 +28,8 @@ static inline void sweep_clean(const struct scene *s, struct clean *ret)
         scene_switch(s, &r);
         ret->n = fake->n_ops;
         memcpy(ret->ops, fake->ops, sizeof(ret->ops));
-        assert_int_equal(r.code, UASD_EXIT_OK);
-        assert_int_equal(fake->usb[0].driver, s->to);
+        assert_int_equal(r.code, s->prepare ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_OK);
+        assert_int_equal(fake->usb[0].driver, s->prepare ? s->from : s->to);
         assert_null(scene_wrong(s));
         scene_remove();
 }
@@ -48,6 +48,12 @@ static inline const char *sweep_code(const struct scene *s, int code)
         if (code != UASD_EXIT_ROLLED_BACK && code != UASD_EXIT_OK && u->touched && u->plugged)
                 return "it does not say that it rolled back";
         return NULL;
+}
+
+/* Waiting goes on and on: the first rounds are like all the others. */
+static inline bool sweep_again(const struct clean *c, unsigned n)
+{
+        return n > 4 && streq(c->ops[n - 1], c->ops[n - 3]) && streq(c->ops[n - 2], c->ops[n - 4]);
 }
 
 static inline bool sweep_verdict(const struct scene *s, const struct result *r, const char *what, unsigned n, const char *op,

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sweep.h"
+
+/* After every operation somebody pulls the disk out, mounts it, opens it or writes to it. */
+
+static void loses_a_lun(struct fake_usb *u)
+{
+        u->missing_on_uas = 2;
+        fake->haste = true;
+}
+
+static void stalls(struct fake_usb *u)
+{
+        u->stalls_on_uas = true;
+}
+
+static const struct scene scenes[] = {
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .prepare = loses_a_lun},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = stalls},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .automatic = true, .held = true},
+};
+
+static bool still_mounted(void)
+{
+        const struct fake_usb *u = &fake->usb[0];
+
+        for (unsigned l = 0; l < u->n_luns; l++)
+                for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++)
+                        if (u->luns[l].nodes[i].mounted)
+                                return true;
+        return false;
+}
+
+static const char *ask(const struct scene *s, enum fake_what what, int code)
+{
+        const struct fake_usb *u = &fake->usb[0];
+
+        if (what == HOOK_REPLUG && u->touched)
+                return "it touched the other disk";
+        if (what == HOOK_UNPLUG || what == HOOK_REPLUG)
+                return NULL; /* what became of the disk is up to him who took it */
+        if ((what == HOOK_MOUNT || what == HOOK_MOUNT_PRIVATE) && fake->opened_at && !still_mounted())
+                return "the mount is gone";
+        /* It failed, and may not be taken back from under anybody. */
+        if (code == UASD_EXIT_FAILED && u->driver == s->to && fake->opened_at)
+                return NULL;
+        return sweep_code(s, code);
+}
+
+static bool one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, const char *name)
+{
+        struct scene now = *s;
+        struct result r = {0};
+        const char *also;
+        bool good;
+
+        now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
+        scene_make(&now);
+        scene_switch(&now, &r);
+        also = ask(&now, what, r.code);
+        /* In use on its new driver, it stays there, and so without the LUN that this driver does not show. */
+        if (now.prepare && r.code == UASD_EXIT_FAILED && fake->opened_at)
+                fake->usb[0].n_luns = 1;
+        good = sweep_verdict(&now, &r, name, n, c->ops[n - 1], also);
+        scene_remove();
+        return good;
+}
+
+/* What fails by itself is of interest for whoever uses it on its new driver meanwhile. */
+static bool interesting(const struct scene *s, enum fake_what what)
+{
+        return !s->prepare || what == HOOK_MOUNT || what == HOOK_MOUNT_PRIVATE || what == HOOK_OPEN || what == HOOK_WRITE;
+}
+
+static void test_people(void **state)
+{
+        static const struct {
+                enum fake_what what;
+                const char *name;
+        } people[] = {
+                {HOOK_UNPLUG, "pulled out"},     {HOOK_REPLUG, "replaced"},
+                {HOOK_MOUNT, "mounted"},         {HOOK_MOUNT_PRIVATE, "mounted out of sight"},
+                {HOOK_OPEN, "opened"},           {HOOK_GLANCE, "glanced at"},
+                {HOOK_WRITE, "written to"},      {HOOK_SHUTDOWN, "shut down"},
+        };
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct clean c;
+
+                sweep_clean(&scenes[i], &c);
+                for (unsigned n = 1; n <= c.n; n++)
+                        for (size_t p = 0; p < ELEMENTSOF(people); p++)
+                                all = sweep_again(&c, n) || !interesting(&scenes[i], people[p].what) ? all :
+                                      one(&scenes[i], &c, n, people[p].what, people[p].name) && all;
+        }
+        assert_true(all);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
