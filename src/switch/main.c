@@ -13,7 +13,7 @@ static bool machine_readable;
 void tell_step(const char *step)
 {
         if (machine_readable) {
-                (void) printf("STEP %s\n", step);
+                (void) printf("STEP %s %llu\n", step, (unsigned long long) now_boottime());
                 (void) fflush(stdout);
         } else
                 log_debug("step %s", step);

@@ -43,6 +43,11 @@ class Media:
             with open(path, "wb") as file:
                 file.truncate(self.size)
 
+    def uuid(self, number=None):
+        """Of the file system in partition NUMBER or on the whole disk."""
+        start, _size = self.area(number)
+        return tool(["blkid", "-p", "-o", "value", "-s", "UUID", "-O", str(start), self.path]).decode().strip()
+
     # -- before ----------------------------------------------------------------
 
     def partition(self, sizes=(None,), label="gpt"):

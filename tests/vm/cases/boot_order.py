@@ -14,3 +14,51 @@ def label(vm):
     guest = vm.boot(disks=[disk], fstab=[FSTAB], files={"/mnt/usb/.keep": ""})
     assert guest.state() == "running", guest.out("systemctl --failed")
     mounted_on_uas_alone(guest, disk, "/mnt/usb")
+
+
+@case(image="vendor")
+def uuid_and_two_disks(vm):
+    "By UUID, two disks at once: each keeps its own name; a third has no partition table."
+    first, second = vm.disk(label="FIRST"), vm.disk(label="SECOND")
+    third = vm.disk(media=[vm.media("64M").ext4("THIRD")])
+    uuid = first.media[0].uuid(1)
+    guest = vm.boot(disks=[first, second, third],
+                    fstab=["UUID=%s /mnt/first ext4 defaults 0 2" % uuid,
+                           "LABEL=SECOND /mnt/second ext4 defaults 0 2",
+                           "LABEL=THIRD /mnt/third ext4 defaults 0 2"],
+                    files={"/mnt/%s/.keep" % where: "" for where in ("first", "second", "third")})
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    names = {}
+    for disk, where in ((first, "/mnt/first"), (second, "/mnt/second"), (third, "/mnt/third")):
+        [names[disk]] = guest.block_devices(disk.interface)
+        mounted_on_uas_alone(guest, disk, where, names[disk])
+    assert sorted(names.values()) == ["sda", "sdb", "sdc"], names
+    # The name the kernel gave each on usb-storage, before it was switched.
+    attached = [line for line in guest.journal("-b -k").splitlines() if "Attached SCSI disk" in line]
+    for disk in names:
+        assert sum("[%s]" % names[disk] in line for line in attached) == 2, attached
+
+
+@case(image="vendor")
+def two_luns(vm):
+    "A disk of two LUNs."
+    disk = vm.disk(label="DATA", luns=2)
+    guest = vm.boot(disks=[disk], fstab=[FSTAB, "LABEL=DATA1 /mnt/more ext4 defaults 0 2"],
+                    files={"/mnt/usb/.keep": "", "/mnt/more/.keep": ""})
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    assert guest.block_devices(disk.interface) == ["sda", "sdb"]
+    mounted_on_uas_alone(guest, disk, "/mnt/usb", "sda")
+    mounted_on_uas_alone(guest, disk, "/mnt/more", "sdb")
+
+
+@case(image="vendor")
+def automount(vm):
+    "x-systemd.automount: the boot is not held, the first access finds the disk on uas."
+    disk = vm.disk(label="DATA")
+    guest = vm.boot(disks=[disk], fstab=["LABEL=DATA /mnt/usb ext4 x-systemd.automount 0 2"],
+                    files={"/mnt/usb/.keep": ""})
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    guest.run("ls /mnt/usb/lost+found", check=True, timeout=60)
+    assert guest.driver(disk.interface) == "uas"
+    stats = disk.stats()
+    assert stats["bot"]["writes"] == 0 and stats["uas"]["writes"] > 0, stats
