@@ -175,7 +175,7 @@ int __wrap_flock(int fd, int operation)
         if (r == 0 && node && fake->udev_locks) {
                 if (!(operation & LOCK_NB)) /* the caller's own timer has to end this */
                         kernel_pass(60 * USEC_PER_SEC);
-                r = operation & LOCK_NB ? -EWOULDBLOCK : -EINTR;
+                r = (operation & LOCK_NB) ? -EWOULDBLOCK : -EINTR;
         } else if (r == 0)
                 r = __real_flock(fd, operation) < 0 ? -errno : 0;
         r = op_end("lock", r);
