@@ -217,16 +217,15 @@ static int detach(struct transaction *t)
         return 0;
 }
 
-/* Never taken back from under anybody: it failed, and stays. */
-static void keep(struct transaction *t)
+/* Not where it came from: "rolled back" would not be true. */
+static void stays(struct transaction *t, const char *why)
 {
         size_t n = strlen(t->text);
 
-        t->kept = true;
-        if (driver_now(t) == t->to)
+        if (t->code == UASD_EXIT_ROLLED_BACK)
                 t->code = UASD_EXIT_FAILED;
-        (void) snprintf(t->text + n, sizeof(t->text) - n, "; it is in use already and stays");
-        log_warning("%s: in use under %s: not taken back", t->interface, driver_to_string(driver_now(t)));
+        (void) snprintf(t->text + n, sizeof(t->text) - n, "; %s", why);
+        log_warning("%s: on %s: %s", t->interface, driver_to_string(driver_now(t)), why);
 }
 
 /* Deleted LUNs come back without another probe. */
@@ -246,7 +245,7 @@ static bool rescan(struct transaction *t)
 
 void attach_back(struct transaction *t)
 {
-        enum driver order[] = { t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE, t->to };
+        enum driver back = t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE, order[] = { back, back, t->to };
         int r = -ENODEV;
 
         if (record_check(t) < 0)
@@ -254,8 +253,8 @@ void attach_back(struct transaction *t)
         if (driver_now(t) == t->from && t->from != DRIVER_NONE && rescan(t))
                 r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
-                if (detach(t) == -EBUSY) {
-                        keep(t);
+                if (detach(t) == -EBUSY) { /* never taken back from under anybody */
+                        t->kept = true;
                         break;
                 }
                 if (order[i] == DRIVER_USB_STORAGE && !t->disk.facts.caps.bot)
@@ -266,6 +265,8 @@ void attach_back(struct transaction *t)
                 if (r < 0)
                         log_warning("%s: not back on %s: %s", t->interface, driver_to_string(order[i]), strerror(-r));
         }
+        if (driver_now(t) != t->from && t->from != DRIVER_NONE)
+                stays(t, t->kept ? "it is in use already, and stays" : "it did not go back");
         t->moved = false;
 }
 
