@@ -73,6 +73,7 @@ enum fake_what {
         HOOK_OPEN,       /* a plain open that stays */
         HOOK_GLANCE,     /* a plain open, closed again */
         HOOK_WRITE,      /* opened, written to, closed again */
+        HOOK_WAIT,       /* `error` seconds go by */
         HOOK_SHUTDOWN,   /* a shutdown job is queued */
 };
 

@@ -160,6 +160,9 @@ int op_end(const char *op, int r)
                 case HOOK_WRITE:
                         somebody_writes();
                         break;
+                case HOOK_WAIT:
+                        kernel_pass((uint64_t) h->error * USEC_PER_SEC);
+                        break;
                 case HOOK_SHUTDOWN:
                         fake->stopping = true;
                         break;

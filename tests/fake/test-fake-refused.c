@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "play.h"
+#include "sys/statefile.h"
+
+/* The switches that do not come about, and those that are taken back: how each of them ends. */
+
+#define BOT DRIVER_USB_STORAGE
+#define UAS DRIVER_UAS
+#define FAIL(name, number, e) {{.op = name, .nth = number, .what = HOOK_FAIL, .error = e}}
+
+static void mounted(struct fake_usb *u)
+{
+        assert_int_equal(kernel_mount(u->luns[0].nodes[1].name, true), 0);
+}
+
+static void mounted_elsewhere(struct fake_usb *u)
+{
+        assert_int_equal(kernel_mount(u->luns[0].nodes[1].name, false), 0);
+}
+
+static void udev_locks(struct fake_usb *u)
+{
+        fake->udev_locks = true;
+}
+
+static void no_uas(struct fake_usb *u)
+{
+        fake->uas_loaded = fake->uas_loadable = false;
+        tree_remove("sys/bus/usb/drivers/uas");
+}
+
+static void stopping(struct fake_usb *u)
+{
+        fake->stopping = true;
+}
+
+static void speaks_uas_alone(struct fake_usb *u)
+{
+        u->bot = false;
+        tree_plug(u);
+}
+
+static void speaks_bot_alone(struct fake_usb *u)
+{
+        u->uas = false;
+        tree_plug(u);
+}
+
+static void of_another(struct fake_usb *u)
+{
+        u->driver = DRIVER_OTHER;
+        tree_driver(u);
+        u->driver = BOT;
+}
+
+static void unauthorized(struct fake_usb *u)
+{
+        u->authorized = false;
+        tree_plug(u);
+}
+
+static void pulled_out(struct fake_usb *u)
+{
+        kernel_unplug(u);
+}
+
+static void silent_on_uas(struct fake_usb *u)
+{
+        u->silent_on_uas = fake->haste = true;
+}
+
+static void silent_on_bot(struct fake_usb *u)
+{
+        u->silent_on_bot = fake->haste = true;
+}
+
+static void garbles(struct fake_usb *u)
+{
+        u->garbles_on_uas = true;
+}
+
+static void stalls(struct fake_usb *u)
+{
+        u->stalls_on_uas = true;
+}
+
+static void loses_a_lun(struct fake_usb *u)
+{
+        u->missing_on_uas = 1;
+        fake->haste = true;
+}
+
+#define FULL_QUIRKS                                                                                            \
+        "1111:1111:u,2222:2222:u,3333:3333:u,4444:4444:u,5555:5555:u,6666:6666:u,7777:7777:u,8888:8888:u,"     \
+        "9999:9999:u,aaaa:aaaa:u"
+
+static const struct {
+        const char *what;
+        struct scene s;
+        int code;
+        const char *step;
+        enum driver driver;
+        bool touched;
+} bad[] = {
+        /* nobody is disturbed, nothing is touched */
+        {"mounted", {BOT, UAS, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim", BOT},
+        {"mounted, counted", {BOT, UAS, .partitions = 1, .prepare = mounted, .counts = true}, 3, "claim", BOT},
+        {"mounted out of sight", {UAS, BOT, .partitions = 1, .prepare = mounted_elsewhere}, 3, "claim", UAS},
+        {"open since long", {BOT, UAS, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}}, 3, "claim", BOT},
+        {"the same, counted",
+         {BOT, UAS, .counts = true, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}},
+         3,
+         "claim",
+         BOT},
+        {"opened while it is synced", {BOT, UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, 3, "sync", BOT},
+        {"opened at the last moment",
+         {UAS, BOT, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}},
+         3,
+         "delete",
+         UAS},
+        {"udev keeps its lock", {BOT, UAS, .prepare = udev_locks}, 3, "claim", BOT},
+        {"claimed between two opens", {BOT, UAS, .hooks = FAIL("open sda", 1, EBUSY)}, 3, "claim", BOT},
+        {"the machine goes down", {BOT, UAS, .automatic = true, .prepare = stopping}, 3, "delete", BOT},
+        {"not a disk", {BOT, UAS, .prepare = pulled_out}, UASD_EXIT_NO_DISK, "identify", BOT},
+        {"no way back", {UAS, BOT, .prepare = speaks_uas_alone}, UASD_EXIT_INCAPABLE, "identify", UAS},
+        {"no UAS", {BOT, UAS, .prepare = speaks_bot_alone}, UASD_EXIT_INCAPABLE, "identify", BOT},
+        {"another's", {BOT, UAS, .prepare = of_another}, UASD_EXIT_REFUSED, "identify", BOT},
+        {"not authorized", {BOT, UAS, .prepare = unauthorized}, UASD_EXIT_REFUSED, "identify", BOT},
+        {"not known who uses it", {BOT, UAS, .hooks = FAIL("users", 1, EIO)}, UASD_EXIT_FAILED, "claim", BOT},
+        {"no record", {BOT, UAS, .hooks = FAIL("write record", 1, ENOSPC)}, UASD_EXIT_FAILED, "record", BOT},
+        {"cannot be opened", {BOT, UAS, .hooks = FAIL("open sda", 1, EIO)}, UASD_EXIT_FAILED, "claim", BOT},
+        {"a partition cannot be synced",
+         {UAS, BOT, .partitions = 2, .hooks = FAIL("sync sda2", 1, EIO)},
+         UASD_EXIT_FAILED,
+         "sync",
+         UAS},
+        {"the drive cannot be flushed", {UAS, BOT, .hooks = FAIL("sync sda", 1, EIO)}, UASD_EXIT_FAILED, "sync", UAS},
+        {"cannot be read", {BOT, UAS, .hooks = FAIL("fingerprint", 1, EIO)}, UASD_EXIT_FAILED, "fingerprint", BOT},
+        {"no module", {BOT, UAS, .prepare = no_uas}, UASD_EXIT_FAILED, "prepare", BOT},
+        {"an install line", {BOT, UAS, .hooks = FAIL("module", 1, EPERM)}, UASD_EXIT_FAILED, "prepare", BOT},
+        {"no room for a quirk", {UAS, BOT, .quirks = FULL_QUIRKS}, UASD_EXIT_FAILED, "prepare", UAS},
+        {"no quirks parameter", {UAS, BOT, .hooks = FAIL("read quirks", 2, ENOENT)}, UASD_EXIT_FAILED, "prepare", UAS},
+
+        /* tried, and taken back */
+        {"a LUN does not go", {UAS, BOT, .luns = 2, .hooks = FAIL("delete 0:0:0:1", 1, EIO)}, 7, "delete", UAS, true},
+        {"the driver does not let go", {UAS, BOT, .hooks = FAIL("unbind", 1, EIO)}, 7, "unbind", UAS, true},
+        {"it lets go with an error",
+         {UAS, BOT, .hooks = {{.op = "unbind", .nth = 1, .what = HOOK_FAIL_DONE, .error = EIO}}},
+         7,
+         "unbind",
+         UAS,
+         true},
+        {"the quirk does not go in", {UAS, BOT, .hooks = FAIL("quirks", 1, ENOSPC)}, 7, "bind", UAS, true},
+        {"declined", {BOT, UAS, .hooks = FAIL("bind uas", 1, ENODEV)}, 7, "bind", BOT, true},
+        {"bound with an error",
+         {BOT, UAS, .hooks = {{.op = "bind uas", .nth = 1, .what = HOOK_FAIL_DONE, .error = EIO}}},
+         7,
+         "bind",
+         BOT,
+         true},
+        {"silent on uas", {BOT, UAS, .prepare = silent_on_uas}, 7, "appear", BOT, true},
+        {"silent on uas, two LUNs", {BOT, UAS, .luns = 2, .prepare = silent_on_uas}, 7, "appear", BOT, true},
+        {"silent on usb-storage", {UAS, BOT, .prepare = silent_on_bot}, 7, "appear", UAS, true},
+        {"a LUN less", {BOT, UAS, .luns = 2, .prepare = loses_a_lun}, 7, "appear", BOT, true},
+        {"another disk shows", {BOT, UAS, .prepare = garbles}, 7, "verify", BOT, true},
+        {"stalls at full depth", {BOT, UAS, .prepare = stalls}, 7, "verify", BOT, true},
+        {"stalls, under a hold",
+         {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .prepare = stalls},
+         7,
+         "verify",
+         BOT,
+         true},
+        {"cannot be read on uas", {BOT, UAS, .hooks = FAIL("fingerprint", 2, EIO)}, 7, "verify", BOT, true},
+        {"in use before it could be tried",
+         {BOT, UAS, .partitions = 1, .hooks = {{.op = "write record", .nth = 10, .what = HOOK_MOUNT}}},
+         0,
+         "release",
+         UAS,
+         true},
+
+        /* taken back, with trouble */
+        {"the way back fails once", {BOT, UAS, .prepare = silent_on_uas, .hooks = FAIL("bind usb-", 1, EIO)}, 7, "appear",
+         BOT, true},
+        {"the way back is shut",
+         {BOT, UAS, .prepare = garbles, .hooks = FAIL("bind usb-", 0, EIO)},
+         UASD_EXIT_FAILED,
+         "verify",
+         UAS,
+         true},
+        {"neither takes it at first",
+         {UAS, BOT, .hooks = {{.op = "bind usb-", .nth = 1, .what = HOOK_FAIL, .error = EIO},
+                              {.op = "bind uas", .nth = 1, .what = HOOK_FAIL, .error = EIO}}},
+         7,
+         "bind",
+         UAS,
+         true},
+};
+
+static void test_bad(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
+                const struct scene *s = &bad[i].s;
+                const struct fake_usb *u;
+                struct result r;
+                const char *wrong;
+                bool good;
+
+                scene_make(s);
+                u = &fake->usb[0];
+                scene_switch(s, &r);
+                wrong = scene_wrong(s);
+                good = r.code == bad[i].code && streq(r.step, bad[i].step) && (!u->plugged || u->driver == bad[i].driver) &&
+                       bad[i].touched == (u->touched > 0);
+                if (wrong || !good) {
+                        print_error("%s: %s; on %s, code %i at %s: %s\n", bad[i].what, wrong ? wrong : "-",
+                                    driver_to_string(u->driver), r.code, r.step, r.text);
+                        for (unsigned k = 0; k < fake->n_ops; k++)
+                                print_error(" [%u %s]", k + 1, fake->ops[k]);
+                        print_error("\n");
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all);
+}
+
+/* Another one at work: its record and its disk are its own. */
+static void test_locked(void **state)
+{
+        static const struct scene s = {BOT, UAS};
+        struct result r;
+        char path[96];
+        int fd;
+
+        scene_make(&s);
+        tree_write("PID=1\n", "run/uasd/switch/2-1:1.0");
+        (void) snprintf(path, sizeof(path), "%s/run/uasd/switch/2-1:1.0.lock", fake->path);
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.step, "record");
+        assert_int_equal(fake->usb[0].touched, 0);
+        assert_true(tree_exists("run/uasd/switch/2-1:1.0"));
+        assert_int_equal(scene_recover(&s), -EALREADY);
+        assert_true(tree_exists("run/uasd/switch/2-1:1.0"));
+        (void) close(fd);
+        tree_remove("run/uasd/switch/2-1:1.0");
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
+/* Under a hold that is almost over nothing begins. */
+static void test_late(void **state)
+{
+        static const struct scene s = {BOT, UAS, .automatic = true, .held = true, .hooks = {{.op = "fingerprint", .nth = 1}}};
+        struct result r;
+
+        scene_make(&s);
+        fake->haste = true;
+        fake->hooks[0] = (struct fake_hook){.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 16};
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.step, "delete");
+        assert_int_equal(fake->usb[0].touched, 0);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad), cmocka_unit_test(test_locked),
+                                           cmocka_unit_test(test_late)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
