@@ -100,6 +100,8 @@ int attach(struct transaction *t, enum driver d)
 
         if (lock < 0)
                 return lock;
+        if (driver_now(t) == d) /* a driver that was just loaded takes what has none by itself */
+                return 0;
         facts_bridge(f, &b);
         r = quirks_param_read(&t->roots, now);
         if (r >= 0)
