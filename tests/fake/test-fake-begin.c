@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+/* Disks that a switch meets in an unusual state: no disks yet, no driver, a row in the kernel's tables. */
+
+#define BOT DRIVER_USB_STORAGE
+#define UAS DRIVER_UAS
+
+/* Plugged in this moment: usb-storage has it and waits for delay_use before it scans. */
+static void inside_delay_use(struct fake_usb *u)
+{
+        char before[sizeof(fake->quirks)];
+
+        memcpy(before, fake->quirks, sizeof(before));
+        fakesys_set_quirks("1209:5a5a:u");
+        (void) kernel_unbind(u->driver, u->interface);
+        assert_int_equal(kernel_bind(BOT, u->interface), 0);
+        fakesys_set_quirks(before);
+        u->touched = 0;
+        fake->lost = fake->at_risk = 0;
+        assert_int_not_equal(u->scan_due, 0);
+}
+
+/* `blacklist uas`: usb-storage declines, and nobody else is there (v 6). */
+static void uas_blacklisted(struct fake_usb *u)
+{
+        fake->uas_loaded = false;
+        tree_remove("sys/bus/usb/drivers/uas");
+}
+
+static void forever(struct fake_usb *u)
+{
+        uas_blacklisted(u);
+        fake->uas_loadable = false;
+}
+
+static void hitachi(struct fake_usb *u)
+{
+        fakesys_set_ids(u, 0x4971, 0x1012);
+}
+
+static void vl817(struct fake_usb *u)
+{
+        fakesys_set_ids(u, 0x2109, 0x0715);
+}
+
+static void no_pid1(struct fake_usb *u)
+{
+        fake->no_pid1 = true;
+}
+
+static void already(struct fake_usb *u)
+{
+        fake->stopping = true; /* what is there already needs nothing of anybody */
+}
+
+static const struct {
+        const char *what;
+        struct scene s;
+        int code;
+        enum driver driver;
+} table[] = {
+        {"inside delay_use", {BOT, UAS, .plugged = true, .prepare = inside_delay_use}, 0, UAS},
+        {"inside delay_use, two LUNs", {BOT, UAS, .luns = 2, .plugged = true, .prepare = inside_delay_use}, 0, UAS},
+        {"inside delay_use, vendor kernel", {BOT, UAS, .vendor = true, .prepare = inside_delay_use}, 0, UAS},
+        {"inside delay_use, it fails",
+         {BOT,
+          UAS,
+          .prepare = inside_delay_use,
+          .hooks = {{.op = "bind uas", .nth = 1, .what = HOOK_FAIL, .error = EIO}}},
+         7,
+         BOT},
+        {"inside delay_use, and the disk appears before the unbind",
+         {BOT,
+          UAS,
+          .prepare = inside_delay_use,
+          .hooks = {{.op = "write record", .nth = 5, .what = HOOK_WAIT, .error = 2}}},
+         UASD_EXIT_DEFERRED,
+         BOT},
+        {"driverless", {DRIVER_NONE, UAS}, 0, UAS},
+        {"driverless, to usb-storage", {DRIVER_NONE, BOT, .luns = 2}, 0, BOT},
+        {"driverless, uas not loaded", {DRIVER_NONE, UAS, .prepare = uas_blacklisted}, 0, UAS},
+        {"driverless, uas not to be had, to usb-storage", {DRIVER_NONE, BOT, .prepare = forever}, 0, BOT},
+        {"driverless, uas not to be had", {DRIVER_NONE, UAS, .prepare = forever}, UASD_EXIT_FAILED, DRIVER_NONE},
+        {"vendor kernel, uas not loaded", {BOT, UAS, .vendor = true, .prepare = uas_blacklisted}, 0, UAS},
+        {"against a row of both tables", {BOT, UAS, .prepare = hitachi}, 0, UAS},
+        {"a row of usb-storage's alone", {BOT, UAS, .prepare = vl817}, 0, UAS},
+        {"the same, back", {UAS, BOT, .prepare = vl817}, 0, BOT},
+        {"without PID 1", {UAS, BOT, .partitions = 2, .prepare = no_pid1}, 0, BOT},
+        {"there already", {UAS, UAS, .prepare = already}, 0, UAS},
+};
+
+static void test_beginnings(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                const struct scene *s = &table[i].s;
+                struct result r;
+                const char *wrong;
+
+                scene_make(s);
+                scene_switch(s, &r);
+                wrong = scene_wrong(s);
+                if (wrong && table[i].driver == DRIVER_NONE && strstr(wrong, "without a driver"))
+                        wrong = NULL; /* as it was */
+                if (wrong || r.code != table[i].code || fake->usb[0].driver != table[i].driver) {
+                        print_error("%s: %s; on %s, code %i at %s: %s\n", table[i].what, wrong ? wrong : "-",
+                                    driver_to_string(fake->usb[0].driver), r.code, r.step, r.text);
+                        for (unsigned k = 0; k < fake->n_ops; k++)
+                                print_error(" [%u %s]", k + 1, fake->ops[k]);
+                        print_error("\n");
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all);
+}
+
+/* Inside delay_use no block device ever exists on the wrong driver (v 13). */
+static void test_never_seen(void **state)
+{
+        static const struct scene s = {BOT, UAS, .plugged = true, .prepare = inside_delay_use};
+        struct result r;
+        uint64_t before;
+
+        scene_make(&s);
+        before = fake->diskseq;
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, 0);
+        assert_int_equal(fake->diskseq, before + 1);
+        assert_int_equal(fake->usb[0].luns[0].letter, 0);
+        scene_remove();
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings), cmocka_unit_test(test_never_seen)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
