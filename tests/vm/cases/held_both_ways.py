@@ -6,14 +6,15 @@ Also what shows that holds and their timer work with a newer kernel and systemd.
 
 from context import case
 from evidence import only_disk, when
-from holds import SERVICE_DROPIN, boot, by_the_dead_man, held_and_released, mounted_at_boot
+from holds import (SERVICE_DROPIN, boot, by_the_dead_man, early, held_and_released,
+                   mounted_at_boot)
 
 
 def mounted_on_storage_alone(guest, disk):
     """Held on uas, moved, mounted once, and nothing was ever written over UAS."""
     line = mounted_at_boot(guest, disk, "usb-storage")
     held_and_released(line, 20)
-    assert line.timer is None
+    assert not line.by_timer, line
     on_uas = when(guest, r"scsi host\d+: uas", "-b -k")
     on_bot = when(guest, r"scsi host\d+: usb-storage", "-b -k")
     assert on_uas < line.began < on_bot < line.mounted, (on_uas, line.began, on_bot, line.mounted)
@@ -48,6 +49,5 @@ def dead_man_trixie(vm):
     disk = vm.disk(label="DATA")
     guest = boot(vm, disk, files={
         "/etc/uasd/uasd.conf": "[Disk 1209:5a5a]\nPolicy=usb-storage\n",
-        SERVICE_DROPIN: "[Unit]\nBefore=systemd-udev-trigger.service\n"
-                        "[Service]\nRestart=no\nExecStartPost=/bin/kill -KILL $MAINPID\n"})
+        SERVICE_DROPIN: early("ExecStartPost=/bin/kill -KILL $MAINPID\n")})
     by_the_dead_man(mounted_at_boot(guest, disk, "uas"), 20)

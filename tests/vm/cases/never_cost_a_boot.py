@@ -7,7 +7,7 @@ begins in every healthy boot, so what a broken one does is the fault's doing.
 
 import cpio
 from context import case
-from holds import (LABEL, SERVICE_DROPIN, boot, by_the_dead_man, held_and_released,
+from holds import (LABEL, SERVICE_DROPIN, boot, by_the_dead_man, early, held_and_released,
                    mounted_at_boot, never_held)
 
 HOLD_SEC = 20
@@ -22,7 +22,7 @@ def control(vm, disk):
     guest = boot(vm, disk)
     line = mounted_at_boot(guest, disk, "uas")
     held_and_released(line, HOLD_SEC)
-    assert line.timer is None, "the dead man had to do it"
+    assert not line.by_timer, line
     guest.power_cut()
 
 
@@ -86,11 +86,10 @@ def helper_hangs(vm):
 
 
 def daemon(vm, lines, files=None, fstab=LABEL, wait="booted"):
-    """A boot with LINES in uasd.service; udev gets to work when it is started."""
+    """A boot with LINES in uasd.service."""
     disk = vm.disk(label="DATA")
-    text = "[Unit]\nBefore=systemd-udev-trigger.service\n[Service]\nRestart=no\n" + lines
-    guest = boot(vm, disk, fstab=fstab, files=dict(files or {}, **{SERVICE_DROPIN: text}),
-                 wait=wait)
+    files = dict(files or {}, **{SERVICE_DROPIN: early(lines)})
+    guest = boot(vm, disk, fstab=fstab, files=files, wait=wait)
     guest.wait_until("mountpoint -q /mnt", 60)
     return guest, disk
 
@@ -124,7 +123,7 @@ def daemon_killed_in_a_switch(vm):
         "#!/bin/sh\nkill -KILL $PPID\nexec %s.real \"$@\"\n" % SWITCH)})
     line = mounted_at_boot(guest, disk, "uas")
     held_and_released(line, HOLD_SEC)
-    assert line.timer is None and guest.run("pgrep -x uasd").rc == 1
+    assert not line.by_timer and guest.run("pgrep -x uasd").rc == 1
 
 
 @case(image="vendor", tier="full")
@@ -134,7 +133,7 @@ def daemon_stopped_in_a_switch(vm):
         "#!/bin/sh\nkill -STOP $PPID\nexec %s.real \"$@\"\n" % SWITCH)})
     line = mounted_at_boot(guest, disk, "uas")
     held_and_released(line, HOLD_SEC)
-    assert line.timer is None and guest.out("ps -o stat= -C uasd").startswith("T")
+    assert not line.by_timer and guest.out("ps -o stat= -C uasd").startswith("T")
 
 
 @case(image="vendor")
@@ -158,7 +157,7 @@ def switch_missing(vm):
     disk = vm.disk(label="DATA")
     line = mounted_at_boot(boot(vm, disk, remove=[SWITCH]), disk, "usb-storage")
     held_and_released(line, 5)
-    assert line.timer is None
+    assert not line.by_timer, line
 
 
 @case(image="vendor")
