@@ -25,7 +25,6 @@ void scene_make(const struct scene *s)
         struct fake_usb *u;
 
         log_open("fake", -1);
-        (void) signal(SIGPIPE, SIG_IGN); /* as uasd-switch does */
         fakesys_make();
         fake->vendor = s->vendor;
         fake->counts = s->counts;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -339,6 +340,7 @@ struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsi
 
 void fakesys_make(void)
 {
+        (void) signal(SIGPIPE, SIG_IGN); /* as uasd-switch does */
         fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         assert(fake != MAP_FAILED);
         *fake = (struct fake){ .clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7 };

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/inotify.h>
+
+#include "play.h"
+#include "sys/claim.h"
+#include "sys/opens.h"
+
+/* The reactions by themselves: each line of REACTIONS has its test here, and its case on a real kernel. */
+
+#define BOT DRIVER_USB_STORAGE
+#define UAS DRIVER_UAS
+#define IF "2-1:1.0"
+
+static struct fake_usb *u;
+static struct fake_lun *sda;
+
+static void disk(enum driver driver, unsigned luns)
+{
+        u = fakesys_add_usb_disk("2-1", driver, luns, 1);
+        sda = &u->luns[0];
+}
+
+static void unbind_takes_all(void)
+{
+        disk(UAS, 2);
+        assert_int_equal(u->alt, 1);
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        assert_false(sda->there || u->luns[1].there || tree_exists("sys/bus/usb/devices/" IF "/driver"));
+        assert_false(tree_exists("sys/bus/usb/devices/" IF "/host0") || tree_exists("dev/sda1"));
+        assert_int_equal(u->alt, 0);
+}
+
+static void unbind_not_bound(void)
+{
+        disk(UAS, 1);
+        assert_int_equal(kernel_unbind(BOT, IF), -ENODEV);
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        assert_int_equal(kernel_unbind(UAS, IF), -ENODEV);
+}
+
+static void not_refused(void)
+{
+        disk(BOT, 2);
+        assert_int_equal(kernel_mount("sda1", true), 0);
+        assert_int_equal(kernel_delete("0:0:0:1"), 0);
+        assert_string_equal(fake->broken, "");
+        assert_int_equal(kernel_unbind(BOT, IF), 0);
+        assert_string_equal(fake->broken, "pulled from under a mount: sda1");
+}
+
+static void loses_page_cache(void)
+{
+        disk(BOT, 2);
+        kernel_write_bytes("sda1", 10);
+        kernel_write_bytes("sdb", 5);
+        assert_int_equal(kernel_delete("0:0:0:1"), 0);
+        assert_int_equal(fake->lost, 5);
+        assert_int_equal(kernel_unbind(BOT, IF), 0);
+        assert_int_equal(fake->lost, 15);
+}
+
+static void flushes_drive(void)
+{
+        disk(BOT, 2);
+        sda->cache = u->luns[1].cache = 10;
+        assert_int_equal(kernel_delete("0:0:0:1"), 0);
+        assert_int_equal(u->luns[1].platter, 10);
+        assert_int_equal(kernel_unbind(BOT, IF), 0);
+        assert_int_equal(sda->platter, 10);
+        assert_int_equal(fake->at_risk, 0);
+}
+
+static void uas_cannot_flush(void)
+{
+        disk(UAS, 1);
+        sda->cache = 10;
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        assert_int_equal(fake->at_risk, 10);
+        assert_int_equal(sda->platter, 0);
+}
+
+static void fsync_does_both(void)
+{
+        disk(UAS, 1);
+        kernel_write_bytes("sda", 1);
+        kernel_write_bytes("sda1", 2);
+        assert_int_equal(kernel_fsync("sda1"), 0);
+        assert_int_equal(sda->platter, 2);
+        assert_int_equal(sda->nodes[0].dirty, 1);
+        assert_int_equal(kernel_fsync("sda"), 0);
+        assert_int_equal(sda->platter, 3);
+}
+
+static void delete_takes_one_lun(void)
+{
+        disk(UAS, 2);
+        assert_int_equal(kernel_delete("0:0:0:0"), 0);
+        assert_true(!sda->there && u->luns[1].there && u->driver == UAS);
+        assert_int_equal(kernel_delete("0:0:0:0"), -ENOENT);
+}
+
+static void scan_brings_back(void)
+{
+        delete_takes_one_lun();
+        assert_int_equal(kernel_scan(0), 0);
+        kernel_pass(100 * USEC_PER_MSEC);
+        assert_true(sda->there && u->driver == UAS);
+        assert_int_equal(kernel_scan(5), -ENOENT);
+}
+
+static void bind_busy(void)
+{
+        disk(UAS, 1);
+        assert_int_equal(kernel_bind(UAS, IF), -EBUSY);
+        (void) kernel_unbind(UAS, IF);
+        fakesys_set_quirks("1209:5a5a:u");
+        assert_int_equal(kernel_bind(BOT, IF), 0);
+        assert_int_equal(kernel_bind(BOT, IF), -EBUSY);
+        assert_int_equal(kernel_bind(UAS, IF), -EBUSY);
+}
+
+static void bind_uas_with_u(void)
+{
+        disk(DRIVER_NONE, 1);
+        fakesys_set_quirks("1209:5a5a:fu");
+        assert_int_equal(kernel_bind(UAS, IF), -ENODEV);
+}
+
+static void bind_bot_declines(void)
+{
+        disk(DRIVER_NONE, 1);
+        assert_int_equal(kernel_bind(BOT, IF), -ENXIO);
+}
+
+static void alt_1_is_not_bot(void)
+{
+        disk(UAS, 1);
+        fakesys_set_quirks("1209:5a5a:u");
+        assert_int_equal(kernel_bind(BOT, IF), -ENODEV);
+}
+
+static void gone_is_enodev(void)
+{
+        disk(BOT, 1);
+        assert_int_equal(kernel_bind(UAS, "2-1"), -ENODEV);
+        kernel_unplug(u);
+        assert_int_equal(kernel_bind(UAS, IF), -ENODEV);
+        assert_int_equal(kernel_unbind(BOT, IF), -ENODEV);
+}
+
+static void vendor_never_declines(void)
+{
+        fake->vendor = true;
+        disk(DRIVER_NONE, 1);
+        assert_int_equal(kernel_bind(BOT, IF), 0);
+        (void) kernel_unbind(BOT, IF);
+        fakesys_set_quirks("1209:5a5a:u");
+        assert_int_equal(kernel_bind(UAS, IF), -ENODEV);
+        fakesys_set_quirks("");
+        assert_int_equal(kernel_bind(UAS, IF), 0);
+}
+
+static void bind_does_not_wait(void)
+{
+        disk(DRIVER_NONE, 1);
+        assert_int_equal(kernel_bind(UAS, IF), 0);
+        assert_true(tree_exists("sys/bus/usb/devices/" IF "/driver") && u->alt == 1 && !sda->there);
+}
+
+static void uas_scans_at_once(void)
+{
+        bind_does_not_wait();
+        kernel_pass(200 * USEC_PER_MSEC);
+        assert_true(sda->there && tree_exists("dev/sda1") && tree_exists("sys/class/block/sda1/dev"));
+}
+
+static void bot_waits_delay_use(void)
+{
+        disk(DRIVER_NONE, 1);
+        fakesys_set_quirks("1209:5a5a:u");
+        assert_int_equal(kernel_bind(BOT, IF), 0);
+        kernel_pass(500 * USEC_PER_MSEC);
+        assert_false(sda->there);
+        kernel_pass(700 * USEC_PER_MSEC);
+        assert_true(sda->there);
+}
+
+static void letter_of_last_close(void)
+{
+        int fd;
+
+        disk(UAS, 1);
+        fd = openat(fake->roots.dev, "sda1", O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        (void) kernel_unbind(UAS, IF);
+        (void) kernel_bind(UAS, IF);
+        kernel_pass(USEC_PER_SEC);
+        assert_string_equal(sda->nodes[0].name, "sdb");
+        (void) close(fd);
+        (void) kernel_unbind(UAS, IF);
+        (void) kernel_bind(UAS, IF);
+        kernel_pass(USEC_PER_SEC);
+        assert_string_equal(sda->nodes[0].name, "sda");
+}
+
+static void first_entry_wins(void)
+{
+        disk(DRIVER_NONE, 1);
+        fakesys_set_quirks("1209:5a5b:,1209:5a5a:U,1209:5a5a:");
+        assert_int_equal(kernel_bind(UAS, IF), -ENODEV);
+        fakesys_set_quirks("nonsense,0x1209:5a5a:,1209:5a5a:u");
+        assert_int_equal(kernel_bind(UAS, IF), 0);
+        (void) kernel_unbind(UAS, IF);
+        fakesys_set_ids(u, 0x4971, 0x1012);
+        assert_int_equal(kernel_bind(UAS, IF), -ENODEV);
+        fakesys_set_quirks("4971:1012:");
+        assert_int_equal(kernel_bind(UAS, IF), 0);
+}
+
+static void two_tables(void)
+{
+        disk(DRIVER_NONE, 1);
+        fakesys_set_ids(u, 0x2109, 0x0715);
+        assert_int_equal(kernel_bind(BOT, IF), 0);
+        (void) kernel_unbind(BOT, IF);
+        assert_int_equal(kernel_bind(UAS, IF), 0);
+}
+
+static void quirks_127(void)
+{
+        char text[129];
+
+        memset(text, 'x', sizeof(text));
+        text[128] = '\0';
+        assert_int_equal(kernel_quirks("1:2:u"), 0);
+        assert_int_equal(kernel_quirks(text), -ENOSPC);
+        assert_string_equal(fake->quirks, "1:2:u");
+        text[127] = '\0';
+        assert_int_equal(kernel_quirks(text), 0);
+}
+
+static void quirks_empty(void)
+{
+        assert_int_equal(kernel_quirks("1:2:u"), 0);
+        assert_int_equal(kernel_quirks(""), 0);
+        assert_string_equal(fake->quirks, "1:2:u");
+        assert_int_equal(kernel_quirks("\n"), 0);
+        assert_string_equal(fake->quirks, "\n");
+}
+
+static void module_takes_unbound(void)
+{
+        disk(DRIVER_NONE, 1);
+        fake->uas_loaded = false;
+        assert_int_equal(kernel_bind(UAS, IF), -ENOENT);
+        assert_int_equal(kernel_load_uas(), 0);
+        assert_int_equal(u->driver, UAS);
+}
+
+static void claim_excludes(void)
+{
+        char busy[BLOCK_NAME_MAX];
+        struct claim c = CLAIM_NULL;
+        struct lun l = {.disk = {"sda", 8, 0}};
+
+        disk(BOT, 1);
+        assert_int_equal(kernel_mount("sda1", false), 0);
+        assert_int_equal(claim_take(&fake->roots, &l, 1, false, 0, &c, busy), -EBUSY);
+        kernel_umount("sda1");
+        assert_int_equal(claim_take(&fake->roots, &l, 1, false, 0, &c, busy), 0);
+        assert_int_equal(kernel_mount("sda1", false), -EBUSY);
+        claim_drop(&c);
+        assert_int_equal(kernel_mount("sda1", false), 0);
+}
+
+static void plain_open_is_no_claim(void)
+{
+        char busy[BLOCK_NAME_MAX];
+        struct claim c = CLAIM_NULL;
+        struct lun l = {.disk = {"sda", 8, 0}};
+
+        disk(BOT, 1);
+        fake->hooks[0] = (struct fake_hook){.op = "open sda", .nth = 1, .what = HOOK_OPEN};
+        fake->hooks[1] = (struct fake_hook){.op = "disturbed", .nth = 2, .what = HOOK_GLANCE};
+        fake->hooks[2] = (struct fake_hook){.op = "disturbed", .nth = 3, .what = HOOK_WRITE};
+        assert_int_equal(claim_take(&fake->roots, &l, 1, false, 0, &c, busy), 0);
+        fake_someone_closes();
+        assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
+        assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
+        assert_int_equal(claim_disturbed(&c), DISTURBANCE_OPENED);
+        assert_int_equal(claim_disturbed(&c), DISTURBANCE_WRITTEN);
+        claim_drop(&c);
+}
+
+static void counts_opens(void)
+{
+        int fd[3];
+
+        fake->counts = true;
+        disk(BOT, 1);
+        assert_int_equal(driver_opens(&fake->roots, BOT), 0);
+        fd[0] = openat(fake->roots.dev, "sda", O_RDONLY | O_CLOEXEC);
+        fd[1] = openat(fake->roots.dev, "sda1", O_RDONLY | O_CLOEXEC);
+        fd[2] = openat(fake->roots.dev, "sda1", O_RDONLY | O_CLOEXEC);
+        assert_int_equal(driver_opens(&fake->roots, BOT), 2);
+        for (int i = 0; i < 3; i++)
+                (void) close(fd[i]);
+}
+
+#define REACTION(name) {#name, name}
+static const struct {
+        const char *name;
+        void (*test)(void);
+} reactions[] = {
+        REACTION(unbind_takes_all),   REACTION(unbind_not_bound),     REACTION(not_refused),
+        REACTION(loses_page_cache),   REACTION(flushes_drive),        REACTION(uas_cannot_flush),
+        REACTION(fsync_does_both),    REACTION(delete_takes_one_lun), REACTION(scan_brings_back),
+        REACTION(bind_busy),          REACTION(bind_uas_with_u),      REACTION(bind_bot_declines),
+        REACTION(alt_1_is_not_bot),   REACTION(gone_is_enodev),       REACTION(vendor_never_declines),
+        REACTION(bind_does_not_wait), REACTION(uas_scans_at_once),    REACTION(bot_waits_delay_use),
+        REACTION(letter_of_last_close), REACTION(first_entry_wins),   REACTION(two_tables),
+        REACTION(quirks_127),         REACTION(quirks_empty),         REACTION(module_takes_unbound),
+        REACTION(claim_excludes),     REACTION(plain_open_is_no_claim), REACTION(counts_opens),
+};
+
+static void test_reactions(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(reactions); i++) {
+                fakesys_make();
+                reactions[i].test();
+                fakesys_remove();
+        }
+}
+
+/* What is claimed of a real kernel is what is tested here, in the same order. */
+static void test_list(void **state)
+{
+        FILE *f = fopen(REACTIONS_FILE, "re");
+        char line[256];
+        size_t n = 0;
+
+        assert_non_null(f);
+        while (fgets(line, sizeof(line), f)) {
+                assert_true(n < ELEMENTSOF(reactions));
+                *strchrnul(line, ':') = '\0';
+                assert_string_equal(line, reactions[n++].name);
+        }
+        assert_int_equal(n, ELEMENTSOF(reactions));
+        (void) fclose(f);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_reactions), cmocka_unit_test(test_list)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
