@@ -9,9 +9,10 @@
 #include "sys/roots.h"
 
 /*
- * A kernel in a temporary folder, for uasd-switch: it moves links and directories, lets disks come and go, takes
- * claims, and counts every written byte. It reacts as facts/kernel.md and facts/vm.md measured it (REACTIONS). What is
- * known of it lies in shared memory: a child that is killed leaves it as a killed process leaves a kernel.
+ * A kernel in a temporary folder, for uasd-switch: it moves links and directories, lets disks come and go,
+ * takes claims, and counts every written byte. It reacts as facts/kernel.md and facts/vm.md measured it
+ * (REACTIONS). What is known of it lies in shared memory: a child that is killed leaves it as a killed process
+ * leaves a kernel.
  */
 
 #define FAKE_USB 2
@@ -21,19 +22,19 @@
 struct fake_node {
         char name[16];
         unsigned minor;
-        unsigned dirty;  /* bytes in its page cache */
-        bool mounted;    /* claimed by a mount; in_table: one that PID 1's mount table shows */
+        unsigned dirty; /* bytes in its page cache */
+        bool mounted;   /* claimed by a mount; in_table: one that PID 1's mount table shows */
         bool in_table;
-        bool held;       /* its uevent met the hold rule, and no `add` has come since */
+        bool held; /* its uevent met the hold rule, and no `add` has come since */
 };
 
 struct fake_lun {
         bool there;
-        int letter;         /* sda: 0 */
+        int letter; /* sda: 0 */
         uint64_t diskseq;
-        unsigned cache;     /* bytes in the drive's volatile cache */
-        unsigned platter;   /* bytes that outlive a power cut */
-        unsigned content;   /* what a fingerprint shows */
+        unsigned cache;   /* bytes in the drive's volatile cache */
+        unsigned platter; /* bytes that outlive a power cut */
+        unsigned content; /* what a fingerprint shows */
         unsigned n_nodes;
         struct fake_node nodes[FAKE_NODES];
 };
@@ -43,38 +44,38 @@ struct fake_usb {
         unsigned bus, dev;
         char port[16], interface[24];
         unsigned vid, pid;
-        bool bot, uas;       /* alternate settings it has */
+        bool bot, uas; /* alternate settings it has */
         bool authorized;
         enum driver driver;
         unsigned alt;
         int host;
-        uint64_t scan_due;   /* 0: no scan under way */
+        uint64_t scan_due; /* 0: no scan under way */
         unsigned n_luns, n_parts;
         struct fake_lun luns[FAKE_LUNS];
-        unsigned touched;    /* bind, unbind, delete written for it */
+        unsigned touched; /* bind, unbind, delete written for it */
         /* how it is sick */
-        bool silent_on_uas;  /* answers nothing: no disk appears */
+        bool silent_on_uas; /* answers nothing: no disk appears */
         bool silent_on_bot;
-        bool garbles_on_uas; /* shows other contents */
-        bool stalls_on_uas;  /* hangs at full depth */
+        bool garbles_on_uas;     /* shows other contents */
+        bool stalls_on_uas;      /* hangs at full depth */
         unsigned missing_on_uas; /* this LUN (from 1 on) does not come back */
 };
 
 enum fake_what {
         HOOK_NONE,
-        HOOK_FAIL,       /* not done, returns the error */
-        HOOK_FAIL_DONE,  /* done, returns the error all the same */
-        HOOK_KILL,       /* the process is gone before it is done */
-        HOOK_KILL_DONE,  /* after */
-        HOOK_UNPLUG,     /* these happen right after it */
-        HOOK_REPLUG,     /* pulled out, and another disk plugged in at the same port */
-        HOOK_MOUNT,      /* the first partition, if the kernel lets them; PID 1's table shows it */
+        HOOK_FAIL,          /* not done, returns the error */
+        HOOK_FAIL_DONE,     /* done, returns the error all the same */
+        HOOK_KILL,          /* the process is gone before it is done */
+        HOOK_KILL_DONE,     /* after */
+        HOOK_UNPLUG,        /* these happen right after it */
+        HOOK_REPLUG,        /* pulled out, and another disk plugged in at the same port */
+        HOOK_MOUNT,         /* the first partition, if the kernel lets them; PID 1's table shows it */
         HOOK_MOUNT_PRIVATE, /* in a mount namespace of its own */
-        HOOK_OPEN,       /* a plain open that stays */
-        HOOK_GLANCE,     /* a plain open, closed again */
-        HOOK_WRITE,      /* opened, written to, closed again */
-        HOOK_WAIT,       /* `error` seconds go by */
-        HOOK_SHUTDOWN,   /* a shutdown job is queued */
+        HOOK_OPEN,          /* a plain open that stays */
+        HOOK_GLANCE,        /* a plain open, closed again */
+        HOOK_WRITE,         /* opened, written to, closed again */
+        HOOK_WAIT,          /* `error` seconds go by */
+        HOOK_SHUTDOWN,      /* a shutdown job is queued */
 };
 
 /* What happens at an operation: by its name, or by its number, counted from 1. */
@@ -99,22 +100,22 @@ struct fake {
         bool haste;     /* waits are long, and only their end is of interest */
         bool vendor;    /* usb-storage was built without UAS support */
         bool uas_loaded, uas_loadable;
-        bool counts;    /* the drivers are modules and count the opens */
+        bool counts; /* the drivers are modules and count the opens */
         char quirks[128];
         struct fake_usb usb[FAKE_USB];
         unsigned n_usb;
-        int hosts;          /* numbers in use, a bit each */
+        int hosts; /* numbers in use, a bit each */
         uint64_t diskseq;
         struct fake_event events[32];
         unsigned n_events;
         /* PID 1 */
         bool no_pid1, stopping;
-        unsigned timers;    /* dead man's timers armed */
-        bool udev_locks;    /* a udev worker keeps the flock of every disk */
+        unsigned timers; /* dead man's timers armed */
+        bool udev_locks; /* a udev worker keeps the flock of every disk */
         /* what must not happen */
-        unsigned lost;      /* bytes of page cache thrown away */
-        unsigned at_risk;   /* bytes left in a drive's cache without a driver: a power cut takes them */
-        char broken[128];   /* the first oath that was broken */
+        unsigned lost;    /* bytes of page cache thrown away */
+        unsigned at_risk; /* bytes left in a drive's cache without a driver: a power cut takes them */
+        char broken[128]; /* the first oath that was broken */
         /* operations */
         struct fake_hook hooks[4];
         unsigned n_ops;
@@ -168,8 +169,8 @@ void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
 struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);
 
 /* wraps.c */
-bool fake_claims(const char *name);         /* this process holds a claim on the live disk */
-bool fake_stale(int letter);                /* this process has a node open of a disk of that letter that is gone */
+bool fake_claims(const char *name); /* this process holds a claim on the live disk */
+bool fake_stale(int letter);        /* this process has a node open of a disk of that letter that is gone */
 
 /* `mask` of inotify(7), about a node, to the claim of this process if it has one */
 void fake_inotify_tell(const char *name, uint32_t mask);

@@ -8,8 +8,8 @@
 #include "fake.h"
 
 /*
- * Every call into the kernel is an operation with a name ("bind uas", "sync sda1"), and at each of them something may
- * happen: that is how errors, kills and people come into a switch.
+ * Every call into the kernel is an operation with a name ("bind uas", "sync sda1"), and at each of them
+ * something may happen: that is how errors, kills and people come into a switch.
  */
 
 void fake_break(const char *oath, const char *name)

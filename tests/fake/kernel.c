@@ -7,14 +7,15 @@
 
 /*
  * The reactions, each with the fact it stands for: k: facts/kernel.md, v: facts/vm.md. They are listed in
- * REACTIONS by their names. What decides about drivers is written here anew, after the kernel: nothing of src/core.
+ * REACTIONS by their names. What decides about drivers is written here anew, after the kernel: nothing of
+ * src/core.
  */
 
-#define UAS_SCAN_USEC (20 * USEC_PER_MSEC)  /* v b: 6..30 ms */
-#define DELAY_USE_USEC (1 * USEC_PER_SEC)   /* v b */
-#define BIND_USEC (30 * USEC_PER_MSEC)      /* v b */
-#define UNBIND_USEC (80 * USEC_PER_MSEC)    /* v b */
-#define UDEV_USEC (100 * USEC_PER_MSEC)     /* v b: udev is done that much later */
+#define UAS_SCAN_USEC (20 * USEC_PER_MSEC) /* v b: 6..30 ms */
+#define DELAY_USE_USEC (1 * USEC_PER_SEC)  /* v b */
+#define BIND_USEC (30 * USEC_PER_MSEC)     /* v b */
+#define UNBIND_USEC (80 * USEC_PER_MSEC)   /* v b */
+#define UDEV_USEC (100 * USEC_PER_MSEC)    /* v b: udev is done that much later */
 
 static struct fake_usb *find_usb(const char *interface)
 {
@@ -63,7 +64,8 @@ static void loses_page_cache(struct fake_lun *l)
         }
 }
 
-/* flushes_drive (k 3.3, v 14 and q): while the transport lives, sd's last SYNCHRONIZE CACHE reaches the drive. */
+/* flushes_drive (k 3.3, v 14 and q): while the transport lives, sd's last SYNCHRONIZE CACHE reaches the drive.
+ */
 static void flushes_drive(struct fake_lun *l)
 {
         l->platter += l->cache;
@@ -100,7 +102,8 @@ void kernel_write_bytes(const char *node, unsigned n)
 
 /* ---- LUNs ---- */
 
-/* letter_of_last_close (k 4, v 7): a letter is free again when the last descriptor of the old disk is closed. */
+/* letter_of_last_close (k 4, v 7): a letter is free again when the last descriptor of the old disk is closed.
+ */
 static int letter_of_last_close(void)
 {
         for (int letter = 0;; letter++) {
@@ -117,7 +120,7 @@ static int letter_of_last_close(void)
 /* rule_holds (DESIGN, the hold): what the udev helper asks at every block event. */
 bool rule_holds(const struct fake_usb *u)
 {
-        struct facts f = { .busnum = u->bus, .devnum = u->dev };
+        struct facts f = {.busnum = u->bus, .devnum = u->dev};
 
         (void) copy_string(f.interface, sizeof(f.interface), u->interface);
         return hold_in_force(&fake->roots, &f, fake->clock, NULL);
@@ -134,7 +137,7 @@ static void lun_appears(struct fake_usb *u, unsigned lun)
         for (unsigned i = 0; i < l->n_nodes; i++) {
                 struct fake_node *n = &l->nodes[i];
 
-                *n = (struct fake_node){ .minor = (unsigned) l->letter * 16 + i };
+                *n = (struct fake_node){.minor = (unsigned) l->letter * 16 + i};
                 (void) snprintf(n->name, sizeof(n->name), i ? "sd%c%u" : "sd%c", 'a' + l->letter, i);
                 n->held = rule_holds(u);
         }
@@ -142,12 +145,13 @@ static void lun_appears(struct fake_usb *u, unsigned lun)
         if (fake->n_events < ELEMENTSOF(fake->events)) {
                 struct fake_event *e = &fake->events[fake->n_events++];
 
-                *e = (struct fake_event){ .due = fake->clock + UDEV_USEC, .diskseq = l->diskseq };
+                *e = (struct fake_event){.due = fake->clock + UDEV_USEC, .diskseq = l->diskseq};
                 (void) copy_string(e->interface, sizeof(e->interface), u->interface);
         }
 }
 
-/* not_refused (k 3.3, 3.4, v d): a mount stands in the way of nothing. That it would be destroyed is the first oath. */
+/* not_refused (k 3.3, 3.4, v d): a mount stands in the way of nothing. That it would be destroyed is the first
+ * oath. */
 static void not_refused(const struct fake_lun *l)
 {
         for (unsigned i = 0; i < l->n_nodes; i++)
@@ -266,7 +270,7 @@ static bool uas_would_take(const struct fake_usb *u, enum driver asking)
 static int uas_probe(const struct fake_usb *u)
 {
         if (u->driver != DRIVER_NONE)
-                return -EBUSY; /* v b */
+                return -EBUSY;                              /* v b */
         return uas_would_take(u, DRIVER_UAS) ? 0 : -ENODEV; /* v b */
 }
 
@@ -376,7 +380,8 @@ int kernel_load_uas(void)
         return 0;
 }
 
-/* quirks_127 (k 2, v b): more than fits is ENOSPC and changes nothing; no bytes at all never reach the kernel. */
+/* quirks_127 (k 2, v b): more than fits is ENOSPC and changes nothing; no bytes at all never reach the kernel.
+ */
 int kernel_quirks(const char *text)
 {
         if (strlen(text) >= sizeof(fake->quirks))

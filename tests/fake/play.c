@@ -38,7 +38,7 @@ void scene_make(const struct scene *s)
                 for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++)
                         kernel_write_bytes(u->luns[l].nodes[i].name, BYTES);
         if (s->held) {
-                struct hold_mark m = { u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC };
+                struct hold_mark m = {u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC};
 
                 (void) hold_write(&fake->roots, u->interface, &m);
                 fake->timers++;
@@ -62,7 +62,8 @@ static void transaction_done(struct transaction *t)
 
 static void transaction_start(const struct scene *s, struct transaction *t)
 {
-        *t = (struct transaction){ .roots = fake->roots, .lock = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0" };
+        *t = (struct transaction){
+                .roots = fake->roots, .lock = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
         config_init(&t->config);
         if (!s)
                 return;
@@ -181,7 +182,8 @@ static const char *disk_wrong(const struct fake_usb *u)
                 }
                 for (unsigned i = 0; i < u->luns[l].n_nodes; i++)
                         if (u->luns[l].nodes[i].held) {
-                                (void) snprintf(text, sizeof(text), "%s is still held", u->luns[l].nodes[i].name);
+                                (void) snprintf(text, sizeof(text), "%s is still held",
+                                                u->luns[l].nodes[i].name);
                                 return text;
                         }
         }
@@ -207,7 +209,8 @@ const char *scene_wrong(const struct scene *s)
         if (fake->broken[0])
                 return fake->broken;
         if (fake->lost || fake->at_risk) {
-                (void) snprintf(text, sizeof(text), "%u bytes are lost, %u would be by a power cut", fake->lost, fake->at_risk);
+                (void) snprintf(text, sizeof(text), "%u bytes are lost, %u would be by a power cut", fake->lost,
+                                fake->at_risk);
                 return text;
         }
         wrong = disk_wrong(&fake->usb[0]);
@@ -250,7 +253,8 @@ bool scene_play(const struct scene *s, const char *what, struct result *ret)
         wrong = scene_wrong(s);
         ret->driver = fake->usb[0].driver;
         if (wrong) {
-                (void) fprintf(stderr, "%s: %s (code %i at %s: %s)\n", what, wrong, ret->code, ret->step, ret->text);
+                (void) fprintf(stderr, "%s: %s (code %i at %s: %s)\n", what, wrong, ret->code, ret->step,
+                               ret->text);
                 print_ops();
         }
         scene_remove();

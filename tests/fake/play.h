@@ -10,14 +10,14 @@ struct scene {
         unsigned luns, partitions; /* 0 LUNs: one */
         const char *quirks;        /* of others */
         bool vendor, automatic, plugged, counts, no_udev;
-        bool held;                 /* since boot or plug-in, by the udev helper */
-        bool bystander;            /* a second disk of the same make, which nobody may touch */
+        bool held;      /* since boot or plug-in, by the udev helper */
+        bool bystander; /* a second disk of the same make, which nobody may touch */
         struct fake_hook hooks[3];
         void (*prepare)(struct fake_usb *u);
 };
 
 struct result {
-        int code;    /* enum uasd_exit, or -1: killed */
+        int code; /* enum uasd_exit, or -1: killed */
         char step[24], text[256];
         enum driver driver; /* it is on afterwards */
 };

@@ -68,19 +68,18 @@ static const struct {
         enum driver driver;
 } table[] = {
         {"inside delay_use", {BOT, UAS, .plugged = true, .prepare = inside_delay_use}, 0, UAS},
-        {"inside delay_use, two LUNs", {BOT, UAS, .luns = 2, .plugged = true, .prepare = inside_delay_use}, 0, UAS},
+        {"inside delay_use, two LUNs",
+         {BOT, UAS, .luns = 2, .plugged = true, .prepare = inside_delay_use},
+         0,
+         UAS},
         {"inside delay_use, vendor kernel", {BOT, UAS, .vendor = true, .prepare = inside_delay_use}, 0, UAS},
         {"inside delay_use, it fails",
-         {BOT,
-          UAS,
-          .prepare = inside_delay_use,
+         {BOT, UAS, .prepare = inside_delay_use,
           .hooks = {{.op = "bind uas", .nth = 1, .what = HOOK_FAIL, .error = EIO}}},
          7,
          BOT},
         {"inside delay_use, and the disk appears before the unbind",
-         {BOT,
-          UAS,
-          .prepare = inside_delay_use,
+         {BOT, UAS, .prepare = inside_delay_use,
           .hooks = {{.op = "write record", .nth = 5, .what = HOOK_WAIT, .error = 2}}},
          UASD_EXIT_DEFERRED,
          BOT},
@@ -88,7 +87,10 @@ static const struct {
         {"driverless, to usb-storage", {DRIVER_NONE, BOT, .luns = 2}, 0, BOT},
         {"driverless, uas not loaded", {DRIVER_NONE, UAS, .prepare = uas_blacklisted}, 0, UAS},
         {"driverless, uas not to be had, to usb-storage", {DRIVER_NONE, BOT, .prepare = forever}, 0, BOT},
-        {"driverless, uas not to be had", {DRIVER_NONE, UAS, .prepare = forever}, UASD_EXIT_FAILED, DRIVER_NONE},
+        {"driverless, uas not to be had",
+         {DRIVER_NONE, UAS, .prepare = forever},
+         UASD_EXIT_FAILED,
+         DRIVER_NONE},
         {"vendor kernel, uas not loaded", {BOT, UAS, .vendor = true, .prepare = uas_blacklisted}, 0, UAS},
         {"against a row of both tables", {BOT, UAS, .prepare = hitachi}, 0, UAS},
         {"a row of usb-storage's alone", {BOT, UAS, .prepare = vl817}, 0, UAS},
@@ -142,7 +144,8 @@ static void test_never_seen(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings), cmocka_unit_test(test_never_seen)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings),
+                                           cmocka_unit_test(test_never_seen)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

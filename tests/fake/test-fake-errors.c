@@ -4,9 +4,18 @@
 /* An error at every operation, with and without its effect. */
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .quirks = "1:2:u,1209:5a5a:fu",
+         .counts = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u"},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .automatic = true, .held = true},
+        {.from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .luns = 2,
+         .partitions = 1,
+         .automatic = true,
+         .held = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .automatic = true},
 };
 
@@ -31,10 +40,21 @@ static bool one(const struct scene *s, const struct clean *c, unsigned n, enum f
         /* Nobody but the next start of uasd can take away a record that would not go. */
         if (strcmp(c->ops[n - 1], "remove record") == 0)
                 assert_int_equal(scene_recover(s), 0);
-        (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error), what == HOOK_FAIL_DONE ? " though done" : "");
+        (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error),
+                        what == HOOK_FAIL_DONE ? " though done" : "");
         good = sweep_verdict(&now, &r, text, n, c->ops[n - 1], sweep_code(&now, r.code));
         scene_remove();
         return good;
+}
+
+/* All errors where an operation comes first, and in one scene each way; then one of them will do. */
+static size_t how_many(const struct clean *c, unsigned n, size_t scene)
+{
+        unsigned before = 0;
+
+        for (unsigned i = 0; i + 1 < n; i++)
+                before += streq(c->ops[i], c->ops[n - 1]);
+        return scene < 2 && before < 2 ? ELEMENTSOF(errors) : 1;
 }
 
 static void test_errors(void **state)
@@ -46,7 +66,7 @@ static void test_errors(void **state)
 
                 sweep_clean(&scenes[i], &c);
                 for (unsigned n = 1; n <= c.n; n++)
-                        for (size_t e = 0; e < (i < 2 ? ELEMENTSOF(errors) : 1); e++) {
+                        for (size_t e = 0; e < how_many(&c, n, i) && !sweep_again(&c, n); e++) {
                                 all = one(&scenes[i], &c, n, HOOK_FAIL, errors[e]) && all;
                                 if (e == 0 && can_be_both(c.ops[n - 1]))
                                         all = one(&scenes[i], &c, n, HOOK_FAIL_DONE, errors[e]) && all;

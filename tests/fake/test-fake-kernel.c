@@ -314,20 +314,41 @@ static void counts_opens(void)
                 (void) close(fd[i]);
 }
 
-#define REACTION(name) {#name, name}
+#define REACTION(name)                                                                                         \
+        {                                                                                                      \
+#name, name                                                                                    \
+        }
 static const struct {
         const char *name;
         void (*test)(void);
 } reactions[] = {
-        REACTION(unbind_takes_all),   REACTION(unbind_not_bound),     REACTION(not_refused),
-        REACTION(loses_page_cache),   REACTION(flushes_drive),        REACTION(uas_cannot_flush),
-        REACTION(fsync_does_both),    REACTION(delete_takes_one_lun), REACTION(scan_brings_back),
-        REACTION(bind_busy),          REACTION(bind_uas_with_u),      REACTION(bind_bot_declines),
-        REACTION(alt_1_is_not_bot),   REACTION(gone_is_enodev),       REACTION(vendor_never_declines),
-        REACTION(bind_does_not_wait), REACTION(uas_scans_at_once),    REACTION(bot_waits_delay_use),
-        REACTION(letter_of_last_close), REACTION(first_entry_wins),   REACTION(two_tables),
-        REACTION(quirks_127),         REACTION(quirks_empty),         REACTION(module_takes_unbound),
-        REACTION(claim_excludes),     REACTION(plain_open_is_no_claim), REACTION(counts_opens),
+        REACTION(unbind_takes_all),
+        REACTION(unbind_not_bound),
+        REACTION(not_refused),
+        REACTION(loses_page_cache),
+        REACTION(flushes_drive),
+        REACTION(uas_cannot_flush),
+        REACTION(fsync_does_both),
+        REACTION(delete_takes_one_lun),
+        REACTION(scan_brings_back),
+        REACTION(bind_busy),
+        REACTION(bind_uas_with_u),
+        REACTION(bind_bot_declines),
+        REACTION(alt_1_is_not_bot),
+        REACTION(gone_is_enodev),
+        REACTION(vendor_never_declines),
+        REACTION(bind_does_not_wait),
+        REACTION(uas_scans_at_once),
+        REACTION(bot_waits_delay_use),
+        REACTION(letter_of_last_close),
+        REACTION(first_entry_wins),
+        REACTION(two_tables),
+        REACTION(quirks_127),
+        REACTION(quirks_empty),
+        REACTION(module_takes_unbound),
+        REACTION(claim_excludes),
+        REACTION(plain_open_is_no_claim),
+        REACTION(counts_opens),
 };
 
 static void test_reactions(void **state)

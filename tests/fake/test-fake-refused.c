@@ -15,7 +15,12 @@
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
-#define FAIL(name, number, e) {{.op = name, .nth = number, .what = HOOK_FAIL, .error = e}}
+#define FAIL(name, number, e)                                                                                  \
+        {                                                                                                      \
+                {                                                                                              \
+                        .op = name, .nth = number, .what = HOOK_FAIL, .error = e                               \
+                }                                                                                              \
+        }
 
 static void mounted(struct fake_usb *u)
 {
@@ -115,13 +120,21 @@ static const struct {
         {"mounted", {BOT, UAS, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim", BOT},
         {"mounted, counted", {BOT, UAS, .partitions = 1, .prepare = mounted, .counts = true}, 3, "claim", BOT},
         {"mounted out of sight", {UAS, BOT, .partitions = 1, .prepare = mounted_elsewhere}, 3, "claim", UAS},
-        {"open since long", {BOT, UAS, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}}, 3, "claim", BOT},
+        {"open since long",
+         {BOT, UAS, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}},
+         3,
+         "claim",
+         BOT},
         {"the same, counted",
          {BOT, UAS, .counts = true, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}},
          3,
          "claim",
          BOT},
-        {"opened while it is synced", {BOT, UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}}, 3, "sync", BOT},
+        {"opened while it is synced",
+         {BOT, UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN}}},
+         3,
+         "sync",
+         BOT},
         {"opened at the last moment",
          {UAS, BOT, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}},
          3,
@@ -143,15 +156,32 @@ static const struct {
          UASD_EXIT_FAILED,
          "sync",
          UAS},
-        {"the drive cannot be flushed", {UAS, BOT, .hooks = FAIL("sync sda", 1, EIO)}, UASD_EXIT_FAILED, "sync", UAS},
-        {"cannot be read", {BOT, UAS, .hooks = FAIL("fingerprint", 1, EIO)}, UASD_EXIT_FAILED, "fingerprint", BOT},
+        {"the drive cannot be flushed",
+         {UAS, BOT, .hooks = FAIL("sync sda", 1, EIO)},
+         UASD_EXIT_FAILED,
+         "sync",
+         UAS},
+        {"cannot be read",
+         {BOT, UAS, .hooks = FAIL("fingerprint", 1, EIO)},
+         UASD_EXIT_FAILED,
+         "fingerprint",
+         BOT},
         {"no module", {BOT, UAS, .prepare = no_uas}, UASD_EXIT_FAILED, "prepare", BOT},
         {"an install line", {BOT, UAS, .hooks = FAIL("module", 1, EPERM)}, UASD_EXIT_FAILED, "prepare", BOT},
         {"no room for a quirk", {UAS, BOT, .quirks = FULL_QUIRKS}, UASD_EXIT_FAILED, "prepare", UAS},
-        {"no quirks parameter", {UAS, BOT, .hooks = FAIL("read quirks", 2, ENOENT)}, UASD_EXIT_FAILED, "prepare", UAS},
+        {"no quirks parameter",
+         {UAS, BOT, .hooks = FAIL("read quirks", 2, ENOENT)},
+         UASD_EXIT_FAILED,
+         "prepare",
+         UAS},
 
         /* tried, and taken back */
-        {"a LUN does not go", {UAS, BOT, .luns = 2, .hooks = FAIL("delete 0:0:0:1", 1, EIO)}, 7, "delete", UAS, true},
+        {"a LUN does not go",
+         {UAS, BOT, .luns = 2, .hooks = FAIL("delete 0:0:0:1", 1, EIO)},
+         7,
+         "delete",
+         UAS,
+         true},
         {"the driver does not let go", {UAS, BOT, .hooks = FAIL("unbind", 1, EIO)}, 7, "unbind", UAS, true},
         {"it lets go with an error",
          {UAS, BOT, .hooks = {{.op = "unbind", .nth = 1, .what = HOOK_FAIL_DONE, .error = EIO}}},
@@ -188,8 +218,12 @@ static const struct {
          true},
 
         /* taken back, with trouble */
-        {"the way back fails once", {BOT, UAS, .prepare = silent_on_uas, .hooks = FAIL("bind usb-", 1, EIO)}, 7, "appear",
-         BOT, true},
+        {"the way back fails once",
+         {BOT, UAS, .prepare = silent_on_uas, .hooks = FAIL("bind usb-", 1, EIO)},
+         7,
+         "appear",
+         BOT,
+         true},
         {"the way back is shut",
          {BOT, UAS, .prepare = garbles, .hooks = FAIL("bind usb-", 0, EIO)},
          UASD_EXIT_FAILED,
@@ -197,8 +231,9 @@ static const struct {
          UAS,
          true},
         {"neither takes it at first",
-         {UAS, BOT, .hooks = {{.op = "bind usb-", .nth = 1, .what = HOOK_FAIL, .error = EIO},
-                              {.op = "bind uas", .nth = 1, .what = HOOK_FAIL, .error = EIO}}},
+         {UAS, BOT,
+          .hooks = {{.op = "bind usb-", .nth = 1, .what = HOOK_FAIL, .error = EIO},
+                    {.op = "bind uas", .nth = 1, .what = HOOK_FAIL, .error = EIO}}},
          7,
          "bind",
          UAS,
@@ -220,8 +255,8 @@ static void test_bad(void **state)
                 u = &fake->usb[0];
                 scene_switch(s, &r);
                 wrong = scene_wrong(s);
-                good = r.code == bad[i].code && streq(r.step, bad[i].step) && (!u->plugged || u->driver == bad[i].driver) &&
-                       bad[i].touched == (u->touched > 0);
+                good = r.code == bad[i].code && streq(r.step, bad[i].step) &&
+                       (!u->plugged || u->driver == bad[i].driver) && bad[i].touched == (u->touched > 0);
                 if (wrong || !good) {
                         print_error("%s: %s; on %s, code %i at %s: %s\n", bad[i].what, wrong ? wrong : "-",
                                     driver_to_string(u->driver), r.code, r.step, r.text);
@@ -264,7 +299,8 @@ static void test_locked(void **state)
 /* Under a hold that is almost over nothing begins. */
 static void test_late(void **state)
 {
-        static const struct scene s = {BOT, UAS, .automatic = true, .held = true, .hooks = {{.op = "fingerprint", .nth = 1}}};
+        static const struct scene s = {BOT, UAS, .automatic = true, .held = true,
+                                       .hooks = {{.op = "fingerprint", .nth = 1}}};
         struct result r;
 
         scene_make(&s);

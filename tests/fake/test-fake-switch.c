@@ -75,8 +75,8 @@ static void test_good(void **state)
                 also = went_wrong(&good[i].s, &r);
                 wrong = scene_wrong(&good[i].s);
                 if (wrong || also) {
-                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ? wrong : "-", also ? also : "-",
-                                    r.code, r.step, r.text);
+                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ? wrong : "-",
+                                    also ? also : "-", r.code, r.step, r.text);
                         all = false;
                 }
                 scene_remove();

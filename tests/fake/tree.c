@@ -230,7 +230,8 @@ void tree_lun(struct fake_usb *u, unsigned lun)
         struct fake_lun *l = &u->luns[lun];
         char host[160], scsi[200], dir[256], part[300], text[32];
 
-        (void) snprintf(scsi, sizeof(scsi), "%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host, lun);
+        (void) snprintf(scsi, sizeof(scsi), "%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host,
+                        lun);
         tree_write("0\n", "%s/type", scsi);
         tree_write("", "%s/delete", scsi);
         (void) snprintf(dir, sizeof(dir), "%s/block/%s", scsi, l->nodes[0].name);
@@ -274,8 +275,8 @@ void fakesys_mount_table(void)
 
                                 if (node->in_table && n < sizeof(text))
                                         n += (size_t) snprintf(text + n, sizeof(text) - n,
-                                                               "40 22 8:%u / /mnt/%s rw - ext4 /dev/%s rw\n", node->minor,
-                                                               node->name, node->name);
+                                                               "40 22 8:%u / /mnt/%s rw - ext4 /dev/%s rw\n",
+                                                               node->minor, node->name, node->name);
                         }
         tree_write(text, "proc/1/mountinfo");
 }
@@ -315,9 +316,16 @@ struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsi
         struct fake_usb *u = &fake->usb[fake->n_usb++];
 
         assert(fake->n_usb <= FAKE_USB && luns <= FAKE_LUNS && partitions < FAKE_NODES);
-        *u = (struct fake_usb){ .plugged = true, .bus = (unsigned) atoi(port), .dev = 3 + 2 * fake->n_usb, .vid = 0x1209,
-                                .pid = 0x5a5a, .bot = true, .uas = true, .authorized = true, .n_luns = luns,
-                                .n_parts = partitions };
+        *u = (struct fake_usb){.plugged = true,
+                               .bus = (unsigned) atoi(port),
+                               .dev = 3 + 2 * fake->n_usb,
+                               .vid = 0x1209,
+                               .pid = 0x5a5a,
+                               .bot = true,
+                               .uas = true,
+                               .authorized = true,
+                               .n_luns = luns,
+                               .n_parts = partitions};
         (void) copy_string(u->port, sizeof(u->port), port);
         (void) snprintf(u->interface, sizeof(u->interface), "%s:1.0", port);
         for (unsigned i = 0; i < luns; i++)
@@ -343,8 +351,10 @@ void fakesys_make(void)
         (void) signal(SIGPIPE, SIG_IGN); /* as uasd-switch does */
         fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         assert(fake != MAP_FAILED);
-        *fake = (struct fake){ .clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7 };
-        strcpy(fake->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-fake-XXXXXX" : "/tmp/uasd-fake-XXXXXX");
+        *fake = (struct fake){
+                .clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7};
+        strcpy(fake->path,
+               access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-fake-XXXXXX" : "/tmp/uasd-fake-XXXXXX");
         assert(mkdtemp(fake->path));
         fakesys_set_quirks("");
         tree_write("", "sys/bus/usb/drivers/usb-storage/bind");

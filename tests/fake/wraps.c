@@ -24,8 +24,8 @@
 #include "wraps.h"
 
 /*
- * Where the switch meets the kernel: the linker brings those calls here (-Wl,--wrap, meson.build). Everything else
- * is the product's own code, the claim with its order of syncs included.
+ * Where the switch meets the kernel: the linker brings those calls here (-Wl,--wrap, meson.build). Everything
+ * else is the product's own code, the claim with its order of syncs included.
  */
 
 /* ---- nodes: openat(2), fstat(2), flock(2), fsync(2) on the folder's dev ---- */
@@ -159,7 +159,7 @@ int __wrap_fstatat64(int dirfd, const char *path, struct stat *st, int flags)
         target[length] = '\0';
         if (strncmp(target, "/dev/", 5) != 0 || !(n = kernel_node(target + 5, NULL, NULL)))
                 return __real_fstatat64(dirfd, path, st, flags);
-        *st = (struct stat){ .st_mode = S_IFBLK | 0660, .st_rdev = makedev(8, n->minor) };
+        *st = (struct stat){.st_mode = S_IFBLK | 0660, .st_rdev = makedev(8, n->minor)};
         return 0;
 }
 
@@ -197,8 +197,8 @@ int __wrap_fsync(int fd)
 }
 
 /*
- * inotify_tells (v e): of every open and write of a node by others. A pipe stands in for it: to end a real one takes
- * the kernel longer than all the rest of a switch.
+ * inotify_tells (v e): of every open and write of a node by others. A pipe stands in for it: to end a real one
+ * takes the kernel longer than all the rest of a switch.
  */
 static int inotify_out = -1;
 static char watched[16][32];
@@ -226,14 +226,15 @@ int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask)
 {
         bool stale;
 
-        if (n_watched >= ELEMENTSOF(watched) || !dev_name(atoi(strrchr(path, '/') + 1), watched[n_watched], &stale) || stale)
+        if (n_watched >= ELEMENTSOF(watched) ||
+            !dev_name(atoi(strrchr(path, '/') + 1), watched[n_watched], &stale) || stale)
                 return fail_with(-ENOENT);
         return (int) ++n_watched;
 }
 
 void fake_inotify_tell(const char *name, uint32_t mask)
 {
-        struct inotify_event e = { .mask = mask };
+        struct inotify_event e = {.mask = mask};
 
         for (size_t i = 0; i < n_watched && inotify_out >= 0; i++)
                 if (streq(watched[i], name)) {
@@ -253,8 +254,8 @@ enum disturbance __wrap_claim_disturbed(const struct claim *c)
 }
 
 /*
- * counts_opens (k 8): every open of a whole disk pins the driver's module, of a partition the first one alone; a
- * mount is an open. Built in, there is no count.
+ * counts_opens (k 8): every open of a whole disk pins the driver's module, of a partition the first one alone;
+ * a mount is an open. Built in, there is no count.
  */
 int __wrap_driver_opens(const struct roots *r, enum driver d)
 {
@@ -381,8 +382,8 @@ int __wrap_usb_disk_read(const struct roots *r, const char *interface, bool stri
         return k;
 }
 
-int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret,
-                      size_t *ret_n)
+int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep,
+                      struct user **ret, size_t *ret_n)
 {
         int k = op_begin(deep ? "users deep" : "users");
 
@@ -432,7 +433,8 @@ int __wrap_fingerprint_read(const struct claim *c, char **ret)
                 if (!dev_name(c->nodes[i].fd, name, &stale) || stale || !kernel_node(name, &u, &l))
                         r = -EIO;
                 else
-                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_CONTENT=%u\n", c->nodes[i].lun,
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_CONTENT=%u\n",
+                                               c->nodes[i].lun,
                                                l->content + (u->driver == DRIVER_UAS && u->garbles_on_uas));
         }
         r = r < 0 ? r : op_end("fingerprint", r);
@@ -509,7 +511,7 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 
         if (!e)
                 return 0;
-        *ret = (struct uevent){ .action = "add", .subsystem = "block", .devtype = "disk", .diskseq = e->diskseq };
+        *ret = (struct uevent){.action = "add", .subsystem = "block", .devtype = "disk", .diskseq = e->diskseq};
         (void) copy_string(ret->interface, sizeof(ret->interface), e->interface);
         *e = fake->events[--fake->n_events];
         return 1;

@@ -29,8 +29,8 @@ WRAPPED(int, driver_opens, const struct roots *r, enum driver d);
 WRAPPED(int, attr_write, int dirfd, const char *path, const char *text);
 WRAPPED(ssize_t, attr_read, int dirfd, const char *path, char *ret, size_t size);
 WRAPPED(int, usb_disk_read, const struct roots *r, const char *interface, bool strings, struct usb_disk *ret);
-WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret,
-        size_t *ret_n);
+WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep,
+        struct user **ret, size_t *ret_n);
 WRAPPED(int, state_write, int dirfd, const char *path, const char *text, bool durable);
 WRAPPED(int, state_remove, int dirfd, const char *path);
 WRAPPED(int, fingerprint_read, const struct claim *c, char **ret);

@@ -5,9 +5,9 @@
 #include "unit.h"
 
 /*
- * The specification of a disk's life: when (msec), what is told, what is to be done about it, what state that is.
- * A step may also say what a scan found: it is put into the life before the event, as the daemon does it. Every disk
- * here can do both and wants uas; the quiet time is 2 s. In the actions, times are msec too.
+ * The specification of a disk's life: when (msec), what is told, what is to be done about it, what state that
+ * is. A step may also say what a scan found: it is put into the life before the event, as the daemon does it.
+ * Every disk here can do both and wants uas; the quiet time is 2 s. In the actions, times are msec too.
  */
 enum found {
         SAME,
@@ -38,6 +38,7 @@ struct scenario {
         struct step steps[26];
 };
 
+/* clang-format off */
 #define SCANNED {.type = EVENT_SCANNED}
 #define FREE {.type = EVENT_USERS}
 #define IN_USE {.type = EVENT_USERS, .in_use = true}
@@ -52,6 +53,7 @@ struct scenario {
 /* Told by the machine as a whole; .deadline says which */
 #define BOOT_OVER {.type = EVENT_ENVIRONMENT, .deadline = BOOTED}
 #define GOING_DOWN {.type = EVENT_ENVIRONMENT, .deadline = STOPPING}
+/* clang-format on */
 
 static const struct scenario table[] = {
         {"held at boot: switched, then released by its own switch",
@@ -288,7 +290,10 @@ static const struct scenario table[] = {
          }},
         {"asked for what it has",
          BOOTED,
-         {{1000, SCANNED, "report", STATE_SETTLED, ON_UAS}, {2000, REQUEST(DRIVER_UAS), "report", STATE_SETTLED}}},
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {2000, REQUEST(DRIVER_UAS), "report", STATE_SETTLED},
+         }},
         {"asked for something else while it is switched: that is done next, however the first one ends",
          BOOTED,
          {
@@ -535,8 +540,9 @@ static bool run(const struct scenario *s)
                 if (n)
                         said[n - 1] = '\0';
                 if (!streq(said, step->actions) || l.disk.state != step->state) {
-                        print_error("%s: at %u: \"%s\" and %s, expected \"%s\" and %s\n", s->what, step->at, said,
-                                    state_to_string(l.disk.state), step->actions, state_to_string(step->state));
+                        print_error("%s: at %u: \"%s\" and %s, expected \"%s\" and %s\n", s->what, step->at,
+                                    said, state_to_string(l.disk.state), step->actions,
+                                    state_to_string(step->state));
                         return false;
                 }
         }
