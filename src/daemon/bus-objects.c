@@ -306,12 +306,11 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
         r = target == DRIVER_NONE ? 0 : refuse_impossible(e, (enum driver) target, error);
         if (r < 0)
                 return r;
-        /* The number is known before the machine runs: a request that ends at once is told after the reply. */
-        (void) snprintf(job, sizeof(job), JOB_PATH_PREFIX "/%u", m->last_request + 1);
-        r = sd_bus_reply_method_return(message, "o", job);
-        if (r >= 0)
-                r = manager_request(e, (enum driver) target, force, &request);
-        return r < 0 ? r : 1;
+        r = manager_request(e, (enum driver) target, force, &request);
+        if (r < 0)
+                return r;
+        (void) snprintf(job, sizeof(job), JOB_PATH_PREFIX "/%u", request);
+        return sd_bus_reply_method_return(message, "o", job);
 }
 
 static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *error)

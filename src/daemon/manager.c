@@ -108,7 +108,7 @@ static void settle_request(struct entry *e)
         const struct disk *d = &e->life.disk;
         char reason[512];
 
-        if (!e->request || d->state == STATE_SWITCHING || d->state == STATE_WAITING || d->state == STATE_HELD)
+        if (!e->request || e->request_source || d->state == STATE_SWITCHING || d->state == STATE_WAITING || d->state == STATE_HELD)
                 return;
         if (d->state == STATE_FAILED || d->outcome.code == UASD_EXIT_OK)
                 bus_request_done(e->manager->bus, e, d->outcome.code, d->outcome.step, d->outcome.text);
@@ -142,6 +142,7 @@ static void entry_free(struct entry *e)
         job_orphan(e->job);
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound_timer);
+        sd_event_source_disable_unref(e->request_source);
         disk_done(&e->life.disk);
         free(e);
 }

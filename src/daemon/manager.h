@@ -26,6 +26,7 @@ struct entry {
         int *watches;            /* inotify watch descriptors */
         size_t n_watches;
         unsigned request;        /* number of the request under way, for the bus; 0: none */
+        sd_event_source *request_source; /* it has still to be told to the machine */
         bool announced;          /* on the bus */
 };
 

@@ -22,19 +22,33 @@ static int mark_override(struct entry *e, enum driver target, bool force)
         return attachment_write(r, f, &a);
 }
 
+static int on_request(sd_event_source *s, void *data)
+{
+        struct entry *e = data;
+        const struct facts *f = &e->life.disk.facts;
+
+        e->request_source = sd_event_source_disable_unref(s);
+        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = f->override_target, .force = f->override_forced });
+        return 0;
+}
+
+/* The machine hears of it after whoever asked has the number: a request may end at once. */
 int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request)
 {
         struct manager *m = e->manager;
         int r = mark_override(e, target, force);
 
+        if (r >= 0 && !e->request_source)
+                r = sd_event_add_defer(m->event, &e->request_source, on_request, e);
         if (r < 0)
                 return r;
+        e->life.disk.facts.override_target = target;
+        e->life.disk.facts.override_forced = force;
         /* One request a disk: a newer one takes the older one's place. */
         if (e->request)
                 bus_request_done(m->bus, e, UASD_EXIT_FAILED, "", "replaced by a newer request");
         e->request = ++m->last_request;
         *ret_request = e->request;
-        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = target, .force = force });
         return 0;
 }
 

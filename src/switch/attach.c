@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/names.h"
-#include "sys/conf.h"
 #include "sys/marks.h"
-#include "sys/pid1.h"
 #include "sys/quirkparam.h"
 #include "sys/sysfs.h"
-#include "sys/trigger.h"
 #include "switch/transaction.h"
 
 #define QUIRKS_BUDGET (10 * USEC_PER_SEC)
 #define BACK_BUDGET (30 * USEC_PER_SEC)
-#define LOOK_AGAIN_MSEC 200 /* where no udev tells */
 
 int driver_write(struct transaction *t, enum driver d, const char *file)
 {
@@ -123,84 +118,6 @@ int attach(struct transaction *t, enum driver d)
         return r;
 }
 
-static bool udev_runs(const struct transaction *t)
-{
-        return t->events && faccessat(t->roots.run, "udev/control", F_OK, 0) == 0;
-}
-
-size_t disks_count(const struct usb_disk *d)
-{
-        size_t n = 0;
-
-        for (size_t i = 0; i < d->n_luns; i++)
-                n += d->luns[i].disk.name[0] != '\0';
-        return n;
-}
-
-/* Which LUNs are to come back: those that had a disk; any one if there was none yet. */
-static bool all_back(struct transaction *t, const struct usb_disk *now, const uint64_t *done, size_t n_done)
-{
-        size_t expected = 0;
-
-        for (size_t i = 0; i < t->disk.n_luns; i++) {
-                const struct lun *old = &t->disk.luns[i];
-                bool found = false;
-
-                if (!old->disk.name[0])
-                        continue;
-                expected++;
-                for (size_t k = 0; k < now->n_luns && !found; k++)
-                        found = now->luns[k].lun == old->lun && now->luns[k].disk.name[0];
-                if (!found)
-                        return false;
-        }
-        /* Where a switch was killed, some may have been gone already. */
-        if (disks_count(now) < t->n_disks)
-                return false;
-        if (expected == 0 && (now->n_luns == 0 || !now->luns[0].disk.name[0]))
-                return false;
-        if (!udev_runs(t))
-                return true;
-        for (size_t k = 0; k < now->n_luns; k++) {
-                bool processed = !now->luns[k].disk.name[0];
-
-                for (size_t i = 0; i < n_done && !processed; i++)
-                        processed = done[i] == now->luns[k].diskseq;
-                if (!processed)
-                        return false;
-        }
-        return true;
-}
-
-int wait_for_disks(struct transaction *t, uint64_t deadline)
-{
-        uint64_t done[64];
-        size_t n_done = 0;
-
-        for (;;) {
-                struct usb_disk now = { 0 };
-                struct uevent e;
-                bool back;
-                int r = usb_disk_read(&t->roots, t->interface, false, &now);
-
-                if (r == -ENODEV || r == 0)
-                        return -ENODEV;
-                back = r > 0 && all_back(t, &now, done, n_done);
-                usb_disk_done(&now);
-                if (back)
-                        return 0;
-                if (now_boottime() >= deadline)
-                        return -ETIMEDOUT;
-                if (driver_now(t) == DRIVER_NONE)
-                        return -ENODEV;
-                (void) poll(&(struct pollfd){ t->events ? uevents_fd(t->events) : -1, POLLIN, 0 }, 1, LOOK_AGAIN_MSEC);
-                while (t->events && (r = uevents_next(t->events, &e)) != 0)
-                        if (r > 0 && n_done < ELEMENTSOF(done) && streq(e.interface, t->interface) &&
-                            streq(e.devtype, "disk") && !streq(e.action, "remove"))
-                                done[n_done++] = e.diskseq;
-        }
-}
-
 /* Takes the driver away at once: a disk that answers nothing would make `delete` wait a minute. */
 static int detach(struct transaction *t)
 {
@@ -270,51 +187,4 @@ void attach_back(struct transaction *t)
         if (driver_now(t) != t->from && t->from != DRIVER_NONE)
                 stays(t, t->kept ? "it is in use already, and stays" : "it did not go back");
         t->moved = false;
-}
-
-void hold_begin(struct transaction *t)
-{
-        struct facts *f = &t->disk.facts;
-        struct attachment_mark a;
-        sd_bus *pid1 = NULL;
-
-        /* Written before the bind: the rule never begins a hold of its own on this attachment again. */
-        if (attachment_read(&t->roots, f, &a) >= 0) {
-                a.tried = a.tried || t->automatic;
-                a.no_auto = a.no_auto || !t->plugged;
-                (void) attachment_write(&t->roots, f, &a);
-        }
-        if (t->hold_deadline) {
-                t->holding = true;
-                return;
-        }
-        /* No timer, no hold: without PID 1 nobody mounts behind our back either. */
-        if (t->config.hold_usec == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD) || pid1_open(&pid1) < 0)
-                return;
-        if (pid1_arm_release(pid1, t->interface) >= 0) {
-                struct hold_mark m = { f->busnum, f->devnum, now_boottime() + t->config.hold_usec };
-
-                /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
-                if (a.released) {
-                        a.released = false;
-                        (void) attachment_write(&t->roots, f, &a);
-                }
-                t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
-        }
-        sd_bus_flush_close_unref(pid1);
-}
-
-void hold_end(struct transaction *t)
-{
-        struct usb_disk now = { 0 };
-
-        if (!t->holding && !t->hold_deadline)
-                return;
-        (void) hold_release(&t->roots, &t->disk.facts);
-        t->holding = false;
-        t->hold_deadline = 0;
-        if (usb_disk_read(&t->roots, t->interface, false, &now) > 0) {
-                (void) trigger_add(&t->roots, now.luns, now.n_luns);
-                usb_disk_done(&now);
-        }
 }

@@ -80,11 +80,15 @@ int luns_delete(struct transaction *t);
 int attach(struct transaction *t, enum driver d);
 /* Tries once more to take our entry out, should that have failed. */
 void quirks_in_order(struct transaction *t);
+/* Brings it to `from`, else to any driver, with its disks. */
+void attach_back(struct transaction *t);
+
+/* appear.c */
 size_t disks_count(const struct usb_disk *d);
 /* Until every LUN there was is back and udev is done with it. */
 int wait_for_disks(struct transaction *t, uint64_t deadline);
-/* Brings it to `from`, else to any driver, with its disks. */
-void attach_back(struct transaction *t);
+
+/* hold.c */
 /* Arms the dead man's timer, marks the hold, so that the new disk is seen by nobody before it has been tried. */
 void hold_begin(struct transaction *t);
 void hold_end(struct transaction *t);
@@ -92,6 +96,8 @@ void hold_end(struct transaction *t);
 /* verify.c */
 /* 0; -EBUSY: somebody uses the disk already; else what is wrong with it. In a child, since a sick disk hangs even open(2). */
 int verify(struct transaction *t, uint64_t deadline);
+
+/* guard.c */
 /*
  * Undo takes a disk from its driver as the switch did, under a claim. A child takes it, since open(2) of a sick disk may hang:
  * one that hangs is not mounted by anybody else either. 0, or -EBUSY: in use, it stays where it is.
