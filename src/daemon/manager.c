@@ -241,6 +241,8 @@ static void feed_hold(struct entry *e)
         uint64_t deadline;
         bool held = hold_in_force(&e->manager->roots, &e->life.disk.facts, now_boottime(), &deadline);
 
+        if (held && !e->life.held && !e->life.running)
+                report_hold(e); /* not that of a switch under way, which is part of it */
         if (held && !e->life.held)
                 manager_feed(e, &(struct event){ .type = EVENT_HOLD, .deadline = deadline });
         else if (!held && e->life.held)

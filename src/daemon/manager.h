@@ -87,6 +87,7 @@ bool job_foreign(struct manager *m, const char *interface, bool *ret_stale);
 
 /* report.c */
 void report_state(const struct entry *e, enum state before);
+void report_hold(const struct entry *e);
 void report_release(const struct entry *e);
 
 /* bus.c */

@@ -65,8 +65,7 @@ void report_state(const struct entry *e, enum state before)
                          driver_to_string(d->decision.target), e->life.held ? ", held" : "");
                 return;
         case STATE_HELD:
-                ending(e, LOG_INFO, MESSAGE_HELD, disk_reason(d, text, sizeof(text)));
-                return;
+                return; /* told when it began */
         case STATE_WAITING:
         case STATE_SETTLED:
         case STATE_TRIAL:
@@ -83,6 +82,11 @@ void report_state(const struct entry *e, enum state before)
                 ending(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
         else
                 log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state), disk_reason(d, text, sizeof(text)));
+}
+
+void report_hold(const struct entry *e)
+{
+        ending(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");
 }
 
 void report_release(const struct entry *e)
