@@ -64,6 +64,7 @@ struct fake_usb {
 enum fake_what {
         HOOK_NONE,
         HOOK_FAIL,          /* not done, returns the error */
+        HOOK_SKIP,          /* of an attribute: not done, and says that it was */
         HOOK_FAIL_DONE,     /* done, returns the error all the same */
         HOOK_KILL,          /* the process is gone before it is done */
         HOOK_KILL_DONE,     /* after */
@@ -123,6 +124,7 @@ struct fake {
         bool someone;       /* has it open by HOOK_OPEN */
         uint64_t someones;  /* the diskseq of what he opened */
         unsigned opened_at; /* after so many operations somebody opened, wrote or mounted */
+        bool early;         /* a disk was looked at that udev was not done with */
         bool written_late;  /* by HOOK_WRITE, one byte */
 };
 

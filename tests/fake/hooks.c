@@ -123,6 +123,8 @@ int op_begin(const char *format, ...)
                         (void) raise(SIGKILL);
                 if (h->fired && h->what == HOOK_FAIL)
                         r = -h->error;
+                if (h->fired && h->what == HOOK_SKIP)
+                        r = 1;
         }
         return r;
 }
@@ -168,6 +170,7 @@ int op_end(const char *op, int r)
                         break;
                 case HOOK_NONE:
                 case HOOK_FAIL:
+                case HOOK_SKIP:
                 case HOOK_KILL:
                         break;
                 }

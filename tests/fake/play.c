@@ -167,6 +167,17 @@ static bool locked(void)
         return yes;
 }
 
+const char *scene_held(void)
+{
+        const struct fake_usb *u = &fake->usb[0];
+
+        for (unsigned l = 0; l < u->n_luns; l++)
+                for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++)
+                        if (u->luns[l].nodes[i].held)
+                                return "it is still held";
+        return u->plugged && rule_holds(u) ? "a hold is left" : NULL;
+}
+
 static const char *disk_wrong(const struct fake_usb *u)
 {
         static char text[64];

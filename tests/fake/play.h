@@ -30,6 +30,8 @@ void scene_switch_in_child(const struct scene *s, struct result *ret);
 int scene_recover(const struct scene *s);
 /* NULL, or what is wrong: the postconditions that hold however a switch ends. */
 const char *scene_wrong(const struct scene *s);
+/* NULL, or what is still held at this moment, dead man's timer or not. */
+const char *scene_held(void);
 void scene_remove(void);
 
 /* All of it. Prints what is wrong, and what was done up to there. */

@@ -334,8 +334,8 @@ int __wrap_attr_write(int dirfd, const char *path, const char *text)
         last = strrchr(attribute, '/') + 1;
         (void) above(attribute, name);
         r = op_begin("%s %s", last, name);
-        if (r < 0)
-                return r;
+        if (r != 0)
+                return r < 0 ? r : 0;
         if (streq(last, "bind"))
                 r = kernel_bind((enum driver) driver_from_string(name), text);
         else if (streq(last, "unbind"))
@@ -421,6 +421,12 @@ int __wrap_fingerprint_read(const struct claim *c, char **ret)
         int r = op_begin("fingerprint");
         char text[256] = "";
         size_t n = 0;
+
+        /* udev_is_done (v 7): a worker that still probes the disk would be in the way of its next bind. */
+        if (tree_exists("run/udev/control"))
+                for (unsigned i = 0; i < fake->n_events; i++)
+                        if (fake->events[i].due > fake->clock)
+                                fake->early = true;
 
         for (size_t i = 0; r == 0 && i < c->n; i++) {
                 struct fake_usb *u;
