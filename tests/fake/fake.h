@@ -170,7 +170,8 @@ void kernel_replug(struct fake_usb *u);
 void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
 struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);
 
-/* wraps.c */
+/* nodes.c: the node a descriptor is open on; `stale`: of a disk that is gone */
+bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale);
 bool fake_claims(const char *name); /* this process holds a claim on the live disk */
 bool fake_stale(int letter);        /* this process has a node open of a disk of that letter that is gone */
 

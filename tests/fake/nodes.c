@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/util.h"
+#include "fake.h"
+#include "sys/opens.h"
+#include "wraps.h"
+
+/* ---- nodes: openat(2), fstat(2), flock(2), fsync(2) on the folder's dev ---- */
+
+static int claims[32]; /* descriptors this process opened O_EXCL; what a number is now, fake_dev_name() says */
+static size_t n_claims;
+
+/* The node a descriptor is open on. `stale`: of a disk that is gone. */
+bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale)
+{
+        char link[40], path[128];
+        size_t n = strlen(fake->path);
+        char *deleted;
+        ssize_t length;
+
+        (void) snprintf(link, sizeof(link), "/proc/self/fd/%i", fd);
+        length = readlink(link, path, sizeof(path) - 1);
+        if (length <= 0)
+                return false;
+        path[length] = '\0';
+        if (strncmp(path, fake->path, n) != 0 || strncmp(path + n, "/dev/", 5) != 0)
+                return false;
+        deleted = strstr(path, " (deleted)");
+        if (deleted)
+                *deleted = '\0';
+        *ret_stale = deleted != NULL;
+        return copy_string(ret, 32, path + n + 5);
+}
+
+bool fake_claims(const char *name)
+{
+        char now[32];
+        bool stale;
+
+        for (size_t i = 0; i < n_claims; i++)
+                if (fake_dev_name(claims[i], now, &stale) && !stale && streq(now, name))
+                        return true;
+        return false;
+}
+
+bool fake_stale(int letter)
+{
+        DIR *d = opendir("/proc/self/fd");
+        bool found = false;
+        struct dirent *e;
+
+        while (d && !found && (e = readdir(d))) {
+                char name[32];
+                bool stale;
+
+                found = fake_dev_name(atoi(e->d_name), name, &stale) && stale && name[2] == 'a' + letter;
+        }
+        if (d)
+                (void) closedir(d);
+        return found;
+}
+
+static void note_claim(int fd, bool exclusive)
+{
+        for (size_t i = 0; i < n_claims; i++)
+                if (claims[i] == fd)
+                        claims[i--] = claims[--n_claims];
+        if (exclusive && n_claims < ELEMENTSOF(claims))
+                claims[n_claims++] = fd;
+}
+
+static int fail_with(int r)
+{
+        errno = -r;
+        return -1;
+}
+
+int __wrap_openat64(int dirfd, const char *path, int flags, ...)
+{
+        mode_t mode = 0;
+        va_list ap;
+        int r, fd = -1;
+
+        if (flags & O_CREAT) {
+                va_start(ap, flags);
+                mode = va_arg(ap, mode_t);
+                va_end(ap);
+        }
+        if (!fake || dirfd != fake->roots.dev)
+                return __real_openat64(dirfd, path, flags, mode);
+        r = op_begin("open %s", path);
+        if (r == 0) {
+                r = kernel_open(path, flags & O_EXCL);
+                if (r == 0 && (fd = __real_openat64(dirfd, path, flags & ~O_EXCL)) < 0)
+                        r = -errno;
+                if (r == 0)
+                        note_claim(fd, flags & O_EXCL);
+                r = op_end(path, r);
+        }
+        if (r < 0) {
+                (void) close_keep_errno(fd);
+                return fail_with(r);
+        }
+        return fd;
+}
+
+/* With _FORTIFY_SOURCE, where the flags are not constant. */
+int __wrap___openat64_2(int dirfd, const char *path, int flags)
+{
+        return __wrap_openat64(dirfd, path, flags);
+}
+
+int __wrap_fstat64(int fd, struct stat *st)
+{
+        const struct fake_node *n;
+        char name[32];
+        bool stale;
+        int r = __real_fstat64(fd, st);
+
+        if (r < 0 || !fake || !fake_dev_name(fd, name, &stale) || stale || !(n = kernel_node(name, NULL, NULL)))
+                return r;
+        st->st_mode = S_IFBLK | 0660;
+        st->st_rdev = makedev(8, n->minor);
+        return 0;
+}
+
+/* What an open file of a process leads to, /proc/PID/fd/N. */
+int __wrap_fstatat64(int dirfd, const char *path, struct stat *st, int flags)
+{
+        const struct fake_node *n;
+        char target[64];
+        ssize_t length;
+
+        if (!fake || (length = readlinkat(dirfd, path, target, sizeof(target) - 1)) <= 5)
+                return __real_fstatat64(dirfd, path, st, flags);
+        target[length] = '\0';
+        if (strncmp(target, "/dev/", 5) != 0 || !(n = kernel_node(target + 5, NULL, NULL)))
+                return __real_fstatat64(dirfd, path, st, flags);
+        *st = (struct stat){.st_mode = S_IFBLK | 0660, .st_rdev = makedev(8, n->minor)};
+        return 0;
+}
+
+int __wrap_flock(int fd, int operation)
+{
+        char name[32] = "";
+        bool stale, node = fake && fake_dev_name(fd, name, &stale);
+        int r;
+
+        if (!fake || operation == LOCK_UN)
+                return __real_flock(fd, operation);
+        r = op_begin("lock%s%s", node ? " " : "", name);
+        if (r == 0 && node && fake->udev_locks) {
+                if (!(operation & LOCK_NB)) /* the caller's own timer has to end this */
+                        kernel_pass(60 * USEC_PER_SEC);
+                r = (operation & LOCK_NB) ? -EWOULDBLOCK : -EINTR;
+        } else if (r == 0)
+                r = __real_flock(fd, operation) < 0 ? -errno : 0;
+        r = op_end("lock", r);
+        return r < 0 ? fail_with(r) : 0;
+}
+
+int __wrap_fsync(int fd)
+{
+        char name[32];
+        bool stale;
+        int r;
+
+        if (!fake || !fake_dev_name(fd, name, &stale))
+                return __real_fsync(fd);
+        r = op_begin("sync %s", name);
+        if (r == 0)
+                r = op_end("sync", stale ? -EIO : kernel_fsync(name));
+        return r < 0 ? fail_with(r) : 0;
+}
+
+/*
+ * inotify_tells (v e): of every open and write of a node by others. A pipe stands in for it: to end a real one
+ * takes the kernel longer than all the rest of a switch.
+ */
+static int inotify_out = -1;
+static char watched[16][32];
+static size_t n_watched;
+
+int __wrap_inotify_init1(int flags)
+{
+        int fds[2];
+
+        fake_inotify_end();
+        n_watched = 0;
+        if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+                return -1;
+        inotify_out = fds[1];
+        return fds[0];
+}
+
+void fake_inotify_end(void)
+{
+        inotify_out = close_keep_errno(inotify_out);
+}
+
+/* path: /proc/self/fd/N */
+int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask)
+{
+        bool stale;
+
+        if (n_watched >= ELEMENTSOF(watched) ||
+            !fake_dev_name(atoi(strrchr(path, '/') + 1), watched[n_watched], &stale) || stale)
+                return fail_with(-ENOENT);
+        return (int) ++n_watched;
+}
+
+void fake_inotify_tell(const char *name, uint32_t mask)
+{
+        struct inotify_event e = {.mask = mask};
+
+        for (size_t i = 0; i < n_watched && inotify_out >= 0; i++)
+                if (streq(watched[i], name)) {
+                        e.wd = (int) i + 1;
+                        (void) !write(inotify_out, &e, sizeof(e));
+                }
+}
+
+enum disturbance __wrap_claim_disturbed(const struct claim *c)
+{
+        enum disturbance d;
+
+        (void) op_begin("disturbed");
+        d = __real_claim_disturbed(c);
+        (void) op_end("disturbed", 0);
+        return d;
+}
+
+/*
+ * counts_opens (k 8): every open of a whole disk pins the driver's module, of a partition the first one alone;
+ * a mount is an open. Built in, there is no count.
+ */
+int __wrap_driver_opens(const struct roots *r, enum driver d)
+{
+        DIR *dir = fake->counts ? opendir("/proc/self/fd") : NULL;
+        char seen[16][32];
+        size_t n_seen = 0;
+        struct dirent *e;
+        int n = 0;
+
+        if (op_begin("count") < 0 || !dir) {
+                (void) op_end("count", 0);
+                if (dir)
+                        (void) closedir(dir);
+                return -ENOENT;
+        }
+        while ((e = readdir(dir))) {
+                char name[32];
+                bool stale, again = false;
+
+                if (!fake_dev_name(atoi(e->d_name), name, &stale) || stale)
+                        continue;
+                for (size_t i = 0; i < n_seen; i++)
+                        again = again || (name[3] && streq(seen[i], name));
+                n += !again;
+                if (n_seen < ELEMENTSOF(seen))
+                        memcpy(seen[n_seen++], name, sizeof(name));
+        }
+        (void) closedir(dir);
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                for (unsigned l = 0; fake->usb[i].driver == d && l < fake->usb[i].n_luns; l++)
+                        for (unsigned k = 0; k < fake->usb[i].luns[l].n_nodes; k++)
+                                n += fake->usb[i].luns[l].nodes[k].mounted;
+        (void) op_end("count", 0);
+        return n;
+}
