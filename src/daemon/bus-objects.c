@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/bus.h"
+#include "sys/marks.h"
 #include "sys/users.h"
 
 char *bus_disk_path(const struct entry *e)
@@ -86,14 +87,20 @@ static const char *text_of(const struct disk *d, int text, char *room, size_t si
 
 /*
  * Who uses it is looked up when somebody asks: the machine needs to know only whether. The walk over every process is made
- * for a disk that waits, where the answer is what one asks for.
+ * for a disk that waits, where the answer is what one asks for; one walk serves all properties of one question.
  */
+#define USERS_FRESH_USEC (500 * USEC_PER_MSEC)
+
 static void look_up_users(struct entry *e)
 {
         struct disk *d = &e->life.disk;
+        uint64_t now = now_boottime();
         struct user *users;
         size_t n;
 
+        if (now < e->users_at + USERS_FRESH_USEC)
+                return;
+        e->users_at = now;
         if (users_find(&e->manager->roots, d->luns, d->n_luns, d->state == STATE_WAITING, &users, &n) < 0)
                 return;
         users_free(d->users, d->n_users);

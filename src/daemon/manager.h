@@ -28,6 +28,7 @@ struct entry {
         unsigned request;        /* number of the request under way, for the bus; 0: none */
         sd_event_source *request_source; /* it has still to be told to the machine */
         bool announced;          /* on the bus */
+        uint64_t users_at;       /* when its users were last looked up by name */
 };
 
 struct manager {
