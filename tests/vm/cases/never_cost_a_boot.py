@@ -142,7 +142,7 @@ def both_killed_in_a_switch(vm):
     guest, disk = daemon(vm, SWITCH_AWAY + "Restart=on-failure\n", {"/etc/vm-switch": cpio.Exec(
         "#!/bin/sh\n[ ! -e /run/vm-once ] || exec %s.real \"$@\"\n>/run/vm-once\n"
         "%s.real \"$@\" | while read -r line; do\n  echo \"$line\"\n"
-        "  case $line in 'STEP bind')\n    pkill -KILL -f uasd-switch.real; kill -KILL $PPID;;\n"
+        "  case $line in 'STEP bind '*)\n    pkill -KILL -f uasd-switch.real; kill -KILL $PPID;;\n"
         "  esac\ndone\n" % (SWITCH, SWITCH))})
     line = mounted_at_boot(guest, disk, guest.driver(disk.interface))
     held_and_released(line, HOLD_SEC)
