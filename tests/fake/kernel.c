@@ -15,7 +15,7 @@
 #define DELAY_USE_USEC (1 * USEC_PER_SEC)  /* v b */
 #define BIND_USEC (30 * USEC_PER_MSEC)     /* v b */
 #define UNBIND_USEC (80 * USEC_PER_MSEC)   /* v b */
-#define UDEV_USEC (100 * USEC_PER_MSEC)    /* v b: udev is done that much later */
+#define UDEV_USEC (500 * USEC_PER_MSEC)    /* v b: udev is done 0.2..1.2 s later */
 
 static struct fake_usb *find_usb(const char *interface)
 {
