@@ -7,7 +7,6 @@
 #include "sys/fingerprint.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
-#include "sys/opens.h"
 #include "sys/pid1.h"
 #include "sys/quirkparam.h"
 #include "sys/users.h"
@@ -110,13 +109,12 @@ static int look_for_users(struct transaction *t, bool deep)
 
 static int step_claim(struct transaction *t)
 {
-        int before = driver_opens(&t->roots, t->from), after, r;
         char busy[BLOCK_NAME_MAX];
+        int r = look_for_users(t, false);
 
-        r = look_for_users(t, false);
         if (r < 0)
                 return r;
-        r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, true, until(t, LOCK_BUDGET), &t->claim, busy);
+        r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, t->from, true, until(t, LOCK_BUDGET), &t->claim, busy);
         if (r == -EBUSY) {
                 struct user u = { .kind = USER_CLAIM };
 
@@ -128,11 +126,8 @@ static int step_claim(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps the lock on %s", busy);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r));
-        /* Where the kernel's own count says that nobody but us has anything open, /proc need not be walked. */
-        after = driver_opens(&t->roots, t->from);
-        if (before == 0 && after == (int) t->claim.n)
-                return 0;
-        return look_for_users(t, true);
+        /* Where the kernel itself says that nobody but us has anything open, /proc need not be walked. */
+        return t->claim.alone ? 0 : look_for_users(t, true);
 }
 
 static void undo_claim(struct transaction *t)

@@ -11,6 +11,7 @@
 
 #include "common/util.h"
 #include "sys/marks.h"
+#include "sys/opens.h"
 
 static int node_open(const struct roots *r, const struct block *b, int flags)
 {
@@ -95,37 +96,80 @@ static int take_lun(const struct roots *r, const struct lun *l, bool lock, uint6
         return k;
 }
 
-static int arm(const struct roots *r, struct claim *c)
+static int watch_node(const struct roots *r, int inotify, const struct block *b)
 {
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", r->dev, b->name);
+        return inotify_add_watch(inotify, path, IN_OPEN | IN_MODIFY | IN_CLOSE_WRITE) < 0 ? -errno : 0;
+}
+
+static int watch_luns(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *c)
+{
+        int k = 0;
+
         c->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (c->inotify < 0)
                 return -errno;
-        for (size_t i = 0; i < c->n; i++) {
-                char path[64];
-
-                (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", c->nodes[i].fd);
-                if (inotify_add_watch(c->inotify, path, IN_OPEN | IN_MODIFY | IN_CLOSE_WRITE) < 0)
-                        return -errno;
+        for (size_t i = 0; k >= 0 && i < n_luns; i++) {
+                if (!luns[i].disk.name[0])
+                        continue;
+                k = watch_node(r, c->inotify, &luns[i].disk);
+                for (size_t p = 0; k >= 0 && p < luns[i].n_parts; p++)
+                        k = watch_node(r, c->inotify, &luns[i].parts[p]);
         }
-        return 0;
+        return k;
 }
 
-int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, bool lock, uint64_t deadline,
-               struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
+/* Takes all there is to tell. Returns the number of opens; other than opens are told by ret_written. */
+static size_t drain(const struct claim *c, bool *ret_written)
+{
+        union {
+                struct inotify_event event;
+                char bytes[4096];
+        } buffer;
+        size_t opens = 0;
+        ssize_t n;
+
+        *ret_written = false;
+        while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
+                for (ssize_t at = 0; at < n;) {
+                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
+
+                        /* A queue that overflowed may have held anything. */
+                        if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
+                                *ret_written = true;
+                        opens += (e->mask & IN_OPEN) != 0;
+                        at += (ssize_t) (sizeof(*e) + e->len);
+                }
+        return opens;
+}
+
+int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, bool lock,
+               uint64_t deadline, struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
 {
         struct claim c = CLAIM_NULL;
-        int k = 0;
+        int before, after, k;
+        bool written;
+        size_t opens;
 
         ret_busy[0] = '\0';
+        k = watch_luns(r, luns, n_luns, &c);
+        before = driver_opens(r, driver);
         for (size_t i = 0; k >= 0 && i < n_luns; i++)
                 if (luns[i].disk.name[0])
                         k = take_lun(r, &luns[i], lock, deadline, &c, ret_busy);
-        if (k >= 0)
-                k = arm(r, &c);
         if (k < 0) {
                 claim_drop(&c);
                 return k;
         }
+        /*
+         * Nobody had any disk of this driver open before, exactly our opens are counted now, and exactly our opens were told
+         * of in between: a partition counts once however many have it open, so the count alone does not prove it.
+         */
+        after = driver_opens(r, driver);
+        opens = drain(&c, &written);
+        c.alone = before == 0 && after == (int) c.n && opens == c.n && !written;
         *ret = c;
         return 0;
 }
@@ -147,25 +191,10 @@ int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
 
 enum disturbance claim_disturbed(const struct claim *c)
 {
-        enum disturbance worst = DISTURBANCE_NONE;
-        union {
-                struct inotify_event event;
-                char bytes[4096];
-        } buffer;
-        ssize_t n;
+        bool written;
+        size_t opens = drain(c, &written);
 
-        while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
-                for (ssize_t at = 0; at < n;) {
-                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
-
-                        /* A queue that overflowed may have held anything. */
-                        if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
-                                worst = DISTURBANCE_WRITTEN;
-                        else if (worst == DISTURBANCE_NONE)
-                                worst = DISTURBANCE_OPENED;
-                        at += (ssize_t) (sizeof(*e) + e->len);
-                }
-        return worst;
+        return written ? DISTURBANCE_WRITTEN : opens > 0 ? DISTURBANCE_OPENED : DISTURBANCE_NONE;
 }
 
 void claim_drop(struct claim *c)

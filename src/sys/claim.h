@@ -17,18 +17,20 @@ struct claim {
                 unsigned lun;
         } *nodes;
         size_t n;
-        int inotify; /* armed after our own opens: whatever it tells of is somebody else's */
+        int inotify; /* what it still tells of after claim_take() is somebody else's doing */
+        bool alone;  /* proved: nobody else had any node open when the claim was taken */
 };
 
-#define CLAIM_NULL ((struct claim){ NULL, 0, -1 })
+#define CLAIM_NULL ((struct claim){ NULL, 0, -1, false })
 
 /*
  * Claims all or none. With `lock` also takes flock(LOCK_EX) on each whole disk, which waits for udev's
- * worker to be done and keeps the next one away, until `deadline` (CLOCK_BOOTTIME).
+ * worker to be done and keeps the next one away, until `deadline` (CLOCK_BOOTTIME). driver: what has the disk, for
+ * `alone`; DRIVER_NONE if that is not asked for.
  * Returns 0; -EBUSY with the busy node's name; -ETIMEDOUT; other -errno.
  */
-int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, bool lock, uint64_t deadline,
-               struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
+int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, bool lock,
+               uint64_t deadline, struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
 
 /* fsync(2) of every node: writes its page cache and flushes the drive's. -errno of the first that fails. */
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX]);

@@ -100,8 +100,10 @@ int __wrap_openat64(int dirfd, const char *path, int flags, ...)
                 r = kernel_open(path, flags & O_EXCL);
                 if (r == 0 && (fd = __real_openat64(dirfd, path, flags & ~O_EXCL)) < 0)
                         r = -errno;
-                if (r == 0)
+                if (r == 0) {
                         note_claim(fd, flags & O_EXCL);
+                        fake_inotify_tell(path, IN_OPEN);
+                }
                 r = op_end(path, r);
         }
         if (r < 0) {
@@ -181,7 +183,7 @@ int __wrap_fsync(int fd)
 }
 
 /*
- * inotify_tells (v e): of every open and write of a node by others. A pipe stands in for it: to end a real one
+ * inotify_tells (v e): of every open and write of a node. A pipe stands in for it: to end a real one
  * takes the kernel longer than all the rest of a switch.
  */
 static int inotify_out = -1;
@@ -205,14 +207,14 @@ void fake_inotify_end(void)
         inotify_out = close_keep_errno(inotify_out);
 }
 
-/* path: /proc/self/fd/N */
+/* path: /proc/self/fd/DEV/NAME */
 int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask)
 {
-        bool stale;
+        const char *name = strrchr(path, '/') + 1;
 
-        if (n_watched >= ELEMENTSOF(watched) ||
-            !fake_dev_name(atoi(strrchr(path, '/') + 1), watched[n_watched], &stale) || stale)
+        if (n_watched >= ELEMENTSOF(watched) || !kernel_node(name, NULL, NULL))
                 return fail_with(-ENOENT);
+        (void) copy_string(watched[n_watched], sizeof(watched[0]), name);
         return (int) ++n_watched;
 }
 
@@ -237,15 +239,29 @@ enum disturbance __wrap_claim_disturbed(const struct claim *c)
         return d;
 }
 
+/* Whether this open of a node counts: of a partition the first one alone. PARTS were open before. */
+static bool first_open(const char *name, ino_t node, ino_t parts[static 16], size_t *n_parts)
+{
+        if (!name[3])
+                return true;
+        for (size_t i = 0; i < *n_parts; i++)
+                if (parts[i] == node)
+                        return false;
+        if (*n_parts < 16)
+                parts[(*n_parts)++] = node;
+        return true;
+}
+
 /*
- * counts_opens (k 8): every open of a whole disk pins the driver's module, of a partition the first one alone;
- * a mount is an open. Built in, there is no count.
+ * counts_opens (k 8): every open of a whole disk pins the driver's module until its close, even when the
+ * disk is gone; of a partition the first one alone (6.1; on 6.12 each). A mount is an open. Built in, there
+ * is no count.
  */
 int __wrap_driver_opens(const struct roots *r, enum driver d)
 {
         DIR *dir = fake->counts ? opendir("/proc/self/fd") : NULL;
-        char seen[16][32];
-        size_t n_seen = 0;
+        ino_t parts[16];
+        size_t n_parts = 0;
         struct dirent *e;
         int n = 0;
 
@@ -256,22 +272,26 @@ int __wrap_driver_opens(const struct roots *r, enum driver d)
                 return -ENOENT;
         }
         while ((e = readdir(dir))) {
-                char name[32];
-                bool stale, again = false;
+                int fd = atoi(e->d_name);
+                char name[32], driver;
+                struct stat st;
+                bool stale;
 
-                if (!fake_dev_name(atoi(e->d_name), name, &stale) || stale)
-                        continue;
-                for (size_t i = 0; i < n_seen; i++)
-                        again = again || (name[3] && streq(seen[i], name));
-                n += !again;
-                if (n_seen < ELEMENTSOF(seen))
-                        memcpy(seen[n_seen++], name, sizeof(name));
+                if (fake_dev_name(fd, name, &stale) && pread(fd, &driver, 1, 0) == 1 &&
+                    driver == '0' + (char) d && __real_fstat64(fd, &st) >= 0)
+                        n += first_open(name, st.st_ino, parts, &n_parts);
         }
         (void) closedir(dir);
         for (unsigned i = 0; i < fake->n_usb; i++)
                 for (unsigned l = 0; fake->usb[i].driver == d && l < fake->usb[i].n_luns; l++)
-                        for (unsigned k = 0; k < fake->usb[i].luns[l].n_nodes; k++)
-                                n += fake->usb[i].luns[l].nodes[k].mounted;
+                        for (unsigned k = 0; k < fake->usb[i].luns[l].n_nodes; k++) {
+                                const struct fake_node *node = &fake->usb[i].luns[l].nodes[k];
+                                struct stat st;
+
+                                if (node->mounted &&
+                                    __real_fstatat64(fake->roots.dev, node->name, &st, 0) >= 0)
+                                        n += first_open(node->name, st.st_ino, parts, &n_parts);
+                        }
         (void) op_end("count", 0);
         return n;
 }

@@ -272,9 +272,9 @@ static void claim_excludes(void)
 
         disk(BOT, 1);
         assert_int_equal(kernel_mount("sda1", false), 0);
-        assert_int_equal(claim_take(&fake->roots, &l, 1, false, 0, &c, busy), -EBUSY);
+        assert_int_equal(claim_take(&fake->roots, &l, 1, DRIVER_NONE, false, 0, &c, busy), -EBUSY);
         kernel_umount("sda1");
-        assert_int_equal(claim_take(&fake->roots, &l, 1, false, 0, &c, busy), 0);
+        assert_int_equal(claim_take(&fake->roots, &l, 1, DRIVER_NONE, false, 0, &c, busy), 0);
         assert_int_equal(kernel_mount("sda1", false), -EBUSY);
         claim_drop(&c);
         assert_int_equal(kernel_mount("sda1", false), 0);
@@ -290,7 +290,7 @@ static void plain_open_is_no_claim(void)
         fake->hooks[0] = (struct fake_hook){.op = "open sda", .nth = 1, .what = HOOK_OPEN};
         fake->hooks[1] = (struct fake_hook){.op = "disturbed", .nth = 2, .what = HOOK_GLANCE};
         fake->hooks[2] = (struct fake_hook){.op = "disturbed", .nth = 3, .what = HOOK_WRITE};
-        assert_int_equal(claim_take(&fake->roots, &l, 1, false, 0, &c, busy), 0);
+        assert_int_equal(claim_take(&fake->roots, &l, 1, DRIVER_NONE, false, 0, &c, busy), 0);
         fake_someone_closes();
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
@@ -310,8 +310,18 @@ static void counts_opens(void)
         fd[1] = openat(fake->roots.dev, "sda1", O_RDONLY | O_CLOEXEC);
         fd[2] = openat(fake->roots.dev, "sda1", O_RDONLY | O_CLOEXEC);
         assert_int_equal(driver_opens(&fake->roots, BOT), 2);
-        for (int i = 0; i < 3; i++)
-                (void) close(fd[i]);
+        assert_int_equal(kernel_mount("sda1", true), 0);
+        assert_int_equal(driver_opens(&fake->roots, BOT), 2);
+        (void) close(fd[1]);
+        (void) close(fd[2]);
+        assert_int_equal(driver_opens(&fake->roots, BOT), 2);
+        kernel_umount("sda1");
+        assert_int_equal(driver_opens(&fake->roots, BOT), 1);
+        assert_int_equal(kernel_unbind(BOT, IF), 0);
+        assert_int_equal(driver_opens(&fake->roots, BOT), 1);
+        assert_int_equal(driver_opens(&fake->roots, UAS), 0);
+        (void) close(fd[0]);
+        assert_int_equal(driver_opens(&fake->roots, BOT), 0);
 }
 
 #define REACTION(name)                                                                                         \

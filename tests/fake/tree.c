@@ -213,7 +213,8 @@ void tree_host(struct fake_usb *u)
 
 /* ---- LUNs ---- */
 
-static void tree_block(const struct fake_node *n, const char *dir)
+/* The node holds its driver, for who counts the opens of one. */
+static void tree_block(const struct fake_usb *u, const struct fake_node *n, const char *dir)
 {
         char text[32];
 
@@ -222,7 +223,8 @@ static void tree_block(const struct fake_node *n, const char *dir)
         tree_write("", "%s/uevent", dir);
         tree_write("204800\n", "%s/size", dir);
         tree_link(dir, "sys/class/block/%s", n->name);
-        tree_write("", "dev/%s", n->name);
+        (void) snprintf(text, sizeof(text), "%d", u->driver);
+        tree_write(text, "dev/%s", n->name);
 }
 
 void tree_lun(struct fake_usb *u, unsigned lun)
@@ -235,14 +237,14 @@ void tree_lun(struct fake_usb *u, unsigned lun)
         tree_write("0\n", "%s/type", scsi);
         tree_write("", "%s/delete", scsi);
         (void) snprintf(dir, sizeof(dir), "%s/block/%s", scsi, l->nodes[0].name);
-        tree_block(&l->nodes[0], dir);
+        tree_block(u, &l->nodes[0], dir);
         (void) snprintf(text, sizeof(text), "%llu\n", (unsigned long long) l->diskseq);
         tree_write(text, "%s/diskseq", dir);
         tree_link(dir, "sys/block/%s", l->nodes[0].name);
         for (unsigned i = 1; i < l->n_nodes; i++) {
                 (void) snprintf(part, sizeof(part), "%s/%s", dir, l->nodes[i].name);
                 tree_write("1\n", "%s/partition", part);
-                tree_block(&l->nodes[i], part);
+                tree_block(u, &l->nodes[i], part);
         }
         tree_link(scsi, "sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
 }
