@@ -288,8 +288,7 @@ int __wrap_driver_opens(const struct roots *r, enum driver d)
                                 const struct fake_node *node = &fake->usb[i].luns[l].nodes[k];
                                 struct stat st;
 
-                                if (node->mounted &&
-                                    __real_fstatat64(fake->roots.dev, node->name, &st, 0) >= 0)
+                                if (node->mounted && __real_fstatat64(fake->roots.dev, node->name, &st, 0) >= 0)
                                         n += first_open(node->name, st.st_ino, parts, &n_parts);
                         }
         (void) op_end("count", 0);
