@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -220,12 +221,19 @@ int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask)
 
 void fake_inotify_tell(const char *name, uint32_t mask)
 {
+        static struct inotify_event last;
         struct inotify_event e = {.mask = mask};
+        int unread = 0;
 
         for (size_t i = 0; i < n_watched && inotify_out >= 0; i++)
                 if (streq(watched[i], name)) {
                         e.wd = (int) i + 1;
+                        /* The same as the one before it, which nobody has read yet, is not told again. */
+                        if (ioctl(inotify_out, FIONREAD, &unread) >= 0 && unread > 0 && last.wd == e.wd &&
+                            last.mask == e.mask)
+                                continue;
                         (void) !write(inotify_out, &e, sizeof(e));
+                        last = e;
                 }
 }
 

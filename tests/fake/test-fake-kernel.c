@@ -285,6 +285,7 @@ static void plain_open_is_no_claim(void)
         char busy[BLOCK_NAME_MAX];
         struct claim c = CLAIM_NULL;
         struct lun l = {.disk = {"sda", 8, 0}};
+        struct inotify_event told[2];
 
         disk(BOT, 1);
         fake->hooks[0] = (struct fake_hook){.op = "open sda", .nth = 1, .what = HOOK_OPEN};
@@ -296,6 +297,9 @@ static void plain_open_is_no_claim(void)
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_OPENED);
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_WRITTEN);
+        fake_inotify_tell("sda", IN_OPEN);
+        fake_inotify_tell("sda", IN_OPEN);
+        assert_int_equal(read(c.inotify, told, sizeof(told)), sizeof(told[0]));
         claim_drop(&c);
 }
 
