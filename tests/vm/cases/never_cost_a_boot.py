@@ -80,7 +80,7 @@ def helper_broken(vm):
         guest.power_cut()
 
 
-@case(image="vendor", limit=300)
+@case(image="vendor", tier="full", limit=300)
 def helper_hangs(vm):
     "uasd-hold never answers: udev does not wait for it, no hold."
     disk = vm.disk(label="DATA")
