@@ -98,6 +98,8 @@ def plugged(vm, driver, image=None, **config):
     config.setdefault("size", "16M")
     disk = vm.disk(**config)
     guest = vm.resume(image=image)
+    # It opens a disk some time after udev is done with it.
+    guest.run("systemctl stop udisks2")
     guest.plug(disk)
     guest.wait_disk(disk.interface, count=len(disk.media))
     if guest.driver(disk.interface) != driver:

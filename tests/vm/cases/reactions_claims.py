@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the fake kernel believes of caches, claims, opens and names: see tests/fake/REACTIONS."""
+
+from context import case
+from inside import move, plugged, python
+
+BOTH = ("uas", "usb-storage")
+CACHED = 200  # blocks of 512 bytes
+
+# Past the page cache, into the cache of the drive. A mapping is aligned.
+INTO_DRIVE = """
+import mmap
+def into_drive(name):
+    fd = node(name, os.O_WRONLY | os.O_DIRECT)
+    os.pwrite(fd, mmap.mmap(-1, 512 * %d), 2 << 20)
+    os.close(fd)
+""" % CACHED
+
+
+def protocol(driver):
+    return "uas" if driver == "uas" else "bot"
+
+
+@case(product=False)
+def loses_page_cache(vm):
+    "Neither unbind nor delete writes dirty pages back."
+    guest, disk = plugged(vm, "uas", luns=2, partitions=[None])
+    for driver in BOTH:
+        move(guest, disk, driver)
+        disk.reset_stats()
+        assert python(guest, disk, """
+first, second = disks()
+# Kept open: the last close would write them.
+fds = [node(name, os.O_WRONLY) for name in (first, first + "1", second, second + "1")]
+for fd in fds:
+    os.pwrite(fd, b"dirty" * 4096, 2 << 20)
+answer = [write("/sys/block/%s/device/delete" % second, "1"), unbind(driver())]
+answer += [error(os.fsync, fd) for fd in fds]
+""") == [None, None] + ["EIO"] * 4
+        assert disk.stats()[protocol(driver)]["writes"] == 0
+        assert all(b"dirty" not in media.read(0, media.size) for media in disk.media)
+
+
+@case(product=False)
+def flushes_drive(vm):
+    "unbind of usb-storage and delete flush the drive's own cache."
+    guest, disk = plugged(vm, "uas", luns=2, wcache="volatile")
+    for driver in BOTH:
+        move(guest, disk, driver)
+        python(guest, disk, INTO_DRIVE + "answer = [into_drive(name) for name in disks()]")
+        assert disk.stats()["dirty_blocks"] == [CACHED, CACHED]
+        assert python(guest, disk, 'answer = write("/sys/block/%s/device/delete" % disks()[1], "1")') is None
+        assert disk.stats()["dirty_blocks"] == [CACHED, 0]
+        if driver == "usb-storage":
+            assert python(guest, disk, 'answer = unbind("usb-storage")') is None
+            assert disk.power_loss() == [0, 0]
+
+
+@case(image=("bookworm", "vendor"), product=False)
+def uas_cannot_flush(vm):
+    "unbind of uas does not flush the drive's cache; a power cut takes what is in it."
+    for image in vm.case.images:
+        guest, disk = plugged(vm, "uas", image, wcache="volatile")
+        answer = python(guest, disk, INTO_DRIVE + 'into_drive(disks()[0]); answer = unbind("uas")')
+        assert answer is None, answer
+        assert disk.power_loss() == [CACHED], image
+
+
+@case(product=False)
+def fsync_does_both(vm):
+    "fsync of a node writes its own page cache, no other node's, and flushes the drive."
+    guest, disk = plugged(vm, "uas", partitions=[None], wcache="volatile")
+    for driver in BOTH:
+        move(guest, disk, driver)
+        [name] = guest.block_devices(disk.interface)
+        # Someone who writes and stays: the last close would write its pages, too.
+        job = guest.spawn("exec python3 -uc 'import os, sys, time\n"
+                          "for node, at in ((sys.argv[1], 65536), (sys.argv[1] + \"1\", 2 << 20)):\n"
+                          "    os.pwrite(os.open(node, os.O_WRONLY), node[-4:].encode() * 1024, at)\n"
+                          "print(1)\n"
+                          "time.sleep(1000)' /dev/" + name)
+        guest.until(lambda: job.output() or None, 20, "written")
+
+        def medium():
+            return [text.encode() * 1024 in disk.media[0].read(0, 8 << 20) for text in ("/" + name, name + "1")]
+
+        assert medium() == [False, False]
+        sync = 'answer = error(os.fsync, node(disks()[0] + "%s"))'  # a read-only descriptor is enough
+        assert python(guest, disk, sync % "1") is None
+        assert medium() == [False, True] and disk.dirty() == 0
+        assert python(guest, disk, sync % "") is None
+        assert medium() == [True, True] and disk.dirty() == 0
+        job.kill()
+        disk.media[0].noise(65536, 4 << 20)
+
+
+@case(product=False)
+def letter_of_last_close(vm):
+    "The new disk gets the old one's name if nobody has the old one open at the bind, else another."
+    guest, disk = plugged(vm, "uas", partitions=[None])
+    # The lock waits for udev, which is somebody like anybody else.
+    assert python(guest, disk, """
+def again(close):
+    settle()
+    fd = node(disks()[0] + "1") if not close else node(disks()[0], os.O_RDONLY | os.O_EXCL)
+    if close:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    assert unbind("uas") is None
+    if close:
+        os.close(fd)
+    assert bind("uas") is None
+    appear()
+    return disks()[0], fd
+first, fd = again(False)
+os.close(fd)
+second, _ = again(True)
+third, _ = again(True)
+answer = [first, second, third]
+""") == ["sdb", "sda", "sda"]
+
+
+@case(product=False)
+def claim_excludes(vm):
+    "O_EXCL on the whole disk: EBUSY while a partition is mounted anywhere; and it keeps mounts away."
+    guest, disk = plugged(vm, "uas", label="DATA")
+    claim = 'answer = error(node, "sda", os.O_RDONLY | os.O_EXCL)'
+    assert python(guest, disk, claim) is None
+    python(guest, disk, 'mount("/dev/sda1", "/run/m"); answer = None')
+    assert python(guest, disk, claim) == "EBUSY"
+    guest.run("umount /run/m", check=True)
+    job = guest.spawn("unshare -m sh -c 'mount /dev/sda1 /run/m; echo 1; exec sleep 1000'")
+    guest.until(lambda: job.output() or None, 20, "mounted")
+    assert "/run/m" not in guest.mounts()
+    assert python(guest, disk, claim) == "EBUSY"
+    job.kill()
+    # A namespace ends some time after the last process in it.
+    guest.until(lambda: python(guest, disk, claim) is None, 10, "free again")
+    assert python(guest, disk, """
+settle()
+fd = node("sda", os.O_RDONLY | os.O_EXCL)
+answer = [error(mount, "/dev/sda1", "/run/m"), error(node, "sda1", os.O_RDONLY | os.O_EXCL)]
+os.close(fd)
+answer.append(error(mount, "/dev/sda1", "/run/m"))
+""") == ["EBUSY", "EBUSY", None]
+
+
+@case(product=False)
+def plain_open_is_no_claim(vm):
+    "A plain open stands in the way of no claim, and is told by inotify; several in a row once."
+    guest, disk = plugged(vm, "uas", label="DATA")
+    # Watched by name, as the product does before it claims: it is told of its own opens as well.
+    answer = python(guest, disk, """
+IN_OPEN, IN_MODIFY, IN_CLOSE_WRITE, IN_NONBLOCK = 0x20, 0x2, 0x8, 0o4000
+settle()
+plain = [node("sda"), node("sda1", os.O_RDWR)]
+queue = libc.inotify_init1(IN_NONBLOCK)
+for name in (b"/dev/sda", b"/dev/sda1"):
+    assert libc.inotify_add_watch(queue, name, IN_OPEN | IN_MODIFY | IN_CLOSE_WRITE) > 0
+def told(nodes=(1, 2)):
+    try:
+        return [event[:2] for event in struct.iter_unpack("iIII", os.read(queue, 4096)) if event[0] in nodes]
+    except BlockingIOError:
+        return []
+def others(*words):
+    subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
+answer = [told()]
+claim = node("sda", os.O_RDONLY | os.O_EXCL)
+fcntl.flock(claim, fcntl.LOCK_EX)
+plain.append(node("sda1"))
+answer.append(told())
+others("dd", "if=/dev/sda", "of=/dev/null", "count=1")
+answer.append(told())
+others("dd", "if=/dev/zero", "of=/dev/sda1", "count=1", "conv=notrunc")
+# udev follows every close of a writer; while we have the lock it opens the whole disk alone, to wait for it.
+answer.append(told([2]))
+# Somebody's, and at once ours of the same node.
+plain += [node("sda1"), node("sda1")]
+answer.append(told([2]))
+os.close(plain[1])
+answer.append(told([2]))
+""")
+    opened, modified, written = 0x20, 0x2, 0x8
+    assert answer == [[], [[1, opened], [2, opened]], [[1, opened]],
+                      [[2, opened], [2, modified], [2, written]],
+                      [[2, opened]], [[2, written]]], answer
+
+
+@case(image=("bookworm", "trixie"), product=False)
+def counts_opens(vm):
+    "Each open pins the module of the disk's driver once until its close; of a partition on 6.1 the first one alone."
+    for image in vm.case.images:
+        guest, disk = plugged(vm, "uas", image, label="DATA")
+        for driver in BOTH:
+            move(guest, disk, driver)
+            opens, mounts, gone = python(guest, disk, """
+settle()
+module = "/sys/module/%s/" % driver().replace("-", "_")
+def count():
+    return int(open(module + "refcnt").read()) - len(os.listdir(module + "holders"))
+name = disks()[0]
+part = name + "1"
+opens, fds = [count()], []
+for one in (name, name, part, part):
+    fds.append(node(one))
+    opens.append(count())
+mount("/dev/" + part, "/run/m")
+opens.append(count())
+for fd in fds:
+    os.close(fd)
+mounts = [count()]
+libc.umount(b"/run/m")
+mounts.append(count())
+fd = node(name)
+unbind(driver())
+gone = [count()]
+os.close(fd)
+gone.append(count())
+answer = [opens, mounts, gone]
+""")
+            # A mount is an open like any other. On 6.12 each one of a partition counts.
+            assert opens == ([0, 1, 2, 3, 3, 3] if image == "bookworm" else [0, 1, 2, 3, 4, 5]), (image, opens)
+            assert mounts == [1, 0], (image, mounts)
+            # Even when the disk has gone.
+            assert gone == [1, 0], (image, gone)
