@@ -19,6 +19,7 @@
 #define DRIVER_NAME_UAS "uas"
 #define SYSFS_USB_DEVICES "bus/usb/devices"
 #define SYSFS_USB_DRIVERS "bus/usb/drivers"
+#define SYSFS_DRIVERS_PROBE "bus/usb/drivers_probe"
 #define SYSFS_QUIRKS "module/usb_storage/parameters/quirks"
 
 /* Below /run */

@@ -41,7 +41,7 @@ struct environment {
 };
 
 /* Under a hold, what a switch and its undo need at least; with less left it is released at once. */
-#define HOLD_LEAST_USEC 8000000ULL
+#define HOLD_LEAST_USEC 5000000ULL
 #define RETRY_MOST_USEC 30000000ULL
 #define RELEASE_PAUSE_USEC 10000000ULL
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hold/hold.h"
 
+#include <fcntl.h>
+#include <limits.h>
+
 #include "common/names.h"
 #include "common/util.h"
 #include "core/config.h"
 #include "core/policy.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
+#include "sys/statefile.h"
 #include "sys/sysfs.h"
 #include "sys/trigger.h"
 #include "sys/udevdb.h"
@@ -197,6 +201,21 @@ int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm
         return 0;
 }
 
+/*
+ * A uasd-switch that was stopped between the two drivers leaves a disk that nobody waits for in vain any longer: the kernel
+ * chooses a driver for it. Without its record that uasd-switch ends as soon as it wakes up.
+ */
+static void rescue(const struct roots *r, const struct facts *f)
+{
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", f->interface);
+        if (f->driver != DRIVER_NONE || faccessat(r->run, path, F_OK, 0) < 0)
+                return;
+        (void) state_remove(r->run, path);
+        (void) attr_write(r->sys, SYSFS_DRIVERS_PROBE, f->interface);
+}
+
 int hold_end(const struct roots *r, const char *interface, bool *ret_expired)
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
@@ -223,6 +242,7 @@ int hold_end(const struct roots *r, const char *interface, bool *ret_expired)
         /* Even if that failed: past its deadline the mark holds nothing any more. */
         if (k < 0 && !expired)
                 return k;
+        rescue(r, &d.facts);
         k = trigger_add(r, d.luns, d.n_luns);
         if (k < 0 && k != -ENOENT && k != -ENODEV)
                 return k;

@@ -34,6 +34,9 @@ void hold_begin(struct transaction *t)
                         (void) attachment_write(&t->roots, f, &a);
                 }
                 t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
+                /* A boot, or whoever plugged it in, waits for this disk: its time is that of the hold. */
+                if (t->holding && t->plugged)
+                        t->hold_deadline = m.deadline;
         }
         sd_bus_flush_close_unref(pid1);
 }

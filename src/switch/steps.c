@@ -16,7 +16,7 @@
 #define LOCK_BUDGET (10 * USEC_PER_SEC)
 #define APPEAR_BUDGET (30 * USEC_PER_SEC)
 #define VERIFY_BUDGET (10 * USEC_PER_SEC)
-#define UNDO_BUDGET (5 * USEC_PER_SEC)
+#define UNDO_BUDGET (5 * USEC_PER_SEC) /* at most; of a short hold a third */
 
 int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
 {
@@ -31,14 +31,20 @@ int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
         return error;
 }
 
-/* The end of a budget, or what a hold leaves if its undo is to fit in as well. */
+/* When the undo has to begin for the hold to suffice. */
+static uint64_t hold_leaves(const struct transaction *t)
+{
+        uint64_t third = (t->hold_deadline - t->began) / 3;
+
+        return t->hold_deadline - (third < UNDO_BUDGET ? third : UNDO_BUDGET);
+}
+
+/* The end of a budget, or what a hold leaves. */
 static uint64_t until(const struct transaction *t, uint64_t budget)
 {
         uint64_t end = now_boottime() + budget;
 
-        if (t->hold_deadline && t->hold_deadline < end + UNDO_BUDGET)
-                end = t->hold_deadline > UNDO_BUDGET ? t->hold_deadline - UNDO_BUDGET : 0;
-        return end;
+        return t->hold_deadline && hold_leaves(t) < end ? hold_leaves(t) : end;
 }
 
 static int step_identify(struct transaction *t)
@@ -233,12 +239,12 @@ static int step_delete(struct transaction *t)
 {
         int r = record_check(t);
 
-        if (t->automatic && t->claim.n > 0 && machine_stops())
+        if (t->claim.n > 0 && machine_stops())
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
 
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the disk is no longer the one that was looked at");
-        if (t->hold_deadline && now_boottime() + UNDO_BUDGET >= t->hold_deadline)
+        if (t->hold_deadline && now_boottime() >= hold_leaves(t))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
         r = undisturbed(t);
         if (r < 0)
@@ -361,6 +367,9 @@ int transaction_run(struct transaction *t)
         size_t i;
         int r = 0;
 
+        t->began = now_boottime();
+        if (t->hold_deadline && t->hold_deadline < t->began)
+                t->hold_deadline = t->began;
         for (i = 0; i < ELEMENTSOF(steps); i++) {
                 (void) copy_string(t->step, sizeof(t->step), steps[i].name);
                 tell_step(t->step);

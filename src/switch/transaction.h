@@ -24,9 +24,10 @@ struct transaction {
         enum driver to;
         bool automatic;         /* nobody asked: one try an attachment, and claims go without force */
         bool plugged;           /* at plug-in or boot: afterwards it mounts as usual */
-        uint64_t hold_deadline; /* CLOCK_BOOTTIME; 0: not held when it began */
+        uint64_t hold_deadline; /* CLOCK_BOOTTIME; 0: nobody waits for it to be released */
 
         /* What was found */
+        uint64_t began; /* CLOCK_BOOTTIME */
         struct usb_disk disk; /* before */
         enum driver from;
         char serial[USB_STRING_MAX];

@@ -76,8 +76,8 @@ static int add_node(struct claim *c, const struct block *b, int fd, bool whole, 
         return 0;
 }
 
-static int take_lun(const struct roots *r, const struct lun *l, bool lock, uint64_t deadline, struct claim *c,
-                    char ret_busy[static BLOCK_NAME_MAX])
+static int take_whole(const struct roots *r, const struct lun *l, bool lock, uint64_t deadline, struct claim *c,
+                      char ret_busy[static BLOCK_NAME_MAX])
 {
         int fd = node_open(r, &l->disk, O_EXCL), k;
 
@@ -87,10 +87,16 @@ static int take_lun(const struct roots *r, const struct lun *l, bool lock, uint6
         if (fd < 0)
                 return fd;
         k = add_node(c, &l->disk, fd, true, l->lun);
-        if (k >= 0 && lock)
-                k = lock_until(fd, deadline);
+        return k >= 0 && lock ? lock_until(fd, deadline) : k;
+}
+
+/* Each partition has a page cache of its own, which fsync of the whole disk does not write. */
+static int open_partitions(const struct roots *r, const struct lun *l, struct claim *c)
+{
+        int k = 0;
+
         for (size_t p = 0; k >= 0 && p < l->n_parts; p++) {
-                fd = node_open(r, &l->parts[p], 0);
+                int fd = node_open(r, &l->parts[p], 0);
                 k = fd < 0 ? fd : add_node(c, &l->parts[p], fd, false, l->lun);
         }
         return k;
@@ -121,55 +127,34 @@ static int watch_luns(const struct roots *r, const struct lun *luns, size_t n_lu
         return k;
 }
 
-/* Takes all there is to tell. Returns the number of opens; other than opens are told by ret_written. */
-static size_t drain(const struct claim *c, bool *ret_written)
-{
-        union {
-                struct inotify_event event;
-                char bytes[4096];
-        } buffer;
-        size_t opens = 0;
-        ssize_t n;
-
-        *ret_written = false;
-        while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
-                for (ssize_t at = 0; at < n;) {
-                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
-
-                        /* A queue that overflowed may have held anything. */
-                        if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
-                                *ret_written = true;
-                        opens += (e->mask & IN_OPEN) != 0;
-                        at += (ssize_t) (sizeof(*e) + e->len);
-                }
-        return opens;
-}
-
 int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, bool lock,
                uint64_t deadline, struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
 {
         struct claim c = CLAIM_NULL;
-        int before, after, k;
-        bool written;
-        size_t opens;
+        int before, k;
 
         ret_busy[0] = '\0';
         k = watch_luns(r, luns, n_luns, &c);
         before = driver_opens(r, driver);
         for (size_t i = 0; k >= 0 && i < n_luns; i++)
                 if (luns[i].disk.name[0])
-                        k = take_lun(r, &luns[i], lock, deadline, &c, ret_busy);
+                        k = take_whole(r, &luns[i], lock, deadline, &c, ret_busy);
+        /*
+         * Nobody had any disk of this driver open, and now exactly our claims are counted. Then no partition holds a dirty page
+         * either: the last close of a node writes its page cache back. Our own opens are taken off inotify before that: whoever came
+         * earlier is counted, whoever comes later is told of.
+         */
+        (void) claim_disturbed(&c);
+        c.alone = k >= 0 && before == 0 && driver_opens(r, driver) == (int) c.n;
+        if (k >= 0 && !c.alone) {
+                for (size_t i = 0; k >= 0 && i < n_luns; i++)
+                        k = open_partitions(r, &luns[i], &c);
+                (void) claim_disturbed(&c); /* the caller looks in /proc next */
+        }
         if (k < 0) {
                 claim_drop(&c);
                 return k;
         }
-        /*
-         * Nobody had any disk of this driver open before, exactly our opens are counted now, and exactly our opens were told
-         * of in between: a partition counts once however many have it open, so the count alone does not prove it.
-         */
-        after = driver_opens(r, driver);
-        opens = drain(&c, &written);
-        c.alone = before == 0 && after == (int) c.n && opens == c.n && !written;
         *ret = c;
         return 0;
 }
@@ -191,10 +176,25 @@ int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
 
 enum disturbance claim_disturbed(const struct claim *c)
 {
-        bool written;
-        size_t opens = drain(c, &written);
+        enum disturbance worst = DISTURBANCE_NONE;
+        union {
+                struct inotify_event event;
+                char bytes[4096];
+        } buffer;
+        ssize_t n;
 
-        return written ? DISTURBANCE_WRITTEN : opens > 0 ? DISTURBANCE_OPENED : DISTURBANCE_NONE;
+        while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
+                for (ssize_t at = 0; at < n;) {
+                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
+
+                        /* A queue that overflowed may have held anything. */
+                        if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
+                                worst = DISTURBANCE_WRITTEN;
+                        else if (worst == DISTURBANCE_NONE)
+                                worst = DISTURBANCE_OPENED;
+                        at += (ssize_t) (sizeof(*e) + e->len);
+                }
+        return worst;
 }
 
 void claim_drop(struct claim *c)

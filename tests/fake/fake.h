@@ -152,6 +152,7 @@ void tree_lun_gone(struct fake_usb *u, unsigned lun);
 
 /* kernel.c: reactions */
 void kernel_write_bytes(const char *node, unsigned n); /* somebody writes, without a sync */
+void kernel_last_close(const char *node);              /* and closes it, the last to have it open */
 int kernel_bind(enum driver d, const char *interface);
 int kernel_unbind(enum driver d, const char *interface);
 int kernel_delete(const char *scsi);

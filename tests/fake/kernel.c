@@ -100,6 +100,18 @@ void kernel_write_bytes(const char *node, unsigned n)
                 b->dirty += n;
 }
 
+/* last_close_writes_back (block/bdev.c:blkdev_put): a node's page cache goes to the drive with its last opener. */
+void kernel_last_close(const char *node)
+{
+        struct fake_lun *l;
+        struct fake_node *n = kernel_node(node, NULL, &l);
+
+        if (n) {
+                l->cache += n->dirty;
+                n->dirty = 0;
+        }
+}
+
 /* ---- LUNs ---- */
 
 /* letter_of_last_close (k 4, v 7): a letter is free again when the last descriptor of the old disk is closed.

@@ -35,8 +35,11 @@ void scene_make(const struct scene *s)
         if (s->bystander)
                 (void) fakesys_add_usb_disk("2-2", s->from, 1, 1);
         for (unsigned l = 0; l < u->n_luns; l++)
-                for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++)
+                for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++) {
                         kernel_write_bytes(u->luns[l].nodes[i].name, BYTES);
+                        if (s->counts && i > 0) /* whoever wrote has closed it: nobody is counted */
+                                kernel_last_close(u->luns[l].nodes[i].name);
+                }
         if (s->held) {
                 struct hold_mark m = {u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC};
 

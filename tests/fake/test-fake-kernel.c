@@ -303,6 +303,15 @@ static void plain_open_is_no_claim(void)
         claim_drop(&c);
 }
 
+static void last_close_writes_back(void)
+{
+        disk(BOT, 1);
+        kernel_write_bytes("sda1", 10);
+        kernel_last_close("sda1");
+        assert_int_equal(sda->nodes[1].dirty, 0);
+        assert_int_equal(sda->cache, 10);
+}
+
 static void counts_opens(void)
 {
         int fd[3];
@@ -363,6 +372,7 @@ static const struct {
         REACTION(claim_excludes),
         REACTION(plain_open_is_no_claim),
         REACTION(counts_opens),
+        REACTION(last_close_writes_back),
 };
 
 static void test_reactions(void **state)

@@ -170,6 +170,18 @@ def switch_stopped(vm):
     by_the_dead_man(mounted_at_boot(guest, disk, "usb-storage"), HOLD_SEC)
 
 
+@case(image="vendor")
+def switch_stopped_between_drivers(vm):
+    "uasd-switch stops (SIGSTOP) with the disk on no driver: the dead man's timer has the kernel choose one."
+    disk = vm.disk(label="DATA")
+    guest = boot(vm, disk, files={"/etc/vm-switch": cpio.Exec(
+        "#!/bin/sh\n%s.real \"$@\" | while read -r line; do\n  echo \"$line\"\n"
+        "  case $line in 'STEP bind '*)\n    pkill -STOP -f uasd-switch.real;;\n  esac\ndone\n" % SWITCH),
+        SERVICE_DROPIN: early(SWITCH_AWAY)})
+    # It may have bound it already when it is stopped; then the release is as for any other.
+    by_the_dead_man(mounted_at_boot(guest, disk, guest.driver(disk.interface)), HOLD_SEC)
+
+
 def hanging(vm, op, fstab=LABEL):
     disk = vm.disk(label="DATA", faults=[{"name": "hang", "proto": "uas", "op": op}])
     guest = boot(vm, disk, fstab=fstab)

@@ -222,3 +222,23 @@ answer = [opens, mounts, gone]
             assert mounts == [1, 0], (image, mounts)
             # Even when the disk has gone.
             assert gone == [1, 0], (image, gone)
+
+
+@case(product=False)
+def last_close_writes_back(vm):
+    "The last close of a node writes its page cache to the drive, whose own cache may keep it."
+    guest, disk = plugged(vm, "uas", partitions=[None], wcache="volatile")
+    for driver in BOTH:
+        move(guest, disk, driver)
+        assert disk.dirty() == 0
+        # Somebody else's opens and closes of the whole disk make no difference, a second one of the partition does.
+        assert python(guest, disk, """
+[name] = disks()
+whole, first, second = node(name), node(name + "1", os.O_WRONLY), node(name + "1")
+os.pwrite(first, b"d" * (512 * %d), 1 << 20)
+os.close(first)
+answer = None
+""" % CACHED) is None
+        guest.until(lambda: disk.dirty() >= CACHED or None, 10, "written back")
+        python(guest, disk, "answer = os.fsync(node(disks()[0]))")
+        assert disk.dirty() == 0
