@@ -26,16 +26,16 @@ struct watch {
 
 static uint64_t reference_count(struct watch *w)
 {
-        static const char *const files[] = { "module/usb_storage/refcnt", "module/uas/refcnt" };
-        uint64_t sum = 0, v;
+        int sys = w->manager->roots.sys;
+        uint64_t storage, uas;
 
-        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
-                /* Two counters in one number, so that a move from one to the other shows. Built in, there is none. */
-                if (attr_read_uint(w->manager->roots.sys, files[i], 10, &v) < 0)
-                        return UINT64_MAX;
-                sum = sum << 32 | v;
-        }
-        return sum;
+        /* Built in, there is no count, and every change is looked at. uas cannot be built in where usb_storage is not. */
+        if (attr_read_uint(sys, "module/usb_storage/refcnt", 10, &storage) < 0)
+                return UINT64_MAX;
+        if (attr_read_uint(sys, "module/uas/refcnt", 10, &uas) < 0)
+                uas = 0;
+        /* Two counters in one number, so that a move from one to the other shows. */
+        return storage << 32 | uas;
 }
 
 static void look_at_all(struct watch *w)

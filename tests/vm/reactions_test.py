@@ -24,7 +24,7 @@ class Reactions(unittest.TestCase):
             importlib.import_module("cases." + os.path.basename(path)[:-3])
         self.cases = [one for one in context.CASES if one.name.startswith("reactions_")]
         with open(REACTIONS) as file:
-            self.lines = file.read().splitlines()
+            self.lines = [line for line in file.read().splitlines() if not line.startswith("#")]
 
     def test_names(self):
         names = [line.partition(":")[0] for line in self.lines]

@@ -2,7 +2,6 @@
 """uasctl switch, in both directions, with nothing lost."""
 
 import hashlib
-import os
 
 from context import case
 from evidence import only_disk
@@ -12,11 +11,10 @@ ENTRIES = "aaaa:bbbb:c,0x1209:0x5a5b:u,dead:beef:m"
 
 def unsynced(guest, disk, seed):
     """16 MiB of raw writes that nobody synced; their checksum."""
-    data = os.urandom(1 << 20) * 16
-    guest.put("/run/data%d" % seed, data)
-    guest.run("dd if=/run/data%d of=/dev/sda bs=1M seek=%d conv=notrunc status=none" % (seed, 4 + 20 * seed),
-              check=True)
-    return hashlib.sha256(data).hexdigest(), 4 + 20 * seed
+    where = 4 + 20 * seed
+    guest.run("dd if=/dev/urandom of=/run/data bs=1M count=16 status=none && "
+              "dd if=/run/data of=/dev/sda bs=1M seek=%d conv=notrunc status=none" % where, check=True)
+    return guest.out("sha256sum </run/data").split()[0], where
 
 
 def written(disk, where):
