@@ -57,10 +57,8 @@ def host_repositories():
             main = uri
         elif label == "Debian-Security" and security is None:
             security = uri
-    if main is None:  # lists not fetched yet, or not a Debian host
-        main = "http://deb.debian.org/debian"
-    if security is None:
-        security = "http://deb.debian.org/debian-security"
+    if main is None:
+        raise ImageError("apt on this host knows no Debian archive; is this Debian, and was 'apt-get update' run?")
     return main, security
 
 
@@ -68,7 +66,7 @@ def sources(suite):
     main, security = host_repositories()
     line = "deb [signed-by=%s] %%s %%s main\n" % KEYRING
     return (line % (main, suite) + line % (main, suite + "-updates")
-            + line % (security, suite + "-security"))
+            + (line % (security, suite + "-security") if security else ""))
 
 
 def host_apt_options():
