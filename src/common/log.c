@@ -67,33 +67,34 @@ static void send(int level, const char *message, const char *message_id, const s
         (void) dprintf(STDERR_FILENO, "%s: %s\n", log_program, harmless);
 }
 
-void log_full(int level, const char *format, ...)
+_printf_(5, 0) static void log_valist(int level, const char *message_id, const struct log_field *fields, size_t n, const char *format,
+                       va_list ap)
 {
         int saved = errno;
         char text[1024];
-        va_list ap;
 
         if (level > log_max_level)
                 return;
-        va_start(ap, format);
         (void) vsnprintf(text, sizeof(text), format, ap);
-        va_end(ap);
-        send(level, text, NULL, NULL, 0);
+        send(level, text, message_id, fields, n);
         errno = saved;
+}
+
+void log_full(int level, const char *format, ...)
+{
+        va_list ap;
+
+        va_start(ap, format);
+        log_valist(level, NULL, NULL, 0, format, ap);
+        va_end(ap);
 }
 
 void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields, const char *format,
                 ...)
 {
-        int saved = errno;
-        char text[1024];
         va_list ap;
 
-        if (level > log_max_level)
-                return;
         va_start(ap, format);
-        (void) vsnprintf(text, sizeof(text), format, ap);
+        log_valist(level, message_id, fields, n_fields, format, ap);
         va_end(ap);
-        send(level, text, message_id, fields, n_fields);
-        errno = saved;
 }

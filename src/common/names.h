@@ -8,7 +8,6 @@
 #define UASD_BUS_PATH "/org/uasd1"
 #define UASD_BUS_MANAGER "org.uasd1.Manager"
 #define UASD_BUS_DISK "org.uasd1.Disk"
-#define UASD_BUS_JOB "org.uasd1.Job"
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
 #define UASD_BUS_ERROR_REFUSED "org.uasd1.Error.Refused"
@@ -38,10 +37,8 @@
 #define CONF_DIR "uasd/uasd.conf.d"
 #define STATE_DIR "lib/uasd" /* below /var */
 #define STATE_POLICY "policy"
-#define STATE_TRUST "trust"
 
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
-#define PROGRAM_HOLD "/usr/lib/uasd/uasd-hold"
 
 /* Units */
 #define UNIT_SERVICE "uasd.service"

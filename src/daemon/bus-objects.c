@@ -343,36 +343,30 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         return sd_bus_reply_method_return(message, NULL);
 }
 
-static int method_release(sd_bus_message *message, void *data, sd_bus_error *error)
+/* A method that takes a disk, and answers nothing. */
+static int method_on_disk(sd_bus_message *message, void *data, sd_bus_error *error, int (*act)(struct entry *e))
 {
         struct entry *e;
         int r = read_disk(message, data, &e, error);
 
         if (r >= 0)
-                r = manager_release(e);
+                r = act(e);
         return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
+}
+
+static int method_release(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        return method_on_disk(message, data, error, manager_release);
 }
 
 static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        struct entry *e;
-        int r = read_disk(message, data, &e, error);
-
-        if (r < 0)
-                return r;
-        manager_cancel(e);
-        return sd_bus_reply_method_return(message, NULL);
+        return method_on_disk(message, data, error, manager_cancel);
 }
 
 static int method_forget(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        struct entry *e;
-        int r = read_disk(message, data, &e, error);
-
-        if (r < 0)
-                return r;
-        manager_forget(e);
-        return sd_bus_reply_method_return(message, NULL);
+        return method_on_disk(message, data, error, manager_forget);
 }
 
 static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,

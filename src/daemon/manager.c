@@ -172,7 +172,7 @@ static struct entry *entry_new(struct manager *m)
         return e;
 }
 
-void manager_gone(struct manager *m, const char *interface)
+static void manager_gone(struct manager *m, const char *interface)
 {
         for (size_t i = 0; i < m->n_entries; i++) {
                 struct entry *e = m->entries[i];

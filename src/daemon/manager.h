@@ -57,16 +57,15 @@ struct entry *manager_find(struct manager *m, const char *interface);
 /* Reads the interface anew: new, changed or gone. */
 void manager_rescan(struct manager *m, const char *interface);
 void manager_rescan_all(struct manager *m);
-void manager_gone(struct manager *m, const char *interface);
 void manager_feed(struct entry *e, const struct event *event);
 /* Somebody may have let go of it, or taken it. */
 void manager_look(struct entry *e);
 /* Requests of users. 0 or -errno; ret_request: the number JobRemoved will tell. */
 int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request);
 int manager_set_policy(struct entry *e, enum policy p, bool force);
-void manager_cancel(struct entry *e);
+int manager_cancel(struct entry *e);
 int manager_release(struct entry *e);
-void manager_forget(struct entry *e);
+int manager_forget(struct entry *e);
 
 /* scan.c: events of the kernel and of udev */
 int scan_start(struct manager *m);

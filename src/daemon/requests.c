@@ -66,10 +66,11 @@ int manager_set_policy(struct entry *e, enum policy p, bool force)
         return 0;
 }
 
-void manager_cancel(struct entry *e)
+int manager_cancel(struct entry *e)
 {
         (void) mark_override(e, DRIVER_NONE, false);
         manager_feed(e, &(struct event){ .type = EVENT_CANCEL });
+        return 0;
 }
 
 int manager_release(struct entry *e)
@@ -79,14 +80,14 @@ int manager_release(struct entry *e)
 
         if (e->life.held)
                 manager_feed(e, &(struct event){ .type = EVENT_RELEASED });
-        manager_cancel(e);
+        (void) manager_cancel(e);
         if (r >= 0)
                 r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         report_release(e);
         return r;
 }
 
-void manager_forget(struct entry *e)
+int manager_forget(struct entry *e)
 {
         const struct roots *r = &e->manager->roots;
         struct attachment_mark a;
@@ -98,4 +99,5 @@ void manager_forget(struct entry *e)
         e->life.tried = false;
         manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = e->life.disk.facts.override_target,
                                          .force = e->life.disk.facts.override_forced });
+        return 0;
 }
