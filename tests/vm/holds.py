@@ -129,16 +129,17 @@ def never_held(line):
 def held_and_released(line, seconds, slack=8.0):
     """A hold began and was over in time; the mount followed at once.
 
-    SLACK is for fsck and mount on a guest that may share its processor.
+    SLACK is for udev, fsck and mount on a guest that may share its processor.
     """
     assert line.was_held, line.events
     assert line.began is not None and line.released is not None, line
-    assert line.released - line.began <= seconds + 2, line
+    assert line.released - line.began <= seconds + slack, line
     assert line.mounted - line.released <= slack, line
 
 
 def by_the_dead_man(line, seconds):
-    """The timer of PID 1 let go, when the time was up and not before."""
+    """The timer of PID 1 let go, when the time was up, not before and not after."""
     held_and_released(line, seconds)
     assert line.by_timer, line
+    assert seconds - 0.5 <= line.timer - line.began <= seconds + 2, line
     assert line.released - line.began >= seconds - 0.5, line
