@@ -34,6 +34,7 @@ struct facts {
         bool just_unbound; /* somebody is at work on it this very moment */
 
         char controller[32]; /* driver of the host controller: "xhci_hcd", "dwc2" */
+        char controller_device[64]; /* and its device: "0000:00:14.0" */
         bool no_sg;          /* known to have no scatter-gather */
         bool no_streams;     /* known to have no streams */
 

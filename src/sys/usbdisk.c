@@ -75,11 +75,31 @@ static int read_descriptors(int usb, struct facts *f)
         return 0;
 }
 
+/* ".../0000:00:14.0/usb2": what stands above the root hub. */
+static void read_controller_device(const struct roots *r, struct facts *f)
+{
+        char path[64], target[PATH_MAX], *slash;
+        ssize_t n;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/usb%u", f->busnum);
+        n = readlinkat(r->sys, path, target, sizeof(target) - 1);
+        if (n < 0)
+                return;
+        target[n] = '\0';
+        slash = strrchr(target, '/');
+        if (!slash)
+                return;
+        *slash = '\0';
+        slash = strrchr(target, '/');
+        (void) copy_string(f->controller_device, sizeof(f->controller_device), slash ? slash + 1 : target);
+}
+
 /* The driver of the controller: it stands above the root hub "usbN". */
 static void read_controller(const struct roots *r, struct facts *f)
 {
         char path[64], name[32];
 
+        read_controller_device(r, f);
         (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/usb%u/../driver", f->busnum);
         if (link_basename(r->sys, path, name, sizeof(name)) <= 0)
                 return;

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/kmsg.h"
+
+#include "common/util.h"
+
+#define USB_MAJOR "c189:"
+#define DEVICES_PER_BUS 128
+
+/* ---- the record ---- */
+
+/* A number up to `end`, and over it. */
+static int take_number(const char **p, const char *stop, char end, uint64_t *ret)
+{
+        const char *s = *p;
+        uint64_t v = 0;
+
+        for (; s < stop && *s >= '0' && *s <= '9'; s++)
+                if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t) (*s - '0'), &v))
+                        return -EINVAL;
+        if (s == *p || s == stop || *s != end)
+                return -EINVAL;
+        *p = s + 1;
+        *ret = v;
+        return 0;
+}
+
+static void take_text(char *ret, size_t room, const char *s, const char *end)
+{
+        size_t n = (size_t) (end - s) < room ? (size_t) (end - s) : room - 1;
+
+        memcpy(ret, s, n);
+        ret[n] = '\0';
+}
+
+static const char *end_of_line(const char *s, const char *stop)
+{
+        const char *newline = memchr(s, '\n', (size_t) (stop - s));
+
+        return newline ? newline : stop;
+}
+
+static void take_property(struct kmsg *k, const char *s, const char *end)
+{
+        static const char subsystem[] = " SUBSYSTEM=", device[] = " DEVICE=";
+        size_t n = (size_t) (end - s);
+
+        if (n >= strlen(subsystem) && memcmp(s, subsystem, strlen(subsystem)) == 0)
+                take_text(k->subsystem, sizeof(k->subsystem), s + strlen(subsystem), end);
+        else if (n >= strlen(device) && memcmp(s, device, strlen(device)) == 0)
+                take_text(k->device, sizeof(k->device), s + strlen(device), end);
+}
+
+int kmsg_parse(const char *record, size_t size, struct kmsg *ret)
+{
+        const char *p = record, *stop = record + size, *end;
+        struct kmsg k = { 0 };
+        uint64_t priority;
+
+        /* "priority,sequence,time,flags[,more];" */
+        if (take_number(&p, stop, ',', &priority) < 0 || take_number(&p, stop, ',', &k.seq) < 0 ||
+            take_number(&p, stop, ',', &k.usec) < 0)
+                return -EINVAL;
+        end = end_of_line(p, stop);
+        p = memchr(p, ';', (size_t) (end - p));
+        if (!p)
+                return -EINVAL;
+        k.user = priority >> 3;
+        take_text(k.text, sizeof(k.text), p + 1, end);
+        while (end < stop) {
+                p = end + 1;
+                end = end_of_line(p, stop);
+                take_property(&k, p, end);
+        }
+        *ret = k;
+        return 0;
+}
+
+/* ---- what it says ---- */
+
+static bool starts(const char *s, const char *with, const char **ret_rest)
+{
+        size_t n = strlen(with);
+
+        if (strncmp(s, with, n) != 0)
+                return false;
+        if (ret_rest)
+                *ret_rest = s + n;
+        return true;
+}
+
+enum source {
+        FROM_SCSI,       /* a host or one of its devices */
+        FROM_USB,        /* a USB device, or a port of a hub */
+        FROM_CONTROLLER, /* xHCI */
+        FROM_ANYWHERE,
+};
+
+static const struct pattern {
+        enum source source;
+        const char *text;  /* the message begins with it, after "driver device: [sda] tag#1 " */
+        const char *also;  /* and has this further on; a number behind both is an errno where `errnos` says so */
+        bool errnos;
+        struct sign sign;
+} patterns[] = {
+        /* Emulated or real, each attach of a host and each device at a port begins a new account. */
+        { FROM_SCSI, "uas", "", false, { .weight = WEIGHT_NEW } },
+        { FROM_SCSI, "usb-storage ", NULL, false, { .weight = WEIGHT_NEW } },
+        { FROM_USB, "new ", " USB device number ", false, { .weight = WEIGHT_NEW } },
+        { FROM_USB, "USB disconnect, device number ", NULL, false, { .weight = WEIGHT_GONE } },
+
+        { FROM_SCSI, "uas_eh_abort_handler ", NULL, false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" } },
+        { FROM_SCSI, "uas_eh_", "_reset_handler FAILED", false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .what = "a reset did not bring it back" } },
+        { FROM_SCSI, "uas_eh_", "_reset_handler ", false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "it had to be reset" } },
+        { FROM_SCSI, "Device offlined - not ready after error recovery", NULL, false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .what = "the kernel gave it up" } },
+        { FROM_SCSI, "uas_pre_reset: timed out", NULL, false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" } },
+        { FROM_SCSI, "uas_post_reset: alloc streams error ", NULL, false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "it had no streams after a reset" } },
+
+        { FROM_USB, "data cmplt err ", NULL, true,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "data transfers failed" } },
+        { FROM_USB, "cmd cmplt err ", NULL, true,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "command transfers failed" } },
+        { FROM_USB, "sense urb: status ", NULL, true,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed" } },
+        { FROM_USB, "stat urb: status ", NULL, true,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed" } },
+        { FROM_USB, "stat urb: no pending cmd", NULL, false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered what nobody asked" } },
+        { FROM_SCSI, "unexpected status cmplt", NULL, false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered what nobody asked" } },
+        { FROM_USB, "reset ", " USB device number ", false,
+          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it had to be reset" } },
+
+        { FROM_USB, "device descriptor read/", ", error ", false,
+          { .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "its descriptors could not be read" } },
+        { FROM_USB, "device not accepting address ", NULL, false,
+          { .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address" } },
+        { FROM_USB, "Device not responding to setup address", NULL, false,
+          { .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address" } },
+        { FROM_USB, "Cannot enable. Maybe the USB cable is bad?", NULL, false,
+          { .blame = BLAME_CABLE, .weight = WEIGHT_HIGH, .what = "its port could not be enabled" } },
+        { FROM_USB, "unable to enumerate USB device", NULL, false,
+          { .blame = BLAME_CABLE, .weight = WEIGHT_HIGH, .what = "it could not be enumerated" } },
+
+        { FROM_USB, "over-current ", NULL, false,
+          { .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current at its port" } },
+        { FROM_USB, "disabled by hub (EMI?)", NULL, false,
+          { .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "its port was disabled by the hub" } },
+        { FROM_ANYWHERE, "Undervoltage detected!", NULL, false,
+          { .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the machine's voltage was too low" } },
+        { FROM_ANYWHERE, "Under-voltage detected!", NULL, false,
+          { .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the machine's voltage was too low" } },
+
+        { FROM_CONTROLLER, "xHCI host not responding to stop endpoint command", NULL, false,
+          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller stopped answering" } },
+        { FROM_CONTROLLER, "xHCI host controller not responding, assume dead", NULL, false,
+          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller died" } },
+        { FROM_CONTROLLER, "HC died; cleaning up", NULL, false,
+          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller died" } },
+        { FROM_CONTROLLER, "Transfer event for unknown stream ring", NULL, false,
+          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "the controller mixed up its streams" } },
+        { FROM_CONTROLLER, "WARN Set TR Deq Ptr cmd ", NULL, false,
+          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "the controller mixed up its streams" } },
+};
+
+/* "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without what stands in front. Returns NULL if that is no message of a device. */
+static const char *message_of(const struct kmsg *k, char *ret_device, size_t size)
+{
+        const char *space = strchr(k->text, ' '), *colon = strstr(k->text, ": "), *s;
+
+        if (!space || !colon || colon < space)
+                return NULL;
+        take_text(ret_device, size, space + 1, colon);
+        s = colon + 2;
+        if (!streq(k->subsystem, "scsi"))
+                return s;
+        if (*s == '[' && strstr(s, "] "))
+                s = strstr(s, "] ") + 2;
+        if (starts(s, "tag#", NULL) && strchr(s, ' '))
+                s = strchr(s, ' ') + 1;
+        return s;
+}
+
+/* "usb2-port1" is 2-1, "2-1-port3" is 2-1.3: a port has no subsystem, so its record has no fields. */
+static bool port_of(const char *name, char *ret, size_t size)
+{
+        const char *dash = strstr(name, "-port"), *bus;
+        int n = dash ? (int) (dash - name) : 0;
+
+        if (n == 0 || !dash[5] || dash[5 + strspn(dash + 5, "0123456789")])
+                return false;
+        if (starts(name, "usb", &bus))
+                (void) snprintf(ret, size, "%.*s-%s", n - 3, bus, dash + 5);
+        else
+                (void) snprintf(ret, size, "%.*s.%s", n, name, dash + 5);
+        return true;
+}
+
+static bool place_scsi(const struct kmsg *k, struct sign *s)
+{
+        const char *name;
+
+        if (!streq(k->subsystem, "scsi") || !starts(k->device, "+scsi:", &name))
+                return false;
+        s->place = PLACE_HOST;
+        if (starts(name, "host", NULL))
+                (void) copy_string(s->name, sizeof(s->name), name);
+        else
+                (void) snprintf(s->name, sizeof(s->name), "host%.*s", (int) strcspn(name, ":"), name);
+        return true;
+}
+
+static bool place_usb(const struct kmsg *k, const char *device, struct sign *s)
+{
+        const char *name;
+        unsigned long long minor;
+
+        if (!k->subsystem[0] && starts(k->text, "usb ", NULL) && port_of(device, s->name, sizeof(s->name))) {
+                s->place = PLACE_PORT;
+                return true;
+        }
+        if (!streq(k->subsystem, "usb"))
+                return false;
+        if (starts(k->device, "+usb:", &name)) { /* not enumerated yet, or an interface */
+                s->place = PLACE_PORT;
+                (void) snprintf(s->name, sizeof(s->name), "%.*s", (int) strcspn(name, ":"), name);
+                return true;
+        }
+        if (!starts(k->device, USB_MAJOR, &name) || parse_uint(name, 10, UINT16_MAX, &minor) < 0)
+                return false;
+        s->place = PLACE_DEVICE;
+        s->busnum = (unsigned) minor / DEVICES_PER_BUS + 1;
+        s->devnum = (unsigned) minor % DEVICES_PER_BUS + 1;
+        return true;
+}
+
+static bool place_controller(const struct kmsg *k, const char *device, struct sign *s)
+{
+        if (!starts(k->text, "xhci", NULL) || (!streq(k->subsystem, "pci") && !streq(k->subsystem, "platform")))
+                return false;
+        s->place = PLACE_CONTROLLER;
+        (void) copy_string(s->name, sizeof(s->name), device);
+        return true;
+}
+
+static bool locate(enum source source, const struct kmsg *k, const char *device, struct sign *s)
+{
+        switch (source) {
+        case FROM_SCSI:
+                return place_scsi(k, s);
+        case FROM_USB:
+                return place_usb(k, device, s);
+        case FROM_CONTROLLER:
+                return place_controller(k, device, s);
+        case FROM_ANYWHERE:
+                break;
+        }
+        s->place = PLACE_MACHINE;
+        return true;
+}
+
+/* A transfer that was cancelled, or whose device is gone, says nothing; one that was garbled on its way speaks of the cable. */
+static bool take_errno(const char *number, struct sign *s)
+{
+        static const char *const fallout[] = { "-2", "-19", "-104", "-108" }, *const garbled[] = { "-62", "-71", "-84" };
+        size_t n = strcspn(number, " ");
+
+        for (size_t i = 0; i < ELEMENTSOF(fallout); i++)
+                if (n == strlen(fallout[i]) && strncmp(number, fallout[i], n) == 0)
+                        return false;
+        for (size_t i = 0; i < ELEMENTSOF(garbled); i++)
+                if (n == strlen(garbled[i]) && strncmp(number, garbled[i], n) == 0)
+                        s->blame = BLAME_CABLE;
+        return true;
+}
+
+static bool matches(const struct pattern *p, const char *message, const char **ret_rest)
+{
+        if (!starts(message, p->text, ret_rest))
+                return false;
+        return !p->also || (*p->also ? strstr(*ret_rest, p->also) != NULL : **ret_rest == '\0');
+}
+
+bool sign_read(const struct kmsg *k, struct sign *ret)
+{
+        char device[64] = "";
+        const char *message, *rest;
+
+        if (k->user)
+                return false;
+        message = message_of(k, device, sizeof(device));
+        for (size_t i = 0; message && i < ELEMENTSOF(patterns); i++) {
+                const struct pattern *p = patterns + i;
+                struct sign s = p->sign;
+
+                if (!matches(p, message, &rest) || !locate(p->source, k, device, &s))
+                        continue;
+                if (p->errnos && !take_errno(rest, &s))
+                        return false;
+                *ret = s;
+                return true;
+        }
+        return false;
+}
+
+static const char *const blames[_BLAME_MAX] = {
+        [BLAME_NONE] = "none",   [BLAME_BRIDGE] = "bridge",         [BLAME_CABLE] = "cable",
+        [BLAME_POWER] = "power", [BLAME_CONTROLLER] = "controller",
+};
+
+const char *blame_to_string(enum blame b)
+{
+        return (unsigned) b < _BLAME_MAX ? blames[b] : NULL;
+}
+
+int blame_from_string(const char *s)
+{
+        for (size_t i = 0; i < _BLAME_MAX; i++)
+                if (streq(s, blames[i]))
+                        return (int) i;
+        return -EINVAL;
+}
+
+const char *blame_sentence(enum blame b)
+{
+        switch (b) {
+        case BLAME_CABLE:
+                return "the cable or a connector";
+        case BLAME_POWER:
+                return "the power supply";
+        case BLAME_CONTROLLER:
+                return "the USB controller";
+        case BLAME_NONE:
+        case BLAME_BRIDGE:
+        case _BLAME_MAX:
+                break;
+        }
+        return "the bridge";
+}

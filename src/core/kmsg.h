@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One record of /dev/kmsg, as one read(2) returns it:
+ *
+ *     3,1042,98765432,-;sd 0:0:0:0: [sda] tag#20 uas_eh_abort_handler 0 uas-tag 5 inflight: CMD IN
+ *      SUBSYSTEM=scsi
+ *      DEVICE=+scsi:0:0:0:0
+ *
+ * The kernel escapes what is not printable, so no device can write a line of its own.
+ */
+struct kmsg {
+        bool user; /* a program wrote it, not the kernel: it proves nothing */
+        uint64_t seq;
+        uint64_t usec; /* since boot, without the time asleep */
+        char text[256];
+        char subsystem[16];
+        char device[64]; /* "+scsi:host0", "c189:129", "+pci:0000:00:14.0" */
+};
+
+/* Returns 0 or -EINVAL. What does not fit is cut off. `record` need not end in a NUL. */
+int kmsg_parse(const char *record, size_t size, struct kmsg *ret);
+
+/* Whose fault a sign is. */
+enum blame {
+        BLAME_NONE,
+        BLAME_BRIDGE,
+        BLAME_CABLE,
+        BLAME_POWER,
+        BLAME_CONTROLLER,
+        _BLAME_MAX,
+};
+
+/* Whom a sign is about. */
+enum place {
+        PLACE_HOST,       /* name: "host0" */
+        PLACE_DEVICE,     /* busnum, devnum */
+        PLACE_PORT,       /* name: "2-1" */
+        PLACE_CONTROLLER, /* name: "0000:00:14.0" */
+        PLACE_MACHINE,
+};
+
+enum weight {
+        WEIGHT_NONE,
+        WEIGHT_MEDIUM,
+        WEIGHT_HIGH,
+        WEIGHT_FATAL, /* the way to the data is gone */
+        WEIGHT_NEW,   /* no fault: a new host or device, what was before was another's */
+        WEIGHT_GONE,  /* no fault: unplugged, what follows is the fallout */
+};
+
+/* What one record says of a disk. */
+struct sign {
+        enum place place;
+        char name[64];
+        unsigned busnum, devnum;
+        enum blame blame;
+        enum weight weight;
+        bool excuses; /* a bridge is not to blame for what happens around this */
+        const char *what; /* "commands were not answered in time" */
+};
+
+/* False: the record says nothing that is to be weighed. */
+bool sign_read(const struct kmsg *k, struct sign *ret);
+
+/* "the bridge", "the cable or a connector", "the power supply", "the USB controller" */
+const char *blame_sentence(enum blame b);
+const char *blame_to_string(enum blame b);
+int blame_from_string(const char *s);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/disk.h"
+#include "core/kmsg.h"
+
+/*
+ * Weighs what the kernel says of one disk on uas. Signs come in bursts (one hung command is an abort, a reset and its
+ * success, and thirty of them are no worse than one): a burst counts once, by its heaviest sign. Two heavy bursts within ten
+ * minutes, four light ones, or one that leaves no way to the data, and the bridge has failed. Times are those
+ * of the records.
+ */
+
+#define BURST_GAP_USEC 10000000ULL    /* signs with less between them are one burst */
+#define MEMORY_USEC 600000000ULL      /* a burst counts for that long */
+#define EXCUSE_USEC 60000000ULL       /* around a sign of bad power, a bridge is not to blame */
+#define BURSTS_MAX 8
+
+struct burst {
+        uint64_t first, last;
+        enum blame blame;
+        enum weight weight;
+        const char *what;
+};
+
+struct trouble {
+        struct burst bursts[BURSTS_MAX]; /* the oldest first */
+        size_t n;
+        uint64_t excuse;       /* when the last sign was that excuses */
+        const char *excuse_what;
+        enum blame excuse_blame;
+        enum blame told;       /* what has been blamed already */
+        bool gone;
+};
+
+enum findings {
+        FINDING_NONE,
+        FINDING_NOTED,  /* a new burst, not enough yet */
+        FINDING_BLAMED, /* trouble that is not the bridge's: told once */
+        FINDING_BROKEN, /* the bridge fails under uas */
+};
+
+struct finding {
+        enum findings finding;
+        enum blame blame;
+        bool fatal;        /* there is no way to the data any more */
+        unsigned bursts;
+        const char *what;
+};
+
+void trouble_init(struct trouble *t);
+
+/* True if the sign is about this disk; `controller` is the name of its controller's device. */
+bool sign_is_about(const struct sign *s, const struct facts *f, const char *host);
+
+void trouble_take(struct trouble *t, const struct sign *s, uint64_t usec, struct finding *ret);

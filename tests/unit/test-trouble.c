@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/trouble.h"
+
+#include "unit.h"
+
+#define SEC 1000000ULL
+
+static const struct sign abort_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "abort"},
+                         reset_sign = {.place = PLACE_DEVICE, .busnum = 2, .devnum = 2, .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "reset"},
+                         offline_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .what = "offline"},
+                         cable_sign = {.place = PLACE_PORT, .name = "2-1", .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "garbled"},
+                         power_sign = {.place = PLACE_PORT, .name = "2-1", .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current"},
+                         streams_sign = {.place = PLACE_CONTROLLER, .name = "0000:00:14.0", .blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "streams"},
+                         new_sign = {.weight = WEIGHT_NEW}, gone_sign = {.weight = WEIGHT_GONE}, none_sign = {.weight = WEIGHT_NONE};
+
+struct step {
+        unsigned at; /* seconds */
+        const struct sign *sign;
+        enum findings finding;
+        enum blame blame;
+};
+
+#define STEPS 12
+#define OK FINDING_NONE
+#define NOTED FINDING_NOTED
+#define BLAMED FINDING_BLAMED
+#define BROKEN FINDING_BROKEN
+
+static const struct {
+        const char *name;
+        struct step steps[STEPS];
+} stories[] = {
+        {"one hung command: a stall of half a minute is noted, however many lines it writes",
+         {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {100, &abort_sign, OK, BLAME_BRIDGE}, {101, &reset_sign, OK, BLAME_BRIDGE},
+          {102, &abort_sign, OK, BLAME_BRIDGE}, {105, &abort_sign, OK, BLAME_BRIDGE}}},
+        {"and another one within ten minutes is enough",
+         {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {101, &reset_sign, OK, BLAME_BRIDGE}, {130, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"but not a day later", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {86500, &abort_sign, NOTED, BLAME_BRIDGE}}},
+        {"not after ten minutes", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {701, &abort_sign, NOTED, BLAME_BRIDGE}, {1300, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"given up by the kernel: at once", {{100, &offline_sign, BROKEN, BLAME_BRIDGE}}},
+        {"a burst grows heavier", {{100, &reset_sign, NOTED, BLAME_BRIDGE}, {101, &abort_sign, NOTED, BLAME_BRIDGE}, {102, &offline_sign, BROKEN, BLAME_BRIDGE}}},
+        {"resets alone, as at every resume, take four",
+         {{100, &reset_sign, NOTED, BLAME_BRIDGE}, {120, &reset_sign, NOTED, BLAME_BRIDGE}, {140, &reset_sign, NOTED, BLAME_BRIDGE}, {160, &reset_sign, BROKEN, BLAME_BRIDGE}}},
+        {"a cable is blamed once, and not the bridge",
+         {{100, &cable_sign, NOTED, BLAME_CABLE}, {120, &cable_sign, NOTED, BLAME_CABLE}, {140, &cable_sign, NOTED, BLAME_CABLE},
+          {160, &cable_sign, BLAMED, BLAME_CABLE}, {180, &cable_sign, OK, BLAME_CABLE}}},
+        {"a cable's signs do not add to the bridge's",
+         {{100, &cable_sign, NOTED, BLAME_CABLE}, {120, &cable_sign, NOTED, BLAME_CABLE}, {140, &abort_sign, NOTED, BLAME_BRIDGE}, {141, &cable_sign, NOTED, BLAME_CABLE}}},
+        {"over-current: blamed, and what comes of it is excused",
+         {{100, &power_sign, BLAMED, BLAME_POWER}, {110, &abort_sign, OK, BLAME_POWER}, {140, &abort_sign, OK, BLAME_POWER}, {150, &offline_sign, OK, BLAME_POWER},
+          {161, &abort_sign, NOTED, BLAME_BRIDGE}, {190, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"also what came just before it was told",
+         {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {130, &power_sign, BLAMED, BLAME_POWER}, {200, &abort_sign, NOTED, BLAME_BRIDGE}}},
+        {"but not what is long past",
+         {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {200, &power_sign, BLAMED, BLAME_POWER}, {300, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"streams mixed up by the controller are the controller's",
+         {{100, &streams_sign, NOTED, BLAME_CONTROLLER}, {120, &streams_sign, NOTED, BLAME_CONTROLLER}, {140, &streams_sign, NOTED, BLAME_CONTROLLER},
+          {160, &streams_sign, BLAMED, BLAME_CONTROLLER}, {161, &power_sign, BLAMED, BLAME_POWER}}},
+        {"what follows an unplug is its fallout", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {130, &gone_sign, OK, BLAME_NONE}, {131, &offline_sign, OK, BLAME_NONE}}},
+        {"another disk, another account", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {101, &gone_sign, OK, BLAME_NONE}, {102, &new_sign, OK, BLAME_NONE}, {130, &abort_sign, NOTED, BLAME_BRIDGE}}},
+        {"nothing is nothing", {{100, &none_sign, OK, BLAME_NONE}}},
+        {"records out of order do no harm", {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {99, &abort_sign, OK, BLAME_BRIDGE}}},
+        {"more bursts than are kept",
+         {{0, &cable_sign, NOTED, BLAME_CABLE}, {20, &cable_sign, NOTED, BLAME_CABLE}, {40, &cable_sign, NOTED, BLAME_CABLE}, {60, &cable_sign, BLAMED, BLAME_CABLE},
+          {80, &cable_sign, OK, BLAME_CABLE}, {100, &cable_sign, OK, BLAME_CABLE}, {120, &cable_sign, OK, BLAME_CABLE}, {140, &cable_sign, OK, BLAME_CABLE},
+          {160, &cable_sign, OK, BLAME_CABLE}, {180, &cable_sign, OK, BLAME_CABLE}, {200, &abort_sign, NOTED, BLAME_BRIDGE}, {220, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+};
+
+static void test_stories(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(stories); i++) {
+                struct trouble t;
+
+                trouble_init(&t);
+                for (size_t j = 0; j < STEPS && stories[i].steps[j].sign; j++) {
+                        const struct step *s = stories[i].steps + j;
+                        struct finding f;
+
+                        trouble_take(&t, s->sign, s->at * SEC, &f);
+                        if (f.finding != s->finding || f.blame != s->blame)
+                                fail_msg("%s: step %zu: finding %i, blame %i", stories[i].name, j, (int) f.finding, (int) f.blame);
+                }
+        }
+}
+
+static void test_finding(void **state)
+{
+        struct trouble t;
+        struct finding f;
+
+        trouble_init(&t);
+        trouble_take(&t, &abort_sign, 1 * SEC, &f);
+        trouble_take(&t, &abort_sign, 31 * SEC, &f);
+        assert_int_equal(f.bursts, 2);
+        assert_string_equal(f.what, "abort");
+        assert_false(f.fatal);
+        trouble_take(&t, &reset_sign, 60 * SEC, &f);
+        assert_string_equal(f.what, "abort"); /* the worst is told, not the last */
+        trouble_take(&t, &offline_sign, 61 * SEC, &f);
+        assert_string_equal(f.what, "offline");
+        assert_true(f.fatal);
+}
+
+static void test_about(void **state)
+{
+        static const struct facts disk = {.port = "2-1.4", .busnum = 2, .devnum = 3, .controller_device = "0000:00:14.0"}, bare = {.port = "2-1"};
+        static const struct {
+                struct sign sign;
+                const char *host;
+                bool about;
+        } rows[] = {
+                {{.place = PLACE_HOST, .name = "host6"}, "host6", true},
+                {{.place = PLACE_HOST, .name = "host6"}, "host60", false},
+                {{.place = PLACE_HOST, .name = "host60"}, "host6", false},
+                {{.place = PLACE_HOST, .name = ""}, "", false},
+                {{.place = PLACE_DEVICE, .busnum = 2, .devnum = 3}, "", true},
+                {{.place = PLACE_DEVICE, .busnum = 1, .devnum = 3}, "", false},
+                {{.place = PLACE_DEVICE, .busnum = 2, .devnum = 2}, "", false},
+                {{.place = PLACE_PORT, .name = "2-1.4", .blame = BLAME_CABLE}, "", true},
+                /* a hub that is hard to read is not the disk behind it; its power is the disk's */
+                {{.place = PLACE_PORT, .name = "2-1", .blame = BLAME_CABLE}, "", false},
+                {{.place = PLACE_PORT, .name = "2-1", .blame = BLAME_POWER}, "", true},
+                {{.place = PLACE_PORT, .name = "2-1.4", .blame = BLAME_POWER}, "", true},
+                {{.place = PLACE_PORT, .name = "2-1.4.1", .blame = BLAME_POWER}, "", false},
+                {{.place = PLACE_PORT, .name = "2-2", .blame = BLAME_POWER}, "", false},
+                {{.place = PLACE_PORT, .name = "2", .blame = BLAME_POWER}, "", false},
+                {{.place = PLACE_CONTROLLER, .name = "0000:00:14.0"}, "", true},
+                {{.place = PLACE_CONTROLLER, .name = "0000:00:15.0"}, "", false},
+                {{.place = PLACE_MACHINE}, "", true},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                assert_row(i, sign_is_about(&rows[i].sign, &disk, rows[i].host) == rows[i].about);
+        assert_false(sign_is_about(&(struct sign){.place = PLACE_CONTROLLER}, &bare, ""));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_stories),
+                cmocka_unit_test(test_finding),
+                cmocka_unit_test(test_about),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
