@@ -208,13 +208,29 @@ static uint32_t next_character(const unsigned char *s, size_t *ret_n)
         return c;
 }
 
-char *json_text(json_object *o)
+json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed)
+{
+        json_object *o = json_object_new_object(), *array = json_object_new_array();
+        bool ok = array;
+
+        for (; ok && *changed; changed++)
+                ok = append(array, json_object_new_string(*changed));
+        array = whole(array, ok);
+        if (!o) {
+                json_object_put(array);
+                return NULL;
+        }
+        ok = put(o, "changed", array, false);
+        return whole(o, ok && put_int(o, "version", JSON_VERSION) && put(o, "time_usec", json_object_new_uint64(time_usec), false) &&
+                                put_string(o, "event", event) && put(o, "disk", json_disk(v), false));
+}
+
+static char *text_of(json_object *o, int flags)
 {
         const char *text;
         char *ret, *p;
 
-        text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                         JSON_C_TO_STRING_NOSLASHESCAPE);
+        text = json_object_to_json_string_ext(o, flags | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
         if (!text)
                 return NULL;
         ret = malloc(strlen(text) * 6 + 1);
@@ -237,13 +253,28 @@ char *json_text(json_object *o)
         return ret;
 }
 
-int json_print(json_object *o)
+char *json_text(json_object *o)
 {
-        _cleanup_free_ char *text = o ? json_text(o) : NULL;
+        return text_of(o, JSON_C_TO_STRING_PRETTY);
+}
+
+static int print(json_object *o, int flags)
+{
+        _cleanup_free_ char *text = o ? text_of(o, flags) : NULL;
 
         json_object_put(o);
         if (!text)
                 return -ENOMEM;
         puts(text);
         return 0;
+}
+
+int json_print(json_object *o)
+{
+        return print(o, JSON_C_TO_STRING_PRETTY);
+}
+
+int json_print_line(json_object *o)
+{
+        return print(o, 0);
 }

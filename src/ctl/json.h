@@ -19,5 +19,10 @@ json_object *json_views(const struct views *v);
  */
 char *json_text(json_object *o);
 
+/* One thing that happened to a disk; changed: names of members, NULL-terminated. */
+json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed);
+
+/* The same on a line of its own. */
+int json_print_line(json_object *o);
 /* Prints and frees it. 0, or -ENOMEM with o NULL. */
 int json_print(json_object *o);

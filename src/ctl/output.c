@@ -242,6 +242,11 @@ void output_sentence(const char *key, const char *value)
                 printf("%10s: %s\n", key, SENTENCE(value));
 }
 
+void output_tail(const char *sentence)
+{
+        printf("%s%s\n", isempty(sentence) ? "" : ". ", isempty(sentence) ? "" : SENTENCE(sentence));
+}
+
 static void output_luns(const struct view *v)
 {
         for (size_t i = 0; i < v->disk.n_luns; i++) {

@@ -15,6 +15,9 @@ void output_field(const char *key, const char *value);
 /* The same for a sentence, in which names may be harmless already. */
 void output_sentence(const char *key, const char *value);
 
+/* The end of a line: ". Sentence", or nothing. */
+void output_tail(const char *sentence);
+
 /* SGR of a state's colour, and the end of it; "" where there are to be none. */
 const char *colour_of_state(enum state s);
 const char *colour_end(void);

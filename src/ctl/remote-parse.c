@@ -138,6 +138,8 @@ static int read_disks(sd_bus_message *m, const struct property *p, struct view *
         k = sd_bus_message_enter_container(m, 'a', "(sut)");
         if (k < 0)
                 return k;
+        luns_free(TAKE_PTR(d->luns), d->n_luns);
+        d->n_luns = 0;
         while ((k = sd_bus_message_read(m, "(sut)", &name, &lun, &size)) > 0) {
                 struct lun *grown = reallocarray(d->luns, d->n_luns + 1, sizeof(*grown));
 
@@ -168,6 +170,8 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
         k = sd_bus_message_enter_container(m, 'a', "(sssssu)");
         if (k < 0)
                 return k;
+        users_free(TAKE_PTR(d->users), d->n_users);
+        d->n_users = 0;
         while ((k = sd_bus_message_read(m, "(sssssu)", &kind, &device, &where, &namespace, &command, &pid)) >
                0) {
                 struct user *grown = reallocarray(d->users, d->n_users + 1, sizeof(*grown)), *u;
@@ -362,4 +366,25 @@ int remote_parse(sd_bus_message *m, struct views *ret)
         *ret = views;
         views = (struct views){};
         return 0;
+}
+
+int remote_parse_added(sd_bus_message *m, struct view *ret)
+{
+        _cleanup_(view_done) struct view v = { .disk.outcome.code = -1 };
+        int k = read_object(m, &v);
+
+        if (k > 0 && finish(&v) < 0)
+                k = -EBADMSG;
+        if (k > 0) {
+                *ret = v;
+                v = (struct view){};
+        }
+        return k;
+}
+
+int remote_parse_changed(sd_bus_message *m, struct view *v)
+{
+        int k = read_properties(m, v);
+
+        return k < 0 ? k : finish(v);
 }

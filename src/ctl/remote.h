@@ -36,5 +36,9 @@ struct remote_call {
 int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply,
                 sd_bus_error *ret_error);
 
-/* The messages of GetManagedObjects as views; for tests. */
+/* What GetManagedObjects answers. -EBADMSG: not understood. */
 int remote_parse(sd_bus_message *m, struct views *ret);
+/* InterfacesAdded: 1 and the disk, 0: something else, -EBADMSG. */
+int remote_parse_added(sd_bus_message *m, struct view *ret);
+/* PropertiesChanged, behind its first argument: what it tells, into v. -EBADMSG: v is part new, part old. */
+int remote_parse_changed(sd_bus_message *m, struct view *v);

@@ -15,6 +15,7 @@ const struct verb verbs[] = {
         {"release", 1, 1, 0, "DISK", "End a hold and cancel what waits, now", verb_release},
         {"cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel},
         {"forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget},
+        {"monitor", 0, 1, 0, "[DISK]", "Show what happens, as it happens", verb_monitor},
         {"wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait},
 };
 const size_t n_verbs = ELEMENTSOF(verbs);

@@ -42,4 +42,5 @@ int verb_policy(const struct ctl *c, char **args);
 int verb_release(const struct ctl *c, char **args);
 int verb_cancel(const struct ctl *c, char **args);
 int verb_forget(const struct ctl *c, char **args);
+int verb_monitor(const struct ctl *c, char **args);
 int verb_wait(const struct ctl *c, char **args);
