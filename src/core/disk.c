@@ -21,8 +21,34 @@ void users_free(struct user *users, size_t n)
                 free(users[i].where);
                 free(users[i].namespace);
                 free(users[i].command);
+                free(users[i].unit);
+                free(users[i].via);
         }
         free(users);
+}
+
+void users_claimed(struct user **users, size_t *n, const char *node)
+{
+        struct user *grown;
+        bool named = false;
+
+        for (size_t i = 0; i < *n; i++)
+                if ((*users)[i].kind != USER_OPEN && (*users)[i].kind != USER_LOOP)
+                        return;
+        for (size_t i = 0; i < *n; i++)
+                if ((*users)[i].kind == USER_OPEN && strncmp((*users)[i].device, "sg", 2) != 0) {
+                        (*users)[i].kind = USER_CLAIM;
+                        named = true;
+                }
+        if (named)
+                return;
+        grown = realloc(*users, (*n + 1) * sizeof(*grown));
+        if (!grown)
+                return;
+        *users = grown;
+        grown[*n] = (struct user){.kind = USER_CLAIM};
+        (void) copy_string(grown[*n].device, sizeof(grown[*n].device), node);
+        ++*n;
 }
 
 void disk_done(struct disk *d)
@@ -116,6 +142,33 @@ static void describe_users(const struct disk *d, char *ret, size_t size)
         }
 }
 
+static bool is_or_below(const char *path, const char *dir)
+{
+        size_t n = strlen(dir);
+
+        return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+const char *disk_system_remedy(const struct disk *d)
+{
+        const char *remedy = "";
+
+        for (size_t i = 0; i < d->n_users; i++) {
+                const struct user *u = d->users + i;
+
+                if (u->kind == USER_SWAP)
+                        remedy = "It serves the running system: free it by swapoff, or restart.";
+                if (u->kind != USER_MOUNT || u->namespace || !u->where)
+                        continue;
+                if (streq(u->where, "/") || streq(u->where, "/usr"))
+                        return "The running system is on it: that will not be before the next start, for which"
+                               " uasctl policy is kept.";
+                if (is_or_below(u->where, "/boot") || is_or_below(u->where, "/efi"))
+                        remedy = "It serves the running system: free it by umount, or restart.";
+        }
+        return remedy;
+}
+
 /* What does not fit is cut off, and not in the middle of a character: D-Bus takes whole ones alone. */
 _printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
 {
@@ -140,7 +193,7 @@ _printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
 
 char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
-        const char *why = reason_sentence(d->decision.reason), *target = driver_to_string(d->decision.target);
+        const char *why = reason_sentence(d->decision.reason), *remedy = disk_system_remedy(d), *target = driver_to_string(d->decision.target);
         char names[256];
 
         switch (d->state) {
@@ -150,7 +203,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
         case STATE_WAITING:
                 describe_users(d, names, sizeof(names));
                 if (*names)
-                        say(ret, size, "Waits for %s until nothing uses it: %s.", target, names);
+                        say(ret, size, "Waits for %s until nothing uses it: %s.%s%s", target, names, *remedy ? " " : "", remedy);
                 else
                         say(ret, size, "Waits for %s until it has been free for a while.", target);
                 break;

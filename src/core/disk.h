@@ -34,6 +34,9 @@ struct user {
         char *namespace;             /* "mnt:[4026532243]" if the mount is not in PID 1's, else NULL */
         pid_t pid;                   /* 0: not known */
         char *command;               /* NULL: not known */
+        char *unit;                  /* the process's systemd unit; NULL: not known */
+        char *via;                   /* below /proc, what leads to what it has open: "4711/fd/3"; else NULL */
+        int mount_id;                /* of a mount in another namespace */
 };
 
 /* How the last attempt on this attachment ended. */
@@ -41,6 +44,7 @@ struct outcome {
         int code;       /* enum uasd_exit; -1: none yet */
         char step[24];  /* the step it ended in */
         char text[256]; /* a sentence */
+        char claimed[BLOCK_NAME_MAX]; /* deferred, since somebody else has the claim of this node; else empty */
 };
 
 struct disk {
@@ -61,6 +65,12 @@ void luns_free(struct lun *luns, size_t n);
 void users_free(struct user *users, size_t n);
 void disk_done(struct disk *d);
 
+/*
+ * Somebody has claimed `node`. No list of open files tells an exclusive open from another: if nothing in the list claims
+ * disks by its nature, whoever has a node open is taken for him; else somebody without a name is added.
+ */
+void users_claimed(struct user **users, size_t *n, const char *node);
+
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);
 
@@ -69,5 +79,7 @@ bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor,
  * ("Waits for uas until nothing uses it: /mnt/usb (sda1)."). Names in it are made harmless. Returns ret.
  */
 char *disk_reason(const struct disk *d, char *ret, size_t size);
+/* What to do about a disk that the running system itself is on; empty: it is not. */
+const char *disk_system_remedy(const struct disk *d);
 /* The stable word beside it (`reason_id`). */
 const char *disk_reason_id(const struct disk *d);

@@ -40,16 +40,48 @@ static bool used_up(const struct life *l)
 
 /* ---- what an event changes ---- */
 
-static void seen_users(struct life *l, bool in_use, uint64_t now)
+/* Slower and slower. */
+static void retry_later(struct life *l, uint64_t now)
+{
+        uint64_t pause = USEC_PER_SEC << (l->retries < 6 ? l->retries : 6);
+
+        l->retries++;
+        l->retry_at = now + (pause < RETRY_MOST_USEC ? pause : RETRY_MOST_USEC);
+}
+
+static void seen_in_use(struct life *l, const struct event *e, uint64_t now)
+{
+        l->in_use = l->waited = true;
+        l->free_since = 0;
+        l->named = l->named || e->by_name;
+        if (e->told) {
+                l->hidden = e->by_name;
+                l->retry_at = 0;
+                if (e->by_name)
+                        l->retries = 0;
+                return;
+        }
+        if (!l->hidden) /* used in a way whose end nobody tells: perhaps a look by name can have it told */
+                l->looked = false;
+        l->hidden = true;
+        if (!l->retry_at)
+                retry_later(l, now);
+}
+
+static void seen_users(struct life *l, const struct event *e, uint64_t now)
 {
         l->looked = true;
-        l->in_use = in_use;
-        if (in_use) {
-                l->free_since = 0;
-                l->waited = true;
-        } else if (!l->free_since)
-                l->free_since = now;
+        if (e->in_use) {
+                seen_in_use(l, e, now);
+                return;
+        }
+        /* A claim met somebody who has no name, so that no look says that he has gone. */
+        if (e->by_name && !l->named && l->retry_at)
+                return;
+        l->in_use = l->hidden = l->named = false;
         l->retry_at = 0;
+        if (!l->free_since)
+                l->free_since = now;
 }
 
 /*
@@ -58,7 +90,7 @@ static void seen_users(struct life *l, bool in_use, uint64_t now)
  */
 static void released(struct life *l, uint64_t now)
 {
-        l->held = false;
+        l->held = l->hidden = false;
         l->looked = l->in_use = l->waited = true;
         l->free_since = 0;
         l->retry_at = now + RELEASE_PAUSE_USEC;
@@ -72,7 +104,7 @@ static void ask_again(struct life *l, const struct event *e)
         l->requested = true;
         l->cancelled = false;
         l->waited = false;
-        l->looked = false;
+        l->looked = l->hidden = l->named = false;
         l->free_since = 0;
         l->retry_at = 0;
         l->retries = 0;
@@ -89,13 +121,12 @@ static void done(struct life *l, const struct event *e, uint64_t now)
                 return;
         l->disk.outcome = e->outcome;
         if (e->outcome.code == UASD_EXIT_DEFERRED) {
-                uint64_t pause = USEC_PER_SEC << (l->retries < 6 ? l->retries : 6);
-
-                /* Somebody whom a look does not see: the kernel may announce the end of it to nobody. */
+                /* Somebody whom a quick look does not see: the kernel may announce the end of it to nobody. */
                 l->in_use = l->waited = true;
+                l->hidden = has_disks(l);
+                l->looked = l->named = false;
                 l->free_since = 0;
-                l->retries++;
-                l->retry_at = now + (pause < RETRY_MOST_USEC ? pause : RETRY_MOST_USEC);
+                retry_later(l, now);
         } else {
                 l->requested = false;
                 l->retries = 0;
@@ -112,7 +143,7 @@ static void take_event(struct life *l, const struct event *e, uint64_t now)
         case _EVENT_MAX:
                 break;
         case EVENT_USERS:
-                seen_users(l, e->in_use, now);
+                seen_users(l, e, now);
                 break;
         case EVENT_HOLD:
                 l->held = true;
@@ -203,11 +234,14 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
         /* A claim that meets fsck or mount would make them fail. */
         if (!env->booted)
                 return USEC_INFINITY;
-        if (!l->looked || (l->retry_at && now >= l->retry_at)) {
-                l->looked = true;
+        if (l->retry_at && now >= l->retry_at) {
+                l->looked = false;
                 l->retry_at = 0;
-                (void) act(last, ACTION_LOOK);
-                return USEC_INFINITY;
+        }
+        if (!l->looked) {
+                l->looked = true;
+                act(last, ACTION_LOOK)->by_name = l->hidden;
+                return l->retry_at ? l->retry_at : USEC_INFINITY;
         }
         if (l->in_use || !l->free_since) /* or the look has not told yet */
                 return l->retry_at ? l->retry_at : USEC_INFINITY;

@@ -29,6 +29,8 @@ struct event {
         enum event_type type;
         uint64_t deadline;
         bool in_use;
+        bool by_name; /* of EVENT_USERS: every process was asked */
+        bool told;    /* of EVENT_USERS: the end of each use will be an event */
         enum driver target;
         bool force;
         struct outcome outcome;
@@ -53,6 +55,8 @@ struct life {
         uint64_t hold_deadline;
         bool in_use;        /* as last seen */
         bool looked;        /* anybody has looked at all */
+        bool hidden;        /* a quick look does not see who uses it: looks go by name */
+        bool named;         /* and a look by name has seen them */
         uint64_t free_since;
         bool waited;        /* was seen in use: the quiet time counts also for a request */
         bool running;       /* a uasd-switch is at work on it */
@@ -62,7 +66,7 @@ struct life {
         bool requested;     /* a user asked: may try again, and need not be quiet first */
         bool cancelled;     /* a user said no */
         bool watched;       /* ACTION_WATCH is in force */
-        uint64_t retry_at;  /* after a claim that failed: not before this, unless something changes */
+        uint64_t retry_at;  /* nobody may tell of the end of its use: looked at again then */
         unsigned retries;
         uint64_t timer;     /* asked for last */
 };
@@ -72,7 +76,7 @@ enum action_type {
         ACTION_RELEASE, /* end the hold */
         ACTION_WATCH,   /* tell of changes in use, from now on */
         ACTION_UNWATCH,
-        ACTION_LOOK,    /* see who uses it, tell by EVENT_USERS */
+        ACTION_LOOK,    /* see who uses it, tell by EVENT_USERS; `by_name`: ask every process */
         ACTION_TIMER,   /* EVENT_TIMER at `deadline`; replaces the one before; USEC_INFINITY: none */
         ACTION_REPORT,  /* the state is a new one: journal, D-Bus */
         _ACTION_MAX,
@@ -82,6 +86,7 @@ struct action {
         enum action_type type;
         enum driver target;
         bool automatic; /* nobody asked */
+        bool by_name;
         bool plugged;   /* nobody has seen it on this attachment: it mounts as usual afterwards */
         uint64_t deadline;
 };

@@ -85,7 +85,8 @@ static json_object *json_user(const struct user *u)
                                     (!u->where || put_string(o, "where", u->where)) &&
                                     (!u->namespace || put_string(o, "namespace", u->namespace)) &&
                                     (u->pid <= 0 || put_int(o, "pid", u->pid)) &&
-                                    (!u->command || put_string(o, "command", u->command)))
+                                    (!u->command || put_string(o, "command", u->command)) &&
+                                    (!u->unit || put_string(o, "unit", u->unit)))
                  : NULL;
 }
 

@@ -162,17 +162,17 @@ static int copy_if_said(const char *s, char **ret)
 
 static int read_busy(sd_bus_message *m, const struct property *p, struct view *v)
 {
-        const char *kind, *device, *where, *namespace, *command;
+        const char *kind, *device, *where, *namespace, *command, *unit;
         struct disk *d = &v->disk;
         uint32_t pid;
         int k;
 
-        k = sd_bus_message_enter_container(m, 'a', "(sssssu)");
+        k = sd_bus_message_enter_container(m, 'a', "(sssssus)");
         if (k < 0)
                 return k;
         users_free(TAKE_PTR(d->users), d->n_users);
         d->n_users = 0;
-        while ((k = sd_bus_message_read(m, "(sssssu)", &kind, &device, &where, &namespace, &command, &pid)) >
+        while ((k = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) >
                0) {
                 struct user *grown = reallocarray(d->users, d->n_users + 1, sizeof(*grown)), *u;
                 int type = user_kind_from_string(kind);
@@ -186,7 +186,7 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
                 *u = (struct user){.kind = (enum user_kind) type, .pid = (pid_t) pid};
                 (void) copy_string(u->device, sizeof(u->device), device);
                 if (copy_if_said(where, &u->where) < 0 || copy_if_said(namespace, &u->namespace) < 0 ||
-                    copy_if_said(command, &u->command) < 0)
+                    copy_if_said(command, &u->command) < 0 || copy_if_said(unit, &u->unit) < 0)
                         return -ENOMEM;
         }
         return k < 0 ? k : sd_bus_message_exit_container(m);
@@ -229,7 +229,7 @@ static const struct property properties[] = {
         {"Verdict", "s", read_verdict},
         {"Host", "s", read_buffer, AT(disk.host)},
         {"Disks", "a(sut)", read_disks},
-        {"Busy", "a(sssssu)", read_busy},
+        {"Busy", "a(sssssus)", read_busy},
         {"Outcome", "(iss)", read_outcome},
 };
 

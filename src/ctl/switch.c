@@ -105,6 +105,8 @@ static int tell_deferred(const char *label, const struct view *v)
         tell_users(v);
         log_info("It happens as soon as the disk is free; 'uasctl cancel %s' takes that back.",
                  v->disk.facts.interface);
+        if (*disk_system_remedy(&v->disk))
+                log_info("%s", disk_system_remedy(&v->disk));
         return UASD_EXIT_DEFERRED;
 }
 

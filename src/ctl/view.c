@@ -142,7 +142,8 @@ char *user_text(const struct user *u, char *ret, size_t size)
                 break;
         }
         if (u->pid > 0 && used < size)
-                used += (size_t) snprintf(ret + used, size - used, ", pid %i", (int) u->pid);
+                used += (size_t) snprintf(ret + used, size - used, ", pid %i%s%s", (int) u->pid, u->unit ? " of " : "",
+                                          u->unit ?: "");
         if (u->device[0] && used < size)
                 (void) snprintf(ret + used, size - used, " (%s)", u->device);
         return ret;

@@ -103,6 +103,8 @@ static void look_up_users(struct entry *e)
         e->users_at = now;
         if (users_find(&e->manager->roots, d->luns, d->n_luns, d->state == STATE_WAITING, &users, &n) < 0)
                 return;
+        if (e->life.hidden && e->life.in_use && d->outcome.claimed[0])
+                users_claimed(&users, &n, d->outcome.claimed);
         users_free(d->users, d->n_users);
         d->users = users;
         d->n_users = n;
@@ -160,18 +162,18 @@ static int append_user(sd_bus_message *reply, const struct user *u)
 {
         char where[512], command[128];
 
-        return sd_bus_message_append(reply, "(sssssu)", user_kind_to_string(u->kind), u->device,
+        return sd_bus_message_append(reply, "(sssssus)", user_kind_to_string(u->kind), u->device,
                                      make_harmless(u->where ? u->where : "", where, sizeof(where)),
                                      u->namespace ? u->namespace : "",
                                      make_harmless(u->command ? u->command : "", command, sizeof(command)),
-                                     (uint32_t) u->pid);
+                                     (uint32_t) u->pid, u->unit ? u->unit : "");
 }
 
 static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                     void *data, sd_bus_error *error)
 {
         struct entry *e = data;
-        int r = sd_bus_message_open_container(reply, 'a', "(sssssu)");
+        int r = sd_bus_message_open_container(reply, 'a', "(sssssus)");
 
         look_up_users(e);
         for (size_t i = 0; r >= 0 && i < e->life.disk.n_users; i++)
@@ -210,7 +212,7 @@ static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_PROPERTY("Verdict", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Host", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Disks", "a(sut)", get_disks, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Busy", "a(sssssu)", get_busy, 0, 0),
+        SD_BUS_PROPERTY("Busy", "a(sssssus)", get_busy, 0, 0),
         SD_BUS_PROPERTY("Outcome", "(iss)", get_outcome, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_VTABLE_END,
 };

@@ -45,6 +45,8 @@ static void take_line(struct job *j, char *line)
 
         if (sscanf(line, "STEP %23s", j->outcome.step) == 1)
                 return;
+        if (sscanf(line, "CLAIMED %31s", j->outcome.claimed) == 1)
+                return;
         if (sscanf(line, "END %i %23s %n", &j->outcome.code, j->outcome.step, &end) == 2 && end > 0)
                 (void) copy_string(j->outcome.text, sizeof(j->outcome.text), line + end);
 }

@@ -140,6 +140,7 @@ static void entry_free(struct entry *e)
 {
         watch_remove(e->manager->watch, e);
         job_orphan(e->job);
+        look_orphan(e->look);
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound_timer);
         sd_event_source_disable_unref(e->request_source);
@@ -348,17 +349,33 @@ void manager_rescan_all(struct manager *m)
         strv_free(names);
 }
 
+void manager_seen(struct entry *e, const struct event *users)
+{
+        bool before = e->life.in_use;
+
+        manager_feed(e, users);
+        if (e->life.in_use != before && e->announced)
+                bus_disk_changed(e->manager->bus, e);
+}
+
 void manager_look(struct entry *e)
 {
         struct manager *m = e->manager;
         struct disk *d = &e->life.disk;
-        bool before = e->life.in_use;
-        int r = users_any(&m->roots, d->luns, d->n_luns);
+        int r;
 
+        if (e->life.hidden) {
+                look_by_name(e);
+                return;
+        }
+        r = users_any(&m->roots, d->luns, d->n_luns);
         if (r < 0)
                 log_debug("%s: cannot see who uses it: %s", d->facts.interface, strerror(-r));
         /* Not knowing is not being free. */
-        manager_feed(e, &(struct event){ .type = EVENT_USERS, .in_use = r != 0 });
-        if (e->life.in_use != before && e->announced)
-                bus_disk_changed(m->bus, e);
+        manager_seen(e, &(struct event){ .type = EVENT_USERS, .in_use = r != 0, .told = r == 1 });
+}
+
+void manager_look_at_waiting(struct manager *m)
+{
+        watch_changed(m->watch);
 }

@@ -15,12 +15,14 @@
 
 struct manager;
 struct job;
+struct look;
 
 struct entry {
         struct manager *manager;
         struct life life;
         sd_event_source *timer;
         struct job *job;         /* the uasd-switch at work, if it is our child */
+        struct look *look;       /* the look by name under way */
         uint64_t unbound_since;  /* 0: it has a driver */
         sd_event_source *unbound_timer;
         int *watches;            /* inotify watch descriptors */
@@ -60,6 +62,10 @@ void manager_rescan_all(struct manager *m);
 void manager_feed(struct entry *e, const struct event *event);
 /* Somebody may have let go of it, or taken it. */
 void manager_look(struct entry *e);
+/* An answer to that: EVENT_USERS. */
+void manager_seen(struct entry *e, const struct event *users);
+/* What may end a use of any disk has happened: a block device that is stacked on others came, changed or went. */
+void manager_look_at_waiting(struct manager *m);
 /* Requests of users. 0 or -errno; ret_request: the number JobRemoved will tell. */
 int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request);
 int manager_set_policy(struct entry *e, enum policy p, bool force);
@@ -76,6 +82,15 @@ int watch_new(struct manager *m, struct watch **ret);
 void watch_free(struct watch *w);
 void watch_add(struct watch *w, struct entry *e);
 void watch_remove(struct watch *w, struct entry *e);
+/* Something that may end a use has happened. */
+void watch_changed(struct watch *w);
+/* The inotify for users_told(), which listens while a disk waits; -errno. */
+int watch_ends(struct watch *w);
+
+/* look.c: who uses a disk, by name, in a child */
+void look_by_name(struct entry *e);
+/* The entry goes, and the look with it. */
+void look_orphan(struct look *l);
 
 /* jobs.c: uasd-switch as a child */
 int job_start(struct entry *e, const struct action *a);

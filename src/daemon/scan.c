@@ -23,6 +23,9 @@ static void take_event(struct manager *m, const struct uevent *e)
 {
         if (e->interface[0])
                 manager_rescan(m, e->interface);
+        /* dm, md, loop, bcache: with them a disk may come free. */
+        else if (streq(e->subsystem, "block") && !streq(e->action, "add"))
+                manager_look_at_waiting(m);
 }
 
 static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *data)
@@ -37,11 +40,11 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *d
                 if (r == -ENOBUFS) {
                         log_notice("kernel events were lost: looking at everything again");
                         manager_rescan_all(s->manager);
-                        last.interface[0] = '\0';
+                        last = (struct uevent){ 0 };
                 } else if (r < 0)
                         break;
                 else {
-                        if (last.interface[0] && (!streq(last.interface, e.interface) || streq(e.devtype, "usb_interface")))
+                        if (last.subsystem[0] && (!streq(last.interface, e.interface) || streq(e.devtype, "usb_interface")))
                                 take_event(s->manager, &last);
                         last = e;
                 }

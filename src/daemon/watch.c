@@ -7,14 +7,15 @@
 #include "sys/sysfs.h"
 
 /*
- * Who lets go of a disk, while one waits: PID 1's mount table, the swaps, and closes of the nodes. Reading the mount table takes
+ * Who lets go of a disk, while one waits: PID 1's mount table, the swaps, closes of the nodes, uevents of what is stacked on
+ * them (scan.c), and the end of file systems that are mounted elsewhere. Reading the mount table takes
  * time in proportion to its length, so at a change of it one number is read first: the reference count of
  * the disk drivers, which moves whenever any of their disks is opened or given up.
  */
 struct watch {
         struct manager *manager;
-        int mountinfo, swaps, inotify;
-        sd_event_source *mount_source, *swap_source, *inotify_source, *again;
+        int mountinfo, swaps, inotify, ends;
+        sd_event_source *mount_source, *swap_source, *inotify_source, *ends_source, *again;
         size_t n;          /* disks watched */
         uint64_t count;    /* reference counts when the disks were last looked at */
         unsigned repeats;
@@ -56,8 +57,10 @@ static void look_again_soon(struct watch *w)
         uint64_t delay = AGAIN_FIRST_USEC << w->repeats;
         int r = 0;
 
-        if (w->repeats++ >= AGAIN_MOST)
+        if (w->repeats++ >= AGAIN_MOST) {
+                look_at_all(w); /* a mount that was detached, and is still used by who is inside */
                 return;
+        }
         if (!w->again)
                 r = sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w);
         else if ((r = sd_event_source_set_time_relative(w->again, delay)) >= 0)
@@ -78,6 +81,14 @@ static void changed(struct watch *w)
                 look_again_soon(w);
 }
 
+void watch_changed(struct watch *w)
+{
+        if (w->n == 0)
+                return;
+        w->repeats = 0;
+        changed(w);
+}
+
 static int on_again(sd_event_source *s, uint64_t usec, void *data)
 {
         if (((struct watch *) data)->n > 0)
@@ -87,11 +98,42 @@ static int on_again(sd_event_source *s, uint64_t usec, void *data)
 
 static int on_table(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
-        struct watch *w = data;
-
-        w->repeats = 0;
-        changed(w);
+        watch_changed(data);
         return 0;
+}
+
+/* Whatever it says: a file system that is going has not let go of its device yet. */
+static int on_ends(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        char buffer[4096];
+
+        while (read(fd, buffer, sizeof(buffer)) > 0)
+                ;
+        watch_changed(data);
+        return 0;
+}
+
+static void forget_ends(struct watch *w)
+{
+        w->ends_source = sd_event_source_disable_unref(w->ends_source);
+        w->ends = close_keep_errno(w->ends);
+}
+
+int watch_ends(struct watch *w)
+{
+        int r;
+
+        if (w->ends >= 0)
+                return w->ends;
+        w->ends = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (w->ends < 0)
+                return -errno;
+        r = sd_event_add_io(w->manager->event, &w->ends_source, w->ends, EPOLLIN, on_ends, w);
+        if (r < 0) {
+                forget_ends(w);
+                return r;
+        }
+        return w->ends;
 }
 
 static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
@@ -141,7 +183,7 @@ int watch_new(struct manager *m, struct watch **ret)
 
         if (!w)
                 return -ENOMEM;
-        *w = (struct watch){ .manager = m, .mountinfo = -1, .swaps = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK) };
+        *w = (struct watch){ .manager = m, .mountinfo = -1, .swaps = -1, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK) };
         r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->mountinfo, &w->mount_source);
         if (r >= 0) {
                 (void) open_table(w, "swaps", &w->swaps, &w->swap_source); /* a kernel may have no swap */
@@ -163,6 +205,7 @@ void watch_free(struct watch *w)
         sd_event_source_disable_unref(w->swap_source);
         sd_event_source_disable_unref(w->inotify_source);
         sd_event_source_disable_unref(w->again);
+        forget_ends(w);
         (void) close_keep_errno(w->mountinfo);
         (void) close_keep_errno(w->swaps);
         (void) close_keep_errno(w->inotify);
@@ -172,6 +215,9 @@ void watch_free(struct watch *w)
 static void arm(struct watch *w, bool on)
 {
         char byte;
+
+        if (!on)
+                forget_ends(w);
 
         if (on) { /* what changed while nobody listened is no news */
                 (void) !pread(w->mountinfo, &byte, 1, 0);
@@ -206,6 +252,8 @@ void watch_add(struct watch *w, struct entry *e)
         for (size_t i = 0; i < d->n_luns; i++) {
                 if (d->luns[i].disk.name[0])
                         watch_node(w, e, d->luns[i].disk.name);
+                if (d->luns[i].sg[0])
+                        watch_node(w, e, d->luns[i].sg);
                 for (size_t p = 0; p < d->luns[i].n_parts; p++)
                         watch_node(w, e, d->luns[i].parts[p].name);
         }

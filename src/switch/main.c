@@ -21,8 +21,11 @@ void tell_step(const char *step)
 
 void tell_user(const struct user *u)
 {
-        if (machine_readable)
-                return; /* the daemon looks for itself */
+        if (machine_readable) { /* else the daemon looks for itself */
+                if (u->kind == USER_CLAIM)
+                        (void) printf("CLAIMED %s\n", u->device);
+                return;
+        }
         (void) fprintf(stderr, "%s %s%s%s%s%s", user_kind_to_string(u->kind), u->device, u->where ? " at " : "",
                        u->where ? u->where : "", u->command ? " by " : "", u->command ? u->command : "");
         if (u->pid)

@@ -7,6 +7,7 @@
 #include "sys/fingerprint.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
+#include "sys/opens.h"
 #include "sys/pid1.h"
 #include "sys/quirkparam.h"
 #include "sys/users.h"
@@ -136,7 +137,13 @@ static int step_claim(struct transaction *t)
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r));
         /* Where the kernel itself says that nobody but us has anything open, /proc need not be walked. */
-        return t->claim.alone ? 0 : look_for_users(t, true);
+        if (t->claim.alone)
+                return 0;
+        r = look_for_users(t, true);
+        if (r >= 0 && driver_has_one(&t->roots, t->from, t->interface) &&
+            claim_has_strangers(&t->roots, t->disk.luns, t->disk.n_luns, t->from, &t->claim))
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: somebody who cannot be named has the disk open");
+        return r;
 }
 
 static void undo_claim(struct transaction *t)

@@ -13,6 +13,9 @@
 #include "sys/marks.h"
 #include "sys/opens.h"
 
+#define STRANGER_TRIES 10
+#define STRANGER_PAUSE_USEC 20000
+
 static int node_open(const struct roots *r, const struct block *b, int flags)
 {
         int fd = openat(r->dev, b->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
@@ -157,6 +160,30 @@ int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, enu
         }
         *ret = c;
         return 0;
+}
+
+bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
+{
+        bool strangers = true;
+        size_t n = 0;
+
+        /* Opens of a partition count each or once, as the kernel pleases: ours are not to be among them. */
+        for (size_t i = 0; i < c->n; i++)
+                if (c->nodes[i].whole)
+                        c->nodes[n++] = c->nodes[i];
+                else
+                        (void) close(c->nodes[i].fd);
+        c->n = n;
+        /* Somebody may just have had a look at it. */
+        for (int tries = 0; strangers && tries < STRANGER_TRIES; tries++) {
+                if (tries > 0)
+                        (void) usleep(STRANGER_PAUSE_USEC);
+                strangers = driver_opens(r, driver) > (int) c->n;
+        }
+        for (size_t i = 0; i < n_luns; i++)
+                if (open_partitions(r, &luns[i], c) < 0)
+                        return true;
+        return strangers;
 }
 
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])

@@ -32,6 +32,12 @@ struct claim {
 int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, bool lock,
                uint64_t deadline, struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
 
+/*
+ * For a driver that has no other disk, and after a look at all open files that found nobody: true if there is somebody all the
+ * same, by the driver's reference count. A node mapped into memory, or on its way through a socket, stands in no list.
+ */
+bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c);
+
 /* fsync(2) of every node: writes its page cache and flushes the drive's. -errno of the first that fails. */
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX]);
 

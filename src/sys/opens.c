@@ -3,7 +3,9 @@
 
 #include <limits.h>
 
+#include "common/names.h"
 #include "common/util.h"
+#include "sys/usbdisk.h"
 #include "sys/sysfs.h"
 
 static int count_one(const char *name, void *data)
@@ -30,4 +32,17 @@ int driver_opens(const struct roots *r, enum driver d)
         if (k < 0)
                 return k;
         return references > INT_MAX || (int) references < dependents ? -ERANGE : (int) references - dependents;
+}
+
+static int is_another(const char *name, void *data)
+{
+        return interface_name_valid(name) && !streq(name, data);
+}
+
+bool driver_has_one(const struct roots *r, enum driver d, const char *interface)
+{
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
+        return dir_each(r->sys, path, is_another, (void *) interface) == 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include "core/types.h"
 #include "sys/roots.h"
 
@@ -10,3 +12,6 @@
  * depend on it. Returns the count, or -errno (-ENOENT: built in, there is no count).
  */
 int driver_opens(const struct roots *r, enum driver d);
+
+/* True if this interface is the only one on its driver. */
+bool driver_has_one(const struct roots *r, enum driver d, const char *interface);

@@ -89,6 +89,31 @@ static int held_by_other(const struct roots *r, const char *block)
         return k == -ENOENT ? 0 : k;
 }
 
+/* Mounted where PID 1 sees it, by whichever of its members. */
+static bool btrfs_is_mounted(const struct roots *r, const char *devices)
+{
+        _cleanup_fclose_ FILE *f = NULL;
+        _cleanup_free_ char *line = NULL;
+        char member[BLOCK_NAME_MAX], path[192];
+        size_t room = 0;
+        int fd = openat(r->proc, "1/mountinfo", O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0 || !(f = fdopen(fd, "re"))) {
+                (void) close_keep_errno(fd);
+                return false;
+        }
+        while (getline(&line, &room, f) >= 0) {
+                const char *type = strstr(line, " - btrfs /dev/");
+
+                if (!type || sscanf(type, " - btrfs /dev/%31[^ /]", member) != 1)
+                        continue;
+                (void) snprintf(path, sizeof(path), "%s/%s", devices, member);
+                if (faccessat(r->sys, path, F_OK, 0) == 0)
+                        return true;
+        }
+        return false;
+}
+
 static int btrfs_filesystem(const char *name, void *data)
 {
         struct walk *w = data;
@@ -97,6 +122,8 @@ static int btrfs_filesystem(const char *name, void *data)
 
         (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", name);
         k = dir_each(w->r->sys, path, name_is_ours, w);
+        if (k > 0)
+                return btrfs_is_mounted(w->r, path) ? 1 : 2;
         return k == -ENOENT || k == -ENOTDIR ? 0 : k;
 }
 

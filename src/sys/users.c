@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/users.h"
+#include "sys/users-search.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <libmount/libmount.h>
 #include <limits.h>
@@ -11,18 +10,7 @@
 #include "common/util.h"
 #include "sys/sysfs.h"
 
-struct search {
-        const struct roots *r;
-        const struct lun *luns;
-        size_t n_luns;
-        struct user *list;
-        size_t n;
-        char **namespaces; /* mount namespaces already read */
-        size_t n_namespaces;
-        const char *block; /* whose holders are being listed */
-};
-
-static const char *name_of(const struct search *s, const char *name)
+const char *search_name(const struct search *s, const char *name)
 {
         for (size_t i = 0; i < s->n_luns; i++) {
                 const struct lun *l = &s->luns[i];
@@ -38,7 +26,7 @@ static const char *name_of(const struct search *s, const char *name)
         return NULL;
 }
 
-static struct user *add_user(struct search *s, enum user_kind kind, const char *device)
+struct user *search_add(struct search *s, enum user_kind kind, const char *device)
 {
         struct user *grown = realloc(s->list, (s->n + 1) * sizeof(*grown));
 
@@ -52,7 +40,7 @@ static struct user *add_user(struct search *s, enum user_kind kind, const char *
 
 static int add_named(struct search *s, enum user_kind kind, const char *device, const char *where)
 {
-        struct user *u = add_user(s, kind, device);
+        struct user *u = search_add(s, kind, device);
 
         if (!u || (where && !(u->where = strdup(where))))
                 return -ENOMEM;
@@ -93,16 +81,49 @@ static int parse_table(const struct roots *r, const char *path, const char *name
         return 0;
 }
 
-/* btrfs has a device number of its own: its members stand in sysfs, its source names one of them. */
+struct members {
+        const struct search *s;
+        const char *source; /* one of them; NULL once it has been met */
+        const char *ours;
+};
+
+static int btrfs_look_at(const char *name, void *data)
+{
+        struct members *m = data;
+
+        if (m->source && streq(m->source, name))
+                m->source = NULL;
+        if (!m->ours)
+                m->ours = search_name(m->s, name);
+        return 0;
+}
+
+static int btrfs_among(const char *uuid, void *data)
+{
+        struct members *m = data, here = { m->s, m->source, NULL };
+        char path[128];
+
+        (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", uuid);
+        if (dir_each(m->s->r->sys, path, btrfs_look_at, &here) < 0 || here.source)
+                return 0;
+        m->ours = here.ours;
+        return 1;
+}
+
+/* btrfs has a device number of its own, and its source names but one of its members: those stand in sysfs. */
 static const char *mount_device(const struct search *s, struct libmnt_fs *fs)
 {
         const char *source, *device = NULL;
         dev_t devno = mnt_fs_get_devno(fs);
+        struct members m = { .s = s };
 
         if (luns_have(s->luns, s->n_luns, major(devno), minor(devno), &device))
                 return device;
         source = mnt_fs_get_srcpath(fs);
-        return source && strncmp(source, "/dev/", 5) == 0 && major(devno) == 0 ? name_of(s, source + 5) : NULL;
+        if (!source || strncmp(source, "/dev/", 5) != 0 || major(devno) != 0)
+                return NULL;
+        m.source = source + 5;
+        return dir_each(s->r->sys, "fs/btrfs", btrfs_among, &m) > 0 ? m.ours : search_name(s, m.source);
 }
 
 /* A copy that propagation made in a service's namespace goes with the mount itself: it is no user of its own. */
@@ -115,7 +136,7 @@ static bool listed(const struct search *s, const char *device, const char *where
         return false;
 }
 
-static int find_mounts(struct search *s, const char *path, const char *namespace, pid_t pid)
+int search_mounts(struct search *s, const char *path, const char *namespace, const char *pid)
 {
         _cleanup_(table_unrefp) struct libmnt_table *t = NULL;
         struct libmnt_iter *i;
@@ -134,7 +155,8 @@ static int find_mounts(struct search *s, const char *path, const char *namespace
                 k = add_named(s, USER_MOUNT, device, mnt_fs_get_target(fs));
                 if (k == 0 && namespace) {
                         s->list[s->n - 1].namespace = strdup(namespace);
-                        s->list[s->n - 1].pid = pid;
+                        s->list[s->n - 1].mount_id = mnt_fs_get_id(fs);
+                        search_who(s, &s->list[s->n - 1], pid);
                 }
         }
         mnt_free_iter(i);
@@ -156,7 +178,7 @@ static int find_swaps(struct search *s)
         while (k == 0 && mnt_table_next_fs(t, i, &fs) == 0) {
                 const char *source = mnt_fs_get_source(fs), *device = NULL;
                 if (source && strncmp(source, "/dev/", 5) == 0)
-                        device = name_of(s, source + 5);
+                        device = search_name(s, source + 5);
                 if (device)
                         k = add_named(s, USER_SWAP, device, NULL);
         }
@@ -190,7 +212,7 @@ struct btrfs {
 static int btrfs_member(const char *name, void *data)
 {
         struct btrfs *b = data;
-        const char *device = name_of(b->s, name);
+        const char *device = search_name(b->s, name);
         char where[80];
 
         if (!device)
@@ -221,72 +243,8 @@ static int find_loop(const char *name, void *data)
         (void) snprintf(path, sizeof(path), "block/%.16s/loop/backing_file", name);
         if (attr_read(s->r->sys, path, file, sizeof(file)) <= 5 || strncmp(file, "/dev/", 5) != 0)
                 return 0;
-        device = name_of(s, file + 5);
+        device = search_name(s, file + 5);
         return device ? add_named(s, USER_LOOP, device, name) : 0;
-}
-
-struct fd_walk {
-        struct search *s;
-        int fds; /* /proc/PID/fd */
-        const char *pid;
-};
-
-static int find_fd(const char *name, void *data)
-{
-        struct fd_walk *p = data;
-        char target[64], path[64], command[64];
-        const char *device;
-        struct user *u;
-        struct stat st;
-        ssize_t n = readlinkat(p->fds, name, target, sizeof(target) - 1);
-
-        if (n <= 5)
-                return 0;
-        target[n] = '\0';
-        if (strncmp(target, "/dev/", 5) != 0 || !(device = name_of(p->s, target + 5)))
-                return 0;
-        /* "/dev/sda (deleted)" is the node of a disk that was; a name alone proves nothing either. */
-        if (fstatat(p->fds, name, &st, 0) < 0 || (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode)))
-                return 0;
-        if (S_ISBLK(st.st_mode) && !luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev), NULL))
-                return 0;
-        u = add_user(p->s, USER_OPEN, device);
-        if (!u)
-                return -ENOMEM;
-        u->pid = (pid_t) atol(p->pid);
-        (void) snprintf(path, sizeof(path), "%s/comm", p->pid);
-        if (attr_read(p->s->r->proc, path, command, sizeof(command)) > 0)
-                u->command = strdup(command);
-        return 0;
-}
-
-static bool first_sight(struct search *s, const char *namespace)
-{
-        for (size_t i = 0; i < s->n_namespaces; i++)
-                if (streq(s->namespaces[i], namespace))
-                        return false;
-        return strv_push(&s->namespaces, &s->n_namespaces, namespace) >= 0;
-}
-
-static int find_in_process(const char *pid, void *data)
-{
-        struct search *s = data;
-        char path[64], namespace[64];
-        _cleanup_close_ int fds = -1;
-        int k = 0;
-
-        if (!isdigit((unsigned char) *pid) || atol(pid) == (long) getpid())
-                return 0;
-        (void) snprintf(path, sizeof(path), "%.16s/ns/mnt", pid);
-        if (link_basename(s->r->proc, path, namespace, sizeof(namespace)) > 0 && first_sight(s, namespace)) {
-                (void) snprintf(path, sizeof(path), "%.16s/mountinfo", pid);
-                k = find_mounts(s, path, namespace, (pid_t) atol(pid));
-        }
-        (void) snprintf(path, sizeof(path), "%.16s/fd", pid);
-        fds = openat(s->r->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (k != -ENOMEM && fds >= 0)
-                k = dir_each(fds, ".", find_fd, &(struct fd_walk){ s, fds, pid });
-        return k == -ENOMEM ? k : 0; /* processes come and go, and some are not ours to look into */
 }
 
 int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n)
@@ -296,8 +254,8 @@ int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, boo
         int k = 0;
 
         if (link_basename(r->proc, "1/ns/mnt", namespace, sizeof(namespace)) > 0)
-                (void) first_sight(&s, namespace);
-        k = find_mounts(&s, "1/mountinfo", NULL, 0);
+                (void) search_first_sight(&s, namespace);
+        k = search_mounts(&s, "1/mountinfo", NULL, NULL);
         if (k >= 0)
                 k = find_swaps(&s);
         for (size_t i = 0; k >= 0 && i < n_luns; i++) {
@@ -312,7 +270,7 @@ int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, boo
         if (k >= 0 && (k = dir_each(r->sys, "block", find_loop, &s)) == -ENOENT)
                 k = 0;
         if (k >= 0 && deep)
-                k = dir_each(r->proc, ".", find_in_process, &s);
+                k = dir_each(r->proc, ".", search_process, &s);
         strv_free(s.namespaces);
         if (k < 0) {
                 users_free(s.list, s.n);

@@ -12,5 +12,13 @@
  */
 int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n);
 
-/* Quick answer to the same question, without `deep`: 1 used, 0 not seen to be, -errno. */
+/* Quick answer to the same question, without `deep`: 1 used, 0 not seen to be, -errno. 2: used by a btrfs which is not mounted
+ * in PID 1's namespace, so that its end may not be told. */
 int users_any(const struct roots *r, const struct lun *luns, size_t n_luns);
+
+/*
+ * True if the end of each of these uses is announced to whoever listens to PID 1's mount table, the swaps, uevents and closes
+ * of the disk's nodes in /dev, and to `inotify`, where file systems that are mounted elsewhere are watched for their end. Walks
+ * paths of other mount namespaces, where a file system may not answer: not for a process that others wait for.
+ */
+bool users_told(const struct roots *r, const struct lun *luns, size_t n_luns, int inotify, const struct user *users, size_t n);

@@ -245,8 +245,8 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
                 return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1,
                                              f->outcome.step ?: "", f->outcome.text ?: "");
         if (f->busy)
-                return sd_bus_message_append(reply, "a(sssssu)", 1, "mount", "sdb1", "/mnt/usb", "", "", 0);
-        return sd_bus_message_append(reply, "a(sssssu)", 0);
+                return sd_bus_message_append(reply, "a(sssssus)", 1, "mount", "sdb1", "/mnt/usb", "", "", 0, "");
+        return sd_bus_message_append(reply, "a(sssssus)", 0);
 }
 
 #define PROPERTY(name, type) SD_BUS_PROPERTY(name, type, get, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
@@ -258,7 +258,7 @@ static const sd_bus_vtable disk_vtable[] = {
         PROPERTY("Capable", "b"),      PROPERTY("Policy", "s"),      PROPERTY("Target", "s"),
         PROPERTY("State", "s"),        PROPERTY("Reason", "s"),      PROPERTY("ReasonId", "s"),
         PROPERTY("Verdict", "s"),      PROPERTY("Host", "s"),        PROPERTY("Disks", "a(sut)"),
-        PROPERTY("Busy", "a(sssssu)"), PROPERTY("Outcome", "(iss)"), SD_BUS_VTABLE_END,
+        PROPERTY("Busy", "a(sssssus)"), PROPERTY("Outcome", "(iss)"), SD_BUS_VTABLE_END,
 };
 
 int main(void)

@@ -76,8 +76,8 @@ static void whole_disk(void **state)
                             "Capable", "b", 1, "Policy", "s", "uas", "Target", "s", "uas", "State", "s",
                             "waiting", "Reason", "s", "In use.", "ReasonId", "s", "policy", "Verdict", "s",
                             "good", "Host", "s", "host3", "Disks", "a(sut)", 2, "sdb", 0, (uint64_t) 5000000000,
-                            "sdc", 1, (uint64_t) 512, "Busy", "a(sssssu)", 1, "mount", "sdb1", "/mnt",
-                            "mnt:[7]", "", 0, "Outcome", "(iss)", 7, "bind", "No.", "OfTheFuture", "a{sv}", 1,
+                            "sdc", 1, (uint64_t) 512, "Busy", "a(sssssus)", 1, "mount", "sdb1", "/mnt",
+                            "mnt:[7]", "sh", 7, "x.service", "Outcome", "(iss)", 7, "bind", "No.", "OfTheFuture", "a{sv}", 1,
                             "x", "s", "y") >= 0);
         assert_int_equal(parse(m, &views), 0);
         assert_int_equal(views.n, 1);
@@ -107,7 +107,9 @@ static void whole_disk(void **state)
         assert_int_equal(d->users[0].kind, USER_MOUNT);
         assert_string_equal(d->users[0].where, "/mnt");
         assert_string_equal(d->users[0].namespace, "mnt:[7]");
-        assert_null(d->users[0].command);
+        assert_string_equal(d->users[0].command, "sh");
+        assert_int_equal(d->users[0].pid, 7);
+        assert_string_equal(d->users[0].unit, "x.service");
         assert_int_equal(d->outcome.code, 7);
         assert_string_equal(d->outcome.step, "bind");
 }

@@ -69,6 +69,13 @@ static void test_reason(void **state)
                 {.kind = USER_CLAIM, .device = "sda"},
                 {.kind = _USER_KIND_MAX},
         };
+        static struct user of_system[] = {
+                {.kind = USER_SWAP, .device = "sda2"},
+                {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/boot/firmware"},
+                {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/", .namespace = (char *) "mnt:[1]"},
+                {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/"},
+                {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/bootleg"},
+        };
         static const struct {
                 struct disk d;
                 const char *reason;
@@ -81,7 +88,19 @@ static void test_reason(void **state)
                   .decision.target = DRIVER_USB_STORAGE,
                   .users = users + 2,
                   .n_users = 3},
-                 "Waits for usb-storage until nothing uses it: a mount (sda1), swap on sda2, dm-0 (on sda)."},
+                 "Waits for usb-storage until nothing uses it: a mount (sda1), swap on sda2, dm-0 (on sda). "
+                 "It serves the running system: free it by swapoff, or restart."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system, .n_users = 1},
+                 "Waits for uas until nothing uses it: swap on sda2. It serves the running system: free it by swapoff, or "
+                 "restart."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system, .n_users = 2},
+                 "Waits for uas until nothing uses it: swap on sda2, /boot/firmware (sda1). It serves the running system: "
+                 "free it by umount, or restart."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 2, .n_users = 2},
+                 "Waits for uas until nothing uses it: / (sda1, in mnt:[1]), / (sda1). The running system is on it: that "
+                 "will not be before the next start, for which uasctl policy is kept."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 4, .n_users = 1},
+                 "Waits for uas until nothing uses it: /bootleg (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 5, .n_users = 3},
                  "Waits for uas until nothing uses it: a device (on sda), loop0 (on sda), "
                  "a loop device (on sda)."},
@@ -148,6 +167,39 @@ static void test_many_users(void **state)
         assert_non_null(strstr(ret, ", and 1 more."));
 }
 
+static void test_claimed(void **state)
+{
+        static const struct {
+                enum user_kind kinds[2];
+                const char *device;
+                size_t n, n_after;
+                enum user_kind first;
+        } table[] = {
+                {{USER_OPEN}, "sda1", 1, 1, USER_CLAIM},           /* it will be him */
+                {{USER_OPEN}, "sg0", 1, 2, USER_OPEN},             /* sg nodes are claimed by nobody */
+                {{USER_OPEN, USER_MOUNT}, "sda1", 2, 2, USER_OPEN}, /* the mount is the claim */
+                {{USER_LOOP}, "sda1", 1, 2, USER_LOOP},
+                {{USER_SWAP}, "sda1", 1, 1, USER_SWAP},
+                {{USER_MOUNT}, "", 0, 1, USER_CLAIM},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct user *users = calloc(2, sizeof(*users));
+                size_t n = table[i].n;
+
+                assert_non_null(users);
+                for (size_t k = 0; k < n; k++) {
+                        users[k].kind = table[i].kinds[k];
+                        (void) copy_string(users[k].device, sizeof(users[k].device), table[i].device);
+                }
+                users_claimed(&users, &n, "sda");
+                assert_row(i, n == table[i].n_after);
+                assert_row(i, users[0].kind == table[i].first);
+                assert_row(i, users[n - 1].kind != USER_CLAIM || n == table[i].n || streq(users[n - 1].device, "sda"));
+                users_free(users, n);
+        }
+}
+
 static void test_cut(void **state)
 {
         struct disk d = {.state = STATE_FAILED, .outcome.text = "ab\xc3\xa4\xe2\x82\xac"};
@@ -173,7 +225,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_luns_have),  cmocka_unit_test(test_done), cmocka_unit_test(test_reason),
-                cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),
+                cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),  cmocka_unit_test(test_claimed),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

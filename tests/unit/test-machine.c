@@ -41,7 +41,12 @@ struct scenario {
 /* clang-format off */
 #define SCANNED {.type = EVENT_SCANNED}
 #define FREE {.type = EVENT_USERS}
-#define IN_USE {.type = EVENT_USERS, .in_use = true}
+#define IN_USE {.type = EVENT_USERS, .in_use = true, .told = true}
+#define NOBODY_BY_NAME {.type = EVENT_USERS, .by_name = true}
+#define NAMED {.type = EVENT_USERS, .in_use = true, .by_name = true, .told = true}
+/* In use, and the kernel will announce the end of it to nobody */
+#define UNTOLD {.type = EVENT_USERS, .in_use = true, .by_name = true}
+#define UNTOLD_AT_A_GLANCE {.type = EVENT_USERS, .in_use = true}
 #define HOLD(until) {.type = EVENT_HOLD, .deadline = (until) *1000ULL}
 #define RELEASED {.type = EVENT_RELEASED}
 #define REQUEST(driver) {.type = EVENT_REQUEST, .target = driver}
@@ -121,7 +126,7 @@ static const struct scenario table[] = {
          {
                  {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
                  {21000, RELEASED, "", STATE_SWITCHING},
-                 {30000, DONE(DEFERRED), "watch timer 31000 report", STATE_WAITING},
+                 {30000, DONE(DEFERRED), "watch timer 31000 report look-by-name", STATE_WAITING},
          }},
         {"released by a user before it was tried: that is his word until he asks",
          BOOTED,
@@ -153,7 +158,7 @@ static const struct scenario table[] = {
                  {1500, SCANNED, "", STATE_WAITING},
                  {2100, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
                  {2200, DONE(DEFERRED), "timer 4200 report", STATE_WAITING},
-                 {3000, SCANNED, "watch timer off look", STATE_WAITING, DISKS},
+                 {3000, SCANNED, "watch look", STATE_WAITING, DISKS},
                  {3000, FREE, "timer 5000", STATE_WAITING},
          }},
         {"plugged in, seen when its disks are there",
@@ -213,27 +218,67 @@ static const struct scenario table[] = {
                  {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
                  {500, IN_USE, "", STATE_WAITING},
                  {1000, STARTED, "unwatch report", STATE_SWITCHING},
-                 {2000, DONE(DEFERRED), "watch timer 3000 report", STATE_WAITING},
-                 {3000, TIMER, "timer off look", STATE_WAITING},
-                 {3000, FREE, "timer 5000", STATE_WAITING},
+                 {2000, DONE(DEFERRED), "watch timer 3000 report look-by-name", STATE_WAITING},
+                 {2100, NOBODY_BY_NAME, "", STATE_WAITING},
+                 {3000, TIMER, "timer off look-by-name", STATE_WAITING},
+                 {3000, NOBODY_BY_NAME, "timer 5000", STATE_WAITING},
                  {5000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
-                 {6000, DONE(DEFERRED), "watch timer 8000 report", STATE_WAITING},
+                 {6000, DONE(DEFERRED), "watch timer 8000 report look-by-name", STATE_WAITING},
                  {7000, STARTED, "unwatch timer off report", STATE_SWITCHING},
-                 {8000, DONE(DEFERRED), "watch timer 12000 report", STATE_WAITING},
+                 {8000, DONE(DEFERRED), "watch timer 12000 report look-by-name", STATE_WAITING},
                  {9000, STARTED, "unwatch timer off report", STATE_SWITCHING},
-                 {10000, DONE(DEFERRED), "watch timer 18000 report", STATE_WAITING},
+                 {10000, DONE(DEFERRED), "watch timer 18000 report look-by-name", STATE_WAITING},
                  {11000, STARTED, "unwatch timer off report", STATE_SWITCHING},
-                 {12000, DONE(DEFERRED), "watch timer 28000 report", STATE_WAITING},
+                 {12000, DONE(DEFERRED), "watch timer 28000 report look-by-name", STATE_WAITING},
                  {13000, STARTED, "unwatch timer off report", STATE_SWITCHING},
-                 {14000, DONE(DEFERRED), "watch timer 44000 report", STATE_WAITING},
+                 {14000, DONE(DEFERRED), "watch timer 44000 report look-by-name", STATE_WAITING},
                  {15000, STARTED, "unwatch timer off report", STATE_SWITCHING},
-                 {16000, DONE(DEFERRED), "watch timer 46000 report", STATE_WAITING},
+                 {16000, DONE(DEFERRED), "watch timer 46000 report look-by-name", STATE_WAITING},
                  {17000, STARTED, "unwatch timer off report", STATE_SWITCHING},
-                 {18000, DONE(DEFERRED), "watch timer 48000 report", STATE_WAITING},
-                 {48000, TIMER, "timer off look", STATE_WAITING},
+                 {18000, DONE(DEFERRED), "watch timer 48000 report look-by-name", STATE_WAITING},
+                 {48000, TIMER, "timer off look-by-name", STATE_WAITING},
                  /* whom a look sees is watched: no more timer */
                  {48000, IN_USE, "", STATE_WAITING},
                  {90000, FREE, "timer 92000", STATE_WAITING},
+         }},
+        {"whom a look by name finds, and whose end will be told, is waited for without a timer",
+         BOOTED,
+         {
+                 {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {500, FREE, "timer 2500", STATE_WAITING},
+                 {2500, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {3000, DONE(DEFERRED), "watch timer 4000 report look-by-name", STATE_WAITING},
+                 {3100, NAMED, "timer off", STATE_WAITING},
+                 {90000, NAMED, "", STATE_WAITING},
+                 {91000, NOBODY_BY_NAME, "timer 93000", STATE_WAITING},
+                 {92000, IN_USE, "timer off", STATE_WAITING},
+                 {95000, FREE, "timer 97000", STATE_WAITING},
+                 {97000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {98000, DONE(DEFERRED), "watch timer 99000 report look-by-name", STATE_WAITING},
+         }},
+        {"whom it finds, and of whose end nobody will tell, is looked for again, without a claim",
+         BOOTED,
+         {
+                 {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {500, FREE, "timer 2500", STATE_WAITING},
+                 {2500, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {3000, DONE(DEFERRED), "watch timer 4000 report look-by-name", STATE_WAITING},
+                 {3100, UNTOLD, "", STATE_WAITING},
+                 {4000, TIMER, "timer off look-by-name", STATE_WAITING},
+                 {4100, UNTOLD, "timer 6100", STATE_WAITING},
+                 {6100, TIMER, "timer off look-by-name", STATE_WAITING},
+                 {6200, UNTOLD, "timer 10200", STATE_WAITING},
+                 /* told after all */
+                 {7000, NOBODY_BY_NAME, "timer 9000", STATE_WAITING},
+                 {9000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+         }},
+        {"seen at a glance, but of its end nobody will tell: perhaps a look by name can have it told",
+         BOOTED,
+         {
+                 {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {500, UNTOLD_AT_A_GLANCE, "timer 1500 look-by-name", STATE_WAITING},
+                 {600, NAMED, "timer off", STATE_WAITING},
+                 {9000, NOBODY_BY_NAME, "timer 11000", STATE_WAITING},
          }},
         {"a success ends the slowness",
          BOOTED,
@@ -241,11 +286,11 @@ static const struct scenario table[] = {
                  {500, SCANNED, "watch report look", STATE_WAITING, DISKS},
                  {500, IN_USE, "", STATE_WAITING},
                  {1000, STARTED, "unwatch report", STATE_SWITCHING},
-                 {2000, DONE(DEFERRED), "watch timer 3000 report", STATE_WAITING},
+                 {2000, DONE(DEFERRED), "watch timer 3000 report look-by-name", STATE_WAITING},
                  {2500, STARTED, "unwatch timer off report", STATE_SWITCHING},
                  {4000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
                  {5000, STARTED, "report", STATE_SWITCHING, ON_BOT},
-                 {6000, DONE(DEFERRED), "watch timer 7000 report", STATE_WAITING},
+                 {6000, DONE(DEFERRED), "watch timer 7000 report look-by-name", STATE_WAITING},
          }},
 
         {"rolled back: failed, and not tried again until somebody asks",
@@ -282,9 +327,9 @@ static const struct scenario table[] = {
                  {5000, IN_USE, "", STATE_WAITING},
                  {8000, FREE, "timer 10000", STATE_WAITING},
                  {10000, TIMER, "unwatch timer off report switch uas", STATE_SWITCHING},
-                 {11000, DONE(DEFERRED), "watch timer 12000 report", STATE_WAITING},
-                 {12000, TIMER, "timer off look", STATE_WAITING},
-                 {12000, FREE, "timer 14000", STATE_WAITING},
+                 {11000, DONE(DEFERRED), "watch timer 12000 report look-by-name", STATE_WAITING},
+                 {12000, TIMER, "timer off look-by-name", STATE_WAITING},
+                 {12000, NOBODY_BY_NAME, "timer 14000", STATE_WAITING},
                  {14000, TIMER, "unwatch timer off report switch uas", STATE_SWITCHING},
                  {15000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
          }},
@@ -501,7 +546,7 @@ static size_t say(const struct action *a, char *ret, size_t size)
         case ACTION_UNWATCH:
                 return (size_t) snprintf(ret, size, "unwatch ");
         case ACTION_LOOK:
-                return (size_t) snprintf(ret, size, "look ");
+                return (size_t) snprintf(ret, size, a->by_name ? "look-by-name " : "look ");
         case ACTION_TIMER:
                 if (a->deadline == USEC_INFINITY)
                         return (size_t) snprintf(ret, size, "timer off ");
@@ -579,6 +624,8 @@ static void test_laws(void **state)
 
                         now += (uint64_t) rand_r(&seed) % (5 * USEC_PER_SEC);
                         e.in_use = rand_r(&seed) % 2;
+                        e.by_name = rand_r(&seed) % 2;
+                        e.told = rand_r(&seed) % 2;
                         e.deadline = now + (uint64_t) rand_r(&seed) % (20 * USEC_PER_SEC);
                         e.target = (enum driver)(rand_r(&seed) % DRIVER_OTHER);
                         e.outcome.code = codes[rand_r(&seed) % ELEMENTSOF(codes)];

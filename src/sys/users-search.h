@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "sys/users.h"
+
+/* One search for users, in two files: what tables and sysfs say (users.c), what processes say (users-proc.c). */
+
+struct search {
+        const struct roots *r;
+        const struct lun *luns;
+        size_t n_luns;
+        struct user *list;
+        size_t n;
+        char **namespaces; /* mount namespaces already read */
+        size_t n_namespaces;
+        const char *block; /* whose holders are being listed */
+};
+
+/* The name of one of the disk's nodes, sg among them, as it stands in the LUNs; NULL: not one of them. */
+const char *search_name(const struct search *s, const char *name);
+struct user *search_add(struct search *s, enum user_kind kind, const char *device);
+/* namespace, pid: whose table it is; NULL for PID 1's. */
+int search_mounts(struct search *s, const char *path, const char *namespace, const char *pid);
+/* True the first time a mount namespace is met. */
+bool search_first_sight(struct search *s, const char *namespace);
+/* For dir_each() over /proc: one process, its mount namespace and what it has open. data: the search. */
+int search_process(const char *pid, void *data);
+/* Who a process is: its command and its unit, where they can be known. */
+void search_who(const struct search *s, struct user *u, const char *pid);
