@@ -17,7 +17,8 @@ class Disk:
 
     media   a list of media.Media, one a LUN
     config  keys of usbdisk's configuration: vid, pid, serial, speed, alts,
-            wcache, latency, faults, ... see usbdisk/device.py
+            wcache, latency, faults, ... see usbdisk/device.py; lun: keys
+            of a LUN for all of them, or a list with those of each
     """
 
     def __init__(self, folder, name, media, **config):
@@ -29,8 +30,9 @@ class Disk:
         self.log = os.path.join(folder, name + ".log")
         extra = config.pop("lun", {})
         block = config.pop("block_size", 512)
-        config["luns"] = [dict({"path": one.path, "size": one.size, "block_size": block},
-                               **extra) for one in media]
+        extra = extra if isinstance(extra, list) else [extra] * len(media)
+        config["luns"] = [dict({"path": one.path, "size": one.size, "block_size": block}, **more)
+                          for one, more in zip(media, extra)]
         config.setdefault("serial", "UASD-" + name.upper())
         config.setdefault("plugged", False)
         if config.get("speed") == "high":

@@ -117,7 +117,7 @@ class Lun:
     def __init__(self, index, cfg, backing):
         self.index, self.cfg, self.backing = index, cfg, backing
         self.wce = cfg["wcache"] == "volatile"
-        self.medium = True
+        self.medium = cfg.get("medium", True)
         self.sense = fixed_sense(0, 0, 0)
         self.views = {}
 

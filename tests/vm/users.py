@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Somebody uses a disk; uasd waits for him, and for him alone."""
+
+import re
+
+QUIET = 1
+CONFIG = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=%d\n" % QUIET}
+# From the end of the use to the beginning of the switch: 2 s, and as much again for a machine that is emulated.
+SLACK = 4
+
+
+def settled(vm, disks, image=None):
+    """A resumed guest with these disks on uas, and nothing to do."""
+    guest = vm.resume(image=image, files=CONFIG)
+    guest.run("systemctl restart uasd", check=True)
+    for disk in disks:
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas", count=len(disk.media))
+        guest.wait_until("uasctl wait %s" % disk.interface, 30)
+    return guest
+
+
+def listed(guest, disk):
+    """The disk as uasctl lists it."""
+    [one] = [each for each in guest.uasctl("list")["disks"] if each["interface"] == disk.interface]
+    return one
+
+
+def daemon(guest):
+    return guest.out("systemctl show -P MainPID uasd")
+
+
+def timers(guest):
+    """Seconds until each timer that uasd has armed; none: nothing but an event wakes it."""
+    text = guest.out("cat /proc/%s/fdinfo/*" % daemon(guest))
+    return [int(seconds) + int(nsec) / 1e9 for seconds, nsec in re.findall(r"it_value: \((\d+), (\d+)\)", text)
+            if (seconds, nsec) != ("0", "0")]
+
+
+def wake_ups(guest, seconds):
+    """How often uasd ran in so many seconds."""
+    file = "/proc/%s/status" % daemon(guest)
+    before, after = guest.out("grep ^voluntary %s; sleep %s; grep ^voluntary %s" % (file, seconds, file),
+                              timeout=seconds + 60).splitlines()
+    return int(after.split()[1]) - int(before.split()[1])
+
+
+def fits(user, wanted):
+    """Every key as wanted: a value, or a pattern for the whole of it; None: not there."""
+    return all(user.get(key) is None if value is None else
+               key in user and re.fullmatch(str(value), str(user[key])) for key, value in wanted.items())
+
+
+def ask(guest, disk):
+    """uasctl switch to the other driver, which has to wait; that driver."""
+    target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
+    asked = guest.run("uasctl switch %s %s" % (disk.interface, target))
+    assert asked.rc == 3, (target, asked)
+    return target
+
+
+def waits(guest, disk, *wanted, told=True):
+    """Waiting, with each of WANTED among its users; whether a timer is armed is told by TOLD."""
+    def look():
+        one = listed(guest, disk)
+        return one if one["state"] == "waiting" and all(
+            any(fits(user, each) for user in one["busy"]) for each in wanted) else None
+    try:
+        one = guest.until(look, 20, "waiting for %s" % (wanted,))
+    except Exception as error:
+        raise AssertionError("%s: %s" % (error, listed(guest, disk))) from error
+    if told:
+        guest.until(lambda: not timers(guest), 20, "no timer; %s" % (wanted,))
+    else:
+        guest.until(lambda: timers(guest), 20, "a timer; %s" % (wanted,))
+        assert max(timers(guest) or [0]) <= 30, timers(guest)
+    return one
+
+
+def goes(guest, disk, target, end, slack=SLACK):
+    """END is the last of the use: the switch follows by itself. Seconds from one to the other."""
+    assert guest.driver(disk.interface) != target
+    before = len(began(guest, disk))
+    # journald's clock is the kernel's, which /proc/uptime shows as well.
+    times = guest.out("cat /proc/uptime; %s; cat /proc/uptime" % end).split()
+    ending, ended = float(times[0]), float(times[-2])
+    guest.wait_disk(disk.interface, driver=target, timeout=30 + slack, count=len(disk.media))
+    guest.until(lambda: listed(guest, disk)["state"] == "settled", 30, "settled")
+    times = began(guest, disk)[before:]
+    waited = times[0] - ended
+    print("  %-11s %5.2f s after the end of the use (%s)" % (target, waited, end), flush=True)
+    assert len(times) == 1, times
+    assert waited <= QUIET + slack, waited
+    assert times[0] - ending >= QUIET - 0.1, times[0] - ending
+    assert guest.driver(disk.interface) == target
+    return waited
+
+
+def began(guest, disk):
+    """When switches of the disk moved it: the daemon says that it begins, and that step comes last before it ends."""
+    found = []
+    for line in guest.journal("-b -u uasd").splitlines():
+        match = re.match(r"\[\s*([0-9.]+)\] \S+ uasd\[\d+\]: %s.*: (switching from|not now)" % re.escape(disk.interface), line)
+        if match and match.group(2) == "not now":
+            found.pop()
+        elif match:
+            found.append(float(match.group(1)))
+    return found
+
+
+def waits_for(guest, disk, start, wanted, end, told=True, slack=SLACK):
+    """START a use of the disk, ask for a switch, see it wait for WANTED, END it, see the switch."""
+    guest.run(start, check=True)
+    target = ask(guest, disk)
+    one = waits(guest, disk, *(wanted if isinstance(wanted, tuple) else (wanted,)), told=told)
+    goes(guest, disk, target, end, slack)
+    return one
