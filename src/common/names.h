@@ -27,6 +27,7 @@
 #define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock an interface being switched */
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
+#define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock"
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
 #define RUN_PID1_SOCKET "systemd/private"
@@ -42,6 +43,7 @@
 
 /* Units */
 #define UNIT_SERVICE "uasd.service"
+#define UNIT_MODPROBE "modprobe@%s.service"
 #define UNIT_RELEASE_TIMER "uasd-release@%s.timer" /* instance: interface, unit-name escaped */
 
 /* udev properties */

@@ -166,9 +166,9 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
 {
         struct bytes b = {data, size};
 
-        if (!valid(b) || b.p[0] < DEVICE_SIZE || b.p[1] != DT_DEVICE)
-                return -EBADMSG;
         /* sysfs gives 18 bytes of it, whatever length the device claims */
+        if (b.n < DEVICE_SIZE || b.p[0] < DEVICE_SIZE || b.p[1] != DT_DEVICE)
+                return -EBADMSG;
         b.p += DEVICE_SIZE;
         b.n -= DEVICE_SIZE;
         if (b.n == 0)

@@ -73,22 +73,6 @@ static const struct block *find_block(const struct usb_disk *d, const char *name
         return NULL;
 }
 
-/* "\x20" back to " ". */
-static void udev_decode(char *s)
-{
-        char *out = s;
-        unsigned c;
-
-        while (*s) {
-                if (sscanf(s, "\\x%2x", &c) == 1 && c) {
-                        *out++ = (char) c;
-                        s += 4;
-                } else
-                        *out++ = *s++;
-        }
-        *out = '\0';
-}
-
 /*
  * Policy goes by serial, and one of the kernel's rules by names; the attributes take the device lock, and a
  * disk that hangs would hang udev. What udev read of the USB device when it came does as well.
@@ -111,7 +95,7 @@ static void strings_from_udev(const struct roots *r, struct facts *f)
         (void) snprintf(id, sizeof(id), "c%s", devno);
         for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
                 if (udevdb_property(r, id, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
-                        udev_decode(strings[i].to);
+                        udevdb_decode(strings[i].to);
                 else
                         strings[i].to[0] = '\0';
         }

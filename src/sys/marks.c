@@ -146,7 +146,7 @@ bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, u
         struct attachment_mark a;
         struct hold_mark m;
 
-        if (hold_read(r, f->interface, &m) <= 0 || m.busnum != f->busnum || m.devnum != f->devnum || m.deadline <= now)
+        if (hold_read(r, f->interface, &m) <= 0 || m.busnum != f->busnum || m.devnum != f->devnum || m.deadline <= now || m.deadline - now > HOLD_MAX_USEC)
                 return false;
         if (attachment_read(r, f, &a) < 0 || a.released)
                 return false;

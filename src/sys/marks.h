@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "core/facts.h"
 #include "sys/roots.h"
 
@@ -15,6 +16,9 @@ struct hold_mark {
         unsigned busnum, devnum; /* the attachment it is for: stale with any other */
         uint64_t deadline;       /* CLOCK_BOOTTIME usec; past it the mark holds nothing */
 };
+
+/* No hold is longer. A deadline further off is of another boot, where /run outlived it. */
+#define HOLD_MAX_USEC (300 * USEC_PER_SEC)
 
 int hold_write(const struct roots *r, const char *interface, const struct hold_mark *m);
 /* 1 and the mark; 0: none; -errno. Whether it is still good is for hold_in_force(). */

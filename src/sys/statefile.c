@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "common/names.h"
+
 int state_mkdir(int dirfd, const char *path)
 {
         char part[PATH_MAX];
@@ -15,7 +17,8 @@ int state_mkdir(int dirfd, const char *path)
                 slash = strchr(slash + 1, '/');
                 if (slash)
                         *slash = '\0';
-                if (mkdirat(dirfd, part, 0755) < 0 && errno != EEXIST)
+                /* Whatever the umask: others read what is there. */
+                if (mkdirat(dirfd, part, 0755) < 0 ? errno != EEXIST : fchmodat(dirfd, part, 0755, 0) < 0)
                         return -errno;
                 if (slash)
                         *slash = '/';
@@ -23,18 +26,26 @@ int state_mkdir(int dirfd, const char *path)
         return 0;
 }
 
-/* Opens the directory a path lies in; ret_name is the rest. */
+/* Opens the directory a path lies in; ret_name is the rest. From our own directory on nothing may be a link. */
 static int open_parent(int dirfd, const char *path, const char **ret_name)
 {
-        const char *slash = strrchr(path, '/');
-        char dir[PATH_MAX];
-        int fd;
+        _cleanup_close_ int dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const char *slash;
+        bool ours = false;
 
-        *ret_name = slash ? slash + 1 : path;
-        if ((size_t) snprintf(dir, sizeof(dir), "%.*s", slash ? (int) (slash - path) : 1, slash ? path : ".") >= sizeof(dir))
-                return -ENAMETOOLONG;
-        fd = openat(dirfd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        return fd < 0 ? -errno : fd;
+        for (; dir >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+                char part[NAME_MAX + 1];
+                int next;
+
+                if ((size_t) snprintf(part, sizeof(part), "%.*s", (int) (slash - path), path) >= sizeof(part))
+                        return -ENAMETOOLONG;
+                ours = ours || streq(part, RUN_DIR);
+                next = openat(dir, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (ours ? O_NOFOLLOW : 0));
+                (void) close_keep_errno(dir);
+                dir = next;
+        }
+        *ret_name = path;
+        return dir < 0 ? -errno : TAKE_FD(dir);
 }
 
 static int write_all(int fd, const char *text)
@@ -72,10 +83,11 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
                 return dir;
         if ((size_t) snprintf(temp, sizeof(temp), ".%s.%i", name, (int) getpid()) >= sizeof(temp))
                 return -ENAMETOOLONG;
-        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+        (void) unlinkat(dir, temp, 0); /* of somebody with our number who was killed */
+        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
         if (fd < 0)
                 return -errno;
-        r = write_all(fd, text);
+        r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text);
         if (r >= 0 && durable && fsync(fd) < 0)
                 r = -errno;
         if (r >= 0 && renameat(dir, temp, dir, name) < 0)
@@ -91,11 +103,16 @@ int state_read(int dirfd, const char *path, int (*fn)(const char *key, const cha
 {
         _cleanup_fclose_ FILE *f = NULL;
         _cleanup_free_ char *line = NULL;
+        _cleanup_close_ int dir = -1;
+        const char *name;
         size_t room = 0;
         ssize_t n;
         int fd, r;
 
-        fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        dir = open_parent(dirfd, path, &name);
+        if (dir < 0)
+                return dir == -ENOENT ? 0 : dir;
+        fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0)
                 return errno == ENOENT ? 0 : -errno;
         f = fdopen(fd, "re");
@@ -121,5 +138,11 @@ int state_read(int dirfd, const char *path, int (*fn)(const char *key, const cha
 
 int state_remove(int dirfd, const char *path)
 {
-        return unlinkat(dirfd, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR ? -errno : 0;
+        _cleanup_close_ int dir = -1;
+        const char *name;
+
+        dir = open_parent(dirfd, path, &name);
+        if (dir < 0)
+                return dir == -ENOENT || dir == -ENOTDIR ? 0 : dir;
+        return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }

@@ -7,7 +7,7 @@
 
 /*
  * Small text files of KEY=VALUE lines, replaced as a whole: a reader sees the old or the new one, never half of
- * either. No symlink is followed below the directory.
+ * either. No symlink is followed from the directory `uasd` on. Mode 0644, directories 0755, whatever the umask.
  */
 
 /* Makes the directory (0755), and those above it. Returns 0 or -errno. */

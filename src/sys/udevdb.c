@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/udevdb.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 
 #include "common/names.h"
@@ -45,10 +46,48 @@ int udevdb_property(const struct roots *r, const char *id, const char *key, char
         return udevdb_find(r, id, prefix, ret, size);
 }
 
+int udevdb_initialized(const struct roots *r, const char *id, uint64_t *ret_usec)
+{
+        unsigned long long usec;
+        char text[32];
+        int k = udevdb_find(r, id, "I:", text, sizeof(text));
+
+        if (k <= 0)
+                return k;
+        k = parse_uint(text, 10, UINT64_MAX, &usec);
+        if (k < 0)
+                return k;
+        *ret_usec = usec;
+        return 1;
+}
+
 bool udevdb_tagged(const struct roots *r, const char *id, const char *tag)
 {
         char line[64], rest[64];
 
         (void) snprintf(line, sizeof(line), "G:%s", tag);
         return udevdb_find(r, id, line, rest, sizeof(rest)) > 0 && rest[0] == '\0';
+}
+
+static unsigned hex_digit(char c)
+{
+        return (unsigned) (isdigit((unsigned char) c) ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
+void udevdb_decode(char *s)
+{
+        char *out = s;
+
+        while (*s) {
+                /* Exactly two digits: a value cut short must not lead past its end, and no string has a NUL in it. */
+                bool escape = s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char) s[2]) && isxdigit((unsigned char) s[3]);
+                unsigned c = escape ? hex_digit(s[2]) << 4 | hex_digit(s[3]) : 0;
+
+                if (c) {
+                        *out++ = (char) c;
+                        s += 4;
+                } else
+                        *out++ = *s++;
+        }
+        *out = '\0';
 }

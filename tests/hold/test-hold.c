@@ -310,6 +310,19 @@ static void test_mark_of_another_plug(void **state)
         tree_remove(&t);
 }
 
+/* Where /run outlived a boot: its clock was another one, and no timer knows of it. */
+static void test_mark_of_another_boot(void **state)
+{
+        struct tree t;
+
+        tree_make(&t);
+        mark(&t, 5, 3600);
+        assert_false(ask(&t, "change", "disk", "sda").hold);
+        assert_false(ask(&t, "add", "disk", "sda").hold);
+        assert_int_equal(armed, 0);
+        tree_remove(&t);
+}
+
 static void test_no_auto(void **state)
 {
         const struct attachment_mark m = {.tried = true, .no_auto = true};
@@ -416,6 +429,7 @@ int main(void)
                 cmocka_unit_test(test_goes_on),
                 cmocka_unit_test(test_held_device_stays_held),
                 cmocka_unit_test(test_mark_of_another_plug),
+                cmocka_unit_test(test_mark_of_another_boot),
                 cmocka_unit_test(test_no_auto),
                 cmocka_unit_test(test_not_ours),
                 cmocka_unit_test(test_ends),
