@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Descriptors as sysfs hands them out: the device wrote them. Two bytes first: configuration and interface. */
+#include "core/descriptors.h"
+
+#include "fuzz.h"
+
+enum { DEVICE_SIZE = 18 };
+
+static int parse(const uint8_t *data, size_t size, uint8_t configuration, uint8_t interface, struct uas_caps *ret)
+{
+        /* Of its own size, so that ASan sees whoever reads further. */
+        uint8_t *exact = malloc(size ? size : 1);
+        int r;
+
+        CHECK(exact);
+        memcpy(exact, data, size);
+        r = descriptors_parse(exact, size, configuration, interface, ret);
+        free(exact);
+        return r;
+}
+
+static bool same(const struct uas_caps *a, const struct uas_caps *b)
+{
+        return a->bot == b->bot && a->uas == b->uas && a->pipes == b->pipes && a->uas_alt == b->uas_alt &&
+               a->max_power == b->max_power && a->status_streams == b->status_streams && a->interfaces == b->interfaces;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        struct uas_caps caps = { .interfaces = 12345 }, again;
+        uint8_t configuration, interface;
+        size_t total;
+        int r;
+
+        if (size < 2)
+                return 0;
+        configuration = data[0];
+        interface = data[1];
+        data += 2;
+        size -= 2;
+        r = parse(data, size, configuration, interface, &caps);
+        CHECK(r == 0 || r == -EBADMSG || r == -ENOENT);
+        if (r < 0) {
+                CHECK(caps.interfaces == 12345); /* written on success alone */
+                return 0;
+        }
+        CHECK(!caps.pipes || caps.uas);
+        CHECK(caps.uas || caps.uas_alt == 0);
+        CHECK(caps.pipes || caps.status_streams == 0);
+        CHECK(caps.status_streams <= 65536 && (caps.status_streams & (caps.status_streams - 1)) == 0);
+        CHECK(caps.interfaces >= 1 && caps.interfaces <= 256);
+
+        /* What stands behind the configuration that was asked for is nobody's business. */
+        total = (size_t) data[DEVICE_SIZE + 2] | (size_t) data[DEVICE_SIZE + 3] << 8;
+        if (configuration == 0 && DEVICE_SIZE + total < size) {
+                CHECK(parse(data, DEVICE_SIZE + total, configuration, interface, &again) == 0);
+                CHECK(same(&caps, &again));
+        }
+        /* The first configuration is the same by its number, if it has one. */
+        if (configuration == 0 && data[DEVICE_SIZE + 5] != 0) {
+                CHECK(parse(data, size, data[DEVICE_SIZE + 5], interface, &again) == 0);
+                CHECK(same(&caps, &again));
+        }
+        return 0;
+}

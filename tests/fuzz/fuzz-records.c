@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is kept in /run/uasd, /etc/uasd and /var/lib/uasd: the kind in the first byte. Whatever stands there, what we write is
+ * what we read. */
+#include <fcntl.h>
+
+#include "common/names.h"
+#include "fuzz.h"
+#include "hold/dropin.h"
+#include "switch/transaction.h"
+#include "sys/marks.h"
+#include "sys/policies.h"
+
+#define INTERFACE "2-1:1.0"
+
+/* A number out of the input, so that what is written varies with it. */
+static unsigned number(const uint8_t *data, size_t size, size_t at)
+{
+        return at < size ? data[at] * 16777619U : 0;
+}
+
+static void attached(const struct roots *r, unsigned bus, unsigned dev)
+{
+        char text[16];
+
+        fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/busnum", text, (size_t) snprintf(text, sizeof(text), "%u\n", bus));
+        fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/devnum", text, (size_t) snprintf(text, sizeof(text), "%u\n", dev));
+}
+
+static void check_record(struct roots *r, const uint8_t *data, size_t size)
+{
+        struct transaction a = { .roots = *r, .interface = INTERFACE, .lock = -1 }, b = a;
+
+        attached(r, 2, 5);
+        fuzz_file(r->run, RUN_SWITCH "/" INTERFACE, data, size);
+        CHECK(record_load(&a) == 1);
+        CHECK(a.from < _DRIVER_MAX && a.to < _DRIVER_MAX);
+        CHECK(strlen(a.step) < sizeof(a.step) && strlen(a.entry) < sizeof(a.entry));
+
+        a.disk.facts.busnum = 2;
+        a.disk.facts.devnum = 5;
+        CHECK(record_write(&a, a.step) == 0);
+        CHECK(record_check(&a) == 0);
+        a.lock = close_keep_errno(a.lock);
+        CHECK(record_load(&b) == 1);
+        CHECK(a.from == b.from && a.to == b.to && a.moved == b.moved && a.holding == b.holding && a.n_disks == b.n_disks &&
+              streq(a.step, b.step) && streq(a.entry, b.entry));
+        record_end(&b);
+}
+
+static void check_hold(struct roots *r, const uint8_t *data, size_t size)
+{
+        struct facts f = { .interface = INTERFACE, .port = "2-1", .busnum = number(data, size, 0), .devnum = number(data, size, 1) };
+        struct hold_mark m = { 0 }, again;
+        uint64_t deadline;
+
+        fuzz_file(r->run, RUN_HOLD "/" INTERFACE, data, size);
+        CHECK(hold_read(r, INTERFACE, &m) == 1);
+        (void) hold_in_force(r, &f, 0, &deadline);
+        CHECK(hold_write(r, INTERFACE, &m) == 0);
+        CHECK(hold_read(r, INTERFACE, &again) == 1);
+        CHECK(m.busnum == again.busnum && m.devnum == again.devnum && m.deadline == again.deadline);
+}
+
+static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
+{
+        const struct facts f = { .interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5 };
+        struct attachment_mark m = { 0 }, again;
+
+        attached(r, 2, 5);
+        fuzz_file(r->run, RUN_ATTACHMENT "/" INTERFACE "@2-5", data, size);
+        CHECK(attachment_read(r, &f, &m) == 1);
+        CHECK(m.override_target == DRIVER_NONE || m.override_target == DRIVER_UAS || m.override_target == DRIVER_USB_STORAGE);
+        CHECK(attachment_write(r, &f, &m) == 0);
+        CHECK(attachments_prune(r) == 0); /* it is still plugged in */
+        CHECK(attachment_read(r, &f, &again) == 1);
+        CHECK(m.tried == again.tried && m.released == again.released && m.no_auto == again.no_auto &&
+              m.override_target == again.override_target && m.override_forced == again.override_forced);
+}
+
+/* A serial of the device's choice, then the file as it was. Nobody else's line changes, none is added in another's name. */
+static void check_policy(struct roots *r, const uint8_t *data, size_t size)
+{
+        struct facts f = { .interface = INTERFACE, .port = "2-1", .vid = 0x1209, .pid = 0x5a5a };
+        const struct facts other = { .interface = "2-2:1.0", .port = "2-2", .vid = 0x1209, .pid = 0x5a5a, .serial = "X" };
+        enum policy p = POLICY_AUTO, others = POLICY_AUTO, now = POLICY_AUTO;
+        bool forced = false, forced_now = false, unused;
+        char *text = fuzz_text(data, size), *rest = text;
+        int k;
+
+        (void) copy_string(f.serial, sizeof(f.serial), fuzz_field(&rest, '\n'));
+        (void) unlinkat(r->etc, "uasd/" STATE_POLICY, 0);
+        fuzz_file(r->var, STATE_DIR "/" STATE_POLICY, rest ? rest : "", rest ? strlen(rest) : 0);
+        k = policy_lookup(r, &f, &p, &forced);
+        CHECK(k == 0 || k == 1);
+        (void) policy_lookup(r, &other, &others, &unused);
+
+        p = p == POLICY_UAS ? POLICY_USB_STORAGE : POLICY_UAS;
+        CHECK(policy_store(r, &f, p, !forced) == 0);
+        CHECK(policy_lookup(r, &f, &now, &forced_now) == 1);
+        CHECK(now == p && forced_now == !forced);
+        now = POLICY_AUTO;
+        (void) policy_lookup(r, &other, &now, &unused);
+        CHECK(streq(f.serial, other.serial) || now == others);
+        CHECK(policy_store(r, &f, POLICY_AUTO, false) == 0);
+        CHECK(policy_lookup(r, &f, &now, &forced_now) == 0);
+        free(text);
+}
+
+static void check_limits(struct roots *r, const uint8_t *data, size_t size)
+{
+        static const char dir[] = "systemd/generator";
+        struct hold_limits l, again;
+        _cleanup_close_ int dirfd = -1;
+        int k;
+
+        fuzz_file(r->run, "systemd/generator/.keep", "", 0);
+        dirfd = openat(r->run, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        CHECK(dirfd >= 0);
+        l = (struct hold_limits){ .hold = 1000, .device_timeout = 2000 };
+        CHECK(limits_write(dirfd, &l) == 0); /* the link, and its file */
+        fuzz_file(dirfd, LIMITS_DROPIN, data, size);
+        k = limits_read(r, &l);
+        CHECK(k <= 0);
+        if (k < 0)
+                return;
+        CHECK(l.hold > 0 && l.device_timeout > 0);
+        CHECK(limits_write(dirfd, &l) == 0);
+        k = limits_read(r, &again);
+        CHECK(k == 0 ? again.hold == l.hold / 1000 * 1000 && again.device_timeout == l.device_timeout / 1000 * 1000
+                     : l.hold < 1000 || l.device_timeout < 1000);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        static const struct {
+                uint8_t kind;
+                void (*check)(struct roots *r, const uint8_t *data, size_t size);
+        } kinds[] = {
+                { 's', check_record }, { 'h', check_hold },   { 'a', check_attachment },
+                { 'p', check_policy }, { 'l', check_limits },
+        };
+
+        for (size_t i = 0; size > 0 && i < ELEMENTSOF(kinds); i++)
+                if (kinds[i].kind == data[0])
+                        kinds[i].check(fuzz_roots(), data + 1, size - 1);
+        return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* udev's record of a device: properties come from the device by way of udev's rules. The whole input is the record. */
+#include "sys/udevdb.h"
+
+#include "common/names.h"
+#include "fuzz.h"
+
+static const char *const keys[] = { PROP_HOLD, PROP_POLICY, PROP_VERDICT, "ID_SERIAL_SHORT", "ID_MODEL_ENC", "X" };
+
+static void check_decode(const char *value)
+{
+        size_t n = strlen(value);
+        char *s = fuzz_text((const uint8_t *) value, n);
+
+        udevdb_decode(s);
+        CHECK(strlen(s) <= n);
+        CHECK(strchr(value, '\\') || streq(s, value));
+        free(s);
+}
+
+/* What udev writes is what is read. */
+static void check_round_trip(const struct roots *r, const char *value)
+{
+        char *record = NULL, read[128];
+        uint64_t usec;
+        int n = asprintf(&record, "S:disk/by-id/x\nE:OTHER=1\nE:UASD_POLICY=%s\nG:systemd\nQ:systemd\n", value), k;
+
+        CHECK(n > 0);
+        fuzz_file(r->run, RUN_UDEV_DATA "/b8:0", record, (size_t) n);
+        free(record);
+        k = udevdb_property(r, "b8:0", PROP_POLICY, read, sizeof(read));
+        if (strlen(value) < sizeof(read))
+                CHECK(k == 1 && streq(read, value));
+        else
+                CHECK(k == -ENAMETOOLONG);
+        CHECK(udevdb_initialized(r, "b8:0", &usec) == 0);
+        CHECK(udevdb_tagged(r, "b8:0", "systemd") && !udevdb_tagged(r, "b8:0", "system"));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        const struct roots *r = fuzz_roots();
+        char *text = fuzz_text(data, size), *rest = text, value[96];
+        uint64_t usec;
+
+        fuzz_file(r->run, RUN_UDEV_DATA "/b8:0", data, size);
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
+                int k = udevdb_property(r, "b8:0", keys[i], value, sizeof(value));
+
+                CHECK(k == 0 || k == 1 || k == -ENAMETOOLONG);
+                CHECK(k != 1 || strlen(value) < sizeof(value));
+                if (k == 1)
+                        check_decode(value);
+        }
+        (void) udevdb_tagged(r, "b8:0", "systemd");
+        (void) udevdb_initialized(r, "b8:0", &usec);
+        check_decode(fuzz_field(&rest, '\n'));
+        check_round_trip(r, text);
+        free(text);
+        return 0;
+}
