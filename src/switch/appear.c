@@ -1,11 +1,46 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <poll.h>
+#include <time.h>
 
 #include "sys/marks.h"
+#include "sys/udevdb.h"
 #include "switch/transaction.h"
 
 #define LOOK_AGAIN_MSEC 200 /* where no udev tells */
+
+/* What udev has told of, by diskseq. */
+struct told {
+        uint64_t done[64];
+        size_t n;
+        bool lost; /* it may have told of more than we have heard */
+};
+
+static uint64_t now_monotonic(void)
+{
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+}
+
+/* Its own record says whether it has seen this instance: that of the one before went with it. */
+static bool recorded(const struct transaction *t, const struct block *b)
+{
+        uint64_t ago = now_boottime() - t->began, now = now_monotonic(), usec;
+        char id[32];
+
+        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        return udevdb_initialized(&t->roots, id, &usec) > 0 && usec + ago >= now;
+}
+
+static bool processed(const struct transaction *t, const struct lun *l, const struct told *told)
+{
+        for (size_t i = 0; i < told->n; i++)
+                if (told->done[i] == l->diskseq)
+                        return true;
+        return told->lost && recorded(t, &l->disk);
+}
 
 static bool udev_runs(const struct transaction *t)
 {
@@ -22,7 +57,7 @@ size_t disks_count(const struct usb_disk *d)
 }
 
 /* Which LUNs are to come back: those that had a disk; any one if there was none yet. */
-static bool all_back(struct transaction *t, const struct usb_disk *now, const uint64_t *done, size_t n_done)
+static bool all_back(struct transaction *t, const struct usb_disk *now, const struct told *told)
 {
         size_t expected = 0;
 
@@ -45,21 +80,15 @@ static bool all_back(struct transaction *t, const struct usb_disk *now, const ui
                 return false;
         if (!udev_runs(t))
                 return true;
-        for (size_t k = 0; k < now->n_luns; k++) {
-                bool processed = !now->luns[k].disk.name[0];
-
-                for (size_t i = 0; i < n_done && !processed; i++)
-                        processed = done[i] == now->luns[k].diskseq;
-                if (!processed)
+        for (size_t k = 0; k < now->n_luns; k++)
+                if (now->luns[k].disk.name[0] && !processed(t, &now->luns[k], told))
                         return false;
-        }
         return true;
 }
 
 int wait_for_disks(struct transaction *t, uint64_t deadline)
 {
-        uint64_t done[64];
-        size_t n_done = 0;
+        struct told told = { 0 };
 
         for (;;) {
                 struct usb_disk now = { 0 };
@@ -69,7 +98,7 @@ int wait_for_disks(struct transaction *t, uint64_t deadline)
 
                 if (r == -ENODEV || r == 0)
                         return -ENODEV;
-                back = r > 0 && all_back(t, &now, done, n_done);
+                back = r > 0 && all_back(t, &now, &told);
                 usb_disk_done(&now);
                 if (back)
                         return 0;
@@ -78,9 +107,13 @@ int wait_for_disks(struct transaction *t, uint64_t deadline)
                 if (driver_now(t) == DRIVER_NONE)
                         return -ENODEV;
                 (void) poll(&(struct pollfd){ t->events ? uevents_fd(t->events) : -1, POLLIN, 0 }, 1, LOOK_AGAIN_MSEC);
-                while (t->events && (r = uevents_next(t->events, &e)) != 0)
-                        if (r > 0 && n_done < ELEMENTSOF(done) && streq(e.interface, t->interface) &&
-                            streq(e.devtype, "disk") && !streq(e.action, "remove"))
-                                done[n_done++] = e.diskseq;
+                while (t->events && (r = uevents_next(t->events, &e)) != 0) {
+                        if (r < 0 && r != -ENOBUFS)
+                                break;
+                        if (r < 0 || told.n == ELEMENTSOF(told.done))
+                                told.lost = true;
+                        else if (streq(e.interface, t->interface) && streq(e.devtype, "disk") && !streq(e.action, "remove"))
+                                told.done[told.n++] = e.diskseq;
+                }
         }
 }

@@ -9,7 +9,7 @@
 void hold_begin(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
-        struct attachment_mark a;
+        struct attachment_mark a = { .override_target = DRIVER_NONE };
         sd_bus *pid1 = NULL;
 
         /* Written before the bind: the rule never begins a hold of its own on this attachment again. */
@@ -26,7 +26,8 @@ void hold_begin(struct transaction *t)
         if (t->config.hold_usec == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD) || pid1_open(&pid1) < 0)
                 return;
         if (pid1_arm_release(pid1, t->interface) >= 0) {
-                struct hold_mark m = { f->busnum, f->devnum, now_boottime() + t->config.hold_usec };
+                uint64_t usec = t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
+                struct hold_mark m = { f->busnum, f->devnum, now_boottime() + usec };
 
                 /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
                 if (a.released) {

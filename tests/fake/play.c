@@ -28,6 +28,9 @@ void scene_make(const struct scene *s)
         fakesys_make();
         fake->vendor = s->vendor;
         fake->counts = s->counts;
+        fake->lost_events = s->lost_events;
+        if (s->lost_events) /* of the disk before the switch: it says nothing of the one after it */
+                tree_write("I:1\nG:systemd\n", "run/udev/data/b8:0");
         if (s->no_udev)
                 tree_remove("run/udev/control");
         fakesys_set_quirks(s->quirks ? s->quirks : "");

@@ -23,6 +23,8 @@ static const struct {
         {"to usb-storage, two LUNs", {.from = UAS, .to = BOT, .luns = 2, .partitions = 1}},
         {"without a partition", {.from = BOT, .to = UAS}},
         {"without udev", {.from = UAS, .to = BOT, .no_udev = true}},
+        {"all events are lost", {.from = BOT, .to = UAS, .luns = 2, .lost_events = true}},
+        {"all events are lost, back", {.from = UAS, .to = BOT, .partitions = 1, .lost_events = true}},
         {"udev looks at it meanwhile",
          {.from = BOT, .to = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_GLANCE}}}},
         {"somebody writes to it meanwhile",

@@ -241,12 +241,34 @@ int __wrap_uevents_fd(struct udev_monitor *m)
         return -1;
 }
 
+/* As udev has it in /run/udev/data: when it was done with the first event. */
+static void udev_records(uint64_t diskseq)
+{
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                for (unsigned l = 0; l < fake->usb[i].n_luns; l++)
+                        if (fake->usb[i].luns[l].there && fake->usb[i].luns[l].diskseq == diskseq) {
+                                char text[48];
+
+                                (void) snprintf(text, sizeof(text), "I:%llu\nG:systemd\n",
+                                                (unsigned long long) ts.tv_sec * 1000000 + (unsigned long long) ts.tv_nsec / 1000);
+                                tree_write(text, "run/udev/data/b8:%u", fake->usb[i].luns[l].nodes[0].minor);
+                        }
+}
+
 int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 {
         struct fake_event *e = due();
 
         if (!e)
                 return 0;
+        if (fake->lost_events) {
+                udev_records(e->diskseq);
+                *e = fake->events[--fake->n_events];
+                return -ENOBUFS;
+        }
         *ret = (struct uevent){.action = "add", .subsystem = "block", .devtype = "disk", .diskseq = e->diskseq};
         (void) copy_string(ret->interface, sizeof(ret->interface), e->interface);
         *e = fake->events[--fake->n_events];
