@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include "common/log.h"
+#include "common/names.h"
 #include "daemon/manager.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
 #include "sys/pid1.h"
+#include "sys/statefile.h"
 
 /* The daemon's own life: what it needs, when the boot is over, how it stops. */
 
@@ -19,6 +24,7 @@ int manager_new(struct manager **ret)
 
         if (!m)
                 return -ENOMEM;
+        m->lock = -1;
         m->roots = ROOTS_NULL;
         config_init(&m->config);
         r = roots_open(&m->roots, NULL);
@@ -90,10 +96,30 @@ static int await_boot(struct manager *m)
         return sd_bus_attach_event(m->pid1, m->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
+/* Two of them would take each other's socket, and each would undo what the other begins. */
+static int lock_machine(struct manager *m)
+{
+        int r = state_mkdir(m->roots.run, RUN_DIR);
+
+        if (r < 0)
+                return r;
+        m->lock = openat(m->roots.run, RUN_DAEMON_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (m->lock < 0)
+                return -errno;
+        if (flock(m->lock, LOCK_EX | LOCK_NB) >= 0)
+                return 0;
+        return errno == EWOULDBLOCK ? -EALREADY : -errno;
+}
+
 int manager_start(struct manager *m)
 {
-        int r = watch_new(m, &m->watch);
+        int r = lock_machine(m);
 
+        if (r == -EALREADY)
+                log_error("another uasd is at work already");
+        /* A /run that is full or read-only is no reason to leave disks that wait alone. */
+        if (r != -EALREADY)
+                r = watch_new(m, &m->watch);
         if (r >= 0)
                 r = bus_new(m, &m->bus);
         /* Listening first, then looking: nothing falls between. */
@@ -127,5 +153,6 @@ void manager_free(struct manager *m)
         sd_event_unref(m->event);
         config_done(&m->config);
         roots_close(&m->roots);
+        (void) close_keep_errno(m->lock);
         free(m);
 }

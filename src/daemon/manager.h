@@ -34,6 +34,7 @@ struct entry {
 };
 
 struct manager {
+        int lock; /* held for life: one uasd a machine */
         sd_event *event;
         struct roots roots;
         struct config config;

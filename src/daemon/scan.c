@@ -61,6 +61,8 @@ static int on_mark(sd_event_source *source, const struct inotify_event *i, void 
         struct entry *e = i->len > 0 ? manager_find(m, i->name) : NULL;
         bool stale;
 
+        if (i->mask & IN_Q_OVERFLOW)
+                manager_rescan_all(m);
         if (!e)
                 return 0;
         if (e->life.running && !e->job && !job_foreign(m, i->name, &stale) && !stale) {
