@@ -29,6 +29,8 @@
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
 #define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock"
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
+#define RUN_HISTORY_LOCK RUN_DIR "/history.lock"
+#define RUN_KMSG RUN_DIR "/kmsg" /* up to where the kernel's words have been weighed */
 #define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
 #define RUN_PID1_SOCKET "systemd/private"
 #define RUN_UDEV_DATA "udev/data"
@@ -36,8 +38,10 @@
 /* Below /etc and /usr/lib, and kept state */
 #define CONF_FILE "uasd/uasd.conf"
 #define CONF_DIR "uasd/uasd.conf.d"
+#define INITRAMFS_MARK "uasd/initramfs" /* below /etc: this is an initramfs, made with our hook */
 #define STATE_DIR "lib/uasd" /* below /var */
 #define STATE_POLICY "policy"
+#define STATE_HISTORY "history"
 
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
 
@@ -72,3 +76,6 @@
 #define MESSAGE_FAILED "b845dbb2cdf54ee0922d79bd08f92c2e"
 #define MESSAGE_RELEASED "d4fe968a57ac429daabfed7963469721"
 #define MESSAGE_HELD "50a4d723bdc74d2f92ab653dc399a681"
+#define MESSAGE_DISTRUSTED "fb889702e9134914a1d0f03a2eb84e7e"
+#define MESSAGE_TROUBLE "83e1dbb2cf0d4b4ca1cdb5d5591c3908"
+#define MESSAGE_TRIAL_PASSED "5f07edea107b4f2493b98da086b46864"

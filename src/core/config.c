@@ -12,6 +12,7 @@ void config_init(struct config *c)
                 .quiet_usec = 2 * USEC_PER_SEC,
                 .hold_usec = 20 * USEC_PER_SEC,
                 .unknown_target = DRIVER_UAS,
+                .trial_usec = 600 * USEC_PER_SEC,
         };
 }
 
@@ -179,6 +180,11 @@ static int set_hold(struct config *c, const char *value)
         return parse_seconds(value, &c->hold_usec);
 }
 
+static int set_trial(struct config *c, const char *value)
+{
+        return parse_seconds(value, &c->trial_usec);
+}
+
 static int set_unknown(struct config *c, const char *value)
 {
         int v = driver_from_string(value);
@@ -199,6 +205,7 @@ int config_set(struct config *c, const char *section, const char *key, const cha
                 {"QuietSec", set_quiet},
                 {"HoldSec", set_hold},
                 {"Unknown", set_unknown},
+                {"TrialSec", set_trial},
         };
 
         if (strncmp(section, DISK_PREFIX, strlen(DISK_PREFIX)) == 0)

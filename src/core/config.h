@@ -16,6 +16,7 @@ struct config {
         uint64_t quiet_usec;        /* QuietSec=, default 2 s */
         uint64_t hold_usec;         /* HoldSec=, default 20 s; 0: never hold */
         enum driver unknown_target; /* Unknown=, default uas */
+        uint64_t trial_usec;        /* TrialSec=, default 10 min */
         struct disk_rule *rules;
         size_t n_rules;
 };

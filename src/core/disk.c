@@ -228,6 +228,17 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
+char *disk_history(const struct disk *d, char *ret, size_t size)
+{
+        const struct facts *f = &d->facts;
+
+        if (f->distrusted)
+                say(ret, size, "distrusted: %s%s", f->distrust_reason, f->trial_open ? "; on trial again" : "");
+        else
+                say(ret, size, "%s", f->trial_open ? "on trial" : f->trial_passed ? "passed its trial" : "");
+        return ret;
+}
+
 const char *disk_reason_id(const struct disk *d)
 {
         return reason_to_string(d->decision.reason);

@@ -81,5 +81,7 @@ bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor,
 char *disk_reason(const struct disk *d, char *ret, size_t size);
 /* What to do about a disk that the running system itself is on; empty: it is not. */
 const char *disk_system_remedy(const struct disk *d);
+/* What is on record of it, a clause: "distrusted: ...", "on trial", "passed its trial", or "". Returns ret. */
+char *disk_history(const struct disk *d, char *ret, size_t size);
 /* The stable word beside it (`reason_id`). */
 const char *disk_reason_id(const struct disk *d);

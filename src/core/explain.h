@@ -8,7 +8,7 @@ struct explain_row {
         enum reason reason;
         bool fits;          /* this row's condition is met */
         bool decides;       /* and no row above was: this is the one */
-        char found[192];    /* what was found, a clause */
+        char found[320];    /* what was found, a clause */
         const char *means;  /* what it means, a sentence */
         const char *remedy; /* what to do if one wants it otherwise, or NULL */
 };

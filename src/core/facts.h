@@ -44,11 +44,15 @@ struct facts {
         enum policy policy;           /* of this disk; POLICY_AUTO if nobody said anything */
         bool policy_forced;           /* --force: also against the kernel's own table */
         enum verdict verdict;         /* hwdb */
-        bool distrusted;              /* own history */
+        bool distrusted;              /* own history: it failed on uas with this firmware, port and kernel */
+        bool trial_failed;            /* in a trial: uas by policy alone does not bring it back */
+        bool trial_open;              /* a trial was begun in this boot, and has not ended */
+        bool trial_ended;             /* begun in this boot, and left without a result */
+        bool trial_passed;
         enum driver override_target;  /* uasctl switch; DRIVER_NONE: none */
         bool override_forced;
         enum driver unknown_target;   /* Unknown= of the configuration */
-        char distrust_reason[128];
+        char distrust_reason[288];
 };
 
 /* What quirks.h wants to know of it. Its strings point into the facts. */

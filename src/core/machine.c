@@ -32,10 +32,16 @@ static bool went_wrong(const struct life *l)
         return l->disk.outcome.code > UASD_EXIT_OK && l->disk.outcome.code != UASD_EXIT_DEFERRED;
 }
 
+/* Off uas, because it failed there: the try that brought it to uas does not count. */
+static bool flees(const struct life *l)
+{
+        return l->disk.decision.reason == REASON_DISTRUSTED || l->disk.decision.reason == REASON_TRIAL_FAILED;
+}
+
 /* One automatic try an attachment: hold, switch, rollback, hold would never end. */
 static bool used_up(const struct life *l)
 {
-        return went_wrong(l) || (l->tried && !l->requested);
+        return went_wrong(l) || (l->tried && !l->requested && !flees(l));
 }
 
 /* ---- what an event changes ---- */
@@ -134,6 +140,15 @@ static void done(struct life *l, const struct event *e, uint64_t now)
         }
 }
 
+static void trouble(struct life *l)
+{
+        l->cancelled = false;
+        l->looked = false;
+        l->retry_at = 0;
+        l->retries = 0;
+        l->disk.outcome = (struct outcome){ .code = -1 };
+}
+
 static void take_event(struct life *l, const struct event *e, uint64_t now)
 {
         switch (e->type) {
@@ -160,6 +175,9 @@ static void take_event(struct life *l, const struct event *e, uint64_t now)
                 l->requested = l->asked_meanwhile = false;
                 l->cancelled = true;
                 break;
+        case EVENT_TROUBLE:
+                trouble(l);
+                break;
         case EVENT_STARTED:
                 l->running = true;
                 break;
@@ -171,6 +189,19 @@ static void take_event(struct life *l, const struct event *e, uint64_t now)
 
 /* ---- what state that comes to ---- */
 
+/* Where it stays. */
+static enum state rest(const struct life *l)
+{
+        const struct disk *d = &l->disk;
+
+        /* Taken back, and distrusted for it: that there is nothing to do any more does not make it a success. */
+        if (d->outcome.code == UASD_EXIT_ROLLED_BACK && flees(l))
+                return STATE_FAILED;
+        if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)
+                return STATE_TRIAL;
+        return d->decision.rest;
+}
+
 static enum state derive(const struct life *l)
 {
         if (l->running)
@@ -178,7 +209,7 @@ static enum state derive(const struct life *l)
         if (l->held)
                 return STATE_HELD;
         if (!decision_wants_switch(&l->disk.facts, &l->disk.decision) || l->cancelled)
-                return l->disk.decision.rest;
+                return rest(l);
         return used_up(l) ? STATE_FAILED : STATE_WAITING;
 }
 
@@ -252,6 +283,18 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
         return USEC_INFINITY;
 }
 
+/* Returns when to be woken. */
+static uint64_t act_trial(struct life *l, const struct environment *env, uint64_t now, struct actions *last)
+{
+        if (!l->trial_until)
+                l->trial_until = now + env->trial_usec;
+        if (now >= l->trial_until) {
+                l->trial_until = now + (env->trial_usec > TRIAL_AGAIN_USEC ? env->trial_usec : TRIAL_AGAIN_USEC);
+                (void) act(last, ACTION_PASSED);
+        }
+        return l->trial_until;
+}
+
 static void watch(struct life *l, bool wanted, struct actions *ret)
 {
         if (l->watched != wanted)
@@ -280,6 +323,10 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
                 wake = act_waiting(l, env, now, &last);
         }
         l->disk.state = derive(l);
+        if (l->disk.state == STATE_TRIAL)
+                wake = act_trial(l, env, now, &last);
+        else
+                l->trial_until = 0;
         if (l->disk.state != STATE_WAITING)
                 watch(l, false, ret);
         if (wake != l->timer) {

@@ -18,6 +18,7 @@ enum event_type {
         EVENT_RELEASED,    /* its hold has ended */
         EVENT_REQUEST,     /* uasctl switch: `target`; DRIVER_NONE takes the override back */
         EVENT_CANCEL,
+        EVENT_TROUBLE,     /* it failed under uas: what was cancelled or failed before is another matter */
         EVENT_TIMER,       /* the time asked for has come */
         EVENT_STARTED,     /* uasd-switch runs (ours, or one found running) */
         EVENT_DONE,        /* uasd-switch ended: `outcome` */
@@ -40,12 +41,15 @@ struct environment {
         bool booted;   /* PID 1 has finished starting: unheld disks may be claimed */
         bool stopping; /* shutdown, kexec or sleep is under way: nothing begins */
         uint64_t quiet_usec;
+        uint64_t trial_usec;
 };
 
 /* Under a hold, what a switch and its undo need at least; with less left it is released at once. */
 #define HOLD_LEAST_USEC 5000000ULL
 #define RETRY_MOST_USEC 30000000ULL
 #define RELEASE_PAUSE_USEC 10000000ULL
+/* A trial that is over, and cannot be put on record: asked again after this at least. */
+#define TRIAL_AGAIN_USEC 60000000ULL
 
 /* What the machine keeps of one disk beyond struct disk. */
 struct life {
@@ -68,6 +72,7 @@ struct life {
         bool watched;       /* ACTION_WATCH is in force */
         uint64_t retry_at;  /* nobody may tell of the end of its use: looked at again then */
         unsigned retries;
+        uint64_t trial_until; /* 0: not on trial */
         uint64_t timer;     /* asked for last */
 };
 
@@ -78,6 +83,7 @@ enum action_type {
         ACTION_UNWATCH,
         ACTION_LOOK,    /* see who uses it, tell by EVENT_USERS; `by_name`: ask every process */
         ACTION_TIMER,   /* EVENT_TIMER at `deadline`; replaces the one before; USEC_INFINITY: none */
+        ACTION_PASSED,  /* its trial is over, without trouble as far as is known here */
         ACTION_REPORT,  /* the state is a new one: journal, D-Bus */
         _ACTION_MAX,
 };
@@ -91,7 +97,7 @@ struct action {
         uint64_t deadline;
 };
 
-/* SWITCH or LOOK come last: carrying them out may bring the next event. */
+/* SWITCH, LOOK or PASSED come last: carrying them out may bring the next event. */
 #define ACTIONS_MAX 8
 struct actions {
         struct action list[ACTIONS_MAX];

@@ -155,19 +155,6 @@ static void found_uas_kept_away(const struct look *l, char *ret, size_t size)
                                             : "uas is loaded or can be");
 }
 
-static bool fits_distrusted(const struct look *l)
-{
-        return l->f->distrusted;
-}
-
-static void found_distrusted(const struct look *l, char *ret, size_t size)
-{
-        const char *why = l->f->distrust_reason;
-
-        (void) snprintf(ret, size, "%s%s%s", l->f->distrusted ? "distrusted" : "nothing is held against it",
-                        l->f->distrusted && *why ? ": " : "", l->f->distrusted ? why : "");
-}
-
 static bool fits_verdict_bad(const struct look *l)
 {
         return l->f->verdict == VERDICT_BAD;
@@ -347,6 +334,14 @@ const struct row policy_rows[_REASON_MAX] = {
                 .means = "It was asked for by uasctl switch, until the disk is unplugged or the machine "
                          "restarts.",
                 .remedy = "uasctl switch DISK",
+        },
+        {
+                .reason = REASON_TRIAL_FAILED,
+                .fits = fits_trial_failed,
+                .choose = choose_bot,
+                .found = found_trial,
+                .means = "The policy is uas, and its trial there failed: it is not risked again unasked.",
+                .remedy = "uasctl policy DISK uas, once more, or: uasctl forget DISK",
         },
         {
                 .reason = REASON_POLICY,

@@ -32,3 +32,9 @@ struct row {
 };
 /* One row a reason; the last one fits always. */
 extern const struct row policy_rows[_REASON_MAX];
+
+/* policy-past.c */
+bool fits_trial_failed(const struct look *l);
+void found_trial(const struct look *l, char *ret, size_t size);
+bool fits_distrusted(const struct look *l);
+void found_distrusted(const struct look *l, char *ret, size_t size);

@@ -39,6 +39,7 @@ static const char *const reason_names[_REASON_MAX] = {
         [REASON_JUST_UNBOUND] = "just-unbound",
         [REASON_POLICY_IGNORE] = "policy-ignore",
         [REASON_OVERRIDE] = "override",
+        [REASON_TRIAL_FAILED] = "trial-failed",
         [REASON_POLICY] = "policy",
         [REASON_FORCE_NEEDED] = "force-needed",
         [REASON_UAS_KEPT_AWAY] = "uas-kept-away",

@@ -59,6 +59,7 @@ enum reason {
         REASON_JUST_UNBOUND,     /* "just-unbound": driverless only for a moment */
         REASON_POLICY_IGNORE,    /* "policy-ignore" */
         REASON_OVERRIDE,         /* "override": uasctl switch, until it is unplugged */
+        REASON_TRIAL_FAILED,     /* "trial-failed": policy uas, and a trial there that failed */
         REASON_POLICY,           /* "policy": uas or usb-storage by policy */
         REASON_FORCE_NEEDED,     /* "force-needed": policy uas against the kernel's own table */
         REASON_UAS_KEPT_AWAY,    /* "uas-kept-away": blacklist, install line or missing module */

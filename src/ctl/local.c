@@ -23,6 +23,8 @@ static enum state derive_state(const struct roots *r, const struct disk *d)
                 return STATE_HELD;
         if (decision_wants_switch(&d->facts, &d->decision))
                 return STATE_WAITING;
+        if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)
+                return STATE_TRIAL;
         return d->decision.rest;
 }
 
@@ -31,6 +33,7 @@ static int describe(struct view *v)
         char text[1024];
 
         v->reason = strdup(disk_reason(&v->disk, text, sizeof(text)));
+        (void) disk_history(&v->disk, v->history, sizeof(v->history));
         v->reason_id = strdup(disk_reason_id(&v->disk));
         return v->reason && v->reason_id ? 0 : -ENOMEM;
 }

@@ -284,6 +284,7 @@ void output_status(const struct view *v)
         output_field("Capable", view_capable(v) ? "yes" : "no");
         output_field("Policy", policy_to_string(f->policy));
         output_field("Verdict", verdict_to_string(f->verdict));
+        output_sentence("History", v->history);
         printf("%10s: %s%s%s\n", "State", colour_of_state(v->disk.state), state_to_string(v->disk.state),
                colour_end());
         output_sentence("Reason", v->reason);

@@ -227,6 +227,7 @@ static const struct property properties[] = {
         {"Reason", "s", read_allocated, AT(reason)},
         {"ReasonId", "s", read_allocated, AT(reason_id)},
         {"Verdict", "s", read_verdict},
+        {"History", "s", read_buffer, AT(history)},
         {"Host", "s", read_buffer, AT(disk.host)},
         {"Disks", "a(sut)", read_disks},
         {"Busy", "a(sssssus)", read_busy},

@@ -28,6 +28,7 @@ enum {
         TEXT_REASON,
         TEXT_REASON_ID,
         TEXT_VERDICT,
+        TEXT_HISTORY,
         TEXT_HOST,
 };
 
@@ -48,6 +49,7 @@ static const struct {
         { "Reason", TEXT_REASON },
         { "ReasonId", TEXT_REASON_ID },
         { "Verdict", TEXT_VERDICT },
+        { "History", TEXT_HISTORY },
         { "Host", TEXT_HOST },
 };
 
@@ -79,6 +81,8 @@ static const char *text_of(const struct disk *d, int text, char *room, size_t si
                 return disk_reason_id(d);
         case TEXT_VERDICT:
                 return verdict_to_string(d->facts.verdict);
+        case TEXT_HISTORY:
+                return disk_history(d, room, size);
         case TEXT_HOST:
                 return d->host;
         }
@@ -210,6 +214,7 @@ static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_PROPERTY("Reason", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
         SD_BUS_PROPERTY("ReasonId", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Verdict", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("History", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Host", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Disks", "a(sut)", get_disks, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Busy", "a(sssssus)", get_busy, 0, 0),

@@ -95,6 +95,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
                 return 0;
         }
         m = e->manager;
+        kmsg_drain(m->kmsg); /* what was said meanwhile is the switch's to judge */
         if (j->outcome.code < 0) {
                 j->outcome.code = j->recovering && si->si_code == CLD_EXITED ? si->si_status : UASD_EXIT_FAILED;
                 if (j->outcome.code != 0)

@@ -37,6 +37,7 @@ int manager_new(struct manager **ret)
                 return r;
         }
         m->env.quiet_usec = m->config.quiet_usec;
+        m->env.trial_usec = m->config.trial_usec;
         *ret = m;
         return 0;
 }
@@ -54,6 +55,7 @@ static void booted(struct manager *m)
         if (m->env.booted)
                 return;
         m->env.booted = true;
+        roots_reopen_var(&m->roots); /* what was mounted on it meanwhile */
         log_debug("the boot is over");
         environment_changed(m);
 }
@@ -131,12 +133,15 @@ int manager_start(struct manager *m)
                 return r;
         (void) attachments_prune(&m->roots);
         manager_rescan_all(m);
-        return 0;
+        r = kmsg_new(m, &m->kmsg);
+        kmsg_arm(m->kmsg); /* and what this boot has said of those that are on uas already */
+        return r;
 }
 
 void manager_stop(struct manager *m)
 {
         m->env.stopping = true;
+        trouble_stop(m);
 }
 
 void manager_free(struct manager *m)
@@ -148,6 +153,7 @@ void manager_free(struct manager *m)
         m->bus = NULL;
         entries_free(m);
         scan_free(m->scan);
+        kmsg_free(m->kmsg);
         watch_free(m->watch);
         sd_bus_flush_close_unref(m->pid1);
         sd_event_unref(m->event);

@@ -93,6 +93,9 @@ static void act(struct entry *e, const struct action *a, enum state before)
         case ACTION_TIMER:
                 set_timer(e, a->deadline);
                 break;
+        case ACTION_PASSED:
+                trouble_trial_over(e);
+                break;
         case ACTION_REPORT:
                 report_state(e, before);
                 bus_disk_changed(m->bus, e);
@@ -183,9 +186,11 @@ static void manager_gone(struct manager *m, const char *interface)
                 if (e->request)
                         bus_request_done(m->bus, e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");
                 bus_disk_removed(m->bus, e);
+                trouble_gone(e);
                 m->entries[i] = m->entries[--m->n_entries];
                 entry_free(e);
                 (void) attachments_prune(&m->roots);
+                kmsg_arm(m->kmsg);
                 return;
         }
 }
@@ -226,6 +231,7 @@ static void take_scan(struct entry *e, struct usb_disk *d)
         struct attachment_mark mark = { .override_target = DRIVER_NONE };
 
         facts_complete(&m->roots, &m->config, &d->facts);
+        trouble_judge(e, &d->facts);
         note_unbound(e, &d->facts);
         disk->facts = d->facts;
         memcpy(disk->host, d->host, sizeof(disk->host));
@@ -318,8 +324,11 @@ void manager_rescan(struct manager *m, const char *interface)
         }
         take_scan(e, &d);
         usb_disk_done(&d);
-        if (new)
+        if (new) {
                 adopt(e);
+                trouble_adopt(e);
+        }
+        kmsg_arm(m->kmsg);
         feed_hold(e);
         manager_feed(e, &(struct event){ .type = EVENT_SCANNED });
         after = look_of(&e->life.disk);

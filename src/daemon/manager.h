@@ -5,7 +5,9 @@
 #include <systemd/sd-event.h>
 
 #include "core/config.h"
+#include "core/history.h"
 #include "core/machine.h"
+#include "core/trouble.h"
 #include "sys/roots.h"
 
 /*
@@ -30,6 +32,11 @@ struct entry {
         unsigned request;        /* number of the request under way, for the bus; 0: none */
         sd_event_source *request_source; /* it has still to be told to the machine */
         bool announced;          /* on the bus */
+        struct trouble trouble;  /* what the kernel said of it, on this attachment */
+        bool troubled;           /* and what that came to has been acted upon */
+        uint64_t timeouts;       /* commands timed out, as last counted */
+        struct history unkept;   /* what should be on record, and could not be written */
+        bool has_unkept;
         uint64_t users_at;       /* when its users were last looked up by name */
 };
 
@@ -44,6 +51,7 @@ struct manager {
         unsigned last_request;
         struct scan *scan;
         struct watch *watch;
+        struct kmsg_watch *kmsg;
         struct bus *bus;
         sd_bus *pid1; /* open while it is awaited that the boot is over */
 };
@@ -93,6 +101,20 @@ void look_by_name(struct entry *e);
 /* The entry goes, and the look with it. */
 void look_orphan(struct look *l);
 
+/* kmsg.c: what the kernel says, while a disk is on uas */
+int kmsg_new(struct manager *m, struct kmsg_watch **ret);
+void kmsg_free(struct kmsg_watch *w);
+void kmsg_arm(struct kmsg_watch *w);   /* disks came, went, or changed their driver */
+void kmsg_drain(struct kmsg_watch *w); /* what has been said up to now is weighed before anything changes */
+
+/* trouble.c: what that comes to; trials */
+bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool live);
+void trouble_judge(struct entry *e, struct facts *f);
+void trouble_trial_over(struct entry *e);
+void trouble_adopt(struct entry *e);
+void trouble_gone(struct entry *e);
+void trouble_stop(struct manager *m);
+
 /* jobs.c: uasd-switch as a child */
 int job_start(struct entry *e, const struct action *a);
 int job_recover(struct entry *e);
@@ -105,6 +127,9 @@ bool job_foreign(struct manager *m, const char *interface, bool *ret_stale);
 void report_state(const struct entry *e, enum state before);
 void report_hold(const struct entry *e);
 void report_release(const struct entry *e);
+void report_distrust(const struct entry *e, const char *reason);
+void report_trouble(const struct entry *e, const struct finding *f);
+void report_trial(const struct entry *e);
 
 /* bus.c */
 int bus_new(struct manager *m, struct bus **ret);

@@ -84,6 +84,28 @@ void report_state(const struct entry *e, enum state before)
                 log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state), disk_reason(d, text, sizeof(text)));
 }
 
+void report_distrust(const struct entry *e, const char *reason)
+{
+        char text[512];
+
+        (void) snprintf(text, sizeof(text), "it failed under uas and is distrusted: %s", reason);
+        ending(e, LOG_WARNING, MESSAGE_DISTRUSTED, text);
+}
+
+void report_trouble(const struct entry *e, const struct finding *f)
+{
+        char text[512];
+
+        (void) snprintf(text, sizeof(text), "trouble on uas, which is not held against the disk: %s; to blame: %s", f->what,
+                        blame_sentence(f->blame));
+        ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
+}
+
+void report_trial(const struct entry *e)
+{
+        ending(e, LOG_NOTICE, MESSAGE_TRIAL_PASSED, "it has passed its trial on uas");
+}
+
 void report_hold(const struct entry *e)
 {
         ending(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");

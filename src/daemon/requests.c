@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "daemon/manager.h"
 #include "sys/marks.h"
+#include "sys/past.h"
 #include "sys/policies.h"
 #include "sys/trigger.h"
 
@@ -52,6 +53,19 @@ int manager_request(struct entry *e, enum driver target, bool force, unsigned *r
         return 0;
 }
 
+/* Whoever says uas once more knows of the trial that failed. */
+static void try_once_more(struct entry *e)
+{
+        const struct roots *r = &e->manager->roots;
+        struct history h;
+
+        if (!e->life.disk.facts.trial_failed || past_read(r, &e->life.disk.facts, &h) <= 0)
+                return;
+        h.state = HISTORY_DISTRUSTED;
+        h.failed = false;
+        (void) past_write(r, &e->life.disk.facts, &h);
+}
+
 int manager_set_policy(struct entry *e, enum policy p, bool force)
 {
         struct facts *f = &e->life.disk.facts;
@@ -59,6 +73,8 @@ int manager_set_policy(struct entry *e, enum policy p, bool force)
 
         if (r < 0)
                 return r;
+        if (p == POLICY_UAS)
+                try_once_more(e);
         log_info("%s: policy is %s now", f->interface, policy_to_string(p));
         manager_rescan(e->manager, f->interface);
         /* A word of the user's: what failed or was cancelled before may be tried again. */
@@ -91,12 +107,25 @@ int manager_forget(struct entry *e)
 {
         const struct roots *r = &e->manager->roots;
         struct attachment_mark a;
+        char interface[INTERFACE_NAME_MAX];
+        int k;
 
+        memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
         if (attachment_read(r, &e->life.disk.facts, &a) > 0) {
                 a.tried = false;
                 (void) attachment_write(r, &e->life.disk.facts, &a);
         }
         e->life.tried = false;
+        k = past_forget(r, &e->life.disk.facts);
+        if (k < 0)
+                return k;
+        e->has_unkept = e->troubled = false;
+        trouble_init(&e->trouble);
+        log_info("%s: its history is forgotten", interface);
+        manager_rescan(e->manager, interface);
+        e = manager_find(e->manager, interface);
+        if (!e)
+                return 0;
         manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = e->life.disk.facts.override_target,
                                          .force = e->life.disk.facts.override_forced });
         return 0;

@@ -55,6 +55,9 @@ int luns_delete(struct transaction *t)
         for (size_t i = 0; i < t->disk.n_luns; i++) {
                 const char *scsi = t->disk.luns[i].scsi;
 
+                /* There is no last flush to be had of it, but a minute of waiting for one. */
+                if (t->offline && lun_offline(t, &t->disk.luns[i]))
+                        continue;
                 (void) snprintf(path, sizeof(path), "%s/target%.*s/%s/delete", t->disk.host,
                                 (int) (strrchr(scsi, ':') - scsi), scsi, scsi);
                 r = attr_write(dir, path, "1");

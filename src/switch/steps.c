@@ -124,7 +124,7 @@ static int step_claim(struct transaction *t)
         r = look_for_users(t, false);
         if (r < 0)
                 return r;
-        r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, t->from, true, until(t, LOCK_BUDGET), &t->claim, busy);
+        r = claim_online(t, until(t, LOCK_BUDGET), busy);
         if (r == -EBUSY) {
                 struct user u = { .kind = USER_CLAIM };
 
@@ -137,10 +137,10 @@ static int step_claim(struct transaction *t)
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r));
         /* Where the kernel itself says that nobody but us has anything open, /proc need not be walked. */
-        if (t->claim.alone)
+        if (t->claim.alone && !t->offline)
                 return 0;
         r = look_for_users(t, true);
-        if (r >= 0 && driver_has_one(&t->roots, t->from, t->interface) &&
+        if (r >= 0 && !t->offline && driver_has_one(&t->roots, t->from, t->interface) &&
             claim_has_strangers(&t->roots, t->disk.luns, t->disk.n_luns, t->from, &t->claim))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: somebody who cannot be named has the disk open");
         return r;
@@ -189,7 +189,8 @@ static int step_fingerprint(struct transaction *t)
 {
         int r;
 
-        if (t->claim.n == 0) /* inside delay_use, or driverless: no disk yet */
+        /* Inside delay_use, or driverless: no disk yet. A disk that is offline shows nothing to compare with. */
+        if (t->claim.n == 0 || t->offline)
                 return 0;
         r = fingerprint_read(&t->claim, &t->fingerprint);
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
@@ -274,7 +275,7 @@ static bool appeared(struct transaction *t)
         struct usb_disk now = { 0 };
         bool found = false;
 
-        if (t->claim.n > 0 || usb_disk_read(&t->roots, t->interface, false, &now) <= 0)
+        if (t->claim.n > 0 || t->offline || usb_disk_read(&t->roots, t->interface, false, &now) <= 0)
                 return false;
         for (size_t i = 0; i < now.n_luns && !found; i++)
                 found = now.luns[i].disk.name[0] != '\0';
@@ -307,6 +308,7 @@ static int step_bind(struct transaction *t)
         claim_drop(&t->claim); /* sda can be sda again once nobody holds the old one */
         hold_begin(t);
         r = record_check(t);
+        t->bound = r >= 0;
         if (r >= 0)
                 r = attach(t, t->to);
         if (r < 0)
@@ -364,6 +366,7 @@ static const struct step {
         { "sync",        step_sync,        NULL         },
         { "fingerprint", step_fingerprint, NULL         },
         { "prepare",     step_prepare,     undo_prepare },
+        { "trial",       step_trial,       undo_trial   },
         { "delete",      step_delete,      undo_move    },
         { "unbind",      step_unbind,      NULL         },
         { "bind",        step_bind,        NULL         },

@@ -42,6 +42,9 @@ struct transaction {
         bool holding; /* the hold mark is ours */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
         pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
+        bool bound;   /* it has been bound to the new driver, or that was tried */
+        bool on_trial; /* a trial is on record that was begun by this switch */
+        bool offline; /* the kernel has given up a LUN: nobody can claim or sync it, and nothing is left to be lost */
         bool kept;    /* somebody uses the disk on its new driver already: it stays */
         struct udev_monitor *events;
 
@@ -93,6 +96,16 @@ int wait_for_disks(struct transaction *t, uint64_t deadline);
 /* Arms the dead man's timer, marks the hold, so that the new disk is seen by nobody before it has been tried. */
 void hold_begin(struct transaction *t);
 void hold_end(struct transaction *t);
+
+/* trial.c: the step before the disk is touched, and its undo */
+int step_trial(struct transaction *t);
+void undo_trial(struct transaction *t);
+
+/* offline.c */
+/* A LUN is offline (SCSI state): its node cannot be opened any more. */
+bool lun_offline(const struct transaction *t, const struct lun *l);
+/* Claims what can be claimed; sets `offline` if there is a LUN that cannot. As claim_take(). */
+int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX]);
 
 /* verify.c */
 /* 0; -EBUSY: somebody uses the disk already; else what is wrong with it. In a child, since a sick disk hangs even open(2). */

@@ -7,6 +7,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/marks.h"
+#include "sys/past.h"
 #include "sys/policies.h"
 #include "sys/sysfs.h"
 #include "sys/udevdb.h"
@@ -105,10 +106,15 @@ int conf_load(const struct roots *r, struct config *ret, conf_complain_fn compla
         return 0;
 }
 
+bool in_initramfs(const struct roots *r)
+{
+        return faccessat(r->etc, "initrd-release", F_OK, 0) == 0 || faccessat(r->etc, INITRAMFS_MARK, F_OK, 0) == 0;
+}
+
 bool cmdline_has(const struct roots *r, const char *word)
 {
         char text[4096], *save = NULL;
-        bool initrd = faccessat(r->etc, "initrd-release", F_OK, 0) == 0;
+        bool initrd = in_initramfs(r);
 
         if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
                 return false;
@@ -153,6 +159,7 @@ void facts_complete(const struct roots *r, const struct config *c, struct facts 
         ask_udev(r, f, &f->policy);
         (void) policy_lookup(r, f, &f->policy, &f->policy_forced);
 
+        past_judge(r, f);
         (void) attachment_read(r, f, &a);
         f->override_target = a.override_target;
         f->override_forced = a.override_forced;

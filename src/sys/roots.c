@@ -31,6 +31,16 @@ int roots_open(struct roots *ret, const char *prefix)
         return 0;
 }
 
+void roots_reopen_var(struct roots *r)
+{
+        int fd = open("/var", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd < 0)
+                return;
+        (void) close_keep_errno(r->var);
+        r->var = fd;
+}
+
 void roots_close(struct roots *r)
 {
         int *fds[] = { &r->sys, &r->proc, &r->dev, &r->run, &r->etc, &r->lib, &r->var };

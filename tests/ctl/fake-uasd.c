@@ -227,6 +227,7 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
                 {"Reason", f->busy ? "Waits for uas until nothing uses it." : "For this reason."},
                 {"ReasonId", "fastest"},
                 {"Verdict", "unknown"},
+                {"History", ""},
                 {"Host", "host1"},
         };
 
@@ -258,7 +259,8 @@ static const sd_bus_vtable disk_vtable[] = {
         PROPERTY("Capable", "b"),      PROPERTY("Policy", "s"),      PROPERTY("Target", "s"),
         PROPERTY("State", "s"),        PROPERTY("Reason", "s"),      PROPERTY("ReasonId", "s"),
         PROPERTY("Verdict", "s"),      PROPERTY("Host", "s"),        PROPERTY("Disks", "a(sut)"),
-        PROPERTY("Busy", "a(sssssus)"), PROPERTY("Outcome", "(iss)"), SD_BUS_VTABLE_END,
+        PROPERTY("Busy", "a(sssssus)"), PROPERTY("Outcome", "(iss)"), PROPERTY("History", "s"),
+        SD_BUS_VTABLE_END,
 };
 
 int main(void)

@@ -72,6 +72,7 @@ static void contract(void **state)
         assert_string_equal(string(d, "reason"), "Nothing speaks against it.");
         assert_string_equal(string(d, "reason_id"), "fastest");
         assert_string_equal(string(d, "verdict"), "unknown");
+        assert_true(json_object_object_get_ex(d, "history", NULL));
         assert_string_equal(string(d, "host"), "host3");
         assert_int_equal(json_object_array_length(get(d, "disks")), 1);
         assert_int_equal(json_object_array_length(get(d, "busy")), 0);

@@ -69,13 +69,13 @@ static void whole_disk(void **state)
 
         assert_true(sd_bus_message_append(
                             m, "a{oa{sa{sv}}}", 2, "/org/uasd1", 1, "org.uasd1.Manager", 1, "Version", "s", "1",
-                            "/org/uasd1/disk/a", 2, "org.freedesktop.DBus.Peer", 0, UASD_BUS_DISK, 22, "Id",
+                            "/org/uasd1/disk/a", 2, "org.freedesktop.DBus.Peer", 0, UASD_BUS_DISK, 23, "Id",
                             "s", "2-1:1.0", "VendorId", "q", 0x1209, "ProductId", "q", 0x5a5a, "Revision", "q",
                             0x0214, "Manufacturer", "s", "Maker", "Product", "s", "Disk", "Serial", "s", "S1",
                             "SpeedMbps", "u", 10000, "UsbVersion", "s", "3.20", "Driver", "s", "usb-storage",
                             "Capable", "b", 1, "Policy", "s", "uas", "Target", "s", "uas", "State", "s",
                             "waiting", "Reason", "s", "In use.", "ReasonId", "s", "policy", "Verdict", "s",
-                            "good", "Host", "s", "host3", "Disks", "a(sut)", 2, "sdb", 0, (uint64_t) 5000000000,
+                            "good", "History", "s", "on trial", "Host", "s", "host3", "Disks", "a(sut)", 2, "sdb", 0, (uint64_t) 5000000000,
                             "sdc", 1, (uint64_t) 512, "Busy", "a(sssssus)", 1, "mount", "sdb1", "/mnt",
                             "mnt:[7]", "sh", 7, "x.service", "Outcome", "(iss)", 7, "bind", "No.", "OfTheFuture", "a{sv}", 1,
                             "x", "s", "y") >= 0);
@@ -99,6 +99,7 @@ static void whole_disk(void **state)
         assert_string_equal(views.list[0].reason, "In use.");
         assert_string_equal(views.list[0].reason_id, "policy");
         assert_int_equal(d->facts.verdict, VERDICT_GOOD);
+        assert_string_equal(views.list[0].history, "on trial");
         assert_string_equal(d->host, "host3");
         assert_int_equal(d->n_luns, 2);
         assert_string_equal(d->luns[1].disk.name, "sdc");

@@ -364,6 +364,8 @@ void fakesys_make(void)
         tree_write("", "sys/block/loop0/size");
         tree_write("Filename Type Size Used Priority\n", "proc/swaps");
         tree_write("quiet\n", "proc/cmdline");
+        tree_write("6.1.0-fake\n", "proc/sys/kernel/osrelease");
+        tree_write("11111111-2222-3333-4444-555555555555\n", "proc/sys/kernel/random/boot_id");
         tree_write("", "run/udev/control");
         tree_write("", "dev/null");
         tree_write("", "etc/fstab");

@@ -221,10 +221,31 @@ static void test_cut(void **state)
         assert_int_equal(ret[0], 'x');
 }
 
+static void test_history(void **state)
+{
+        static const struct {
+                struct facts f;
+                const char *history;
+        } rows[] = {
+                {{.interface = ""}, ""},
+                {{.trial_open = true}, "on trial"},
+                {{.trial_passed = true}, "passed its trial"},
+                {{.distrusted = true, .distrust_reason = "it had to be reset"}, "distrusted: it had to be reset"},
+                {{.distrusted = true, .trial_open = true, .distrust_reason = "x"}, "distrusted: x; on trial again"},
+        };
+        char ret[320];
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct disk d = {.facts = rows[i].f};
+
+                assert_string_equal(disk_history(&d, ret, sizeof(ret)), rows[i].history);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_luns_have),  cmocka_unit_test(test_done), cmocka_unit_test(test_reason),
+                cmocka_unit_test(test_luns_have),  cmocka_unit_test(test_done), cmocka_unit_test(test_history), cmocka_unit_test(test_reason),
                 cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),  cmocka_unit_test(test_claimed),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,9 @@ enum found {
         TRIED,         /* the mark in /run says that one automatic try was made */
         POLICY_BOT,
         IGNORE_IT,
+        TRUSTED_NO_MORE, /* the history says that it failed on uas */
+        ON_TRIAL,        /* on uas, and the history says that a trial is under way */
+        PASSED,          /* ... that it was passed */
         UAS_OBJECTED,  /* the quirks parameter says u */
 };
 
@@ -53,6 +56,7 @@ struct scenario {
 #define FORCE(driver) {.type = EVENT_REQUEST, .target = driver, .force = true}
 #define CANCEL {.type = EVENT_CANCEL}
 #define TIMER {.type = EVENT_TIMER}
+#define TROUBLE {.type = EVENT_TROUBLE}
 #define STARTED {.type = EVENT_STARTED}
 #define DONE(c) {.type = EVENT_DONE, .outcome.code = UASD_EXIT_##c}
 /* Told by the machine as a whole; .deadline says which */
@@ -75,6 +79,61 @@ static const struct scenario table[] = {
          {
                  {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
                  {3000, DONE(OK), "release report", STATE_SETTLED, ON_UAS},
+         }},
+        {"a trial: under watch for its time, then passed",
+         BOOTED,
+         {
+                 {1000, STARTED, "report", STATE_SWITCHING, DISKS},
+                 {2000, DONE(OK), "timer 602000 report", STATE_TRIAL, ON_TRIAL},
+                 {3000, SCANNED, "", STATE_TRIAL},
+                 {602000, TIMER, "timer 1202000 passed", STATE_TRIAL},
+                 {602000, SCANNED, "timer off report", STATE_SETTLED, PASSED},
+         }},
+        {"a trial that is over and cannot be put on record is asked about again",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL},
+                 {601000, TIMER, "timer 1201000 passed", STATE_TRIAL},
+                 {1201000, TIMER, "timer 1801000 passed", STATE_TRIAL},
+         }},
+        {"it fails on uas while it is mounted: left alone, and away when it is free, although it was tried before",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL},
+                 {2000, SCANNED, "watch timer off report look", STATE_WAITING, TRUSTED_NO_MORE},
+                 {2000, IN_USE, "", STATE_WAITING},
+                 {2000, TROUBLE, "look", STATE_WAITING},
+                 {2000, IN_USE, "", STATE_WAITING},
+                 {9000, FREE, "timer 11000", STATE_WAITING},
+                 {11000, TIMER, "unwatch timer off report switch usb-storage automatic", STATE_SWITCHING},
+                 {12000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+         }},
+        {"and if usb-storage does not take it, that is the end of it",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL},
+                 {2000, SCANNED, "watch timer off report look", STATE_WAITING, TRUSTED_NO_MORE},
+                 {2000, FREE, "timer 4000", STATE_WAITING},
+                 {4000, TIMER, "unwatch timer off report switch usb-storage automatic", STATE_SWITCHING},
+                 {5000, DONE(ROLLED_BACK), "report", STATE_FAILED, ON_UAS},
+                 {9000, SCANNED, "", STATE_FAILED},
+         }},
+        {"what was cancelled or failed before is another matter",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL},
+                 {1500, CANCEL, "", STATE_TRIAL},
+                 {2000, SCANNED, "timer off report", STATE_SETTLED, TRUSTED_NO_MORE},
+                 {2000, TROUBLE, "watch report look", STATE_WAITING},
+         }},
+        {"taken back, and distrusted for it: failed, not settled",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {3000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {4000, DONE(ROLLED_BACK), "report", STATE_FAILED, TRUSTED_NO_MORE},
+                 {5000, SCANNED, "", STATE_FAILED, TRIED},
          }},
         {"held, rolled back: released, failed, not held or tried again",
          BOOTING,
@@ -522,6 +581,21 @@ static void find(struct life *l, enum found found)
         case IGNORE_IT:
                 f->policy = POLICY_IGNORE;
                 break;
+        case TRUSTED_NO_MORE:
+                f->distrusted = true;
+                f->trial_open = false;
+                break;
+        case ON_TRIAL:
+                f->driver = DRIVER_UAS;
+                l->tried = true;
+                l->disk.luns = disks + 1;
+                l->disk.n_luns = 1;
+                f->trial_open = true;
+                break;
+        case PASSED:
+                f->trial_open = false;
+                f->trial_passed = true;
+                break;
         case UAS_OBJECTED:
                 strcpy(f->quirks, "1209:5a5a:u");
                 break;
@@ -551,6 +625,8 @@ static size_t say(const struct action *a, char *ret, size_t size)
                 if (a->deadline == USEC_INFINITY)
                         return (size_t) snprintf(ret, size, "timer off ");
                 return (size_t) snprintf(ret, size, "timer %llu ", msec);
+        case ACTION_PASSED:
+                return (size_t) snprintf(ret, size, "passed ");
         case ACTION_REPORT:
                 return (size_t) snprintf(ret, size, "report ");
         case _ACTION_MAX:
@@ -562,7 +638,7 @@ static size_t say(const struct action *a, char *ret, size_t size)
 
 static bool run(const struct scenario *s)
 {
-        struct environment env = {.quiet_usec = 2 * USEC_PER_SEC};
+        struct environment env = {.quiet_usec = 2 * USEC_PER_SEC, .trial_usec = 600 * USEC_PER_SEC};
         struct life l;
 
         env.booted = s->machine == BOOTED;
@@ -609,7 +685,7 @@ static void test_laws(void **state)
         unsigned seed = 1;
 
         for (unsigned round = 0; round < 2000; round++) {
-                struct environment env = {.quiet_usec = 2 * USEC_PER_SEC};
+                struct environment env = {.quiet_usec = 2 * USEC_PER_SEC, .trial_usec = 60 * USEC_PER_SEC};
                 bool running = false, watched = false;
                 uint64_t now = USEC_PER_SEC;
                 unsigned automatic = 0;

@@ -94,6 +94,24 @@ static const struct {
          TO_UAS,
          STATE_SETTLED,
          REASON_FASTEST},
+        {"policy uas, and its trial there failed",
+         {BOTH, GOOD, ON_UAS, WANT_UAS, .distrusted = true, .trial_failed = true},
+         TO_BOT,
+         STATE_SETTLED,
+         REASON_TRIAL_FAILED,
+         true},
+        {"whoever asks for uas knows of the trial",
+         {BOTH, GOOD, ON_BOT, SWITCH_UAS, .distrusted = true, .trial_failed = true},
+         TO_UAS,
+         STATE_SETTLED,
+         REASON_OVERRIDE,
+         true},
+        {"without a policy a failed trial is distrust like any other",
+         {BOTH, GOOD, ON_UAS, .distrusted = true, .trial_failed = true},
+         TO_BOT,
+         STATE_SETTLED,
+         REASON_DISTRUSTED,
+         true},
         {"policy usb-storage", {BOTH, GOOD, ON_UAS, WANT_BOT}, TO_BOT, STATE_SETTLED, REASON_POLICY, true},
         {"policy uas against verdict, history and quirk",
          {BOTH, PLAIN, ON_BOT, WANT_UAS, .verdict = VERDICT_BAD, .distrusted = true, .quirks = "1209:5a5a:u"},
@@ -351,7 +369,7 @@ static void test_laws(void **state)
         static const enum policy policies[] = {POLICY_AUTO, POLICY_UAS, POLICY_USB_STORAGE, POLICY_IGNORE};
         static const enum driver drivers[] = {DRIVER_NONE, DRIVER_USB_STORAGE, DRIVER_UAS, DRIVER_OTHER};
 
-        for (unsigned bits = 0; bits < 1U << 20; bits++) {
+        for (unsigned bits = 0; bits < 1U << 21; bits++) {
                 struct decision d;
                 struct facts f = {
                         .vid = bits & 1 ? 0x4971 : 0x1209,
@@ -368,6 +386,7 @@ static void test_laws(void **state)
                         .override_target = drivers[bits >> 14 & 3],
                         .verdict = (enum verdict)((bits >> 16 & 3) % 3),
                         .just_unbound = bits >> 18 & 1,
+                        .trial_failed = bits >> 20 & 1,
                         .unknown_target = bits >> 19 & 1 ? DRIVER_UAS : DRIVER_USB_STORAGE,
                 };
 

@@ -49,8 +49,51 @@ def on_storage(vm, disk, config="", image=None, count=1):
 
 
 def only_disk(guest, state, timeout=30):
-    """The one disk as uasctl lists it, once it is in this state."""
+    """The one disk as uasctl lists it, once it is in this state; a trial on uas is a way of being settled."""
+    states = (state, "trial") if state == "settled" else (state,)
+
     def look():
         [one] = guest.uasctl("list")["disks"]
-        return one if one["state"] == state else None
+        return one if one["state"] in states else None
     return guest.until(look, timeout, "state " + state)
+
+
+def disk_in(guest, disk, state, timeout=30):
+    """This one of several disks as uasctl lists it, once it is in this state."""
+    states = (state, "trial") if state == "settled" else (state,)
+
+    def look():
+        found = [one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface]
+        return found[0] if found and found[0]["state"] in states else None
+    return guest.until(look, timeout, "%s in state %s" % (disk.interface, state))
+
+
+def impatient(guest, name):
+    """Commands time out after 2 seconds instead of 30: what goes wrong is seen sooner."""
+    guest.run("echo 2 >/sys/block/%s/device/timeout; echo 2 >/sys/block/%s/device/eh_timeout" % (name, name), check=True)
+
+
+def hang_once(guest, disk, name):
+    """One read is not answered: an abort, a reset, and it goes on."""
+    before = guest.kernel_log().count("uas_eh_device_reset_handler success")
+    disk.fault(name="hang", proto="uas", op="read", count=1)
+    guest.run("dd if=/dev/%s of=/dev/null bs=4k count=64 iflag=direct" % name, timeout=120)
+    disk.clear_faults()
+    guest.until(lambda: guest.kernel_log().count("uas_eh_device_reset_handler success") > before or None, 60, "the reset")
+
+
+def record_of(guest, disk):
+    """What /etc/uasd/history has of a disk at its ports: lists of words."""
+    text = guest.read("/etc/uasd/history") or ""
+    return [line.partition("=")[2] for line in text.splitlines() if ":%s@" % disk.config["serial"] in line]
+
+
+def messages(guest, message):
+    """How often the journal has an ending of uasd's."""
+    text = guest.run("journalctl -b -o json MESSAGE_ID=%s --output-fields=MESSAGE" % message).out
+    return len(text.splitlines())
+
+
+DISTRUSTED = "fb889702e9134914a1d0f03a2eb84e7e"
+TROUBLE = "83e1dbb2cf0d4b4ca1cdb5d5591c3908"
+TRIAL_PASSED = "5f07edea107b4f2493b98da086b46864"

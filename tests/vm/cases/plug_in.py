@@ -63,4 +63,4 @@ def mounts_as_usual(vm):
     assert "UASD_HOLD" not in props and props.get("SYSTEMD_READY") != "0", props
     assert props.get("UDISKS_AUTO") != "0", props
     [one] = guest.uasctl("list")["disks"]
-    assert one["state"] == "settled" and one["driver"] == "uas", one
+    assert one["state"] == "trial" and one["driver"] == "uas", one

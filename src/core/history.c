@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/history.h"
+
+#include "common/util.h"
+
+#define SUPER_SPEED_MBPS 5000
+
+static const char *const states[_HISTORY_MAX] = {
+        [HISTORY_TRIAL] = "trial",
+        [HISTORY_PASSED] = "passed",
+        [HISTORY_DISTRUSTED] = "distrusted",
+        [HISTORY_ENDED] = "ended",
+};
+
+/* ---- a line ---- */
+
+static void take_word(struct history *h, const char *key, const char *value, int *ret_state)
+{
+        unsigned long long v;
+
+        if (streq(key, "state")) {
+                for (int s = 0; s < _HISTORY_MAX; s++)
+                        if (streq(states[s], value))
+                                *ret_state = s;
+        } else if (streq(key, "firmware")) {
+                if (parse_uint(value, 16, UINT16_MAX, &v) >= 0)
+                        h->firmware = (uint16_t) v;
+        } else if (streq(key, "kernel"))
+                (void) copy_string(h->kernel, sizeof(h->kernel), value);
+        else if (streq(key, "boot"))
+                (void) copy_string(h->boot, sizeof(h->boot), value);
+        else if (streq(key, "date"))
+                (void) copy_string(h->date, sizeof(h->date), value);
+        else if (streq(key, "lost"))
+                h->lost = streq(value, "1");
+        else if (streq(key, "failed"))
+                h->failed = streq(value, "1");
+        else if (streq(key, "distrusted"))
+                h->distrusted = streq(value, "1");
+}
+
+int history_parse(const char *value, struct history *ret)
+{
+        struct history h = { 0 };
+        int state = -1;
+
+        while (*value) {
+                char key[16], word[80];
+                size_t equals = strcspn(value, "= "), n;
+
+                if (value[equals] != '=' || equals == 0 || equals >= sizeof(key))
+                        return -EINVAL;
+                (void) snprintf(key, sizeof(key), "%.*s", (int) equals, value);
+                value += equals + 1;
+                if (streq(key, "reason")) { /* the last one, with its spaces */
+                        (void) copy_string(h.reason, sizeof(h.reason), value);
+                        break;
+                }
+                n = strcspn(value, " ");
+                if (n >= sizeof(word))
+                        return -EINVAL;
+                (void) snprintf(word, sizeof(word), "%.*s", (int) n, value);
+                take_word(&h, key, word, &state);
+                value += n;
+                value += strspn(value, " ");
+        }
+        if (state < 0)
+                return -EINVAL;
+        h.state = (enum history_state) state;
+        *ret = h;
+        return 0;
+}
+
+int history_format(const struct history *h, char *ret, size_t size)
+{
+        char reason[sizeof(h->reason) * 4];
+        int n;
+
+        make_harmless(h->reason, reason, sizeof(h->reason));
+        n = snprintf(ret, size, "state=%s firmware=%04x kernel=%s boot=%s date=%s%s%s%s reason=%s", states[h->state], h->firmware,
+                     h->kernel[0] ? h->kernel : "-", h->boot[0] ? h->boot : "-", h->date[0] ? h->date : "-",
+                     h->lost ? " lost=1" : "", h->failed ? " failed=1" : "", h->distrusted ? " distrusted=1" : "", reason);
+        return n < 0 || (size_t) n >= size ? -ENOBUFS : 0;
+}
+
+/* ---- its key ---- */
+
+char *history_key_disk(const struct facts *f, char *ret, size_t size)
+{
+        char serial[USB_STRING_MAX * 3];
+        size_t used;
+
+        make_harmless(f->serial, serial, sizeof(serial));
+        used = (size_t) snprintf(ret, size, "%04x:%04x:", f->vid, f->pid);
+        /* What ends a key, and what ends the serial in it. */
+        for (const char *s = serial; *s && used + 6 < size; s++)
+                used += (size_t) (*s == '=' || *s == '@' || *s == '#' ? snprintf(ret + used, size - used, "\\x%02x", (unsigned) *s) :
+                                                                         snprintf(ret + used, size - used, "%c", *s));
+        if (used + 1 < size)
+                (void) copy_string(ret + used, size - used, "@");
+        return ret;
+}
+
+char *history_key(const struct facts *f, char *ret, size_t size)
+{
+        const char *chain = strchr(f->port, '-');
+        size_t used;
+
+        history_key_disk(f, ret, size);
+        used = strlen(ret);
+        /* Bus numbers are given in the order in which controllers come up; a controller's address stays. */
+        (void) snprintf(ret + used, size - used, "%s/%s/%s", f->controller_device[0] ? f->controller_device : "usb",
+                        f->speed_mbps >= SUPER_SPEED_MBPS ? "ss" : "hs", chain ? chain + 1 : f->port);
+        return ret;
+}
+
+/* ---- what it comes to ---- */
+
+static void describe(const struct history *h, const char *what, struct facts *f)
+{
+        char day[sizeof(h->date)];
+
+        (void) copy_string(day, sizeof(day), h->date);
+        day[strcspn(day, "T")] = '\0';
+        (void) snprintf(f->distrust_reason, sizeof(f->distrust_reason), "%s (%s, firmware %x.%02x, Linux %s)", what,
+                        day[0] ? day : "-", h->firmware >> 8, h->firmware & 0xff, h->kernel);
+}
+
+void history_judge(const struct history *h, const struct here *here, struct facts *f)
+{
+        bool same_firmware = h && h->firmware == f->bcd, same_kernel = h && streq(h->kernel, here->kernel),
+             same_boot = h && streq(h->boot, here->boot);
+
+        f->distrusted = f->trial_failed = f->trial_open = f->trial_ended = f->trial_passed = false;
+        f->distrust_reason[0] = '\0';
+        if (!h)
+                return;
+        switch (h->state) {
+        case HISTORY_TRIAL:
+                f->trial_open = same_firmware && same_boot;
+                if (h->distrusted && same_firmware && (h->lost || same_kernel)) {
+                        f->distrusted = true;
+                        describe(h, h->reason, f);
+                }
+                /* Nobody ended it: the machine died, or was reset, or lost its power. */
+                if (!same_boot && same_firmware && same_kernel) {
+                        f->distrusted = f->trial_failed = true;
+                        describe(h, "the machine went down in the middle of its trial", f);
+                }
+                break;
+        case HISTORY_DISTRUSTED:
+                f->distrusted = same_firmware && (h->lost || same_kernel);
+                f->trial_failed = f->distrusted && h->failed;
+                if (f->distrusted)
+                        describe(h, h->reason, f);
+                break;
+        case HISTORY_PASSED:
+                f->trial_passed = same_firmware && same_kernel;
+                break;
+        case HISTORY_ENDED:
+                f->trial_ended = same_firmware && same_boot;
+                break;
+        case _HISTORY_MAX:
+                break;
+        }
+}

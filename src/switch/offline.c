@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+
+#include "common/names.h"
+#include "sys/sysfs.h"
+#include "switch/transaction.h"
+
+/*
+ * A disk which the kernel has given up ("Device offlined - not ready after error recovery") answers every open and every
+ * write with an error: it can be neither claimed nor mounted, and what was not written is lost already. With no user left
+ * usb-storage is its repair.
+ */
+bool lun_offline(const struct transaction *t, const struct lun *l)
+{
+        char path[PATH_MAX], state[32];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/%s/target%.*s/%s/state", t->interface, t->disk.host,
+                        (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi);
+        return attr_read(t->roots.sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
+}
+
+int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX])
+{
+        _cleanup_free_ struct lun *online = calloc(t->disk.n_luns, sizeof(*online));
+        size_t n = 0;
+
+        if (!online)
+                return -ENOMEM;
+        for (size_t i = 0; i < t->disk.n_luns; i++)
+                if (t->to == DRIVER_USB_STORAGE && lun_offline(t, &t->disk.luns[i]))
+                        t->offline = true;
+                else
+                        online[n++] = t->disk.luns[i];
+        return n == 0 ? 0 : claim_take(&t->roots, online, n, t->from, true, deadline, &t->claim, ret_busy);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/past.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/conf.h"
+#include "sys/statefile.h"
+#include "sys/sysfs.h"
+
+#define PATH_ETC "uasd/" STATE_HISTORY
+#define PATH_VAR STATE_DIR "/" STATE_HISTORY
+#define GENERATION "generation"
+#define LINES_MAX 256 /* the oldest go first */
+
+static void here_now(const struct roots *r, struct here *ret)
+{
+        *ret = (struct here){ 0 };
+        if (r->proc < 0)
+                return;
+        (void) attr_read(r->proc, "sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
+        (void) attr_read(r->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
+}
+
+/* ---- reading ---- */
+
+struct file {
+        unsigned long long generation;
+        char **lines;
+        size_t n;
+};
+
+static int take_line(const char *key, const char *value, void *data)
+{
+        struct file *file = data;
+        _cleanup_free_ char *line = NULL;
+
+        if (streq(key, GENERATION)) {
+                (void) parse_uint(value, 10, UINT64_MAX, &file->generation);
+                return 0;
+        }
+        if (asprintf(&line, "%s=%s", key, value) < 0) {
+                line = NULL;
+                return -ENOMEM;
+        }
+        return strv_push(&file->lines, &file->n, line);
+}
+
+static void file_done(struct file *file)
+{
+        strv_free(file->lines);
+        *file = (struct file){ 0 };
+}
+
+/* The newer one of the two. A file that cannot be read is as good as none: nobody is refused his disk for it. */
+static int read_newest(const struct roots *r, struct file *ret)
+{
+        struct file etc = { 0 }, var = { 0 };
+        int k = r->etc < 0 ? 0 : state_read(r->etc, PATH_ETC, take_line, &etc), v = 0;
+
+        if (r->var >= 0)
+                v = state_read(r->var, PATH_VAR, take_line, &var);
+        if (v > 0 && (k <= 0 || var.generation > etc.generation)) {
+                file_done(&etc);
+                *ret = var;
+                return 1;
+        }
+        file_done(&var);
+        if (k < 0)
+                file_done(&etc);
+        *ret = etc;
+        return k;
+}
+
+/* What follows the key, or NULL. */
+static const char *value_of(const char *line, const char *key)
+{
+        size_t n = strlen(key);
+
+        return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
+}
+
+int past_read(const struct roots *r, const struct facts *f, struct history *ret)
+{
+        char key[HISTORY_KEY_MAX];
+        struct file file;
+        int k = read_newest(r, &file), found = 0;
+
+        history_key(f, key, sizeof(key));
+        for (size_t i = 0; i < file.n; i++) {
+                const char *value = value_of(file.lines[i], key);
+
+                if (value && history_parse(value, ret) >= 0)
+                        found = 1;
+        }
+        file_done(&file);
+        return k < 0 ? k : found;
+}
+
+void past_judge(const struct roots *r, struct facts *f)
+{
+        struct history h;
+        struct here here;
+        int k = past_read(r, f, &h);
+
+        here_now(r, &here);
+        history_judge(k > 0 ? &h : NULL, &here, f);
+}
+
+/* ---- writing ---- */
+
+static int lock(const struct roots *r)
+{
+        _cleanup_close_ int fd = -1;
+        int k = state_mkdir(r->run, RUN_DIR);
+
+        if (k < 0)
+                return k;
+        fd = openat(r->run, RUN_HISTORY_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+                return -errno;
+        while (flock(fd, LOCK_EX) < 0)
+                if (errno != EINTR)
+                        return -errno;
+        return TAKE_FD(fd);
+}
+
+static int write_both(const struct roots *r, const struct file *file)
+{
+        _cleanup_free_ char *text = NULL;
+        char *stream_text = NULL;
+        size_t size, first = file->n > LINES_MAX ? file->n - LINES_MAX : 0;
+        FILE *out = open_memstream(&stream_text, &size);
+        int e = -ENOENT, v = -ENOENT;
+
+        if (!out)
+                return -errno;
+        (void) fprintf(out, "# Written by uasd: trials and distrust; see uasd(8). /etc/uasd/history is what a boot reads, "
+                            "/var/lib/uasd/history its copy.\n" GENERATION "=%llu\n",
+                       file->generation + 1);
+        for (size_t i = first; i < file->n; i++)
+                (void) fprintf(out, "%s\n", file->lines[i]);
+        if (fclose(out) < 0)
+                e = -ENOMEM;
+        text = stream_text;
+        if (e == -ENOMEM)
+                return e;
+        if (r->etc >= 0)
+                e = state_write(r->etc, PATH_ETC, text, true);
+        if (r->var >= 0)
+                v = state_write(r->var, PATH_VAR, text, true);
+        return e >= 0 || v >= 0 ? 0 : e;
+}
+
+/* Every line goes through `change`, which returns 0 to drop it, and may replace it. */
+typedef int (*change_fn)(char **line, void *data);
+
+static int rewrite(const struct roots *r, change_fn change, void *data, const char *added)
+{
+        /* What is written in an initramfs is gone with it: that would be no record. */
+        _cleanup_close_ int locked = in_initramfs(r) ? -EROFS : lock(r);
+        struct file file, kept = { 0 };
+        bool changed = added != NULL;
+        int k;
+
+        if (locked < 0)
+                return locked;
+        k = read_newest(r, &file);
+        if (k < 0) { /* not readable: not to be replaced by less either */
+                file_done(&file);
+                return k;
+        }
+        kept.generation = file.generation;
+        for (size_t i = 0; k >= 0 && i < file.n; i++) {
+                _cleanup_free_ char *line = strdup(file.lines[i]);
+                int keep = line ? change(&line, data) : -ENOMEM;
+
+                changed = changed || keep == 0 || !streq(line, file.lines[i]);
+                k = keep > 0 ? strv_push(&kept.lines, &kept.n, line) : keep;
+        }
+        if (k >= 0 && added)
+                k = strv_push(&kept.lines, &kept.n, added);
+        if (k >= 0 && changed)
+                k = write_both(r, &kept);
+        file_done(&file);
+        file_done(&kept);
+        return k < 0 ? k : 0;
+}
+
+static int drop_key(char **line, void *data)
+{
+        return value_of(*line, data) == NULL;
+}
+
+static int drop_disk(char **line, void *data)
+{
+        return strncmp(*line, data, strlen(data)) != 0;
+}
+
+int past_write(const struct roots *r, const struct facts *f, const struct history *h)
+{
+        char key[HISTORY_KEY_MAX], value[HISTORY_LINE_MAX];
+        _cleanup_free_ char *line = NULL;
+        time_t now = time(NULL);
+        struct history full;
+        struct here here;
+        struct tm tm;
+        int k;
+
+        history_key(f, key, sizeof(key));
+        if (!h)
+                return rewrite(r, drop_key, key, NULL);
+        here_now(r, &here);
+        full = *h;
+        full.firmware = f->bcd;
+        memcpy(full.kernel, here.kernel, sizeof(full.kernel));
+        memcpy(full.boot, here.boot, sizeof(full.boot));
+        if (!gmtime_r(&now, &tm) || strftime(full.date, sizeof(full.date), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+                full.date[0] = '\0';
+        k = history_format(&full, value, sizeof(value));
+        if (k < 0)
+                return k;
+        if (asprintf(&line, "%s=%s", key, value) < 0) {
+                line = NULL;
+                return -ENOMEM;
+        }
+        return rewrite(r, drop_key, key, line);
+}
+
+int past_forget(const struct roots *r, const struct facts *f)
+{
+        char disk[HISTORY_KEY_MAX];
+
+        return rewrite(r, drop_disk, history_key_disk(f, disk, sizeof(disk)), NULL);
+}
+
+struct ending {
+        const char *key; /* NULL: every disk */
+        const char *boot;
+};
+
+static int end_trial(char **line, void *data)
+{
+        const struct ending *e = data;
+        const char *equals = strchr(*line, '=');
+        char value[HISTORY_LINE_MAX];
+        struct history h;
+        char *ended;
+
+        if ((e->key && !value_of(*line, e->key)) || history_parse(equals + 1, &h) < 0 || h.state != HISTORY_TRIAL || !streq(h.boot, e->boot))
+                return 1;
+        h.state = h.distrusted ? HISTORY_DISTRUSTED : HISTORY_ENDED;
+        h.distrusted = false;
+        if (history_format(&h, value, sizeof(value)) < 0)
+                return 1;
+        if (asprintf(&ended, "%.*s=%s", (int) (equals - *line), *line, value) < 0)
+                return -ENOMEM;
+        free(*line);
+        *line = ended;
+        return 1;
+}
+
+int past_end_trials(const struct roots *r, const struct facts *f)
+{
+        char key[HISTORY_KEY_MAX];
+        struct here here;
+
+        here_now(r, &here);
+        return rewrite(r, end_trial, &(struct ending){ f ? history_key(f, key, sizeof(key)) : NULL, here.boot }, NULL);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/history.h"
+#include "sys/roots.h"
+
+/*
+ * What is kept of disks over boots (core/history.h), a line a disk and port. /etc/uasd/history is what a boot reads, since /var
+ * may not be there yet; /var/lib/uasd/history is its copy. A number in both tells which of them is newer, should one
+ * of the two not have been writable. Copied into the initramfs it is readable there as well.
+ */
+
+/* Fills the facts; never fails: what cannot be read is not known. */
+void past_judge(const struct roots *r, struct facts *f);
+
+/* 1 and the record of this disk at this port; 0: none; -errno. */
+int past_read(const struct roots *r, const struct facts *f, struct history *ret);
+
+/*
+ * Keeps the record, with firmware, kernel, boot and date of now filled in. h: NULL takes it away, at this port.
+ * Durable on return, in one place at least; -errno if it is not.
+ */
+int past_write(const struct roots *r, const struct facts *f, const struct history *h);
+
+/* A disk's lines for every port. */
+int past_forget(const struct roots *r, const struct facts *f);
+
+/* Trials of this boot end without a result: that of this disk, or all of them (NULL). */
+int past_end_trials(const struct roots *r, const struct facts *f);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sweep.h"
+#include <fcntl.h>
+
+#include "sys/past.h"
+#include "sys/usbdisk.h"
+
+/*
+ * A disk is never on uas for the first time without that being on record, whatever happens to its switch; and none is held to be
+ * on trial that is not.
+ */
+
+static const struct scene scenes[] = {
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true},
+};
+
+static void facts_of(struct facts *ret)
+{
+        struct usb_disk d = {0};
+
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
+        *ret = d.facts;
+        usb_disk_done(&d);
+}
+
+/* The state on record, or -1. */
+static int recorded(struct history *ret)
+{
+        struct facts f;
+
+        facts_of(&f);
+        return past_read(&fake->roots, &f, ret) > 0 ? (int) ret->state : -1;
+}
+
+static void keep(const struct history *h)
+{
+        struct facts f;
+
+        facts_of(&f);
+        assert_int_equal(past_write(&fake->roots, &f, h), 0);
+}
+
+static void test_first_switch(void **state)
+{
+        struct history h;
+        struct result r;
+
+        scene_make(&scenes[0]);
+        scene_switch(&scenes[0], &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(recorded(&h), HISTORY_TRIAL);
+        scene_remove();
+}
+
+static void test_back(void **state)
+{
+        static const struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE};
+        struct history h;
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(recorded(&h), -1);
+        scene_remove();
+}
+
+static void test_known(void **state)
+{
+        struct history h;
+        struct result r;
+
+        /* Passed: there is nothing to write. */
+        scene_make(&scenes[0]);
+        keep(&(struct history){.state = HISTORY_PASSED});
+        scene_switch(&scenes[0], &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(recorded(&h), HISTORY_PASSED);
+        scene_remove();
+
+        /* Distrusted, and somebody insists: on trial, and what was held against it is not forgotten. */
+        scene_make(&scenes[0]);
+        keep(&(struct history){.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"});
+        scene_switch(&scenes[0], &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(recorded(&h), HISTORY_TRIAL);
+        assert_true(h.distrusted);
+        assert_string_equal(h.reason, "it had to be reset");
+        scene_remove();
+}
+
+static void test_no_record_no_trial(void **state)
+{
+        struct scene s = scenes[0];
+        struct result r;
+
+        s.hooks[0] = (struct fake_hook){.op = "write history", .nth = 1, .what = HOOK_FAIL, .error = EROFS};
+        s.hooks[1] = (struct fake_hook){.op = "write history", .nth = 2, .what = HOOK_FAIL, .error = EROFS};
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.step, "trial");
+        assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
+        assert_false(fake->usb[0].touched);
+        scene_remove();
+}
+
+/* An initramfs forgets what it writes. */
+static void test_initramfs(void **state)
+{
+        struct result r;
+        int fd;
+
+        scene_make(&scenes[0]);
+        fd = openat(fake->roots.etc, "initrd-release", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        assert_true(fd >= 0);
+        close(fd);
+        scene_switch(&scenes[0], &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.step, "trial");
+        assert_false(fake->usb[0].touched);
+        scene_remove();
+}
+
+static bool in_order(const struct clean *c, unsigned n, const char *what)
+{
+        struct history h = {0};
+        int record = recorded(&h);
+        enum driver driver = fake->usb[0].driver;
+        bool good = driver == DRIVER_UAS ? record == HISTORY_TRIAL : record != HISTORY_TRIAL;
+
+        if (!good)
+                print_error("%s at %u, %s: on %s, record %i\n", what, n, c->ops[n - 1], driver_to_string(driver), record);
+        return good;
+}
+
+static void test_errors(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct clean c;
+
+                sweep_clean(&scenes[i], &c);
+                for (unsigned n = 1; n <= c.n && !sweep_again(&c, n); n++) {
+                        struct scene s = scenes[i];
+                        struct result r;
+
+                        s.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_FAIL, .error = EIO};
+                        scene_make(&s);
+                        scene_switch(&s, &r);
+                        all = in_order(&c, n, "EIO") && all;
+                        scene_remove();
+                }
+        }
+        assert_true(all);
+}
+
+/* Dead at any operation: no disk is on uas, or between drivers, without a record. */
+static void test_killed(void **state)
+{
+        bool all = true;
+        struct clean c;
+
+        sweep_clean(&scenes[0], &c);
+        for (unsigned n = 1; n <= c.n && !sweep_again(&c, n); n++) {
+                struct scene s = scenes[0];
+                struct history h;
+                struct result r;
+
+                s.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_KILL_DONE};
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                if (fake->usb[0].driver != DRIVER_USB_STORAGE && recorded(&h) != HISTORY_TRIAL) {
+                        print_error("killed at %u, %s: on %s without a record\n", n, c.ops[n - 1],
+                                    driver_to_string(fake->usb[0].driver));
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_first_switch), cmocka_unit_test(test_back),
+                cmocka_unit_test(test_known),        cmocka_unit_test(test_no_record_no_trial),
+                cmocka_unit_test(test_initramfs),    cmocka_unit_test(test_errors),
+                cmocka_unit_test(test_killed),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

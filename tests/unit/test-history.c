@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/history.h"
+
+#include "unit.h"
+
+#define KERNEL "6.1.0-56-amd64"
+#define BOOT "8f3c0000-0000-0000-0000-000000000001"
+
+static const struct here here = {.kernel = KERNEL, .boot = BOOT};
+
+#define FAILED_TEXT "it had to be reset (2026-11-20, firmware 1.14, Linux "
+
+static const struct {
+        const char *what;
+        const char *line; /* NULL: none */
+        bool distrusted, failed, open, passed;
+        const char *reason;
+} judged[] = {
+        {"nothing is known", NULL, false, false, false, false, ""},
+        {"distrusted here and now", "state=distrusted firmware=0114 kernel=" KERNEL " boot=- date=2026-11-20T15:45:07Z reason=it had to be reset",
+         true, false, false, false, FAILED_TEXT KERNEL ")"},
+        {"with another firmware", "state=distrusted firmware=0115 kernel=" KERNEL " reason=x", false, false, false, false, ""},
+        {"with another kernel", "state=distrusted firmware=0114 kernel=6.12 reason=x", false, false, false, false, ""},
+        {"the way to the data was gone: on any kernel", "state=distrusted firmware=0114 kernel=6.12 date=2026-11-20T15:45:07Z lost=1 reason=it had to be reset",
+         true, false, false, false, FAILED_TEXT "6.12)"},
+        {"but not with any firmware", "state=distrusted firmware=0115 kernel=6.12 lost=1 reason=x", false, false, false, false, ""},
+        {"in a trial", "state=distrusted firmware=0114 kernel=" KERNEL " failed=1 reason=x", true, true, false, false, "x (-, firmware 1.14, Linux " KERNEL ")"},
+        {"in a trial on another kernel", "state=distrusted firmware=0114 kernel=6.12 failed=1 reason=x", false, false, false, false, ""},
+        {"a trial under way", "state=trial firmware=0114 kernel=" KERNEL " boot=" BOOT " reason=", false, false, true, false, ""},
+        {"a trial of another boot: the machine died", "state=trial firmware=0114 kernel=" KERNEL " boot=8f3c0000-0000-0000-0000-000000000002 date=2026-11-20 reason=",
+         true, true, false, false, "the machine went down in the middle of its trial (2026-11-20, firmware 1.14, Linux " KERNEL ")"},
+        {"and has another kernel now", "state=trial firmware=0114 kernel=6.12 boot=8f3c0000-0000-0000-0000-000000000002 reason=", false, false, false, false, ""},
+        {"or the disk another firmware", "state=trial firmware=0115 kernel=" KERNEL " boot=8f3c0000-0000-0000-0000-000000000002 reason=", false, false, false, false, ""},
+        {"or under way with another firmware", "state=trial firmware=0115 kernel=" KERNEL " boot=" BOOT " reason=", false, false, false, false, ""},
+        {"forced against distrust, and on trial", "state=trial firmware=0114 kernel=" KERNEL " boot=" BOOT " date=2026-11-20T15:45:07Z distrusted=1 reason=it had to be reset",
+         true, false, true, false, FAILED_TEXT KERNEL ")"},
+        {"forced against distrust on another kernel", "state=trial firmware=0114 kernel=6.12 boot=" BOOT " distrusted=1 reason=x", false, false, true, false, ""},
+        {"passed", "state=passed firmware=0114 kernel=" KERNEL " reason=", false, false, false, true, ""},
+        {"passed on another kernel", "state=passed firmware=0114 kernel=6.12 reason=", false, false, false, false, ""},
+        {"passed with another firmware", "state=passed firmware=0113 kernel=" KERNEL " reason=", false, false, false, false, ""},
+        {"unplugged in the middle of a trial", "state=ended firmware=0114 kernel=" KERNEL " boot=" BOOT " reason=", false, false, false, false, ""},
+};
+
+static void test_judge(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(judged); i++) {
+                struct facts f = {.bcd = 0x0114, .distrusted = true, .trial_failed = true, .trial_open = true, .trial_passed = true, .distrust_reason = "old"};
+                struct history h;
+
+                if (judged[i].line)
+                        assert_row(i, history_parse(judged[i].line, &h) == 0);
+                history_judge(judged[i].line ? &h : NULL, &here, &f);
+                if (f.distrusted != judged[i].distrusted || f.trial_failed != judged[i].failed || f.trial_open != judged[i].open || f.trial_passed != judged[i].passed)
+                        fail_msg("%s: distrusted %i failed %i open %i passed %i", judged[i].what, f.distrusted, f.trial_failed, f.trial_open, f.trial_passed);
+                assert_string_equal(f.distrust_reason, judged[i].reason);
+        }
+}
+
+static void test_round_trip(void **state)
+{
+        struct history h = {.state = HISTORY_DISTRUSTED, .firmware = 0x9999, .kernel = KERNEL, .boot = BOOT, .date = "2026-11-20T15:45:07Z",
+                            .lost = true, .failed = true, .distrusted = true, .reason = "it had to be reset, state=passed and all"}, back;
+        char line[HISTORY_LINE_MAX], again[HISTORY_LINE_MAX];
+
+        for (int s = 0; s < _HISTORY_MAX; s++) {
+                h.state = (enum history_state) s;
+                assert_int_equal(history_format(&h, line, sizeof(line)), 0);
+                assert_int_equal(history_parse(line, &back), 0);
+                assert_int_equal(history_format(&back, again, sizeof(again)), 0);
+                assert_string_equal(line, again);
+                assert_memory_equal(&h, &back, sizeof(h));
+        }
+        h = (struct history){.state = HISTORY_TRIAL, .reason = "two\nlines"};
+        assert_int_equal(history_format(&h, line, sizeof(line)), 0);
+        assert_null(strchr(line, '\n'));
+        assert_int_equal(history_format(&h, line, 20), -ENOBUFS);
+}
+
+static void test_malformed(void **state)
+{
+        static const char *const bad[] = {
+                "", "passed", "state", "=passed", "state=", "state=best", "firmware=0114", "state=passed rubbish", "state=passed =x", "averyveryverylongword=1 state=passed",
+                "state=passed boot=0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
+                "reason=state=passed",
+        };
+        static const char *const good[] = {"state=passed", "state=passed  ", "state=passed new=word reason=x", "state=passed firmware=xyz", "state=passed firmware=12345", "state=passed lost=2 failed= distrusted=yes"};
+        struct history h;
+
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
+                assert_row(i, history_parse(bad[i], &h) == -EINVAL);
+        for (size_t i = 0; i < ELEMENTSOF(good); i++)
+                assert_row(i, history_parse(good[i], &h) == 0 && h.state == HISTORY_PASSED && h.firmware == 0 && !h.lost && !h.failed && !h.distrusted);
+}
+
+static void test_key(void **state)
+{
+        static const struct {
+                struct facts f;
+                const char *key;
+        } rows[] = {
+                {{.vid = 0x152d, .pid = 0x578, .serial = "ABC", .port = "2-1.4", .speed_mbps = 5000, .controller_device = "0000:00:14.0"}, "152d:0578:ABC@0000:00:14.0/ss/1.4"},
+                {{.vid = 0x152d, .pid = 0x578, .serial = "ABC", .port = "1-1.4", .speed_mbps = 480, .controller_device = "0000:00:14.0"}, "152d:0578:ABC@0000:00:14.0/hs/1.4"},
+                {{.vid = 1, .pid = 2, .serial = "A@=#\n", .port = "3-1", .speed_mbps = 10000}, "0001:0002:A\\x40\\x3d\\x23\\x0a@usb/ss/1"},
+                {{.vid = 1, .pid = 2, .port = "odd"}, "0001:0002:@usb/hs/odd"},
+        };
+        char key[HISTORY_KEY_MAX], disk[HISTORY_KEY_MAX];
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                assert_string_equal(history_key(&rows[i].f, key, sizeof(key)), rows[i].key);
+                history_key_disk(&rows[i].f, disk, sizeof(disk));
+                assert_row(i, strncmp(key, disk, strlen(disk)) == 0 && strchr(disk, '@') == disk + strlen(disk) - 1);
+        }
+        struct facts f = {.port = "2-1"};
+
+        memset(f.serial, '@', sizeof(f.serial) - 1);
+        for (size_t size = 16; size < HISTORY_KEY_MAX; size++)
+                assert_true(strlen(history_key(&f, key, size)) < size);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_judge),
+                cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_malformed),
+                cmocka_unit_test(test_key),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

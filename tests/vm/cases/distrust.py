@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Distrust: what is on record of a disk, and what ends it."""
+
+from context import case
+from evidence import only_disk, record_of
+
+RECORD = "1209:5a5a:UASD-DISK0@0000:00:02.0/ss/1=state=distrusted firmware=%04x kernel=%s boot=- date=2026-01-01T00:00:00Z%s reason=it had to be reset\n"
+
+
+@case(tier="default", image="bookworm", limit=300)
+def until_something_changes(vm):
+    "Another kernel or another firmware: another trial is due; the same, or data lost: it stays off uas."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    kernel = guest.out("uname -r")
+    rows = ((0x0100, kernel, "", "usb-storage"),
+            (0x0100, "6.0.0-other", "", "uas"),
+            (0x0100, "6.0.0-other", " lost=1", "usb-storage"),
+            (0x0099, kernel, " lost=1", "uas"))
+    for firmware, record_kernel, more, driver in rows:
+        guest.put("/etc/uasd/history", "generation=99\n" + RECORD % (firmware, record_kernel, more))
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver=driver, timeout=60)
+        one = only_disk(guest, "settled")
+        assert one["driver"] == driver, (firmware, record_kernel, more, one)
+        assert (one["reason_id"] == "distrusted") == (driver == "usb-storage"), one
+        disk.unplug()
+        guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
+
+    # The firmware is the device's own: an update, seen at the next plug.
+    guest.put("/etc/uasd/history", "generation=99\n" + RECORD % (0x0100, kernel, ""))
+    disk.set(bcd=0x0101)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    assert only_disk(guest, "settled")["revision"] == "0101"
+
+
+@case(tier="full", image="vendor", limit=300)
+def rolled_back_is_remembered(vm):
+    "A switch to uas that had to be taken back is not tried again at the next plug, until somebody says forget."
+    disk = vm.disk(label="DATA", faults=[{"name": "hang", "proto": "uas", "op": "inquiry"}])
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=8\n"})
+    guest.run("systemctl restart uasd", check=True)
+    guest.plug(disk)
+    one = only_disk(guest, "failed", timeout=120)
+    assert one["driver"] == "usb-storage" and one["history"].startswith("distrusted: "), one
+    [record] = record_of(guest, disk)
+    assert "failed=1" in record, record
+    disk.clear_faults()
+    disk.unplug()
+    guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
+    disk.reset_stats()
+    disk.plug()
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    one = only_disk(guest, "settled")
+    assert one["reason_id"] == "distrusted", one
+    assert disk.stats()["set_interface"].get("1", 0) == 0, "it was on uas again"
+    guest.run("uasctl forget %s" % disk.interface, check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    assert only_disk(guest, "trial")["history"] == "on trial"
+
+
+@case(tier="full", image="bookworm", limit=300)
+def no_place_to_write(vm):
+    "With nothing to write to, a disk that fails is off uas all the same, as long as it stays plugged in."
+    from evidence import hang_once, impatient
+    import time
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    impatient(guest, "sda")
+    guest.run("mkdir -p /etc/uasd /var/lib/uasd && chattr +i /etc/uasd /var/lib/uasd", check=True)
+    hang_once(guest, disk, "sda")
+    time.sleep(12)
+    hang_once(guest, disk, "sda")
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    one = only_disk(guest, "settled")
+    assert one["reason_id"] == "distrusted", one
+    assert "cannot be put on record" in guest.journal("-b -u uasd")
+    assert not record_of(guest, disk)

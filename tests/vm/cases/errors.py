@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The error watch: what the kernel says of a disk under uas, and what uasd makes of it."""
+
+import time
+
+from context import case
+from evidence import (DISTRUSTED, TROUBLE, disk_in, hang_once, impatient, messages, only_disk, record_of)
+
+
+@case(tier="default", image="bookworm", limit=400)
+def breaks_while_mounted(vm):
+    "A bridge that fails under uas is distrusted at once, and moved when it is free; its neighbour is not blamed."
+    bad, good = vm.disk(label="BAD"), vm.disk(label="GOOD")
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\n"})
+    guest.run("systemctl restart uasd", check=True)
+    for disk in bad, good:
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas")
+    assert guest.block_devices(bad.interface) == ["sda"]
+    guest.run("mount LABEL=BAD /mnt && dd if=/dev/urandom of=/mnt/file bs=1M count=4 conv=fsync status=none", check=True)
+    total = guest.out("sha256sum </mnt/file")
+    impatient(guest, "sda")
+
+    # One stall of a disk that comes back is a burst of lines, and no more than noted.
+    hang_once(guest, bad, "sda")
+    guest.wait_until("journalctl -b -u uasd | grep -q 'not yet held against it'", 30)
+    assert disk_in(guest, bad, "settled")["history"] is None
+    time.sleep(12)  # another burst is what comes 10 seconds after the last sign of the one before
+    hang_once(guest, bad, "sda")
+    one = disk_in(guest, bad, "waiting")
+    assert (one["driver"], one["target"], one["reason_id"]) == ("uas", "usb-storage", "distrusted"), one
+    assert "2 times" in one["history"] and "/mnt" in one["reason"], one
+    assert guest.driver(bad.interface) == "uas" and guest.run("mountpoint -q /mnt").rc == 0
+    assert messages(guest, DISTRUSTED) == 1
+    text = guest.out("uasctl explain %s" % bad.interface)
+    assert "not answered in time" in text and "uasctl forget" in text, text
+    [record] = record_of(guest, bad)
+    for word in ("state=distrusted", "firmware=0100", "kernel=" + guest.out("uname -r"), "boot=", "date=20"):
+        assert word in record, record
+    assert guest.read("/var/lib/uasd/history") == guest.read("/etc/uasd/history")
+
+    other = disk_in(guest, good, "settled")
+    assert other["driver"] == "uas" and other["history"] is None, other
+    assert not record_of(guest, good)
+
+    time.sleep(3)
+    assert guest.driver(bad.interface) == "uas", "pulled from under its mount"
+    guest.run("umount /mnt", check=True)
+    guest.wait_disk(bad.interface, driver="usb-storage", timeout=40)
+    one = disk_in(guest, bad, "settled")
+    assert one["history"].startswith("distrusted: ") and one["reason_id"] == "distrusted", one
+    guest.run("mount LABEL=BAD /mnt", check=True)
+    assert guest.out("sha256sum </mnt/file") == total
+    guest.run("umount /mnt", check=True)
+
+    # Plugged in anew the kernel puts it on uas, and uasd takes it off again before anybody has it.
+    bad.unplug()
+    guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
+    bad.plug()
+    guest.wait_disk(bad.interface, driver="usb-storage", timeout=60)
+    one = disk_in(guest, bad, "settled")
+    assert one["driver"] == "usb-storage" and one["reason_id"] == "distrusted", one
+
+    # At another port it is another matter, and at its own again the old one.
+    port = bad.port
+    bad.unplug()
+    guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
+    guest.detach(bad)
+    guest.plug(bad, port=port + 4)
+    guest.wait_disk(bad.interface, driver="uas", timeout=60)
+    assert disk_in(guest, bad, "settled")["driver"] == "uas"
+    bad.unplug()
+    guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
+    guest.detach(bad)
+    guest.plug(bad, port=port)
+    guest.wait_disk(bad.interface, driver="usb-storage", timeout=60)
+
+    guest.run("uasctl forget %s" % bad.interface, check=True)
+    guest.wait_disk(bad.interface, driver="uas", timeout=60)
+    one = disk_in(guest, bad, "trial")
+    assert one["history"] == "on trial", one
+    assert messages(guest, DISTRUSTED) == 1 and messages(guest, TROUBLE) == 0
+
+
+@case(tier="default", image="bookworm")
+def harmless(vm):
+    "An unbind's failed cache flush, an unplug under load, forged lines: nothing is held against anybody."
+    disk = vm.disk(label="DATA", wcache="volatile")
+    guest = vm.resume()
+    guest.run("systemctl stop udisks2; uasctl list", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    for _round in range(3):
+        guest.run("dd if=/dev/zero of=/dev/sda bs=4k count=4 seek=5000 oflag=direct", check=True)
+        guest.sysfs("/sys/bus/usb/drivers/uas/unbind", disk.interface)
+        guest.sysfs("/sys/bus/usb/drivers/uas/bind", disk.interface)
+        guest.wait_disk(disk.interface, driver="uas")
+    assert guest.kernel_log().count("Synchronize Cache(10) failed") >= 3
+    # Root may write to the kernel's log; the kernel says that it was not its own word.
+    host = only_disk(guest, "settled")["host"]
+    for text in ("sd %s:0:0:0: [sda] tag#1 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD" % host[4:],
+                 "sd %s:0:0:0: Device offlined - not ready after error recovery" % host[4:],
+                 "usb usb2-port1: over-current condition"):
+        guest.run("echo '<3>%s' >/dev/kmsg" % text, check=True)
+    for _round in range(3):
+        job = guest.spawn("dd if=/dev/sda of=/dev/null bs=64k iflag=direct")
+        time.sleep(0.3)
+        disk.unplug()
+        job.wait(60)
+        guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
+        disk.plug()
+        guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    one = only_disk(guest, "settled")
+    assert one["driver"] == "uas" and one["history"] is None, one
+    assert messages(guest, DISTRUSTED) == 0 and messages(guest, TROUBLE) == 0
+    assert not record_of(guest, disk)
+    assert guest.run("systemctl is-active uasd").text == "active"
+
+
+@case(tier="default", image="bookworm")
+def given_up_is_repaired(vm):
+    "A disk that the kernel has given up goes to usb-storage when nobody is left on it, and works."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    impatient(guest, "sda")
+    guest.run("mount LABEL=DATA /mnt && dd if=/dev/urandom of=/mnt/file bs=1M count=4 conv=fsync status=none && sync", check=True)
+    total = guest.out("sha256sum </mnt/file")
+    disk.fault(name="hang", proto="uas", op="any")
+    guest.run("dd if=/dev/sda of=/dev/null bs=4k count=1 iflag=direct", timeout=120)
+    guest.wait_until("grep -q offline /sys/block/sda/device/state", 90)
+    one = only_disk(guest, "waiting", timeout=60)
+    assert one["target"] == "usb-storage" and "gave it up" in one["history"], one
+    time.sleep(3)
+    assert guest.driver(disk.interface) == "uas", "pulled from under its mount"
+    guest.run("umount /mnt", timeout=120)
+    guest.wait_until("! mountpoint -q /mnt", 30)
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=90)
+    only_disk(guest, "settled", timeout=60)
+    guest.run("mount LABEL=DATA /mnt", check=True)
+    assert guest.out("sha256sum </mnt/file") == total
+    [record] = record_of(guest, disk)
+    assert "lost=1" in record, record
