@@ -158,6 +158,24 @@ static int write_both(const struct roots *r, const struct file *file)
 /* Every line goes through `change`, which returns 0 to drop it, and may replace it. */
 typedef int (*change_fn)(char **line, void *data);
 
+static int change_all(const struct file *file, change_fn change, void *data, struct file *kept, bool *changed)
+{
+        for (size_t i = 0; i < file->n; i++) {
+                _cleanup_free_ char *line = strdup(file->lines[i]);
+                int k;
+
+                if (!line)
+                        return -ENOMEM;
+                k = change(&line, data);
+                if (k < 0)
+                        return k;
+                *changed = *changed || k == 0 || !streq(line, file->lines[i]);
+                if (k > 0 && strv_push(&kept->lines, &kept->n, line) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 static int rewrite(const struct roots *r, change_fn change, void *data, const char *added)
 {
         /* What is written in an initramfs is gone with it: that would be no record. */
@@ -174,13 +192,7 @@ static int rewrite(const struct roots *r, change_fn change, void *data, const ch
                 return k;
         }
         kept.generation = file.generation;
-        for (size_t i = 0; k >= 0 && i < file.n; i++) {
-                _cleanup_free_ char *line = strdup(file.lines[i]);
-                int keep = line ? change(&line, data) : -ENOMEM;
-
-                changed = changed || keep == 0 || !streq(line, file.lines[i]);
-                k = keep > 0 ? strv_push(&kept.lines, &kept.n, line) : keep;
-        }
+        k = change_all(&file, change, data, &kept, &changed);
         if (k >= 0 && added)
                 k = strv_push(&kept.lines, &kept.n, added);
         if (k >= 0 && changed)

@@ -61,19 +61,18 @@ def breaks_while_mounted(vm):
     one = disk_in(guest, bad, "settled")
     assert one["driver"] == "usb-storage" and one["reason_id"] == "distrusted", one
 
-    # At another port it is another matter, and at its own again the old one.
-    port = bad.port
+    # At another port it is another matter.
     bad.unplug()
     guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
-    guest.detach(bad)
-    guest.plug(bad, port=port + 4)
-    guest.wait_disk(bad.interface, driver="uas", timeout=60)
-    assert disk_in(guest, bad, "settled")["driver"] == "uas"
-    bad.unplug()
-    guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
-    guest.detach(bad)
-    guest.plug(bad, port=port)
+    moved = vm.disk(media=bad.media, serial=bad.config["serial"])
+    guest.plug(moved)
+    guest.wait_disk(moved.interface, driver="uas", timeout=60)
+    assert disk_in(guest, moved, "settled")["history"] is None
+    moved.unplug()
+    guest.until(lambda: guest.driver(moved.interface) is None, 30, "gone")
+    bad.plug()
     guest.wait_disk(bad.interface, driver="usb-storage", timeout=60)
+    disk_in(guest, bad, "settled", timeout=60)
 
     guest.run("uasctl forget %s" % bad.interface, check=True)
     guest.wait_disk(bad.interface, driver="uas", timeout=60)
