@@ -85,7 +85,7 @@ def goes(guest, disk, target, end, slack=SLACK):
     times = guest.out("cat /proc/uptime; %s; cat /proc/uptime" % end).split()
     ending, ended = float(times[0]), float(times[-2])
     guest.wait_disk(disk.interface, driver=target, timeout=30 + slack, count=len(disk.media))
-    guest.until(lambda: listed(guest, disk)["state"] == "settled", 30, "settled")
+    guest.until(lambda: listed(guest, disk)["state"] in ("settled", "trial"), 30, "settled")
     times = began(guest, disk)[before:]
     waited = times[0] - ended
     print("  %-11s %5.2f s after the end of the use (%s)" % (target, waited, end), flush=True)
