@@ -1,22 +1,86 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/modules.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <libkmod.h>
 
 #include "common/names.h"
 #include "common/util.h"
 
-static void kmod_unrefp(struct kmod_ctx **c)
+/*
+ * libkmod brings libcrypto along, which takes longer to start than all the rest of a switch's program. It is needed
+ * where `uas` is not loaded yet, and only there is it fetched.
+ */
+#define LIBKMOD "libkmod.so.2"
+
+struct kmod {
+        void *library;
+        struct kmod_ctx *ctx;
+        struct kmod_module *module;
+        typeof(kmod_new) *new;
+        typeof(kmod_unref) *unref;
+        typeof(kmod_set_log_priority) *set_log_priority;
+        typeof(kmod_module_new_from_lookup) *module_new_from_lookup;
+        typeof(kmod_module_get_module) *module_get_module;
+        typeof(kmod_module_unref) *module_unref;
+        typeof(kmod_module_unref_list) *module_unref_list;
+        typeof(kmod_module_get_path) *module_get_path;
+        typeof(kmod_module_get_install_commands) *module_get_install_commands;
+        typeof(kmod_module_probe_insert_module) *module_probe_insert_module;
+        typeof(kmod_config_get_blacklists) *config_get_blacklists;
+        typeof(kmod_config_iter_next) *config_iter_next;
+        typeof(kmod_config_iter_get_key) *config_iter_get_key;
+        typeof(kmod_config_iter_free_iter) *config_iter_free_iter;
+};
+
+static void kmod_done(struct kmod *k)
 {
-        if (*c)
-                kmod_unref(*c);
+        if (k->module)
+                (void) k->module_unref(k->module);
+        if (k->ctx)
+                (void) k->unref(k->ctx);
+        if (k->library)
+                (void) dlclose(k->library);
 }
 
-static void module_unrefp(struct kmod_module **m)
+static int kmod_fetch(struct kmod *k)
 {
-        if (*m)
-                kmod_module_unref(*m);
+        const struct {
+                const char *name;
+                void *to;
+        } symbols[] = {
+                { "kmod_new", &k->new },
+                { "kmod_unref", &k->unref },
+                { "kmod_set_log_priority", &k->set_log_priority },
+                { "kmod_module_new_from_lookup", &k->module_new_from_lookup },
+                { "kmod_module_get_module", &k->module_get_module },
+                { "kmod_module_unref", &k->module_unref },
+                { "kmod_module_unref_list", &k->module_unref_list },
+                { "kmod_module_get_path", &k->module_get_path },
+                { "kmod_module_get_install_commands", &k->module_get_install_commands },
+                { "kmod_module_probe_insert_module", &k->module_probe_insert_module },
+                { "kmod_config_get_blacklists", &k->config_get_blacklists },
+                { "kmod_config_iter_next", &k->config_iter_next },
+                { "kmod_config_iter_get_key", &k->config_iter_get_key },
+                { "kmod_config_iter_free_iter", &k->config_iter_free_iter },
+        };
+
+        k->library = dlopen(LIBKMOD, RTLD_LAZY | RTLD_LOCAL);
+        if (!k->library)
+                return -ELIBACC;
+        for (size_t i = 0; i < ELEMENTSOF(symbols); i++) {
+                void *symbol = dlsym(k->library, symbols[i].name);
+
+                if (!symbol)
+                        return -ELIBBAD;
+                memcpy(symbols[i].to, &symbol, sizeof(symbol));
+        }
+        k->ctx = k->new(NULL, NULL);
+        if (!k->ctx)
+                return -ENOMEM;
+        k->set_log_priority(k->ctx, 0);
+        return 0;
 }
 
 static bool uas_registered(const struct roots *r)
@@ -24,52 +88,50 @@ static bool uas_registered(const struct roots *r)
         return faccessat(r->sys, SYSFS_USB_DRIVERS "/" DRIVER_NAME_UAS, F_OK, 0) == 0;
 }
 
-static int find_uas(struct kmod_ctx *ctx, struct kmod_module **ret)
+/* 0; -ENOENT: this kernel has none. */
+static int find_uas(struct kmod *k)
 {
         struct kmod_list *list = NULL;
-        int r = kmod_module_new_from_lookup(ctx, "uas", &list);
+        int r = kmod_fetch(k);
 
+        if (r >= 0)
+                r = k->module_new_from_lookup(k->ctx, "uas", &list);
         if (r < 0)
                 return r;
         if (!list)
                 return -ENOENT;
-        *ret = kmod_module_get_module(list);
-        kmod_module_unref_list(list);
+        k->module = k->module_get_module(list);
+        k->module_unref_list(list);
         return 0;
 }
 
-static bool blacklisted(struct kmod_ctx *ctx, const char *name)
+static bool blacklisted(const struct kmod *k, const char *name)
 {
-        struct kmod_config_iter *i = kmod_config_get_blacklists(ctx);
+        struct kmod_config_iter *i = k->config_get_blacklists(k->ctx);
         bool found = false;
 
-        while (i && !found && kmod_config_iter_next(i))
-                found = streq(kmod_config_iter_get_key(i), name);
+        while (i && !found && k->config_iter_next(i))
+                found = streq(k->config_iter_get_key(i), name);
         if (i)
-                kmod_config_iter_free_iter(i);
+                k->config_iter_free_iter(i);
         return found;
 }
 
 int uas_module_state(const struct roots *r, enum module_state *ret)
 {
-        _cleanup_(kmod_unrefp) struct kmod_ctx *ctx = NULL;
-        _cleanup_(module_unrefp) struct kmod_module *module = NULL;
+        _cleanup_(kmod_done) struct kmod kmod = { 0 };
         int k;
 
         if (uas_registered(r)) {
                 *ret = MODULE_THERE;
                 return 0;
         }
-        ctx = kmod_new(NULL, NULL);
-        if (!ctx)
-                return -ENOMEM;
-        kmod_set_log_priority(ctx, 0);
-        k = find_uas(ctx, &module);
+        k = find_uas(&kmod);
         if (k < 0 && k != -ENOENT)
                 return k;
-        if (k == -ENOENT || !kmod_module_get_path(module))
+        if (k == -ENOENT || !kmod.module_get_path(kmod.module))
                 *ret = MODULE_MISSING;
-        else if (kmod_module_get_install_commands(module) || blacklisted(ctx, "uas"))
+        else if (kmod.module_get_install_commands(kmod.module) || blacklisted(&kmod, "uas"))
                 *ret = MODULE_KEPT;
         else
                 *ret = MODULE_LOADABLE;
@@ -78,22 +140,17 @@ int uas_module_state(const struct roots *r, enum module_state *ret)
 
 int uas_module_load(const struct roots *r)
 {
-        _cleanup_(kmod_unrefp) struct kmod_ctx *ctx = NULL;
-        _cleanup_(module_unrefp) struct kmod_module *module = NULL;
+        _cleanup_(kmod_done) struct kmod kmod = { 0 };
         int k;
 
         if (uas_registered(r))
                 return 0;
-        ctx = kmod_new(NULL, NULL);
-        if (!ctx)
-                return -ENOMEM;
-        kmod_set_log_priority(ctx, 0);
-        k = find_uas(ctx, &module);
+        k = find_uas(&kmod);
         if (k < 0)
                 return k;
-        if (kmod_module_get_install_commands(module))
+        if (kmod.module_get_install_commands(kmod.module))
                 return -EPERM;
-        k = kmod_module_probe_insert_module(module, KMOD_PROBE_IGNORE_COMMAND, NULL, NULL, NULL, NULL);
+        k = kmod.module_probe_insert_module(kmod.module, KMOD_PROBE_IGNORE_COMMAND, NULL, NULL, NULL, NULL);
         if (k < 0)
                 return k;
         return uas_registered(r) ? 0 : -ENODEV;
