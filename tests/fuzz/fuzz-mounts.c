@@ -13,7 +13,7 @@ static const struct lun lun = { .scsi = "0:0:0:0", .sg = "sg0", .disk = { "sda",
 static void check_user(const struct user *u)
 {
         CHECK(u->kind < _USER_KIND_MAX);
-        CHECK(streq(u->device, "sda") || streq(u->device, "sda1") || streq(u->device, "sda2"));
+        CHECK(streq(u->device, "sda") || streq(u->device, "sda1") || streq(u->device, "sda2") || streq(u->device, "sg0"));
 }
 
 static void check_raw(struct roots *r, const uint8_t *data, size_t size)

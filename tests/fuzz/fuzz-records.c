@@ -6,8 +6,10 @@
 #include "common/names.h"
 #include "fuzz.h"
 #include "hold/dropin.h"
+#include "core/history.h"
 #include "switch/transaction.h"
 #include "sys/marks.h"
+#include "sys/past.h"
 #include "sys/policies.h"
 
 #define INTERFACE "2-1:1.0"
@@ -106,6 +108,67 @@ static void check_policy(struct roots *r, const uint8_t *data, size_t size)
         free(text);
 }
 
+static bool same_history(const struct history *a, const struct history *b)
+{
+        return a->state == b->state && a->firmware == b->firmware && streq(a->kernel, b->kernel) && streq(a->boot, b->boot) &&
+               streq(a->date, b->date) && a->lost == b->lost && a->failed == b->failed && a->distrusted == b->distrusted;
+}
+
+/* One line: what is written is what is read; the reason has been made harmless by then. */
+static void check_history_line(const char *value)
+{
+        char line[HISTORY_LINE_MAX];
+        struct history h, again;
+        struct facts f = { .bcd = 0x114 };
+
+        if (history_parse(value, &h) < 0)
+                return;
+        CHECK(h.state < _HISTORY_MAX);
+        history_judge(&h, &(struct here){ "6.1.0", "boot" }, &f);
+        CHECK(!f.distrusted || f.distrust_reason[0]);
+        CHECK(history_format(&h, line, sizeof(line)) == 0);
+        CHECK(!strchr(line, '\n') && history_parse(line, &again) == 0);
+        if (h.kernel[0] && h.boot[0] && h.date[0]) /* nothing is written as "-" */
+                CHECK(same_history(&h, &again));
+        if (!strpbrk(h.reason, "\\") && again.reason[0])
+                CHECK(strncmp(again.reason, h.reason, strspn(h.reason, "abcdefghijklmnopqrstuvwxyz ")) == 0);
+}
+
+/* A serial of the device's choice, then the file as it was: its own line alone changes. */
+static void check_history(struct roots *r, const uint8_t *data, size_t size)
+{
+        struct facts f = { .interface = INTERFACE, .port = "2-1", .vid = 0x1209, .pid = 0x5a5a, .bcd = 0x114, .controller_device = "0000:00:14.0" };
+        struct facts other = f;
+        const struct history distrusted = { .state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset" };
+        struct history now, before;
+        char *text = fuzz_text(data, size), *rest = text;
+        int k, had;
+
+        (void) copy_string(other.port, sizeof(other.port), "2-2");
+        (void) copy_string(f.serial, sizeof(f.serial), fuzz_field(&rest, '\n'));
+        (void) copy_string(other.serial, sizeof(other.serial), "X");
+        if (rest) {
+                char *lines = fuzz_text((const uint8_t *) rest, strlen(rest)), *more = lines;
+
+                check_history_line(fuzz_field(&more, '\n'));
+                free(lines);
+        }
+        (void) unlinkat(r->etc, "uasd/" STATE_HISTORY, 0);
+        fuzz_file(r->var, STATE_DIR "/" STATE_HISTORY, rest ? rest : "", rest ? strlen(rest) : 0);
+        had = past_read(r, &other, &before);
+        past_judge(r, &f);
+        CHECK(past_write(r, &f, &distrusted) == 0);
+        CHECK(past_read(r, &f, &now) == 1);
+        CHECK(now.state == HISTORY_DISTRUSTED && now.lost && streq(now.reason, distrusted.reason));
+        past_judge(r, &f);
+        CHECK(f.distrusted);
+        k = past_read(r, &other, &now);
+        CHECK(k == had && (k <= 0 || same_history(&now, &before)));
+        CHECK(past_forget(r, &f) == 0);
+        CHECK(past_read(r, &f, &now) == 0);
+        free(text);
+}
+
 static void check_limits(struct roots *r, const uint8_t *data, size_t size)
 {
         static const char dir[] = "systemd/generator";
@@ -137,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 void (*check)(struct roots *r, const uint8_t *data, size_t size);
         } kinds[] = {
                 { 's', check_record }, { 'h', check_hold },   { 'a', check_attachment },
-                { 'p', check_policy }, { 'l', check_limits },
+                { 'p', check_policy }, { 'l', check_limits },   { 'y', check_history },
         };
 
         for (size_t i = 0; size > 0 && i < ELEMENTSOF(kinds); i++)
