@@ -46,9 +46,13 @@ static bool send_journal(int level, const char *message, const char *message_id,
                 n++;
         if (message_id && asprintf(&texts[n], "MESSAGE_ID=%s", message_id) >= 0)
                 n++;
-        for (size_t i = 0; i < n_fields && n < ELEMENTSOF(texts); i++)
-                if (!isempty(fields[i].value) && asprintf(&texts[n], "%s=%s", fields[i].name, fields[i].value) >= 0)
+        for (size_t i = 0; i < n_fields && n < ELEMENTSOF(texts); i++) {
+                char harmless[512];
+
+                if (!isempty(fields[i].value) &&
+                    asprintf(&texts[n], "%s=%s", fields[i].name, make_harmless(fields[i].value, harmless, sizeof(harmless))) >= 0)
                         n++;
+        }
         for (size_t i = 0; i < n; i++)
                 iov[i] = (struct iovec){ texts[i], strlen(texts[i]) };
         r = sd_journal_sendv(iov, (int) n);
