@@ -163,4 +163,6 @@ void history_judge(const struct history *h, const struct here *here, struct fact
         case _HISTORY_MAX:
                 break;
         }
+        if (f->verdict == VERDICT_UNKNOWN)
+                f->verdict = f->distrusted ? VERDICT_BAD : f->trial_passed ? VERDICT_GOOD : VERDICT_UNKNOWN;
 }

@@ -64,6 +64,12 @@ static void forget_old(struct trouble *t, uint64_t usec)
                 drop(t, 0);
 }
 
+bool trouble_pending(struct trouble *t, uint64_t usec)
+{
+        forget_old(t, usec);
+        return t->n > 0;
+}
+
 /* Of one kind of blame alone: signs of the cable do not make a bridge's burst heavier. Returns true for a new burst. */
 static bool add(struct trouble *t, const struct sign *s, uint64_t usec)
 {

@@ -53,4 +53,7 @@ void trouble_init(struct trouble *t);
 /* True if the sign is about this disk; `controller` is the name of its controller's device. */
 bool sign_is_about(const struct sign *s, const struct facts *f, const char *host);
 
+/* True while something is on the account, as of this time. */
+bool trouble_pending(struct trouble *t, uint64_t usec);
+
 void trouble_take(struct trouble *t, const struct sign *s, uint64_t usec, struct finding *ret);

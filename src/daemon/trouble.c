@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "daemon/manager.h"
+#include "sys/conf.h"
 #include "sys/marks.h"
 #include "sys/past.h"
 #include "sys/sysfs.h"
@@ -53,6 +54,10 @@ static void distrust(struct entry *e, const struct finding *finding)
                 a.override_target = DRIVER_NONE;
                 (void) attachment_write(&m->roots, f, &a);
         }
+        /* Told with what it comes to. */
+        facts_complete(&m->roots, &m->config, f);
+        trouble_judge(e, f);
+        decide(f, &e->life.disk.decision);
         report_distrust(e, h.reason);
         manager_rescan(m, interface);
         e = manager_find(m, interface);
@@ -123,24 +128,21 @@ void trouble_trial_over(struct entry *e)
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
         struct history h;
-        uint64_t count = timeouts(e);
+        uint64_t count = timeouts(e), before = e->timeouts, now;
+        struct timespec ts;
         int r;
 
-        if (count > e->timeouts && e->trouble.n == 0) {
-                struct timespec ts;
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts); /* the clock of the records */
+        now = (uint64_t) ts.tv_sec * USEC_PER_SEC;
+        e->timeouts = count;
+        if (trouble_pending(&e->trouble, now))
+                return;
+        if (count > before) {
+                struct sign silent = { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" };
                 struct finding finding;
 
-                (void) clock_gettime(CLOCK_MONOTONIC, &ts); /* the clock of the records */
-                trouble_take(&e->trouble,
-                             &(struct sign){ .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" },
-                             (uint64_t) ts.tv_sec * USEC_PER_SEC, &finding);
-                e->timeouts = count;
+                trouble_take(&e->trouble, &silent, now, &finding);
                 take_finding(e, &finding);
-                return;
-        }
-        e->timeouts = count;
-        if (e->trouble.n > 0) {
-                trouble_init(&e->trouble);
                 return;
         }
         if (past_read(&m->roots, f, &h) <= 0 || h.state != HISTORY_TRIAL)

@@ -53,6 +53,7 @@ static void test_judge(void **state)
                 if (f.distrusted != judged[i].distrusted || f.trial_failed != judged[i].failed || f.trial_open != judged[i].open || f.trial_passed != judged[i].passed)
                         fail_msg("%s: distrusted %i failed %i open %i passed %i", judged[i].what, f.distrusted, f.trial_failed, f.trial_open, f.trial_passed);
                 assert_string_equal(f.distrust_reason, judged[i].reason);
+                assert_row(i, f.verdict == (judged[i].distrusted ? VERDICT_BAD : judged[i].passed ? VERDICT_GOOD : VERDICT_UNKNOWN));
         }
 }
 

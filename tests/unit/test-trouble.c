@@ -83,6 +83,19 @@ static void test_stories(void **state)
         }
 }
 
+static void test_pending(void **state)
+{
+        struct trouble t;
+        struct finding f;
+
+        trouble_init(&t);
+        assert_false(trouble_pending(&t, 0));
+        trouble_take(&t, &abort_sign, 100 * SEC, &f);
+        assert_true(trouble_pending(&t, 101 * SEC));
+        assert_true(trouble_pending(&t, 700 * SEC));
+        assert_false(trouble_pending(&t, 701 * SEC));
+}
+
 static void test_finding(void **state)
 {
         struct trouble t;
@@ -138,6 +151,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_stories),
+                cmocka_unit_test(test_pending),
                 cmocka_unit_test(test_finding),
                 cmocka_unit_test(test_about),
         };
