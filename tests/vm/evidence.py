@@ -53,8 +53,9 @@ def only_disk(guest, state, timeout=30):
     states = (state, "trial") if state == "settled" else (state,)
 
     def look():
-        [one] = guest.uasctl("list")["disks"]
-        return one if one["state"] in states else None
+        disks = guest.uasctl("list")["disks"]
+        assert len(disks) < 2, disks
+        return disks[0] if disks and disks[0]["state"] in states else None
     return guest.until(look, timeout, "state " + state)
 
 
