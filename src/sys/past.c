@@ -102,11 +102,12 @@ int past_read(const struct roots *r, const struct facts *f, struct history *ret)
 
 void past_judge(const struct roots *r, struct facts *f)
 {
+        struct here here = { .kernel = "" };
         struct history h;
-        struct here here;
         int k = past_read(r, f, &h);
 
-        here_now(r, &here);
+        if (k > 0)
+                here_now(r, &here);
         history_judge(k > 0 ? &h : NULL, &here, f);
 }
 
