@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/inotify.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "common/util.h"
+#include "sys/users.h"
+
+/*
+ * Looks by name on this machine's own kernel: a tmpfs in a mount namespace of its own stands in for the file system of a
+ * disk, which is known by its device number.
+ */
+
+enum place {
+        MOUNTED,  /* in a namespace of its own, by a process that is elsewhere */
+        DETACHED, /* mounted, then detached with the process inside */
+};
+
+struct guest {
+        pid_t pid;
+        struct lun lun;
+        char dir[32];
+};
+
+static void on_signal(int signal)
+{
+}
+
+static void unmount_when_told(const char *dir)
+{
+        (void) pause();
+        (void) umount2(dir, 0);
+        for (;;)
+                (void) pause();
+}
+
+static void live(const struct guest *g, enum place place, int out)
+{
+        struct stat st = {0};
+
+        (void) signal(SIGUSR1, on_signal);
+        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+            mount("none", g->dir, "tmpfs", 0, NULL) < 0 || stat(g->dir, &st) < 0)
+                _exit(1);
+        if (place == DETACHED && (chdir(g->dir) < 0 || umount2(g->dir, MNT_DETACH) < 0))
+                _exit(1);
+        (void) !write(out, &st, sizeof(st));
+        unmount_when_told(g->dir);
+}
+
+static bool guest_begin(struct guest *g, enum place place)
+{
+        struct stat st;
+        int fds[2];
+        bool good;
+
+        *g = (struct guest){.dir = "/tmp/uasd-users.XXXXXX", .lun.disk.name = "sdz"};
+        assert_non_null(mkdtemp(g->dir));
+        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+        g->pid = fork();
+        if (g->pid == 0)
+                live(g, place, fds[1]);
+        (void) close(fds[1]);
+        good = read(fds[0], &st, sizeof(st)) == sizeof(st);
+        (void) close(fds[0]);
+        g->lun.disk.major = good ? major(st.st_dev) : 0;
+        g->lun.disk.minor = good ? minor(st.st_dev) : 0;
+        return good; /* else there is no right to do that here */
+}
+
+static void guest_end(struct guest *g)
+{
+        if (g->pid > 0) {
+                (void) kill(g->pid, SIGKILL);
+                (void) waitpid(g->pid, NULL, 0);
+        }
+        g->pid = 0;
+        (void) rmdir(g->dir);
+}
+
+static bool told_within(int inotify, int msec)
+{
+        return poll(&(struct pollfd){inotify, POLLIN, 0}, 1, msec) > 0;
+}
+
+static void looks(enum place place, int how_it_ends)
+{
+        struct roots r = ROOTS_NULL;
+        struct user *users = NULL;
+        struct guest g;
+        size_t n = 0;
+        int inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+        assert_true(roots_open(&r, NULL) >= 0 && inotify >= 0);
+        if (!guest_begin(&g, place)) {
+                guest_end(&g);
+                skip();
+        }
+        /* At a glance there is nobody. */
+        assert_int_equal(users_any(&r, &g.lun, 1), 0);
+        assert_int_equal(users_find(&r, &g.lun, 1, false, &users, &n), 0);
+        assert_int_equal(n, 0);
+        users_free(users, n);
+
+        assert_int_equal(users_find(&r, &g.lun, 1, true, &users, &n), 0);
+        assert_int_equal(n, 1);
+        assert_int_equal(users[0].kind, place == MOUNTED ? USER_MOUNT : USER_OPEN);
+        assert_string_equal(users[0].device, "sdz");
+        assert_int_equal(users[0].pid, g.pid);
+        assert_string_equal(users[0].command, "test-users");
+        if (place == MOUNTED) {
+                assert_string_equal(users[0].where, g.dir);
+                assert_int_equal(strncmp(users[0].namespace, "mnt:[", 5), 0);
+                /* What is mounted there now is another one: nothing is known of the end of this one. */
+                users[0].mount_id++;
+                assert_false(users_told(&r, &g.lun, 1, inotify, users, n));
+                users[0].mount_id--;
+        }
+        assert_true(users_told(&r, &g.lun, 1, inotify, users, n));
+        assert_false(told_within(inotify, 50));
+        assert_int_equal(kill(g.pid, how_it_ends), 0);
+        if (how_it_ends == SIGKILL)
+                (void) waitpid(g.pid, NULL, 0);
+        assert_true(told_within(inotify, 5000));
+        if (how_it_ends == SIGKILL)
+                g.pid = 0;
+        users_free(users, n);
+        assert_int_equal(users_find(&r, &g.lun, 1, true, &users, &n), 0);
+        assert_int_equal(n, 0);
+        users_free(users, n);
+        guest_end(&g);
+        (void) close(inotify);
+        roots_close(&r);
+}
+
+static void test_elsewhere_until_the_end(void **state)
+{
+        looks(MOUNTED, SIGKILL);
+}
+
+static void test_elsewhere_until_unmounted(void **state)
+{
+        looks(MOUNTED, SIGUSR1);
+}
+
+static void test_detached(void **state)
+{
+        looks(DETACHED, SIGKILL);
+}
+
+static void test_told(void **state)
+{
+        static const struct {
+                struct user users[2];
+                size_t n;
+                bool told;
+        } table[] = {
+                {{{.kind = USER_MOUNT, .device = "sdz1"}}, 1, true},
+                {{{.kind = USER_SWAP, .device = "sdz1"}, {.kind = USER_HOLDER, .device = "sdz"}}, 2, true},
+                {{{.kind = USER_LOOP, .device = "sdz1"}, {.kind = USER_CLAIM, .device = "sdz"}}, 2, false},
+                {{{.kind = USER_OPEN, .device = "sdz1"}}, 1, false}, /* nothing leads to what it has open */
+                {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2"}}, 1, false},
+                {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2"},
+                  {.kind = USER_MOUNT, .device = "sdz1"}},
+                 2,
+                 true},
+                {{{.kind = USER_MOUNT, .device = "", .namespace = (char *) "mnt:[1]", .pid = 0}}, 1, false},
+                {{{.kind = USER_MOUNT}}, 0, false},
+        };
+        struct roots r = ROOTS_NULL;
+
+        assert_true(roots_open(&r, NULL) >= 0);
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                if (users_told(&r, NULL, 0, -1, table[i].users, table[i].n) != table[i].told)
+                        fail_msg("row %zu", i);
+        roots_close(&r);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_elsewhere_until_the_end),
+                cmocka_unit_test(test_elsewhere_until_unmounted),
+                cmocka_unit_test(test_detached),
+                cmocka_unit_test(test_told),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
