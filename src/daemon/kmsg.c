@@ -9,6 +9,7 @@
 #define RECORD_MAX 8192 /* as the kernel's own limit */
 /* A kernel that floods its log is read in gulps. */
 #define WAKEUPS_PER_SEC 20
+#define RECORDS_PER_WAKEUP 4096
 
 /*
  * What the kernel says of disks on uas. Without one there is nothing to listen for: the source is off, and no message wakes us.
@@ -53,7 +54,8 @@ static void drain(struct kmsg_watch *w, bool live)
         struct sign s;
         ssize_t n;
 
-        for (;;) {
+        /* A log that fills faster than it is read has to leave time for everything else. */
+        for (unsigned i = 0; i < RECORDS_PER_WAKEUP; i++) {
                 n = read(w->fd, record, sizeof(record));
                 if (n < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* overtaken by the ring, or a giant */
                         continue;

@@ -74,6 +74,8 @@ static void act(struct entry *e, const struct action *a, enum state before)
 
         switch (a->type) {
         case ACTION_SWITCH:
+                if (a->target == DRIVER_UAS)
+                        trouble_begin(e);
                 r = job_start(e, a);
                 if (r < 0)
                         log_error("%s: cannot start uasd-switch: %s", e->life.disk.facts.interface, strerror(-r));

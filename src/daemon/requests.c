@@ -119,8 +119,8 @@ int manager_forget(struct entry *e)
         k = past_forget(r, &e->life.disk.facts);
         if (k < 0)
                 return k;
-        e->has_unkept = e->troubled = false;
-        trouble_init(&e->trouble);
+        e->has_unkept = false;
+        trouble_begin(e);
         log_info("%s: its history is forgotten", interface);
         manager_rescan(e->manager, interface);
         e = manager_find(e->manager, interface);

@@ -20,6 +20,13 @@ static void keep(struct entry *e, const struct history *h)
         e->has_unkept = true;
 }
 
+void trouble_begin(struct entry *e)
+{
+        trouble_init(&e->trouble);
+        e->troubled = false;
+        e->timeouts = 0;
+}
+
 void trouble_judge(struct entry *e, struct facts *f)
 {
         if (e->has_unkept) {
