@@ -18,8 +18,9 @@ import machine
 
 def folder_of(image):
     version = images.sh(["qemu-system-x86_64", "--version"])
+    # The memory of a guest fits the very disk it was booted from, not one made anew by the same recipe.
     key = images.digest(image.key, version, machine.accelerator(), guests.CMDLINE,
-                        os.path.join(images.HERE, "machine.py"))
+                        str(os.stat(image.root).st_mtime_ns), os.path.join(images.HERE, "machine.py"))
     return os.path.join(images.cache_dir(), "saved",
                         "%s-%s-%s" % (image.flavour, image.key, key[:6]))
 
