@@ -15,6 +15,11 @@ static void bus_unrefp(sd_bus **bus)
         sd_bus_flush_close_unref(*bus);
 }
 
+static void message_unrefp(sd_bus_message **m)
+{
+        (void) sd_bus_message_unref(*m);
+}
+
 /*
  * The jobs of a boot wait for their devices since PID 1 had loaded its units: what shows up late cannot be held
  * for long. Later loading does not move that time.
@@ -32,6 +37,40 @@ static int fits_the_boot(sd_bus *pid1, const struct hold_limits *l)
         (void) clock_gettime(CLOCK_MONOTONIC, &ts);
         now = (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
         return now - began + l->hold + MARGIN_USEC <= l->device_timeout ? 0 : -ETIME;
+}
+
+static int elapses(sd_bus *pid1, const char *path, uint64_t *ret)
+{
+        return sd_bus_get_property_trivial(pid1, SYSTEMD, path, SYSTEMD ".Timer", "NextElapseUSecMonotonic", NULL, 't', ret);
+}
+
+/*
+ * mdadm starts an array without the members that it has waited for in vain. If one may be on this disk, it is not the
+ * hold that keeps it away for so long.
+ */
+static int fits_the_arrays(sd_bus *pid1, const struct hold_limits *l)
+{
+        _cleanup_(message_unrefp) sd_bus_message *reply = NULL;
+        struct timespec ts;
+        const char *path;
+        uint64_t now;
+        int r;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        now = (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+        r = sd_bus_call_method(pid1, SYSTEMD, "/org/freedesktop/systemd1", SYSTEMD ".Manager", "ListUnitsByPatterns",
+                               NULL, &reply, "asas", 1, "active", 1, "mdadm-last-resort@*.timer");
+        if (r >= 0)
+                r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
+        while (r >= 0 && (r = sd_bus_message_read(reply, "(ssssssouso)", NULL, NULL, NULL, NULL, NULL, NULL, &path, NULL,
+                                                  NULL, NULL)) > 0) {
+                uint64_t end = 0;
+
+                r = elapses(pid1, path, &end);
+                if (r >= 0 && end > now && now + l->hold + MARGIN_USEC > end)
+                        return -ETIME;
+        }
+        return r;
 }
 
 int timer_arm(const char *interface, const struct hold_limits *l)
@@ -57,5 +96,8 @@ int timer_arm(const char *interface, const struct hold_limits *l)
         case PID1_STOPPING:
                 return -ESHUTDOWN;
         }
+        r = fits_the_arrays(pid1, l);
+        if (r < 0)
+                return r;
         return pid1_arm_release(pid1, interface);
 }

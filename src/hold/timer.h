@@ -5,7 +5,7 @@
 
 /*
  * Has PID 1 start the dead man's timer of the interface, over its private socket, which is there before D-Bus.
- * Returns 0 if the timer runs; -ESHUTDOWN if the machine is going down; -ETIME if it still boots and the hold
- * could outlast the time a device is waited for; other -errno.
+ * Returns 0 if the timer runs; -ESHUTDOWN if the machine is going down; -ETIME if the hold could outlast the time that a boot
+ * waits for a device, or mdadm for the rest of an array; other -errno.
  */
 int timer_arm(const char *interface, const struct hold_limits *l);
