@@ -31,6 +31,7 @@
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_HISTORY_LOCK RUN_DIR "/history.lock"
 #define RUN_KMSG RUN_DIR "/kmsg" /* up to where the kernel's words have been weighed */
+#define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */
 #define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
 #define RUN_PID1_SOCKET "systemd/private"
 #define RUN_UDEV_DATA "udev/data"

@@ -59,3 +59,13 @@ bool decision_wants_switch(const struct facts *f, const struct decision *d)
 {
         return d->target != DRIVER_NONE && d->target != f->driver;
 }
+
+bool decision_fits_initramfs(const struct facts *f, const struct decision *d)
+{
+        if (!decision_wants_switch(f, d))
+                return false;
+        if (d->target == DRIVER_USB_STORAGE)
+                return true;
+        /* Without a driver it is about to get one: what is wanted is what the kernel does anyhow. */
+        return f->trial_passed && f->driver != DRIVER_NONE;
+}

@@ -14,3 +14,9 @@ void decide(const struct facts *f, struct decision *ret);
 
 /* True if the driver in place is not the target, and the decision wants one. */
 bool decision_wants_switch(const struct facts *f, const struct decision *d);
+
+/*
+ * True if the switch may be made in the initramfs. Nothing can be put on record there, so uas is for disks that have
+ * passed their trial. Off uas is always safe.
+ */
+bool decision_fits_initramfs(const struct facts *f, const struct decision *d);

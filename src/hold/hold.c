@@ -77,7 +77,7 @@ static const struct block *find_block(const struct usb_disk *d, const char *name
  * Policy goes by serial, and one of the kernel's rules by names; the attributes take the device lock, and a
  * disk that hangs would hang udev. What udev read of the USB device when it came does as well.
  */
-static void strings_from_udev(const struct roots *r, struct facts *f)
+void strings_from_udev(const struct roots *r, struct facts *f)
 {
         const struct {
                 const char *key;
@@ -134,6 +134,24 @@ static bool begin(const struct roots *r, const struct facts *f, const struct hol
         return arm(f->interface, l) >= 0 && hold_write(r, f->interface, &m) >= 0;
 }
 
+/*
+ * The initramfs has no PID 1 that could keep a timer, so a hold leaves nothing behind there: every event asks anew. It
+ * ends when somebody waits for a device (initramfs_let_go()), and in any case with the initramfs: in the root file
+ * system every device gets `add` again, and a hold begins there with its timer or not at all.
+ */
+static bool held_in_initramfs(const struct roots *r, const struct usb_disk *d, const struct config *c)
+{
+        struct attachment_mark a = {.override_target = DRIVER_NONE};
+        struct decision decision;
+
+        if (c->hold_usec == 0 || faccessat(r->run, RUN_WAITED_FOR, F_OK, 0) == 0 || errno != ENOENT)
+                return false;
+        if (attachment_read(r, &d->facts, &a) < 0 || a.tried || a.released || users_any(r, d->luns, d->n_luns) != 0)
+                return false;
+        decide(&d->facts, &decision);
+        return decision_wants_switch(&d->facts, &decision);
+}
+
 static bool held(const struct roots *r, const struct block_event *e, const struct usb_disk *d,
                  const struct config *c, hold_arm_fn arm)
 {
@@ -144,6 +162,8 @@ static bool held(const struct roots *r, const struct block_event *e, const struc
         if (!this || told(r, this) == TOLD_READY || cmdline_has(r, CMDLINE_OFF) ||
             cmdline_has(r, CMDLINE_NO_HOLD))
                 return false;
+        if (in_initramfs(r))
+                return held_in_initramfs(r, d, c);
         if (hold_in_force(r, &d->facts, now_boottime(), NULL))
                 return true;
         if (c->hold_usec > 0 && limits_read(r, &limits) >= 0 && may_begin(r, e, d)) {
@@ -189,7 +209,7 @@ int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm
  * A uasd-switch that was stopped between the two drivers leaves a disk that nobody waits for in vain any longer: the kernel
  * chooses a driver for it. Without its record that uasd-switch ends as soon as it wakes up.
  */
-static void rescue(const struct roots *r, const struct facts *f)
+void hold_rescue(const struct roots *r, const struct facts *f)
 {
         char path[PATH_MAX];
 
@@ -226,7 +246,7 @@ int hold_end(const struct roots *r, const char *interface, bool *ret_expired)
         /* Even if that failed: past its deadline the mark holds nothing any more. */
         if (k < 0 && !expired)
                 return k;
-        rescue(r, &d.facts);
+        hold_rescue(r, &d.facts);
         k = trigger_add(r, d.luns, d.n_luns);
         if (k < 0 && k != -ENOENT && k != -ENODEV)
                 return k;

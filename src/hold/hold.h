@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "core/types.h"
+#include "core/facts.h"
 #include "hold/dropin.h"
 #include "sys/roots.h"
 
@@ -32,6 +32,11 @@ typedef int (*hold_arm_fn)(const char *interface, const struct hold_limits *l);
  * asked anew at every event, and every error is an answer: not held. Returns 0 or -errno, ret untouched then.
  */
 int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret);
+
+/* Policy goes by names that udev has read; sysfs would take the device lock for them. */
+void strings_from_udev(const struct roots *r, struct facts *f);
+/* A disk that a switch has left without a driver gets one. */
+void hold_rescue(const struct roots *r, const struct facts *f);
 
 /*
  * Ends the hold of an interface, if there is one: never again on this attachment, and `add` for all its disks.

@@ -5,6 +5,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "hold/hold.h"
+#include "hold/initramfs.h"
 #include "hold/timer.h"
 
 /* udev waits for the answer, and the disk's other events behind it: late is as good as never. PID 1 may take its time to
@@ -58,21 +59,34 @@ static int verb_release(const struct roots *r, const char *interface)
         return k;
 }
 
+static int verb_interface(const struct roots *r, const char *interface)
+{
+        return initramfs_interface(r, interface, &(struct runner){run_switch, run_modprobe});
+}
+
+static int verb_let_go(const struct roots *r, const char *argument)
+{
+        return initramfs_let_go(r);
+}
+
 int main(int argc, char **argv)
 {
         static const struct {
                 const char *name;
+                int argc;
                 int (*run)(const struct roots *r, const char *argument);
         } verbs[] = {
-                {"udev", verb_udev},
-                {"release", verb_release},
+                {"udev", 3, verb_udev},
+                {"release", 3, verb_release},
+                {"interface", 3, verb_interface},
+                {"let-go", 2, verb_let_go},
         };
         struct roots r;
         int k;
 
         log_open("uasd-hold", LOG_INFO);
-        for (size_t i = 0; argc == 3 && i < ELEMENTSOF(verbs); i++) {
-                if (!streq(argv[1], verbs[i].name))
+        for (size_t i = 0; argc >= 2 && i < ELEMENTSOF(verbs); i++) {
+                if (!streq(argv[1], verbs[i].name) || argc != verbs[i].argc)
                         continue;
                 k = roots_open(&r, NULL);
                 if (k >= 0) {
@@ -81,6 +95,8 @@ int main(int argc, char **argv)
                 }
                 return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         }
-        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | release INTERFACE\n", stderr);
+        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | release INTERFACE\n"
+                     "in the initramfs also: uasd-hold interface INTERFACE | let-go\n",
+                     stderr);
         return 2;
 }

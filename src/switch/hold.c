@@ -51,7 +51,7 @@ void hold_end(struct transaction *t)
         (void) hold_release(&t->roots, &t->disk.facts);
         t->holding = false;
         t->hold_deadline = 0;
-        if (usb_disk_read(&t->roots, t->interface, false, &now) > 0) {
+        if (!t->no_udev && usb_disk_read(&t->roots, t->interface, false, &now) > 0) {
                 (void) trigger_add(&t->roots, now.luns, now.n_luns);
                 usb_disk_done(&now);
         }

@@ -43,19 +43,21 @@ static void help(void)
                       "     --automatic           Nobody asked for it: one try an attachment\n"
                       "     --plugged             The disk was just plugged in, or is held since boot\n"
                       "     --hold-deadline=USEC  It is held until then (CLOCK_BOOTTIME, microseconds)\n"
+                      "     --no-udev             udev does not see the disk meanwhile: as in a rule of the initramfs\n"
                       "     --machine             Progress and result as lines on stdout\n"
                       "     --recover             Finish or undo what a killed uasd-switch left behind\n");
 }
 
 static int parse(int argc, char *argv[], struct transaction *t, bool *ret_recover)
 {
-        enum { OPT_VERSION = 256, OPT_AUTOMATIC, OPT_PLUGGED, OPT_HOLD, OPT_MACHINE, OPT_RECOVER };
+        enum { OPT_VERSION = 256, OPT_AUTOMATIC, OPT_PLUGGED, OPT_HOLD, OPT_NO_UDEV, OPT_MACHINE, OPT_RECOVER };
         static const struct option options[] = {
                 { "help", no_argument, NULL, 'h' },
                 { "version", no_argument, NULL, OPT_VERSION },
                 { "automatic", no_argument, NULL, OPT_AUTOMATIC },
                 { "plugged", no_argument, NULL, OPT_PLUGGED },
                 { "hold-deadline", required_argument, NULL, OPT_HOLD },
+                { "no-udev", no_argument, NULL, OPT_NO_UDEV },
                 { "machine", no_argument, NULL, OPT_MACHINE },
                 { "recover", no_argument, NULL, OPT_RECOVER },
                 { 0 },
@@ -83,6 +85,9 @@ static int parse(int argc, char *argv[], struct transaction *t, bool *ret_recove
                                 return -EINVAL;
                         }
                         t->hold_deadline = v;
+                        break;
+                case OPT_NO_UDEV:
+                        t->no_udev = true;
                         break;
                 case OPT_MACHINE:
                         machine_readable = true;

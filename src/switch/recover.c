@@ -29,7 +29,8 @@ int transaction_recover(struct transaction *t)
                 enum driver now = t->disk.facts.driver;
 
                 memcpy(t->serial, t->disk.facts.serial, sizeof(t->serial));
-                (void) uevents_open(true, &t->events);
+                if (!t->no_udev)
+                        (void) uevents_open(true, &t->events);
                 if (t->moved && now != DRIVER_OTHER) {
                         /* What has it now is what it comes back to, should LUNs be missing. */
                         if (now != DRIVER_NONE)

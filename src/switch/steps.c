@@ -221,7 +221,8 @@ static int step_prepare(struct transaction *t)
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
         t->events = NULL;
-        (void) uevents_open(true, &t->events); /* without udev the disks are waited for in sysfs alone */
+        if (!t->no_udev)
+                (void) uevents_open(true, &t->events); /* without udev the disks are waited for in sysfs alone */
         return 0;
 }
 

@@ -24,6 +24,7 @@ struct transaction {
         enum driver to;
         bool automatic;         /* nobody asked: one try an attachment, and claims go without force */
         bool plugged;           /* at plug-in or boot: afterwards it mounts as usual */
+        bool no_udev;           /* udev waits for us: it tells nothing, and need not be told */
         uint64_t hold_deadline; /* CLOCK_BOOTTIME; 0: nobody waits for it to be released */
 
         /* What was found */

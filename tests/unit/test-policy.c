@@ -423,6 +423,35 @@ static void test_bridge(void **state)
         assert_string_equal(b.product, "p");
 }
 
+/* Uas only after a trial, and nothing that the kernel is about to do by itself. */
+static void test_initramfs(void **state)
+{
+        static const struct {
+                struct facts f;
+                bool fits;
+        } rows[] = {
+                {{BOTH, GOOD, ON_BOT}, false},
+                {{BOTH, GOOD, ON_BOT, WANT_UAS}, false},
+                {{BOTH, GOOD, ON_BOT, .trial_passed = true}, true},
+                {{BOTH, GOOD, .trial_passed = true}, false},
+                {{BOTH, GOOD, ON_UAS, .trial_passed = true}, false},
+                {{BOTH, GOOD, ON_BOT, WANT_BOT, .trial_passed = true}, false},
+                {{BOTH, GOOD, ON_UAS, WANT_BOT}, true},
+                {{BOTH, GOOD, WANT_BOT}, true},
+                {{BOTH, GOOD, ON_UAS, .distrusted = true}, true},
+                {{BOTH, GOOD, ON_BOT, .distrusted = true}, false},
+                {{BOTH, GOOD, ON_BOT, .policy = POLICY_IGNORE}, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct decision d;
+
+                decide(&rows[i].f, &d);
+                if (decision_fits_initramfs(&rows[i].f, &d) != rows[i].fits)
+                        fail_msg("row %zu", i);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -430,6 +459,7 @@ int main(void)
                 cmocka_unit_test(test_every_reason_decides),
                 cmocka_unit_test(test_laws),
                 cmocka_unit_test(test_bridge),
+                cmocka_unit_test(test_initramfs),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

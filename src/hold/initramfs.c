@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "hold/initramfs.h"
+
+#include <fcntl.h>
+
+#include "common/exit-codes.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "core/config.h"
+#include "core/policy.h"
+#include "hold/hold.h"
+#include "sys/conf.h"
+#include "sys/marks.h"
+#include "sys/statefile.h"
+#include "sys/trigger.h"
+#include "sys/usbdisk.h"
+
+/*
+ * At most, forward and back. The initramfs waits half a minute for its root, and a disk that does not work under uas has to be
+ * back by then.
+ */
+#define EARLY_BUDGET (15 * USEC_PER_SEC)
+#define RECOVER_BUDGET (5 * USEC_PER_SEC)
+
+static int read_disk(const struct roots *r, const char *interface, const struct config *c, struct usb_disk *ret)
+{
+        int k = usb_disk_read(r, interface, false, ret);
+
+        if (k <= 0)
+                return k;
+        strings_from_udev(r, &ret->facts);
+        facts_complete(r, c, &ret->facts);
+        return 1;
+}
+
+static bool disk_is_there(const struct roots *r, const char *interface)
+{
+        struct usb_disk d = {0};
+        bool found = usb_disk_read(r, interface, false, &d) > 0 && d.n_luns > 0;
+
+        usb_disk_done(&d);
+        return found;
+}
+
+static int move(const struct roots *r, const struct usb_disk *d, enum driver target, uint64_t budget,
+                const struct runner *run)
+{
+        const char *interface = d->facts.interface;
+        uint64_t deadline = now_boottime() + budget;
+        bool early = d->n_luns == 0;
+        int k = run->run_switch(interface, target, deadline);
+
+        /* Meanwhile its delay_use was over: udev waits for us, so that nobody has it yet. */
+        if (k == UASD_EXIT_DEFERRED && early && disk_is_there(r, interface))
+                k = run->run_switch(interface, target, deadline);
+        if (k == RUN_KILLED || k < 0) {
+                struct usb_disk now = {0};
+
+                (void) run->run_switch(interface, DRIVER_NONE, now_boottime() + RECOVER_BUDGET);
+                if (usb_disk_read(r, interface, false, &now) > 0)
+                        hold_rescue(r, &now.facts);
+                usb_disk_done(&now);
+        }
+        return 1;
+}
+
+int initramfs_interface(const struct roots *r, const char *interface, const struct runner *run)
+{
+        struct attachment_mark a = {.override_target = DRIVER_NONE};
+        _cleanup_(usb_disk_done) struct usb_disk d = {0};
+        _cleanup_(config_done) struct config c;
+        struct decision decision;
+        int k;
+
+        config_init(&c);
+        if (!in_initramfs(r) || cmdline_has(r, CMDLINE_OFF) || cmdline_has(r, CMDLINE_NO_HOLD))
+                return 0;
+        k = conf_load(r, &c, NULL, NULL);
+        if (k < 0)
+                return k;
+        k = read_disk(r, interface, &c, &d);
+        if (k <= 0)
+                return k;
+        if (c.hold_usec == 0 || attachment_read(r, &d.facts, &a) < 0 || a.tried || a.released)
+                return 0;
+        decide(&d.facts, &decision);
+        if (!decision_fits_initramfs(&d.facts, &decision))
+                return 0;
+        if (d.facts.driver == DRIVER_NONE) {
+                /* Before udev loads uas as well: so it never sees a disk that is not meant for it. */
+                run->load("usb-storage");
+                usb_disk_done(&d);
+                k = read_disk(r, interface, &c, &d);
+                if (k <= 0 || d.facts.driver == decision.target)
+                        return k < 0 ? k : 0;
+        }
+        /* udev would load it when it comes to the SCSI device, for which uasd-switch waits in vain until then. */
+        run->load("sd_mod");
+        return move(r, &d, decision.target, c.hold_usec < EARLY_BUDGET ? c.hold_usec : EARLY_BUDGET, run);
+}
+
+int initramfs_let_go(const struct roots *r)
+{
+        char **interfaces = NULL;
+        int n, k;
+
+        if (!in_initramfs(r))
+                return 0;
+        if (faccessat(r->run, RUN_WAITED_FOR, F_OK, 0) == 0)
+                return 0;
+        k = state_write(r->run, RUN_WAITED_FOR, "", false);
+        if (k < 0)
+                return k;
+        n = usb_disk_enumerate(r, &interfaces);
+        for (int i = 0; i < n; i++) {
+                struct usb_disk d = {0};
+
+                if (usb_disk_read(r, interfaces[i], false, &d) > 0 && d.facts.caps.uas)
+                        (void) trigger_add(r, d.luns, d.n_luns);
+                usb_disk_done(&d);
+        }
+        strv_free(interfaces);
+        return n < 0 ? n : 0;
+}

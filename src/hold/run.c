@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "hold/initramfs.h"
+#include "sys/marks.h"
+
+/* Past its deadline uasd-switch brings the disk back; then it has no more business. */
+#define GRACE (3 * USEC_PER_SEC)
+#define MODPROBE_BUDGET (10 * USEC_PER_SEC)
+#define PROGRAM_MODPROBE "/sbin/modprobe"
+
+static void child(char *const argv[], const sigset_t *mask)
+{
+        int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+
+        /* Our own stdout is what udev reads properties from; the kernel's log is what gets into the journal. */
+        if (fd < 0)
+                fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        (void) dup2(fd, STDOUT_FILENO);
+        (void) dup2(fd, STDERR_FILENO);
+        (void) sigprocmask(SIG_SETMASK, mask, NULL);
+        (void) execv(argv[0], argv);
+        _exit(127);
+}
+
+/* One that hangs in the kernel is not waited for: it stops as soon as it wakes up. */
+static int run(char *const argv[], uint64_t end)
+{
+        sigset_t sigchld, before;
+        int status = 0;
+        pid_t pid;
+
+        (void) sigemptyset(&sigchld);
+        (void) sigaddset(&sigchld, SIGCHLD);
+        (void) sigprocmask(SIG_BLOCK, &sigchld, &before);
+        pid = fork();
+        if (pid < 0)
+                return -errno;
+        if (pid == 0)
+                child(argv, &before);
+        for (;;) {
+                uint64_t now = now_boottime();
+                struct timespec left;
+
+                if (waitpid(pid, &status, WNOHANG) == pid)
+                        return WIFEXITED(status) ? WEXITSTATUS(status) : RUN_KILLED;
+                if (now >= end)
+                        break;
+                left = (struct timespec){.tv_sec = (time_t) ((end - now) / USEC_PER_SEC),
+                                         .tv_nsec = (long) ((end - now) % USEC_PER_SEC * 1000)};
+                (void) sigtimedwait(&sigchld, NULL, &left);
+        }
+        (void) kill(pid, SIGKILL);
+        (void) sigtimedwait(&sigchld, NULL, &(struct timespec){.tv_sec = 1});
+        (void) waitpid(pid, &status, WNOHANG);
+        return RUN_KILLED;
+}
+
+int run_switch(const char *interface, enum driver target, uint64_t deadline)
+{
+        char hold[48];
+        char *move[] = {(char *) PROGRAM_SWITCH, (char *) "--automatic", (char *) "--plugged", (char *) "--no-udev",
+                        hold, (char *) interface, (char *) driver_to_string(target), NULL};
+        char *recover[] = {(char *) PROGRAM_SWITCH, (char *) "--no-udev", (char *) "--recover", (char *) interface,
+                           NULL};
+
+        (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) deadline);
+        return run(target == DRIVER_NONE ? recover : move, deadline + (target == DRIVER_NONE ? 0 : GRACE));
+}
+
+void run_modprobe(const char *module)
+{
+        char *argv[] = {(char *) PROGRAM_MODPROBE, (char *) "-q", (char *) module, NULL};
+
+        (void) run(argv, now_boottime() + MODPROBE_BUDGET);
+}

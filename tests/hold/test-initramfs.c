@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is held, and what is moved, in an initramfs: the machine in a temporary folder is one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/exit-codes.h"
+#include "common/util.h"
+#include "hold/hold.h"
+#include "hold/initramfs.h"
+#include "sys/marks.h"
+#include "tree.h"
+
+#define IN_USE "23 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"
+#define ON_UAS "../../../../../bus/usb/drivers/uas"
+#define ON_BOT "../../../../../bus/usb/drivers/usb-storage"
+
+static const struct facts facts = {.interface = TREE_INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
+
+static void make(struct tree *t)
+{
+        tree_make(t);
+        tree_write(t, "etc/uasd/initramfs", "");
+}
+
+static void config(struct tree *t, const char *line)
+{
+        char text[64];
+
+        (void) snprintf(text, sizeof(text), "[uasd]\n%s\n", line);
+        tree_write(t, "etc/uasd/uasd.conf", text);
+}
+
+static void attachment(struct tree *t, bool tried, bool released)
+{
+        const struct attachment_mark m = {.tried = tried, .released = released};
+
+        assert_int_equal(attachment_write(&t->roots, &facts, &m), 0);
+}
+
+static int no_arm(const char *interface, const struct hold_limits *l)
+{
+        fail_msg("there is no PID 1 to keep a timer");
+        return 0;
+}
+
+static bool held(struct tree *t, const char *action, const char *devtype, const char *block)
+{
+        struct hold_answer a = {.hold = false};
+
+        assert_int_equal(hold_ask(&t->roots, &(struct block_event){block, action, devtype}, no_arm, &a), 0);
+        return a.hold;
+}
+
+static void test_held(void **state)
+{
+        struct tree t;
+
+        make(&t);
+        assert_true(held(&t, "add", "disk", "sda"));
+        assert_true(held(&t, "add", "partition", "sda1"));
+        assert_true(held(&t, "change", "disk", "sda"));
+        assert_false(tree_exists(&t, "run/uasd/hold/" TREE_INTERFACE)); /* nothing for the root file system */
+        tree_unlink(&t, "run/systemd/generator/uasd-hold");             /* nor is there a generator */
+        assert_true(held(&t, "add", "disk", "sda"));
+        tree_unlink(&t, TREE_DIR "/driver");
+        tree_link(&t, TREE_DIR "/driver", ON_UAS);
+        assert_false(held(&t, "add", "disk", "sda")); /* it is where it belongs */
+        config(&t, "Policy=usb-storage");
+        assert_true(held(&t, "add", "disk", "sda"));
+        tree_remove(&t);
+}
+
+static void waited_for(struct tree *t)
+{
+        tree_write(t, "run/uasd/waited-for", "");
+}
+static void off(struct tree *t)
+{
+        tree_write(t, "proc/cmdline", "rd.uasd=off\n");
+}
+static void no_hold(struct tree *t)
+{
+        tree_write(t, "proc/cmdline", "quiet rd.uasd.hold=0\n");
+}
+static void off_everywhere(struct tree *t)
+{
+        tree_write(t, "proc/cmdline", "uasd=off\n");
+}
+static void hold_sec_0(struct tree *t)
+{
+        config(t, "HoldSec=0");
+}
+static void tried(struct tree *t)
+{
+        attachment(t, true, false);
+}
+static void released(struct tree *t)
+{
+        attachment(t, false, true);
+}
+static void in_use(struct tree *t)
+{
+        tree_write(t, "proc/1/mountinfo", IN_USE);
+}
+static void quirk(struct tree *t)
+{
+        tree_write(t, "sys/module/usb_storage/parameters/quirks", "1209:5a5a:u\n");
+}
+static void ignored(struct tree *t)
+{
+        config(t, "Policy=ignore");
+}
+
+static void (*const not_held[])(struct tree *t) = {
+        waited_for, off, no_hold, off_everywhere, hold_sec_0, tried, released, in_use, quirk, ignored,
+};
+
+static void test_held_not(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(not_held); i++) {
+                struct tree t;
+
+                make(&t);
+                not_held[i](&t);
+                if (held(&t, "add", "disk", "sda"))
+                        fail_msg("row %zu is held", i);
+                tree_remove(&t);
+        }
+}
+
+/* What uasd-switch and modprobe would do, and what was asked of them. */
+static struct tree *machine;
+static int answers[4];
+static unsigned runs, loads;
+static struct {
+        enum driver target;
+        uint64_t deadline;
+} asked[4];
+static bool disk_appears, load_binds, disks_known;
+
+static int fake_switch(const char *interface, enum driver target, uint64_t deadline)
+{
+        assert_string_equal(interface, TREE_INTERFACE);
+        assert_in_range(runs, 0, ELEMENTSOF(asked) - 1);
+        assert_true(disks_known);
+        asked[runs].target = target;
+        asked[runs].deadline = deadline;
+        if (disk_appears)
+                tree_add_lun(machine, 0, "sda", 0);
+        return answers[runs++];
+}
+
+static void fake_load(const char *module)
+{
+        if (streq(module, "sd_mod")) {
+                assert_int_equal(runs, 0); /* before its disk is waited for */
+                disks_known = true;
+                return;
+        }
+        assert_string_equal(module, "usb-storage");
+        loads++;
+        if (load_binds)
+                tree_link(machine, TREE_DIR "/driver", ON_BOT);
+}
+
+/* On record for this disk, port and kernel. */
+static void passed(struct tree *t)
+{
+        tree_write(t, "proc/sys/kernel/osrelease", "6.1.0\n");
+        tree_write(t, "etc/uasd/history",
+                   "1209:5a5a:SN1@usb/hs/1=state=passed firmware=0100 kernel=6.1.0 boot=- date=- reason=\n");
+}
+
+static int move(struct tree *t)
+{
+        runs = loads = 0;
+        disks_known = false;
+        machine = t;
+        return initramfs_interface(&t->roots, TREE_INTERFACE, &(struct runner){fake_switch, fake_load});
+}
+
+static void no_disk(struct tree *t)
+{
+        static const char scsi[] = TREE_DIR "/host0/target0:0:0/0:0:0:0";
+        char path[200];
+
+        (void) snprintf(path, sizeof(path), "rm -r '%s/%s'", t->path, scsi);
+        assert_int_equal(system(path), 0);
+}
+
+static void reset(void)
+{
+        memset(answers, 0, sizeof(answers));
+        disk_appears = load_binds = false;
+}
+
+static void test_moved(void **state)
+{
+        uint64_t now = now_boottime();
+        struct tree t;
+
+        reset();
+        make(&t);
+        config(&t, "Policy=uas");
+        assert_int_equal(move(&t), 0); /* for the first time: not where nothing can be put on record */
+        assert_int_equal(runs, 0);
+
+        passed(&t);
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(runs, 1);
+        assert_int_equal(asked[0].target, DRIVER_UAS);
+        assert_in_range(asked[0].deadline, now + 15 * USEC_PER_SEC, now + 17 * USEC_PER_SEC);
+        config(&t, "HoldSec=5");
+        assert_int_equal(move(&t), 1);
+        assert_in_range(asked[0].deadline, now + 5 * USEC_PER_SEC, now + 7 * USEC_PER_SEC);
+
+        tree_link(&t, TREE_DIR "/driver", ON_UAS);
+        assert_int_equal(move(&t), 0);
+        config(&t, "Policy=usb-storage");
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(asked[0].target, DRIVER_USB_STORAGE);
+        assert_int_equal(loads, 0);
+        tree_remove(&t);
+}
+
+static void test_moved_not(void **state)
+{
+        static void (*const rows[])(struct tree *t) = {off, no_hold, off_everywhere, hold_sec_0, tried, released};
+
+        reset();
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct tree t;
+
+                make(&t);
+                passed(&t);
+                rows[i](&t);
+                assert_int_equal(move(&t), 0);
+                assert_int_equal(runs, 0);
+                tree_remove(&t);
+        }
+}
+
+static void test_not_an_initramfs(void **state)
+{
+        struct tree t;
+
+        reset();
+        tree_make(&t);
+        passed(&t);
+        assert_int_equal(move(&t), 0);
+        assert_int_equal(runs, 0);
+        assert_int_equal(initramfs_let_go(&t.roots), 0);
+        assert_false(tree_exists(&t, "run/uasd/waited-for"));
+        tree_remove(&t);
+}
+
+/* udev has not loaded the drivers yet: the kernel does by itself what most disks want. */
+static void test_no_driver(void **state)
+{
+        struct tree t;
+
+        reset();
+        make(&t);
+        no_disk(&t);
+        tree_unlink(&t, TREE_DIR "/driver");
+        passed(&t);
+        assert_int_equal(move(&t), 0);
+        assert_int_equal(runs + loads, 0);
+
+        config(&t, "Policy=usb-storage");
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(loads, 1);
+        assert_int_equal(asked[0].target, DRIVER_USB_STORAGE);
+
+        load_binds = true; /* this kernel's usb-storage knows of no uas */
+        assert_int_equal(move(&t), 0);
+        assert_int_equal(loads, 1);
+        assert_int_equal(runs, 0);
+        tree_remove(&t);
+}
+
+static void test_again_and_recover(void **state)
+{
+        struct tree t;
+
+        reset();
+        make(&t);
+        passed(&t);
+        answers[0] = UASD_EXIT_DEFERRED; /* in use: that is all */
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(runs, 1);
+
+        no_disk(&t);
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(runs, 1);
+        disk_appears = true; /* while it was looked at: it is claimed then */
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(runs, 2);
+        assert_int_equal(asked[1].target, DRIVER_UAS);
+        assert_int_equal(asked[1].deadline, asked[0].deadline);
+
+        answers[0] = RUN_KILLED;
+        tree_unlink(&t, TREE_DIR "/driver");
+        tree_link(&t, TREE_DIR "/driver", ON_BOT);
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(runs, 2);
+        assert_int_equal(asked[1].target, DRIVER_NONE);
+        tree_remove(&t);
+}
+
+static void test_let_go(void **state)
+{
+        static const char path[] = "sys/class/block/sda/uevent";
+        struct tree t;
+
+        make(&t);
+        assert_int_equal(initramfs_let_go(&t.roots), 0);
+        assert_string_equal(tree_read(&t, path), "add");
+        assert_string_equal(tree_read(&t, "sys/class/block/sda1/uevent"), "add");
+        assert_false(held(&t, "add", "disk", "sda"));
+        tree_write(&t, path, "");
+        assert_int_equal(initramfs_let_go(&t.roots), 0); /* once is enough */
+        assert_string_equal(tree_read(&t, path), "");
+        tree_remove(&t);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_held),          cmocka_unit_test(test_held_not),
+                cmocka_unit_test(test_moved),         cmocka_unit_test(test_moved_not),
+                cmocka_unit_test(test_not_an_initramfs), cmocka_unit_test(test_no_driver),
+                cmocka_unit_test(test_again_and_recover), cmocka_unit_test(test_let_go),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
