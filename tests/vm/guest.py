@@ -74,7 +74,8 @@ class Guest:
     # -- power ---------------------------------------------------------------
 
     def boot(self, cmdline="", fstab=(), files=None, remove=(), mask=(),
-             initramfs=None, disks=(), wait="booted", timeout=180, memory=None):
+             initramfs=None, disks=(), wait="booted", timeout=180, memory=None,
+             drives=()):
         """A cold boot; on the same system disk if there was one before.
 
         cmdline    added to the kernel command line
@@ -85,6 +86,7 @@ class Guest:
         mask       units masked
         initramfs  like files, in the initramfs
         disks      plugged in before the kernel starts
+        drives     media.Media of internal disks: vdb and so on
         wait       "booted" (running or degraded), "agent", or "none"
         """
         if not os.path.exists(self.machine.disk):
@@ -99,7 +101,8 @@ class Guest:
         if extra:
             initrd = os.path.join(self.folder, "initrd.img")
             cpio.append(self.image.initrd, extra, initrd)
-        self.machine.start(initrd, (CMDLINE + " " + cmdline).strip(), memory=memory)
+        self.machine.start(initrd, (CMDLINE + " " + cmdline).strip(), memory=memory,
+                           drives=[one.path for one in drives])
         for disk in disks:
             self.plug(disk)
         self.machine.run()

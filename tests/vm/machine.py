@@ -90,8 +90,8 @@ class Machine:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def start(self, initrd, cmdline, memory=None, incoming=None):
-        """Start QEMU, its processor stopped. MEMORY: (file, shared)."""
+    def start(self, initrd, cmdline, memory=None, incoming=None, drives=()):
+        """Start QEMU, its processor stopped. MEMORY: (file, shared); DRIVES: raw files."""
         assert self.process is None, "QEMU runs already"
         for name in ("qmp.sock", "agent.sock", "console.sock"):
             if os.path.exists(self.path(name)):
@@ -119,6 +119,9 @@ class Machine:
             % (self.path("console.sock"), self.console),
             "-serial", "chardev:console",
             "-qmp", "unix:%s,server=on,wait=off" % self.path("qmp.sock")]
+        for number, path in enumerate(drives):
+            args += ["-drive", "file=%s,if=none,id=drive%d,format=raw,cache=writeback" % (path, number),
+                     "-device", "virtio-blk-pci,drive=drive%d" % number]
         if incoming:
             args += ["-incoming", "defer"]
         with open(self.path("qemu.log"), "a") as log:

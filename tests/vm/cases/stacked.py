@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Stacked storage at boot: what lies on a held disk is assembled once the disk is on its driver, and not before.
+
+Debian's initramfs activates LVM and md by itself, before the root file system's
+rules exist: our hook holds there too. H11: LVM and udisks ask for other things
+than SYSTEMD_READY.
+"""
+
+from context import case
+from evidence import when
+from stacks import KEY, PASSWORD, bound, healthy, made, node, nothing_left, partuuid, passed, prepare
+
+PATIENT = {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n"}
+ALL = """
+for disk in $A $B; do
+    printf 'label: gpt\\nsize=48M\\nsize=48M\\nsize=48M\\n,\\n' | sfdisk -q $disk
+done
+udevadm settle
+vgcreate -qq vg ${A}1 ${B}1
+lvcreate -qq -n lv -l 80%VG vg
+mdadm --create /dev/md/array --run --quiet --level=1 --raid-devices=2 --metadata=1.2 ${A}2 ${B}2
+mdadm --wait /dev/md/array || true
+cryptsetup luksFormat -q --type luks1 --pbkdf-force-iterations 1000 ${A}3 KEY
+cryptsetup open -d KEY ${A}3 box
+for one in vg/lv md/array mapper/box; do
+    mke2fs -q -t ext4 -L $(basename $one) /dev/$one
+done
+mkfs.btrfs -q -M -L btrfs -d raid1 -m raid1 ${A}4 ${B}4
+cryptsetup close box
+""".replace("KEY", KEY)
+FSTAB = ["LABEL=lv /mnt/lv ext4 defaults 0 2", "LABEL=array /mnt/array ext4 defaults 0 2",
+         "/dev/mapper/box /mnt/box ext4 defaults 0 2", "LABEL=btrfs /mnt/btrfs btrfs defaults 0 0"]
+WHERE = ("/mnt/lv", "/mnt/array", "/mnt/box", "/mnt/btrfs")
+
+
+def two_disks(vm):
+    disks = [vm.disk(size="320M"), vm.disk(size="320M")]
+    prepare(vm, disks, ALL)
+    return disks
+
+
+def boot(vm, disks, files=None, **options):
+    files = {**PATIENT, KEY: PASSWORD, **{where + "/.keep": "" for where in WHERE}, **(files or {})}
+    files["/etc/crypttab"] = "box PARTUUID=%s %s luks\n" % (partuuid(disks[0], 3), KEY)
+    return vm.boot(disks=disks, fstab=FSTAB, files=files, timeout=240, **options)
+
+
+def mounted(guest):
+    mounts = guest.mounts()
+    for where in WHERE:
+        assert where in mounts, sorted(mounts)
+    assert guest.out("cat /sys/block/md*/md/degraded") == "0"
+    assert guest.out("btrfs filesystem show /mnt/btrfs").count("devid") == 2
+
+
+def assembled_on_uas(guest, disks):
+    "Everything is there, made of the disks under uas, and nothing of it was made before."
+    mounted(guest)
+    since = bound(guest)
+    for where in WHERE[:3]:
+        device = node(guest, where)
+        assert made(guest, device) > since, (where, device, made(guest, device), since)
+    for disk in disks:
+        assert disk.stats()["bot"]["writes"] == 0, disk.stats()["bot"]
+        assert disk.stats()["uas"]["writes"] > 0
+
+
+@case(image="vendor", limit=600)
+def all_kinds(vm):
+    "LVM, md, LUKS and btrfs over two held disks, none with nofail: assembled after the switch alone."
+    disks = two_disks(vm)
+    guest = boot(vm, disks)
+    healthy(guest, disks)
+    assembled_on_uas(guest, disks)
+    nothing_left(guest)
+
+
+@case(image="vendor", tier="full", limit=600)
+def early(vm):
+    "The same with disks that have passed their trial: both are moved in the initramfs already."
+    disks = two_disks(vm)
+    record = passed(vm, *disks)
+    guest = boot(vm, disks, files=record, initramfs=record)
+    healthy(guest, disks)
+    assembled_on_uas(guest, disks)
+    nothing_left(guest)
+    assert bound(guest) < when(guest, r"systemd\[1\]: systemd \d+", "-b")
+    assert guest.run("journalctl -b | grep Started.uasd-release@").rc == 1
+
+
+
+
+
+MIRRORS = """
+for disk in $A $B; do
+    printf 'label: gpt\\nsize=48M\\nsize=48M\\n' | sfdisk -q $disk
+done
+udevadm settle
+vgcreate -qq vg ${A}1 ${B}1
+lvcreate -qq --type raid1 -m 1 -n lv -L 16M vg
+mdadm --create /dev/md/array --run --quiet --level=1 --raid-devices=2 --metadata=1.2 ${A}2 ${B}2
+mdadm --wait /dev/md/array || true
+until [ "$(lvs --noheadings -o sync_percent vg/lv | tr -d ' ')" = 100.00 ]; do sleep 0.2; done
+for one in vg/lv md/array; do
+    mke2fs -q -t ext4 -L $(basename $one) /dev/$one
+done
+"""
+
+
+@case(image="vendor", limit=600)
+def mirrors(vm):
+    "md RAID1 and LVM raid1 with one internal and one USB member: neither degraded nor in need of a resync."
+    inner, outer = vm.disk(size="128M"), vm.disk(size="128M")
+    prepare(vm, [inner, outer], MIRRORS)
+    inner.close()
+    guest = vm.boot(disks=[outer], drives=inner.media, fstab=FSTAB[:2], timeout=240, files={
+        **PATIENT, **{where + "/.keep": "" for where in WHERE[:2]}})
+    healthy(guest, [outer])
+    since = bound(guest)
+    # The array is known since its inner member came; it is started when it is whole.
+    assert made(guest, node(guest, "/mnt/lv")) > since
+    assert when(guest, "active with 2 out of 2 mirrors", "-b -k") > since
+    assert guest.out("cat /sys/block/md*/md/degraded") == "0"
+    assert guest.out("cat /sys/block/md*/md/sync_action") == "idle"
+    assert sorted(guest.out("ls /sys/block/md*/slaves").split()) == ["sda2", "vdb2"]
+    assert guest.out("lvs --noheadings -o lv_health_status,sync_percent vg/lv") == "100.00"
+    assert guest.out("vgs --noheadings -o vg_missing_pv_count vg") == "0"
+    log = guest.kernel_log()
+    # What a resync or a member that came late would say.
+    for word in ("recovery of RAID", "resync of RAID", "not clean", "out-of-sync", "1 out of 2"):
+        assert word not in log, log
