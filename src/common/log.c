@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <unistd.h>
 #include <systemd/sd-journal.h>
 
 static const char *log_program = "uasd";
@@ -63,12 +64,15 @@ static bool send_journal(int level, const char *message, const char *message_id,
 
 static void send(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n)
 {
-        char harmless[1024];
+        char harmless[1024], line[1100];
+        int length;
 
         make_harmless(message, harmless, sizeof(harmless));
         if (log_journal && send_journal(level, harmless, message_id, fields, n))
                 return;
-        (void) dprintf(STDERR_FILENO, "%s: %s\n", log_program, harmless);
+        /* One write of our own: dprintf(3) asks for the position first, and gives up on /dev/kmsg. */
+        length = snprintf(line, sizeof(line), "%s: %s\n", log_program, harmless);
+        (void) !write(STDERR_FILENO, line, (size_t) length < sizeof(line) ? (size_t) length : sizeof(line) - 1);
 }
 
 _printf_(5, 0) static void log_valist(int level, const char *message_id, const struct log_field *fields, size_t n, const char *format,

@@ -44,6 +44,7 @@ def moved_early(guest, disk):
     moved = bound(guest)
     mounted = when(guest, r"EXT4-fs \(\S+\): mounted filesystem", "-b -k")
     assert moved < mounted, (moved, mounted)
+    assert "uasd-switch: 2-1:1.0: moved from usb-storage to uas" in guest.kernel_log()
     assert disk.stats()["bot"]["writes"] == 0, disk.stats()["bot"]
 
 
