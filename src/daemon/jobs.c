@@ -12,6 +12,9 @@
 #include "daemon/manager.h"
 #include "sys/marks.h"
 
+/* Whoever puts a switch in order may be killed as well: tried so often in a row. */
+#define RECOVER_TRIES 4
+
 /* One uasd-switch. It says where it is on its stdout, and ends with "END code step text". */
 struct job {
         struct entry *entry;
@@ -19,6 +22,8 @@ struct job {
         int out;
         sd_event_source *child, *output;
         bool recovering;
+        struct outcome killed; /* recovering: how the one ended whose record it is, if that was a child of ours */
+        unsigned tries;
         char line[512];
         size_t used;
         struct outcome outcome;
@@ -81,6 +86,31 @@ static int on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
+static int recover(struct entry *e, const struct outcome *killed, unsigned tries);
+
+/* What the job itself did not come to say. */
+static void complete_outcome(struct job *j, const siginfo_t *si)
+{
+        struct outcome *o = &j->outcome;
+        bool exited = si->si_code == CLD_EXITED;
+
+        if (o->code >= 0)
+                return;
+        o->code = j->recovering && exited ? si->si_status : UASD_EXIT_FAILED;
+        if (o->code != UASD_EXIT_OK)
+                (void) snprintf(o->text, sizeof(o->text), "uasd-switch ended by %s %i", exited ? "exit status" : "signal",
+                                si->si_status);
+}
+
+/* A switch that was killed has failed, unless its disk is found where it was to go; whoever asked is told which. */
+static void settle_killed(const struct entry *e, struct outcome *o)
+{
+        if (e->life.going_to == DRIVER_NONE || e->life.disk.facts.driver != e->life.going_to)
+                return;
+        *o = (struct outcome){ .code = UASD_EXIT_OK };
+        (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed", driver_to_string(e->life.going_to));
+}
+
 static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
 {
         struct job *j = data;
@@ -88,6 +118,8 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         struct event done = { .type = EVENT_DONE };
         char interface[INTERFACE_NAME_MAX];
         struct manager *m;
+        unsigned tries;
+        bool again, killed;
 
         drain(j);
         if (!e) {
@@ -96,27 +128,25 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         }
         m = e->manager;
         kmsg_drain(m->kmsg); /* what was said meanwhile is the switch's to judge */
-        if (j->outcome.code < 0) {
-                j->outcome.code = j->recovering && si->si_code == CLD_EXITED ? si->si_status : UASD_EXIT_FAILED;
-                if (j->outcome.code != 0)
-                        (void) snprintf(j->outcome.text, sizeof(j->outcome.text), "uasd-switch ended by %s %i",
-                                        si->si_code == CLD_EXITED ? "exit status" : "signal", si->si_status);
-        }
-        done.outcome = j->outcome;
+        complete_outcome(j, si);
+        again = si->si_code != CLD_EXITED && j->tries < RECOVER_TRIES;
+        killed = j->killed.code >= 0 || (again && !j->recovering);
+        done.outcome = j->killed.code >= 0 ? j->killed : j->outcome;
+        tries = j->tries;
         e->job = NULL;
         memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
-        if (si->si_code != CLD_EXITED && !j->recovering) {
-                /* Killed in the middle: its record says what there is to undo. */
-                job_free(j);
-                if (job_recover(e) >= 0)
-                        return 0;
-        } else
-                job_free(j);
+        job_free(j);
+        /* Killed in the middle: its record says what there is to undo. */
+        if (again && recover(e, killed ? &done.outcome : NULL, tries + 1) >= 0)
+                return 0;
         /* Where the disk is now, before what that comes to. */
         manager_rescan(m, interface);
         e = manager_find(m, interface);
-        if (e)
-                manager_feed(e, &done);
+        if (!e)
+                return 0;
+        if (killed)
+                settle_killed(e, &done.outcome);
+        manager_feed(e, &done);
         return 0;
 }
 
@@ -150,7 +180,7 @@ static int spawn(struct job *j, char *const argv[])
         return 0;
 }
 
-static int start(struct entry *e, char *const argv[], bool recovering)
+static int start(struct entry *e, char *const argv[], struct job **ret)
 {
         struct job *j = calloc(1, sizeof(*j));
         sd_event *event = e->manager->event;
@@ -158,7 +188,7 @@ static int start(struct entry *e, char *const argv[], bool recovering)
 
         if (!j)
                 return -ENOMEM;
-        *j = (struct job){ .entry = e, .out = -1, .recovering = recovering, .outcome.code = -1 };
+        *j = (struct job){ .entry = e, .out = -1, .outcome.code = -1, .killed.code = -1 };
         r = spawn(j, argv);
         if (r >= 0)
                 r = sd_event_add_child(event, &j->child, j->pid, WEXITED, on_exit_of_child, j);
@@ -168,13 +198,14 @@ static int start(struct entry *e, char *const argv[], bool recovering)
                 job_free(j);
                 return r;
         }
-        e->job = j;
+        *ret = e->job = j;
         return 0;
 }
 
 int job_start(struct entry *e, const struct action *a)
 {
         char hold[48], *argv[8];
+        struct job *j;
         size_t n = 0;
         int r;
 
@@ -191,7 +222,7 @@ int job_start(struct entry *e, const struct action *a)
         argv[n++] = e->life.disk.facts.interface;
         argv[n++] = (char *) driver_to_string(a->target);
         argv[n] = NULL;
-        r = start(e, argv, false);
+        r = start(e, argv, &j);
         if (r < 0) {
                 struct event failed = { .type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED };
 
@@ -201,12 +232,25 @@ int job_start(struct entry *e, const struct action *a)
         return r;
 }
 
-int job_recover(struct entry *e)
+static int recover(struct entry *e, const struct outcome *killed, unsigned tries)
 {
         char *argv[] = { (char *) PROGRAM_SWITCH, (char *) "--machine", (char *) "--recover",
                          e->life.disk.facts.interface, NULL };
+        struct job *j;
+        int r = start(e, argv, &j);
 
-        return start(e, argv, true);
+        if (r < 0)
+                return r;
+        j->recovering = true;
+        j->tries = tries;
+        if (killed)
+                j->killed = *killed;
+        return 0;
+}
+
+int job_recover(struct entry *e)
+{
+        return recover(e, NULL, 0);
 }
 
 bool job_foreign(struct manager *m, const char *interface, bool *ret_stale)

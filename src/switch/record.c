@@ -127,6 +127,13 @@ int record_check(struct transaction *t)
         return 0;
 }
 
+bool record_exists(const struct transaction *t)
+{
+        char path[PATH_MAX];
+
+        return faccessat(t->roots.run, record_path(t, "", path, sizeof(path)), F_OK, 0) == 0;
+}
+
 void record_end(struct transaction *t)
 {
         char path[PATH_MAX];

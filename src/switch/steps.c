@@ -376,11 +376,23 @@ static const struct step {
         { "release",     step_release,     NULL         },
 };
 
+/* What a killed one left is put in order first: its record alone tells of its entry in the quirks, and is about to be replaced. */
+static void finish_earlier(const struct transaction *t)
+{
+        struct transaction earlier = { .roots = t->roots, .config = t->config, .interface = t->interface, .lock = -1, .claim = CLAIM_NULL };
+
+        if (!record_exists(t))
+                return;
+        (void) transaction_recover(&earlier);
+        usb_disk_done(&earlier.disk);
+}
+
 int transaction_run(struct transaction *t)
 {
         size_t i;
         int r = 0;
 
+        finish_earlier(t);
         t->began = now_boottime();
         if (t->hold_deadline && t->hold_deadline < t->began)
                 t->hold_deadline = t->began;

@@ -16,7 +16,8 @@ static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .vendor = true},
 };
 
-static bool killed(const struct scene *s, const struct clean *c, unsigned n)
+/* With `again` nobody looks for the record before the next switch is begun. */
+static bool killed(const struct scene *s, const struct clean *c, unsigned n, bool again)
 {
         struct scene now = *s;
         struct result r = {0};
@@ -26,10 +27,15 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n)
         scene_make(&now);
         scene_switch_in_child(&now, &r);
         memset(fake->hooks, 0, sizeof(fake->hooks));
-        if (r.code < 0 && scene_recover(&now) < 0)
+        if (again) {
+                now.held = false; /* its time is up by then */
+                scene_switch(&now, &r);
+                if (r.code != UASD_EXIT_OK)
+                        fake_break("the next switch", "failed");
+        } else if (r.code < 0 && scene_recover(&now) < 0)
                 fake_break("recovery", "failed");
-        good = sweep_verdict(&now, &r, "killed", n, c->ops[n - 1],
-                             r.code < 0 ? NULL : sweep_code(&now, r.code));
+        good = sweep_verdict(&now, &r, again ? "killed, begun again" : "killed", n, c->ops[n - 1],
+                             r.code < 0 || again ? NULL : sweep_code(&now, r.code));
         scene_remove();
         return good;
 }
@@ -43,7 +49,21 @@ static void test_killed(void **state)
 
                 sweep_clean(&scenes[i], &c);
                 for (unsigned n = 1; n <= c.n; n++)
-                        all = sweep_again(&c, n) ? all : killed(&scenes[i], &c, n) && all;
+                        all = sweep_again(&c, n) ? all : killed(&scenes[i], &c, n, false) && all;
+        }
+        assert_true(all);
+}
+
+static void test_begun_again(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct clean c;
+
+                sweep_clean(&scenes[i], &c);
+                for (unsigned n = 1; n <= c.n; n++)
+                        all = sweep_again(&c, n) ? all : killed(&scenes[i], &c, n, true) && all;
         }
         assert_true(all);
 }
@@ -97,7 +117,8 @@ static void test_killed_twice(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed), cmocka_unit_test(test_killed_twice)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed), cmocka_unit_test(test_begun_again),
+                                           cmocka_unit_test(test_killed_twice)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
