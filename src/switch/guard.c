@@ -16,7 +16,7 @@ static void hold_claim(struct transaction *t, const struct usb_disk *d, int out)
         int r;
 
         t->lock = close_keep_errno(t->lock);
-        r = claim_take(&t->roots, d->luns, d->n_luns, DRIVER_NONE, false, 0, &c, busy);
+        r = claim_take(&t->roots, d->luns, d->n_luns, &c, busy);
         if (r >= 0) /* nobody should have written to it yet; who did all the same shall not lose it */
                 (void) claim_sync(&c, busy);
         (void) !write(out, &r, sizeof(r));

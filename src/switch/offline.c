@@ -31,5 +31,5 @@ int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static 
                         t->offline = true;
                 else
                         online[n++] = t->disk.luns[i];
-        return n == 0 ? 0 : claim_take(&t->roots, online, n, t->from, true, deadline, &t->claim, ret_busy);
+        return n == 0 ? 0 : claim_prepare(&t->roots, online, n, t->from, deadline, &t->claim, ret_busy);
 }

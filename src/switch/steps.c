@@ -125,17 +125,12 @@ static int step_claim(struct transaction *t)
         if (r < 0)
                 return r;
         r = claim_online(t, until(t, LOCK_BUDGET), busy);
-        if (r == -EBUSY) {
-                struct user u = { .kind = USER_CLAIM };
-
-                (void) copy_string(u.device, sizeof(u.device), busy);
-                tell_user(&u);
+        if (r == -EBUSY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
-        }
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps the lock on %s", busy);
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r));
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r));
         /* Where the kernel itself says that nobody but us has anything open, /proc need not be walked. */
         if (t->claim.alone && !t->offline)
                 return 0;
@@ -192,6 +187,8 @@ static int step_fingerprint(struct transaction *t)
         /* Inside delay_use, or driverless: no disk yet. A disk that is offline shows nothing to compare with. */
         if (t->claim.n == 0 || t->offline)
                 return 0;
+        t->writes = claim_writes(&t->roots, &t->claim);
+        free(TAKE_PTR(t->fingerprint));
         r = fingerprint_read(&t->claim, &t->fingerprint);
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
 }
@@ -246,6 +243,47 @@ static bool machine_stops(void)
         return state == PID1_STOPPING;
 }
 
+/*
+ * Whoever wants the disk between the claim and the end of the old device fails. So this comes last, when all that takes its time is
+ * done, and it is let go again at once if anybody has just looked at the disk: he may be about to mount it. Who has written
+ * to it has made another disk of it: that is synced, and its fingerprint taken, again.
+ */
+static int close_door(struct transaction *t)
+{
+        char busy[BLOCK_NAME_MAX] = "";
+        int r = -EAGAIN;
+
+        for (int tries = 0; tries < 5; tries++) {
+                enum disturbance d = claim_disturbed(&t->claim);
+                bool stale = r == -ESTALE || d == DISTURBANCE_WRITTEN;
+
+                r = d == DISTURBANCE_NONE && tries == 0 ? 0 : look_for_users(t, true);
+                if (r >= 0 && stale)
+                        r = sync_nodes(t);
+                if (r >= 0 && stale)
+                        r = step_fingerprint(t);
+                if (r < 0)
+                        return r;
+                r = claim_close_door(&t->roots, t->from, &t->claim, busy);
+                if (r != -EAGAIN && r != -ESTALE)
+                        break;
+        }
+        if (r > 0 && look_for_users(t, true) < 0)
+                return -EBUSY;
+        if (r >= 0 && claim_writes(&t->roots, &t->claim) != t->writes)
+                r = -ESTALE;
+        if (r == -EBUSY) {
+                struct user u = { .kind = USER_CLAIM };
+
+                (void) copy_string(u.device, sizeof(u.device), busy);
+                tell_user(&u);
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
+        }
+        if (r == -EAGAIN || r == -ESTALE)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps %s the disk", r == -EAGAIN ? "opening" : "writing to");
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r)) : 0;
+}
+
 /* From here on the disk is on the move: undo brings it back to a driver. */
 static int step_delete(struct transaction *t)
 {
@@ -258,11 +296,10 @@ static int step_delete(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the disk is no longer the one that was looked at");
         if (t->hold_deadline && now_boottime() >= hold_leaves(t))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
-        r = undisturbed(t);
-        if (r < 0)
-                return r;
         t->moved = true;
         r = record_write(t, t->step); /* before the first LUN goes: whoever finishes this looks for all of them */
+        if (r >= 0)
+                r = close_door(t);
         if (r < 0) {
                 t->moved = false;
                 return r;

@@ -37,6 +37,7 @@ struct transaction {
         /* What has been done */
         int lock;
         struct claim claim;
+        uint64_t writes;   /* that had reached the disk when the fingerprint was taken */
         char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
         char entry[QUIRK_ENTRY_MAX]; /* our entry in the quirks string; empty: none there */
         bool pushed;

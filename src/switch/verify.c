@@ -60,7 +60,7 @@ static void examine(struct transaction *t, uint64_t deadline, struct answer *a)
                 answer_with(a, -EUCLEAN, "the USB serial is another one");
                 return;
         }
-        r = claim_take(&t->roots, now.luns, now.n_luns, DRIVER_NONE, false, deadline, &c, busy);
+        r = claim_take(&t->roots, now.luns, now.n_luns, &c, busy);
         if (r == -EBUSY)
                 a->error = r;
         else if (r < 0)

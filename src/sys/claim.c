@@ -12,6 +12,7 @@
 #include "common/util.h"
 #include "sys/marks.h"
 #include "sys/opens.h"
+#include "sys/sysfs.h"
 
 #define STRANGER_TRIES 10
 #define STRANGER_PAUSE_USEC 20000
@@ -64,7 +65,7 @@ static int lock_until(int fd, uint64_t deadline)
         return r;
 }
 
-static int add_node(struct claim *c, const struct block *b, int fd, bool whole, unsigned lun)
+static int add_node(struct claim *c, const struct block *b, int fd, bool whole, bool exclusive, unsigned lun)
 {
         struct claimed *grown = realloc(c->nodes, (c->n + 1) * sizeof(*grown));
 
@@ -73,24 +74,21 @@ static int add_node(struct claim *c, const struct block *b, int fd, bool whole, 
                 return -ENOMEM;
         }
         c->nodes = grown;
-        grown[c->n] = (struct claimed){ .fd = fd, .whole = whole, .lun = lun };
+        grown[c->n] = (struct claimed){ .fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun };
         memcpy(grown[c->n].name, b->name, sizeof(b->name));
         c->n++;
         return 0;
 }
 
-static int take_whole(const struct roots *r, const struct lun *l, bool lock, uint64_t deadline, struct claim *c,
+static int take_whole(const struct roots *r, const struct lun *l, bool exclusive, struct claim *c,
                       char ret_busy[static BLOCK_NAME_MAX])
 {
-        int fd = node_open(r, &l->disk, O_EXCL), k;
+        int fd = node_open(r, &l->disk, exclusive ? O_EXCL : 0);
 
         memcpy(ret_busy, l->disk.name, BLOCK_NAME_MAX);
         if (fd == -ENOMEDIUM) /* an empty slot has nothing to claim */
                 return 0;
-        if (fd < 0)
-                return fd;
-        k = add_node(c, &l->disk, fd, true, l->lun);
-        return k >= 0 && lock ? lock_until(fd, deadline) : k;
+        return fd < 0 ? fd : add_node(c, &l->disk, fd, true, exclusive, l->lun);
 }
 
 /* Each partition has a page cache of its own, which fsync of the whole disk does not write. */
@@ -100,7 +98,7 @@ static int open_partitions(const struct roots *r, const struct lun *l, struct cl
 
         for (size_t p = 0; k >= 0 && p < l->n_parts; p++) {
                 int fd = node_open(r, &l->parts[p], 0);
-                k = fd < 0 ? fd : add_node(c, &l->parts[p], fd, false, l->lun);
+                k = fd < 0 ? fd : add_node(c, &l->parts[p], fd, false, false, l->lun);
         }
         return k;
 }
@@ -110,7 +108,7 @@ static int watch_node(const struct roots *r, int inotify, const struct block *b)
         char path[64];
 
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", r->dev, b->name);
-        return inotify_add_watch(inotify, path, IN_OPEN | IN_MODIFY | IN_CLOSE_WRITE) < 0 ? -errno : 0;
+        return inotify_add_watch(inotify, path, IN_OPEN | IN_MODIFY | IN_CLOSE) < 0 ? -errno : 0;
 }
 
 static int watch_luns(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *c)
@@ -130,30 +128,61 @@ static int watch_luns(const struct roots *r, const struct lun *luns, size_t n_lu
         return k;
 }
 
-int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, bool lock,
-               uint64_t deadline, struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
+/* The worst of what inotify tells, but for events of this kind alone. */
+static enum disturbance events(const struct claim *c, uint32_t but)
 {
-        struct claim c = CLAIM_NULL;
-        int before, k;
+        enum disturbance worst = DISTURBANCE_NONE;
+        union {
+                struct inotify_event event;
+                char bytes[4096];
+        } buffer;
+        ssize_t n;
+
+        while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
+                for (ssize_t at = 0; at < n;) {
+                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
+
+                        /* A queue that overflowed may have held anything. */
+                        if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
+                                worst = DISTURBANCE_WRITTEN;
+                        else if (worst == DISTURBANCE_NONE && e->mask != but)
+                                worst = DISTURBANCE_OPENED;
+                        at += (ssize_t) (sizeof(*e) + e->len);
+                }
+        return worst;
+}
+
+static int take_all(const struct roots *r, const struct lun *luns, size_t n_luns, bool exclusive, struct claim *c,
+                    char ret_busy[static BLOCK_NAME_MAX])
+{
+        int k;
 
         ret_busy[0] = '\0';
-        k = watch_luns(r, luns, n_luns, &c);
-        before = driver_opens(r, driver);
+        k = watch_luns(r, luns, n_luns, c);
         for (size_t i = 0; k >= 0 && i < n_luns; i++)
                 if (luns[i].disk.name[0])
-                        k = take_whole(r, &luns[i], lock, deadline, &c, ret_busy);
-        /*
-         * Nobody had any disk of this driver open, and now exactly our claims are counted. Then no partition holds a dirty page
-         * either: the last close of a node writes its page cache back. Our own opens are taken off inotify before that: whoever came
-         * earlier is counted, whoever comes later is told of.
-         */
-        (void) claim_disturbed(&c);
-        c.alone = k >= 0 && before == 0 && driver_opens(r, driver) == (int) c.n;
-        if (k >= 0 && !c.alone) {
-                for (size_t i = 0; k >= 0 && i < n_luns; i++)
-                        k = open_partitions(r, &luns[i], &c);
-                (void) claim_disturbed(&c); /* the caller looks in /proc next */
-        }
+                        k = take_whole(r, &luns[i], exclusive, c, ret_busy);
+        return k;
+}
+
+static int all_partitions(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *c)
+{
+        int k = 0;
+
+        for (size_t i = 0; k >= 0 && i < n_luns; i++)
+                k = open_partitions(r, &luns[i], c);
+        (void) claim_disturbed(c); /* those were our own; the caller looks in /proc next */
+        return k;
+}
+
+int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
+               char ret_busy[static BLOCK_NAME_MAX])
+{
+        struct claim c = CLAIM_NULL;
+        int k = take_all(r, luns, n_luns, true, &c, ret_busy);
+
+        if (k >= 0)
+                k = all_partitions(r, luns, n_luns, &c);
         if (k < 0) {
                 claim_drop(&c);
                 return k;
@@ -186,6 +215,108 @@ bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n
         return strangers;
 }
 
+int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, uint64_t deadline,
+                  struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
+{
+        struct claim c = CLAIM_NULL;
+        int before = driver_opens(r, driver), k = take_all(r, luns, n_luns, false, &c, ret_busy);
+
+        for (size_t i = 0; k >= 0 && i < c.n; i++) {
+                memcpy(ret_busy, c.nodes[i].name, BLOCK_NAME_MAX);
+                k = lock_until(c.nodes[i].fd, deadline);
+        }
+        /*
+         * Nobody had any disk of this driver open, and now exactly our opens are counted. Then no partition holds a dirty page
+         * either: the last close of a node writes its page cache back. Our own opens are taken off inotify before that: whoever came
+         * earlier is counted, whoever comes later is told of.
+         */
+        (void) claim_disturbed(&c);
+        c.alone = k >= 0 && before == 0 && driver_opens(r, driver) == (int) c.n;
+        if (k >= 0 && !c.alone)
+                k = all_partitions(r, luns, n_luns, &c);
+        if (k < 0) {
+                claim_drop(&c);
+                return k;
+        }
+        *ret = c;
+        return 0;
+}
+
+uint64_t claim_writes(const struct roots *r, const struct claim *c)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < c->n; i++) {
+                char path[BLOCK_NAME_MAX + 32], text[256];
+                unsigned long long writes;
+
+                (void) snprintf(path, sizeof(path), "class/block/%s/stat", c->nodes[i].name);
+                if (c->nodes[i].whole && attr_read(r->sys, path, text, sizeof(text)) > 0 &&
+                    sscanf(text, "%*u %*u %*u %*u %llu", &writes) == 1)
+                        sum += writes;
+        }
+        return sum;
+}
+
+/* Returns what others did meanwhile, as far as it can be told from our own closes. */
+static enum disturbance open_door(struct claim *c)
+{
+        for (size_t i = 0; i < c->n; i++)
+                if (c->nodes[i].exclusive != c->nodes[i].fd)
+                        c->nodes[i].exclusive = close_keep_errno(c->nodes[i].exclusive);
+        return events(c, 0);
+}
+
+static int claim_node(const struct roots *r, struct claimed *node)
+{
+        struct stat st;
+        struct block b = { 0 };
+        int fd;
+
+        if (fstat(node->fd, &st) < 0)
+                return -errno;
+        memcpy(b.name, node->name, sizeof(b.name));
+        b.major = major(st.st_rdev);
+        b.minor = minor(st.st_rdev);
+        fd = node_open(r, &b, O_EXCL);
+        if (fd < 0)
+                return fd;
+        node->exclusive = fd;
+        return 0;
+}
+
+/*
+ * mount(8), fsck and mkfs open a node, look at it, and want it for themselves a moment later. Whoever opened it before the door
+ * was closed is told of by inotify; whoever does between is counted, and has closed it again where he is not. Our own opens,
+ * which may melt into one event with his, are not told from his; a close is never ours.
+ */
+int claim_close_door(const struct roots *r, enum driver driver, struct claim *c, char ret_busy[static BLOCK_NAME_MAX])
+{
+        int before = driver_opens(r, driver), ours = 0, k = 0;
+        enum disturbance d = events(c, 0);
+
+        for (size_t i = 0; k >= 0 && d == DISTURBANCE_NONE && i < c->n; i++) {
+                if (!c->nodes[i].whole)
+                        continue;
+                memcpy(ret_busy, c->nodes[i].name, BLOCK_NAME_MAX);
+                k = claim_node(r, &c->nodes[i]);
+                ours++;
+        }
+        if (d == DISTURBANCE_NONE)
+                d = events(c, IN_OPEN);
+        if (d == DISTURBANCE_NONE && k >= 0 && before >= 0 && driver_opens(r, driver) != before + ours)
+                d = DISTURBANCE_OPENED;
+        if (d != DISTURBANCE_NONE || k < 0) {
+                enum disturbance last = open_door(c);
+
+                if (k >= 0)
+                        k = d == DISTURBANCE_WRITTEN || last == DISTURBANCE_WRITTEN ? -ESTALE : -EAGAIN;
+                return k;
+        }
+        /* Without a count, or with partitions of our own open beside his, who opened it between is not known yet. */
+        return before < 0 || !c->alone;
+}
+
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
 {
         /* Partitions first: the whole disk's flush then covers what they wrote. */
@@ -203,31 +334,16 @@ int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
 
 enum disturbance claim_disturbed(const struct claim *c)
 {
-        enum disturbance worst = DISTURBANCE_NONE;
-        union {
-                struct inotify_event event;
-                char bytes[4096];
-        } buffer;
-        ssize_t n;
-
-        while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
-                for (ssize_t at = 0; at < n;) {
-                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
-
-                        /* A queue that overflowed may have held anything. */
-                        if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
-                                worst = DISTURBANCE_WRITTEN;
-                        else if (worst == DISTURBANCE_NONE)
-                                worst = DISTURBANCE_OPENED;
-                        at += (ssize_t) (sizeof(*e) + e->len);
-                }
-        return worst;
+        return events(c, 0);
 }
 
 void claim_drop(struct claim *c)
 {
-        for (size_t i = 0; i < c->n; i++)
+        for (size_t i = 0; i < c->n; i++) {
+                if (c->nodes[i].exclusive != c->nodes[i].fd)
+                        (void) close_keep_errno(c->nodes[i].exclusive);
                 (void) close_keep_errno(c->nodes[i].fd);
+        }
         free(c->nodes);
         c->inotify = close_keep_errno(c->inotify);
         c->nodes = NULL;

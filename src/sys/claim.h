@@ -8,11 +8,14 @@
  * The kernel's exclusive claim on every whole disk of an interface: while it is held nobody mounts, swaps, maps or
  * claims any of it, in any mount namespace. What it does not see (plain opens, loop devices, sg) is
  * looked for by users_find(deep) and watched by inotify.
+ *
+ * Whoever mounts a claimed disk fails. So a switch locks and watches it first, which disturbs nobody, while it syncs
+ * and reads, and closes the door at the last moment.
  */
 struct claim {
         struct claimed {
-                int fd;
-                bool whole;                /* a claim; else a partition node, open for its page cache alone */
+                int fd, exclusive;         /* the claim; -1 where there is none (yet) */
+                bool whole;                /* else a partition node, open for its page cache alone */
                 char name[BLOCK_NAME_MAX];
                 unsigned lun;
         } *nodes;
@@ -23,14 +26,27 @@ struct claim {
 
 #define CLAIM_NULL ((struct claim){ NULL, 0, -1, false })
 
+/* Claims all or none. Returns 0; -EBUSY with the busy node's name; other -errno. */
+int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
+               char ret_busy[static BLOCK_NAME_MAX]);
+
 /*
- * Claims all or none. With `lock` also takes flock(LOCK_EX) on each whole disk, which waits for udev's
- * worker to be done and keeps the next one away, until `deadline` (CLOCK_BOOTTIME). driver: what has the disk, for
- * `alone`; DRIVER_NONE if that is not asked for.
- * Returns 0; -EBUSY with the busy node's name; -ETIMEDOUT; other -errno.
+ * Opens and watches all or none, and claims nothing yet. Takes flock(LOCK_EX) on each whole disk, which waits for udev's
+ * worker to be done and keeps the next one away, until `deadline` (CLOCK_BOOTTIME). driver: what has the disk, for `alone`.
+ * Returns 0; -ETIMEDOUT with the locked node's name; other -errno.
  */
-int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, bool lock,
-               uint64_t deadline, struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
+int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, uint64_t deadline,
+                  struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
+
+/* How many writes the disks have ever been sent: a file system, unlike a process, is told of by nothing else. */
+uint64_t claim_writes(const struct roots *r, const struct claim *c);
+
+/*
+ * Claims what was prepared. Returns 0, or 1 where the count does not tell and it has to be looked again who has it open; -EBUSY with
+ * the busy node's name; -EAGAIN if somebody opened a node meanwhile, who may be about to mount it, -ESTALE if he wrote to it:
+ * nothing is claimed then. Other -errno.
+ */
+int claim_close_door(const struct roots *r, enum driver driver, struct claim *c, char ret_busy[static BLOCK_NAME_MAX]);
 
 /*
  * For a driver that has no other disk, and after a look at all open files that found nobody: true if there is somebody all the

@@ -127,6 +127,7 @@ struct fake {
         unsigned opened_at; /* after so many operations somebody opened, wrote or mounted */
         bool early;         /* a disk was looked at that udev was not done with */
         bool written_late;  /* by HOOK_WRITE, one byte */
+        bool refused;       /* somebody's mount failed, since the disk was claimed */
 };
 
 extern struct fake *fake;

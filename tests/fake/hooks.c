@@ -69,8 +69,10 @@ static void somebody_opens(bool stays)
                 fake->someones = l->diskseq;
                 someone = fd;
                 fakesys_open_table(l->nodes[0].name);
-        } else
+        } else {
+                fake_inotify_tell(l->nodes[0].name, IN_CLOSE_NOWRITE);
                 (void) close(fd);
+        }
 }
 
 /* Without a sync: what becomes of it is up to whoever takes the disk away. */
@@ -99,8 +101,12 @@ static void somebody_mounts(bool in_table)
 {
         const struct fake_lun *l = some_lun();
 
-        if (l && kernel_mount(l->nodes[l->n_nodes - 1].name, in_table) >= 0)
+        if (!l)
+                return;
+        if (kernel_mount(l->nodes[l->n_nodes - 1].name, in_table) >= 0)
                 fake->opened_at = fake->n_ops;
+        else
+                fake->refused = true;
 }
 
 /* What comes before the operation, or stands in its place. */

@@ -233,6 +233,9 @@ const char *scene_wrong(const struct scene *s)
         wrong = disk_wrong(&fake->usb[0]);
         if (wrong)
                 return wrong;
+        /* Between the claim and the end of the old device there is no other way; but then the disk has to go. */
+        if (fake->refused && fake->usb[0].plugged && !fake->usb[0].touched)
+                return "somebody's mount failed for nothing";
         if (tree_exists("run/uasd/switch/2-1:1.0"))
                 return "a record is left";
         if (locked())

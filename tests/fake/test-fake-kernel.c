@@ -272,9 +272,9 @@ static void claim_excludes(void)
 
         disk(BOT, 1);
         assert_int_equal(kernel_mount("sda1", false), 0);
-        assert_int_equal(claim_take(&fake->roots, &l, 1, DRIVER_NONE, false, 0, &c, busy), -EBUSY);
+        assert_int_equal(claim_take(&fake->roots, &l, 1, &c, busy), -EBUSY);
         kernel_umount("sda1");
-        assert_int_equal(claim_take(&fake->roots, &l, 1, DRIVER_NONE, false, 0, &c, busy), 0);
+        assert_int_equal(claim_take(&fake->roots, &l, 1, &c, busy), 0);
         assert_int_equal(kernel_mount("sda1", false), -EBUSY);
         claim_drop(&c);
         assert_int_equal(kernel_mount("sda1", false), 0);
@@ -291,7 +291,7 @@ static void plain_open_is_no_claim(void)
         fake->hooks[0] = (struct fake_hook){.op = "open sda", .nth = 1, .what = HOOK_OPEN};
         fake->hooks[1] = (struct fake_hook){.op = "disturbed", .nth = 2, .what = HOOK_GLANCE};
         fake->hooks[2] = (struct fake_hook){.op = "disturbed", .nth = 3, .what = HOOK_WRITE};
-        assert_int_equal(claim_take(&fake->roots, &l, 1, DRIVER_NONE, false, 0, &c, busy), 0);
+        assert_int_equal(claim_take(&fake->roots, &l, 1, &c, busy), 0);
         fake_someone_closes();
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);
         assert_int_equal(claim_disturbed(&c), DISTURBANCE_NONE);

@@ -119,7 +119,7 @@ static const struct {
         /* nobody is disturbed, nothing is touched */
         {"mounted", {BOT, UAS, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim", BOT},
         {"mounted, counted", {BOT, UAS, .partitions = 1, .prepare = mounted, .counts = true}, 3, "claim", BOT},
-        {"mounted out of sight", {UAS, BOT, .partitions = 1, .prepare = mounted_elsewhere}, 3, "claim", UAS},
+        {"mounted out of sight", {UAS, BOT, .partitions = 1, .prepare = mounted_elsewhere}, 3, "delete", UAS},
         {"open since long",
          {BOT, UAS, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}},
          3,
