@@ -4,13 +4,11 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "sys/conf.h"
-#include "sys/fingerprint.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
 #include "sys/opens.h"
 #include "sys/pid1.h"
 #include "sys/quirkparam.h"
-#include "sys/users.h"
 #include "switch/transaction.h"
 
 /* Budgets, usec. Spin-up of a large disk takes longest; an undo is an unbind, a bind and delay_use. */
@@ -88,32 +86,6 @@ static void undo_record(struct transaction *t)
         record_end(t);
 }
 
-/* Names whoever uses it and ends the switch before anything was touched. */
-static int refuse_users(struct transaction *t, struct user *users, size_t n)
-{
-        for (size_t i = 0; i < n; i++)
-                tell_user(&users[i]);
-        if (n)
-                (void) tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s%s%s", user_kind_to_string(users[0].kind),
-                               users[0].device, users[0].where ? " at " : users[0].command ? " by " : "",
-                               users[0].where     ? users[0].where :
-                               users[0].command ? users[0].command :
-                                                  "");
-        users_free(users, n);
-        return n ? -EBUSY : 0;
-}
-
-static int look_for_users(struct transaction *t, bool deep)
-{
-        struct user *users = NULL;
-        size_t n = 0;
-        int r = users_find(&t->roots, t->disk.luns, t->disk.n_luns, deep, &users, &n);
-
-        if (r < 0) /* not knowing is not being free */
-                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot find out who uses the disk: %s", strerror(-r));
-        return refuse_users(t, users, n);
-}
-
 static int step_claim(struct transaction *t)
 {
         char busy[BLOCK_NAME_MAX];
@@ -146,51 +118,11 @@ static void undo_claim(struct transaction *t)
         claim_drop(&t->claim);
 }
 
-static int sync_nodes(struct transaction *t)
-{
-        char node[BLOCK_NAME_MAX] = "";
-        int r = claim_sync(&t->claim, node);
-
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r)) :
-                       0;
-}
-
-/* Until nobody did anything to the disk while we looked. */
-static int undisturbed(struct transaction *t)
-{
-        enum disturbance d;
-        int r = 0;
-
-        for (int tries = 0; tries < 5 && (d = claim_disturbed(&t->claim)) != DISTURBANCE_NONE; tries++) {
-                r = look_for_users(t, true);
-                if (r >= 0 && d == DISTURBANCE_WRITTEN)
-                        r = sync_nodes(t);
-                if (r < 0)
-                        return r;
-        }
-        return claim_disturbed(&t->claim) == DISTURBANCE_NONE ?
-                       0 :
-                       tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody keeps opening the disk");
-}
-
 static int step_sync(struct transaction *t)
 {
         int r = sync_nodes(t);
 
         return r < 0 ? r : undisturbed(t); /* that may have taken minutes */
-}
-
-static int step_fingerprint(struct transaction *t)
-{
-        int r;
-
-        /* Inside delay_use, or driverless: no disk yet. A disk that is offline shows nothing to compare with. */
-        if (t->claim.n == 0 || t->offline)
-                return 0;
-        t->writes = claim_writes(&t->roots, &t->claim);
-        free(TAKE_PTR(t->fingerprint));
-        r = fingerprint_read(&t->claim, &t->fingerprint);
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
 }
 
 static int step_prepare(struct transaction *t)
@@ -241,47 +173,6 @@ static bool machine_stops(void)
         (void) pid1_state(pid1, &state);
         sd_bus_flush_close_unref(pid1);
         return state == PID1_STOPPING;
-}
-
-/*
- * Whoever wants the disk between the claim and the end of the old device fails. So this comes last, when all that takes its time is
- * done, and it is let go again at once if anybody has just looked at the disk: he may be about to mount it. Who has written
- * to it has made another disk of it: that is synced, and its fingerprint taken, again.
- */
-static int close_door(struct transaction *t)
-{
-        char busy[BLOCK_NAME_MAX] = "";
-        int r = -EAGAIN;
-
-        for (int tries = 0; tries < 5; tries++) {
-                enum disturbance d = claim_disturbed(&t->claim);
-                bool stale = r == -ESTALE || d == DISTURBANCE_WRITTEN;
-
-                r = d == DISTURBANCE_NONE && tries == 0 ? 0 : look_for_users(t, true);
-                if (r >= 0 && stale)
-                        r = sync_nodes(t);
-                if (r >= 0 && stale)
-                        r = step_fingerprint(t);
-                if (r < 0)
-                        return r;
-                r = claim_close_door(&t->roots, t->from, &t->claim, busy);
-                if (r != -EAGAIN && r != -ESTALE)
-                        break;
-        }
-        if (r > 0 && look_for_users(t, true) < 0)
-                return -EBUSY;
-        if (r >= 0 && claim_writes(&t->roots, &t->claim) != t->writes)
-                r = -ESTALE;
-        if (r == -EBUSY) {
-                struct user u = { .kind = USER_CLAIM };
-
-                (void) copy_string(u.device, sizeof(u.device), busy);
-                tell_user(&u);
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
-        }
-        if (r == -EAGAIN || r == -ESTALE)
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps %s the disk", r == -EAGAIN ? "opening" : "writing to");
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r)) : 0;
 }
 
 /* From here on the disk is on the move: undo brings it back to a driver. */
@@ -402,7 +293,7 @@ static const struct step {
         { "record",      step_record,      undo_record  },
         { "claim",       step_claim,       undo_claim   },
         { "sync",        step_sync,        NULL         },
-        { "fingerprint", step_fingerprint, NULL         },
+        { "fingerprint", take_fingerprint, NULL         },
         { "prepare",     step_prepare,     undo_prepare },
         { "trial",       step_trial,       undo_trial   },
         { "delete",      step_delete,      undo_move    },

@@ -69,6 +69,16 @@ int transaction_recover(struct transaction *t);
 void tell_step(const char *step);
 void tell_user(const struct user *u);
 
+/* people.c */
+/* Names whoever uses the disk; 0 if nobody does. */
+int look_for_users(struct transaction *t, bool deep);
+int sync_nodes(struct transaction *t);
+/* Until nobody did anything to the disk while we looked. */
+int undisturbed(struct transaction *t);
+int take_fingerprint(struct transaction *t);
+/* Claims the disk: from here on it goes, or is let go at once. */
+int close_door(struct transaction *t);
+
 /* record.c */
 int record_begin(struct transaction *t); /* -EALREADY: another uasd-switch holds the lock */
 int record_write(struct transaction *t, const char *step);

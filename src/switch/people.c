@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/fingerprint.h"
+#include "sys/users.h"
+#include "switch/transaction.h"
+
+/* Who else is at the disk, while it is being synced and read, and up to the moment in which it is claimed. */
+
+/* Names whoever uses it and ends the switch before anything was touched. */
+static int refuse_users(struct transaction *t, struct user *users, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                tell_user(&users[i]);
+        if (n)
+                (void) tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s%s%s", user_kind_to_string(users[0].kind),
+                               users[0].device, users[0].where ? " at " : users[0].command ? " by " : "",
+                               users[0].where     ? users[0].where :
+                               users[0].command ? users[0].command :
+                                                  "");
+        users_free(users, n);
+        return n ? -EBUSY : 0;
+}
+
+int look_for_users(struct transaction *t, bool deep)
+{
+        struct user *users = NULL;
+        size_t n = 0;
+        int r = users_find(&t->roots, t->disk.luns, t->disk.n_luns, deep, &users, &n);
+
+        if (r < 0) /* not knowing is not being free */
+                return tx_fail(t, UASD_EXIT_FAILED, r, "cannot find out who uses the disk: %s", strerror(-r));
+        return refuse_users(t, users, n);
+}
+
+int sync_nodes(struct transaction *t)
+{
+        char node[BLOCK_NAME_MAX] = "";
+        int r = claim_sync(&t->claim, node);
+
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r)) :
+                       0;
+}
+
+/* Until nobody did anything to the disk while we looked. */
+int undisturbed(struct transaction *t)
+{
+        enum disturbance d;
+        int r = 0;
+
+        for (int tries = 0; tries < 5 && (d = claim_disturbed(&t->claim)) != DISTURBANCE_NONE; tries++) {
+                r = look_for_users(t, true);
+                if (r >= 0 && d == DISTURBANCE_WRITTEN)
+                        r = sync_nodes(t);
+                if (r < 0)
+                        return r;
+        }
+        return claim_disturbed(&t->claim) == DISTURBANCE_NONE ?
+                       0 :
+                       tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody keeps opening the disk");
+}
+
+int take_fingerprint(struct transaction *t)
+{
+        int r;
+
+        t->writes = claim_writes(&t->roots, &t->claim);
+        /* Inside delay_use, or driverless: no disk yet. A disk that is offline shows nothing to compare with. */
+        if (t->claim.n == 0 || t->offline)
+                return 0;
+        free(TAKE_PTR(t->fingerprint));
+        r = fingerprint_read(&t->claim, &t->fingerprint);
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
+}
+
+/*
+ * Whoever wants the disk between the claim and the end of the old device fails. So this comes last, when all that takes its time is
+ * done, and it is let go again at once if anybody has just looked at the disk: he may be about to mount it. Who has written
+ * to it has made another disk of it: that is synced, and its fingerprint taken, again.
+ */
+int close_door(struct transaction *t)
+{
+        char busy[BLOCK_NAME_MAX] = "";
+        int r = -EAGAIN;
+
+        if (t->claim.n == 0) /* no disk yet, or none left */
+                return 0;
+        for (int tries = 0; tries < 5; tries++) {
+                enum disturbance d = claim_disturbed(&t->claim);
+                bool stale = r == -ESTALE || d == DISTURBANCE_WRITTEN;
+
+                r = d == DISTURBANCE_NONE && tries == 0 ? 0 : look_for_users(t, true);
+                if (r >= 0 && stale)
+                        r = sync_nodes(t);
+                if (r >= 0 && stale)
+                        r = take_fingerprint(t);
+                if (r < 0)
+                        return r;
+                r = claim_close_door(&t->roots, t->from, &t->claim, busy);
+                if (r != -EAGAIN && r != -ESTALE)
+                        break;
+        }
+        if (r > 0 && look_for_users(t, true) < 0)
+                return -EBUSY;
+        if (r >= 0 && claim_writes(&t->roots, &t->claim) != t->writes)
+                r = -ESTALE;
+        if (r == -EBUSY) {
+                struct user u = { .kind = USER_CLAIM };
+
+                (void) copy_string(u.device, sizeof(u.device), busy);
+                tell_user(&u);
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
+        }
+        if (r == -EAGAIN || r == -ESTALE)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps %s the disk", r == -EAGAIN ? "opening" : "writing to");
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot claim %s: %s", busy, strerror(-r)) : 0;
+}
