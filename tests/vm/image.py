@@ -33,6 +33,13 @@ FLAVOURS = tuple(SUITE)
 SIZE = "6G"
 KEY = 12
 KEEP = 3  # of each kind of layer, the most recently used
+IN_USE = 2 * 3600  # seconds since its last use in which another run may still stand on it
+
+
+def superfluous(paths, keep):
+    """All but the newest KEEP, and none that was used a short while ago: several trees may be tested at once."""
+    return [path for path in sorted(paths, key=os.path.getmtime)[:-keep]
+            if time.time() - os.path.getmtime(path) > IN_USE]
 
 
 def cache_dir():
@@ -122,7 +129,7 @@ class Layer:
         old = [path for path in glob.glob(os.path.join(
             os.path.dirname(self.dir), self.name + "-*"))
             if len(path) == len(self.dir)]
-        for path in sorted(old, key=os.path.getmtime)[:-KEEP]:
+        for path in superfluous(old, KEEP):
             remove_tree(path)
             for made in glob.glob(os.path.join(
                     cache_dir(), "images", "*" + path[-KEY - 1:])):

@@ -73,5 +73,5 @@ def prune(image, keep=3):
     parent = os.path.join(images.cache_dir(), "saved")
     mine = [os.path.join(parent, name) for name in os.listdir(parent)
             if name.startswith(image.flavour + "-") and not name.endswith(".new")]
-    for path in sorted(mine, key=os.path.getmtime)[:-keep]:
+    for path in images.superfluous(mine, keep):
         images.remove_tree(path)
