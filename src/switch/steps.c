@@ -139,6 +139,7 @@ static int step_prepare(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the module uas cannot be loaded: %s",
                                r == -ENOENT ? "this kernel has none" :
                                r == -EPERM  ? "modprobe.d has an install line for it" :
+                               r == -EACCES ? "modprobe.d blacklists it; load it by hand (modprobe uas), or take that away" :
                                               strerror(-r));
         r = quirks_param_read(&t->roots, f->quirks);
         if (r >= 0)

@@ -7,6 +7,10 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/pid1.h"
+
+/* PID 1 starts a unit for it; on a machine that boots that may take a while. */
+#define LOAD_USEC (10 * USEC_PER_SEC)
 
 /*
  * libkmod brings libcrypto along, which takes longer to start than all the rest of a switch's program. It is needed
@@ -151,6 +155,11 @@ int uas_module_load(const struct roots *r)
         if (kmod.module_get_install_commands(kmod.module))
                 return -EPERM;
         k = kmod.module_probe_insert_module(kmod.module, KMOD_PROBE_IGNORE_COMMAND, NULL, NULL, NULL, NULL);
+        if (k == -EPERM) {
+                if (blacklisted(&kmod, "uas"))
+                        return -EACCES;
+                k = pid1_load_module("uas", LOAD_USEC);
+        }
         if (k < 0)
                 return k;
         return uas_registered(r) ? 0 : -ENODEV;

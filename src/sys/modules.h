@@ -4,7 +4,10 @@
 #include "core/facts.h"
 #include "sys/roots.h"
 
-/* The uas module, through libkmod; no shell is run, so a module with an install line is not loaded. */
+/*
+ * The uas module: through libkmod, or, as in the service, which may not load modules, by PID 1. No shell is run, so a module with an
+ * install line is not loaded.
+ */
 
 enum module_state {
         MODULE_THERE,    /* loaded or built in */
@@ -14,7 +17,10 @@ enum module_state {
 };
 
 int uas_module_state(const struct roots *r, enum module_state *ret);
-/* Loads it in spite of a blacklist, which speaks of aliases alone. -EPERM: install line; -ENOENT: no such module. */
+/*
+ * -ENOENT: no such module; -EPERM: install line; -EACCES: blacklisted, and we may not load it ourselves. (A blacklist speaks of aliases
+ * alone; but modprobe@.service goes by it.)
+ */
 int uas_module_load(const struct roots *r);
 
 /* Fills facts.uas_kept_away. */

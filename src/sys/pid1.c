@@ -6,6 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/marks.h"
 
 #define SYSTEMD_NAME "org.freedesktop.systemd1"
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"
@@ -56,4 +57,58 @@ int pid1_arm_release(sd_bus *pid1, const char *interface)
         (void) snprintf(unit, sizeof(unit), UNIT_RELEASE_TIMER, interface);
         return sd_bus_call_method(pid1, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_MANAGER, "RestartUnit", NULL, NULL, "ss", unit,
                                   "replace");
+}
+
+struct awaited {
+        const char *job;
+        bool done;
+};
+
+static int on_job_removed(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct awaited *a = data;
+        const char *path;
+        uint32_t id;
+
+        if (sd_bus_message_read(message, "uo", &id, &path) >= 0 && a->job && streq(path, a->job))
+                a->done = true;
+        return 0;
+}
+
+static int start_and_wait(sd_bus *pid1, const char *unit, uint64_t deadline)
+{
+        sd_bus_message *reply = NULL;
+        struct awaited a = { 0 };
+        int r;
+
+        r = sd_bus_match_signal(pid1, NULL, NULL, SYSTEMD_PATH, SYSTEMD_MANAGER, "JobRemoved", on_job_removed, &a);
+        if (r >= 0)
+                r = sd_bus_call_method(pid1, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_MANAGER, "StartUnit", NULL, &reply, "ss", unit,
+                                       "replace");
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "o", &a.job);
+        /* A signal that came before the answer is still in the queue: it is delivered by the first round here. */
+        while (r >= 0 && !a.done) {
+                uint64_t now = now_boottime();
+
+                r = sd_bus_process(pid1, NULL);
+                if (r == 0)
+                        r = now >= deadline ? -ETIMEDOUT : sd_bus_wait(pid1, deadline - now);
+        }
+        sd_bus_message_unref(reply);
+        return r < 0 ? r : 0;
+}
+
+int pid1_load_module(const char *module, uint64_t usec)
+{
+        sd_bus *pid1 = NULL;
+        char unit[64];
+        int r = pid1_open(&pid1);
+
+        if (r < 0)
+                return r;
+        (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
+        r = start_and_wait(pid1, unit, now_boottime() + usec);
+        sd_bus_flush_close_unref(pid1);
+        return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdint.h>
 #include <systemd/sd-bus.h>
 
 #include "core/facts.h"
@@ -19,3 +20,8 @@ int pid1_open(sd_bus **ret);
 int pid1_state(sd_bus *pid1, enum pid1_state *ret);
 /* Starts UNIT_RELEASE_TIMER for the interface, anew if it runs: the dead man's timer of a hold. */
 int pid1_arm_release(sd_bus *pid1, const char *interface);
+/*
+ * Has PID 1 load a module, by modprobe@.service, and waits until that is over. modprobe honours a blacklist there. Returns 0 when the
+ * job is done, which does not say that the module is there; -ETIMEDOUT, or another errno.
+ */
+int pid1_load_module(const char *module, uint64_t usec);

@@ -1,0 +1,21 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What runs as root calls no shell and looks nothing up in PATH: the programs named ask for no function that does."""
+
+import re
+import subprocess
+import sys
+
+WRONG = re.compile(r"\b(system|popen|wordexp|exec[lv]p|execlpe|execvpe|posix_spawnp)(?=@|$)", re.M)
+
+
+def main():
+    for program in sys.argv[1:]:
+        symbols = subprocess.run(["nm", "-D", "--undefined-only", program], check=True, capture_output=True,
+                                 text=True).stdout
+        assert "write" in symbols, "no symbols of %s" % program
+        found = WRONG.findall(symbols)
+        assert not found, "%s calls %s" % (program, found)
+
+
+main()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the service may do (SECURITY.md): the figure, and that everything works under it."""
+
+import re
+
+from context import case
+from evidence import only_disk
+
+LIMIT = 3.2
+# CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG
+CAPABILITIES = 1 << 2 | 1 << 19 | 1 << 34
+
+
+def in_the_service(guest, command):
+    """A shell command under the device rules of the service: in its control group."""
+    return guest.run("echo $$ >/sys/fs/cgroup/system.slice/uasd.service/cgroup.procs && " + command)
+
+
+def exposure(vm):
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    text = guest.out("systemd-analyze security --no-pager uasd.service")
+    figure = float(re.search(r"Overall exposure level for uasd.service: ([0-9.]+)", text).group(1))
+    assert figure <= LIMIT, text
+    print("exposure", figure, flush=True)
+    pid = guest.out("systemctl show -P MainPID uasd")
+    for space in ("mnt", "net", "pid", "user", "ipc"):
+        assert guest.out("readlink /proc/%s/ns/%s" % (pid, space)) == guest.out("readlink /proc/1/ns/" + space), space
+    status = dict(line.split(":", 1) for line in guest.out("cat /proc/%s/status" % pid).splitlines())
+    assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2", status
+    assert int(status["CapBnd"], 16) == int(status["CapEff"], 16) == CAPABILITIES, status
+
+    # Held at plug-in while the daemon sleeps, then switched under the hold, and released.
+    guest.put("/etc/uasd/uasd.conf", "[uasd]\nHoldSec=45\n[Disk 1209:5a5a]\nPolicy=usb-storage\n")
+    guest.run("systemctl daemon-reload && systemctl restart uasd && systemctl kill -s STOP uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    assert guest.udev("/dev/sda").get("UASD_HOLD") == "1", guest.udev("/dev/sda")
+    guest.run("systemctl kill -s CONT uasd", check=True)
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    one = only_disk(guest, "settled")
+    assert one["reason_id"] == "policy", one
+    assert "switching from uas to usb-storage, held" in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
+    assert "UASD_HOLD" not in guest.udev("/dev/sda1"), guest.udev("/dev/sda1")
+
+    # Both ways, the module loaded by PID 1.
+    guest.run("rmmod uas", check=True)  # usb-storage stays
+    done = guest.run("uasctl switch sda uas --wait=60", timeout=90)
+    assert done.rc == 0, done
+    assert guest.driver(disk.interface) == "uas"
+    assert "modprobe@uas.service" in guest.journal("-b _PID=1"), guest.journal("-b _PID=1")
+    done = guest.run("uasctl switch sda usb-storage --wait=60", timeout=90)
+    assert done.rc == 0, done
+    assert guest.read("/sys/module/usb_storage/parameters/quirks") == ""
+
+    # Others' open files and namespaces are seen into, whoever they belong to.
+    guest.run("chmod o+r /dev/sda", check=True)
+    reader = guest.spawn("exec setpriv --reuid=65534 --clear-groups sleep 1000 </dev/sda")
+    elsewhere = guest.spawn("exec unshare -m --propagation private sh -c 'mount /dev/sda1 /mnt; exec sleep 1000'")
+    guest.wait_until("fuser -s /dev/sda && grep -qs ' /mnt ' /proc/*/mountinfo", 20)
+    done = guest.run("uasctl switch sda uas --wait=3", timeout=60)
+    assert done.rc == 3, done
+    one = only_disk(guest, "waiting")
+    kinds = {user["kind"]: user for user in one["busy"]}
+    assert kinds["open"]["command"] == "sleep", one
+    assert kinds["mount"]["where"] == "/mnt" and kinds["mount"]["namespace"].startswith("mnt:"), one
+    reader.kill()
+    elsewhere.kill()
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+
+    # Disks can be read in there, and nothing else: no writing, no other device.
+    assert in_the_service(guest, "head -c 512 /dev/sda >/dev/null").rc == 0
+    before = disk.stats()["uas"]["writes"]
+    done = in_the_service(guest, "head -c 512 /dev/zero | dd of=/dev/sda conv=notrunc")
+    assert done.rc != 0 and "not permitted" in done.err, done
+    assert disk.stats()["uas"]["writes"] == before
+    assert in_the_service(guest, "head -c 1 /dev/mem").rc != 0
+
+    # Nobody else writes what uasd keeps.
+    guest.run("uasctl policy sda uas", check=True)
+    assert guest.out("find /run/uasd /var/lib/uasd /etc/uasd ! -type l -perm /022 -o ! -user root") == ""
+    assert guest.out("find /run/uasd /var/lib/uasd /etc/uasd/policy -type l") == ""
+    assert guest.out("find /run/uasd -type d ! -perm 755 -o -name '*@*' ! -perm 644") == ""
+    assert guest.out("stat -c %a /run/uasd/private") == "600"
+    assert "Operation not permitted" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
+
+
+@case()
+def bookworm(vm):
+    "On bookworm: 3.2 or lower, PID 1's mount namespace, and hold, switch, modules, users, devices as they should be."
+    exposure(vm)
+
+
+@case(tier="full", image="trixie")
+def trixie(vm):
+    "The same on trixie."
+    exposure(vm)
