@@ -57,7 +57,7 @@ size_t disks_count(const struct usb_disk *d)
 }
 
 /* Which LUNs are to come back: those that had a disk; any one if there was none yet. */
-static bool all_back(struct transaction *t, const struct usb_disk *now, const struct told *told)
+static bool all_back(struct transaction *t, const struct usb_disk *now)
 {
         size_t expected = 0;
 
@@ -78,9 +78,12 @@ static bool all_back(struct transaction *t, const struct usb_disk *now, const st
                 return false;
         if (expected == 0 && (now->n_luns == 0 || !now->luns[0].disk.name[0]))
                 return false;
-        if (!udev_runs(t))
-                return true;
-        for (size_t k = 0; k < now->n_luns; k++)
+        return true;
+}
+
+static bool udev_is_done(const struct transaction *t, const struct usb_disk *now, const struct told *told)
+{
+        for (size_t k = 0; udev_runs(t) && k < now->n_luns; k++)
                 if (now->luns[k].disk.name[0] && !processed(t, &now->luns[k], told))
                         return false;
         return true;
@@ -93,17 +96,18 @@ int wait_for_disks(struct transaction *t, uint64_t deadline)
         for (;;) {
                 struct usb_disk now = { 0 };
                 struct uevent e;
-                bool back;
+                bool back, done;
                 int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
                 if (r == -ENODEV || r == 0)
                         return -ENODEV;
-                back = r > 0 && all_back(t, &now, &told);
+                back = r > 0 && all_back(t, &now);
+                done = back && udev_is_done(t, &now, &told);
                 usb_disk_done(&now);
-                if (back)
+                if (done)
                         return 0;
                 if (now_boottime() >= deadline)
-                        return -ETIMEDOUT;
+                        return back ? -EINPROGRESS : -ETIMEDOUT;
                 if (driver_now(t) == DRIVER_NONE)
                         return -ENODEV;
                 (void) poll(&(struct pollfd){ t->events ? uevents_fd(t->events) : -1, POLLIN, 0 }, 1, LOOK_AGAIN_MSEC);

@@ -184,6 +184,8 @@ void attach_back(struct transaction *t)
                 r = attach(t, order[i]);
                 if (r >= 0)
                         r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
+                if (r == -EINPROGRESS) /* it works; whatever keeps udev, another bind would not help it */
+                        r = 0;
                 if (r < 0)
                         log_warning("%s: not back on %s: %s", t->interface, driver_to_string(order[i]), strerror(-r));
         }

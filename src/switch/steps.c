@@ -252,6 +252,9 @@ static int step_appear(struct transaction *t)
 
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time", driver_to_string(t->to));
+        if (r == -EINPROGRESS)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "udev was not done with the disk under %s in time",
+                               driver_to_string(t->to));
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "the disk did not come back under %s: %s",
                                driver_to_string(t->to), strerror(-r));

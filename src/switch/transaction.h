@@ -102,7 +102,7 @@ void attach_back(struct transaction *t);
 
 /* appear.c */
 size_t disks_count(const struct usb_disk *d);
-/* Until every LUN there was is back and udev is done with it. */
+/* Until every LUN there was is back and udev is done with it. -EINPROGRESS: they are back, and udev is not done; -ETIMEDOUT. */
 int wait_for_disks(struct transaction *t, uint64_t deadline);
 
 /* hold.c */

@@ -111,6 +111,7 @@ struct fake {
         unsigned n_events;
         /* PID 1 */
         bool no_pid1, stopping;
+        bool udev_deaf;   /* udev answers no event: its queue is stopped */
         bool lost_events; /* nobody hears of what udev has done; it stands in its records alone */
         unsigned timers; /* dead man's timers armed */
         bool udev_locks; /* a udev worker keeps the flock of every disk */

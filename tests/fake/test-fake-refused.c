@@ -88,6 +88,11 @@ static void silent_on_bot(struct fake_usb *u)
         u->silent_on_bot = fake->haste = true;
 }
 
+static void udev_deaf(struct fake_usb *u)
+{
+        fake->udev_deaf = fake->haste = true;
+}
+
 static void garbles(struct fake_usb *u)
 {
         u->garbles_on_uas = true;
@@ -204,6 +209,8 @@ static const struct {
          BOT,
          true},
         {"silent on uas", {BOT, UAS, .prepare = silent_on_uas}, 7, "appear", BOT, true},
+        /* Once there and once back again: not bound again and again because udev does not answer. */
+        {"udev answers nothing", {BOT, UAS, .partitions = 1, .prepare = udev_deaf}, UASD_EXIT_ROLLED_BACK, "appear", BOT, true},
         {"silent on uas, two LUNs", {BOT, UAS, .luns = 2, .prepare = silent_on_uas}, 7, "appear", BOT, true},
         {"silent on usb-storage", {UAS, BOT, .prepare = silent_on_bot}, 7, "appear", UAS, true},
         {"a LUN less", {BOT, UAS, .luns = 2, .prepare = loses_a_lun}, 7, "appear", BOT, true},
