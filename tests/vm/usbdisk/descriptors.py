@@ -77,7 +77,7 @@ def string(cfg, index):
     text = {1: cfg["manufacturer"], 2: cfg["product"], 3: cfg["serial"]}.get(index)
     if not text:
         return None
-    data = text.encode("utf-16-le")[:252]
+    data = text.encode("utf-16-le", "surrogatepass")[:252]  # half a pair is no text, but a device may say it
     return bytes((len(data) + 2, 3)) + data
 
 
