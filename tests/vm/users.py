@@ -4,7 +4,8 @@
 import re
 
 QUIET = 1
-CONFIG = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=%d\n" % QUIET}
+# No trial: its timer is another matter.
+CONFIG = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=%d\nTrialSec=0\n" % QUIET}
 # From the end of the use to the beginning of the switch: 2 s, and as much again for a machine that is emulated.
 SLACK = 4
 
@@ -15,8 +16,8 @@ def settled(vm, disks, image=None):
     guest.run("systemctl restart uasd", check=True)
     for disk in disks:
         guest.plug(disk)
-        guest.wait_disk(disk.interface, driver="uas", count=len(disk.media))
-        guest.wait_until("uasctl wait %s" % disk.interface, 30)
+        guest.wait_disk(disk.interface, driver="uas", timeout=60, count=len(disk.media))
+        guest.wait_until("uasctl wait %s" % disk.interface, 60)
     return guest
 
 
@@ -66,11 +67,11 @@ def waits(guest, disk, *wanted, told=True):
         return one if one["state"] == "waiting" and all(
             any(fits(user, each) for user in one["busy"]) for each in wanted) else None
     try:
-        one = guest.until(look, 20, "waiting for %s" % (wanted,))
+        one = guest.until(look, 60, "waiting for %s" % (wanted,))
     except Exception as error:
         raise AssertionError("%s: %s" % (error, listed(guest, disk))) from error
     if told:
-        guest.until(lambda: not timers(guest), 20, "no timer; %s" % (wanted,))
+        guest.until(lambda: not timers(guest), 40, "no timer; %s" % (wanted,))
     else:
         guest.until(lambda: timers(guest), 20, "a timer; %s" % (wanted,))
         assert max(timers(guest) or [0]) <= 30, timers(guest)
@@ -91,7 +92,8 @@ def goes(guest, disk, target, end, slack=SLACK):
     print("  %-11s %5.2f s after the end of the use (%s)" % (target, waited, end), flush=True)
     assert len(times) == 1, times
     assert waited <= QUIET + slack, waited
-    assert times[0] - ending >= QUIET - 0.1, times[0] - ending
+    if slack <= 10:  # else a try may just have been under way
+        assert times[0] - ending >= QUIET - 0.1, times[0] - ending
     assert guest.driver(disk.interface) == target
     return waited
 
