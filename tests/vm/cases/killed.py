@@ -173,7 +173,7 @@ def power_cut_at_every_step(vm):
 
 def hanging(guest, state="D"):
     """The uasd-switch that sits in the kernel."""
-    text = guest.run("ps -o stat=,pid=,args= -C uasd-switch,uasd-switch.real").out
+    text = guest.run("ps -o stat=,pid=,args= -C uasd-switch,uasd-switch.vm").out
     return [line for line in text.splitlines() if line.strip().startswith(state)]
 
 
@@ -198,7 +198,7 @@ def restarted_over_a_hanging_child(vm):
     [one] = guest.uasctl("list")["disks"]
     assert one["state"] == "switching", one
     # A second one may not begin, whoever asks for it.
-    asked = guest.run("/usr/lib/uasd/uasd-switch.real %s uas" % disk.interface)
+    asked = guest.run("/usr/lib/uasd/uasd-switch.vm %s uas" % disk.interface)
     assert asked.rc == 3 and "another switch" in asked.err, asked
     disk.clear_faults()
     guest.until(lambda: not hanging(guest, ""), 300, "the child has ended")

@@ -20,7 +20,7 @@ import disks
 
 DOES = ("write", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdirat", "sendmsg", "fsync", "ioctl",
         "finit_module", "clone", "clone3", "kill", "wait4", "poll", "ppoll", "openat2")
-REAL = disks.SWITCH + ".real"
+REAL = disks.SWITCH + ".vm"  # a name of 15 characters at most, or ps cuts it
 PLAN, KILLED = "/run/vm-kill", "/run/vm-killed"
 
 # In the place of uasd-switch: kills it where the plan says, and has somebody write to the quirks before anybody

@@ -66,7 +66,7 @@ def stopped():
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             status = disks.read("/proc/%s/status" % entry) or ""
-            if re.match(r"Name:\s+uasd-switch(\.real)?\n", status) and re.search(r"State:\s+[tT]", status):
+            if re.match(r"Name:\s+uasd-switch(\.vm)?\n", status) and re.search(r"State:\s+[tT]", status):
                 if "TracerPid:\t0" not in status:
                     return int(entry)
     return None
