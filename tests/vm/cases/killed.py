@@ -37,7 +37,7 @@ def killed(vm, *runs, seed=1, luns=2):
     return told["count"]
 
 
-@case(tier="default", limit=1200)
+@case(tier="full", limit=1200)
 def at_some_calls(vm):
     "uasd-switch, uasd, both killed at a sample of their system calls, each way: data, driver, quirks, holds, journal."
     count = killed(vm, {"who": "self", "does": 8, "seconds": 300}, {"who": "both", "does": 4, "seconds": 200},
@@ -116,7 +116,7 @@ def pulled_out(vm, which, luns=2):
     assert guest.read("/sys/module/usb_storage/parameters/quirks") == QUIRKS
 
 
-@case(tier="default", limit=600)
+@case(tier="full", limit=600)
 def pulled_out_at_some_steps(vm):
     "The disk is unplugged in the middle of a switch and plugged in again: nothing of the switch is left, nothing synced is lost."
     pulled_out(vm, [("uas", "unbind"), ("uas", "appear"), ("usb-storage", "bind")], luns=1)
@@ -159,7 +159,7 @@ def cut(vm, which):
         assert media.fsck(1) or guest.run("umount /mnt && e2fsck -fn /dev/sda1 && mount /mnt").rc == 0
 
 
-@case(tier="default", limit=600)
+@case(tier="full", limit=600)
 def power_cut_between_the_drivers(vm):
     "The power goes while the disk has no driver: the machine boots and mounts it, nothing that was synced is lost."
     cut(vm, [("uas", "bind")])
@@ -177,7 +177,7 @@ def hanging(guest, state="D"):
     return [line for line in text.splitlines() if line.strip().startswith(state)]
 
 
-@case(tier="default", limit=900)
+@case(tier="full", limit=900)
 def restarted_over_a_hanging_child(vm):
     "uasd is killed and comes back while its child sits in D state: that child alone moves the disk, and binds once."
     disk, guest, world = resumed(vm, luns=1)

@@ -29,7 +29,7 @@ def raced(vm, seconds, **config):
     return told["count"]
 
 
-@case(tier="default", limit=900)
+@case(tier="full", limit=900)
 def while_it_looks(vm):
     "mount, fsck, mkfs, swapon and writers while a switch stands still before it claims: all succeed, the switch waits."
     standing = [("mount", "delete"), ("fsck", "fingerprint"), ("swapon", "delete"), ("write", "delete"), ("mkfs", "prepare"),
@@ -72,7 +72,7 @@ def unheld(vm, boots):
     guest.wait_disk(disk.interface, driver="uas", timeout=60)
 
 
-@case(tier="default", image="vendor", limit=400)
+@case(tier="full", image="vendor", limit=400)
 def unheld_at_boot(vm):
     "A boot with an fstab disk that may not be held: fsck and mount never meet a claim; it waits, and goes after umount."
     unheld(vm, 1)

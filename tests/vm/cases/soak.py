@@ -7,7 +7,7 @@ import soaking
 from context import case
 
 
-@case(tier="default", limit=900)
+@case(tier="full", limit=900)
 def short(vm):
     "Two minutes of random disks, users, kills, unplugs and power cuts: nothing lost, nobody pulled, no disk without a driver."
     total = soaking.soak(vm, 30, 7, time.monotonic() + 120)
