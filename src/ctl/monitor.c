@@ -173,7 +173,7 @@ static int read_all(struct monitor *m, const char *event)
 }
 
 /* What cannot be read, or is about a disk that is not known, is no end: all are read again. */
-static int changed(struct monitor *m, sd_bus_message *message)
+static int take_changes(struct monitor *m, sd_bus_message *message)
 {
         _cleanup_free_ char *id = NULL;
         struct snapshot before;
@@ -194,7 +194,7 @@ static int changed(struct monitor *m, sd_bus_message *message)
 static int on_changed(sd_bus_message *message, void *data, sd_bus_error *e)
 {
         struct monitor *m = data;
-        int k = changed(m, message);
+        int k = take_changes(m, message);
 
         m->error = k < 0 ? k : m->error;
         return 0;
