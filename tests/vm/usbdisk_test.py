@@ -464,6 +464,19 @@ class FaultTest(DiskTest):
         await qemu.event(ur.DEVICE_DISCONNECT)
         self.assertFalse(self.ask("stats")["plugged"])
 
+    async def test_what_is_refused_ends_its_data_phase(self):
+        qemu = await self.start(speed="super")
+        await qemu.configure(1)
+        page = bytes((0x12, 1, 0x5A, 0, 255, 0)).ljust(16, b"\0")
+        identify = bytes((0xA1, 0x08, 0x2E, 0, 1)).ljust(16, b"\0")
+        for command in page, identify:
+            started = qemu.uas_start(3, command, 512, b"", 0)
+            self.assertEqual((await qemu.uas_end(started))[0], 2)
+            self.assertNotIn(started[1], qemu.cancelled)
+        # Nobody waits for data of these.
+        for command in bytes((0xA1, 0x06, 0x20)), bytes((0x12, 1, 0x5A)):
+            self.assertEqual((await qemu.uas(command.ljust(16, b"\0")))[0], 2)
+
     async def test_refusals(self):
         qemu = await self.start()
         await qemu.configure()

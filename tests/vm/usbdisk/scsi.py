@@ -67,6 +67,18 @@ def extent(cdb):
     return struct.unpack_from(">QI", cdb, 2)
 
 
+# Where a command that reads, and may be refused, says for how many bytes there is room.
+ALLOCATION = {0x12: slice(3, 5), 0x1A: slice(4, 5), 0x5A: slice(7, 9), 0x9E: slice(10, 14), 0xA3: slice(6, 10)}
+ATA_PASS_THROUGH = (0x85, 0xA1)
+
+
+def reads(cdb):
+    """Whether the host waits for data of a command that this disk may refuse."""
+    if cdb[0] in ATA_PASS_THROUGH:      # T_DIR, T_LENGTH
+        return bool(cdb[2] & 0x08 and cdb[2] & 0x03)
+    return cdb[0] in ALLOCATION and any(cdb[ALLOCATION[cdb[0]]])
+
+
 def out_length(cdb, block_size):
     """Bytes of data-out the command itself asks for; 0 for one that will be refused."""
     op = cdb[0]
