@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hold/timer.h"
 
-#include <time.h>
-
 #include "common/util.h"
+#include "sys/marks.h"
 #include "sys/pid1.h"
 
 #define SYSTEMD "org.freedesktop.systemd1"
@@ -11,23 +10,12 @@
 #define MARGIN_USEC (3 * USEC_PER_SEC)
 #define PATIENCE_USEC (10 * USEC_PER_SEC)
 
-static void bus_unrefp(sd_bus **bus)
-{
-        sd_bus_flush_close_unref(*bus);
-}
-
-static void message_unrefp(sd_bus_message **m)
-{
-        (void) sd_bus_message_unref(*m);
-}
-
 /*
  * The jobs of a boot wait for their devices since PID 1 had loaded its units: what shows up late cannot be held
  * for long. Later loading does not move that time.
  */
 static int fits_the_boot(sd_bus *pid1, const struct hold_limits *l)
 {
-        struct timespec ts;
         uint64_t began, now;
         int r;
 
@@ -35,8 +23,7 @@ static int fits_the_boot(sd_bus *pid1, const struct hold_limits *l)
                                         "UnitsLoadFinishTimestampMonotonic", NULL, 't', &began);
         if (r < 0)
                 return r;
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        now = (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+        now = now_monotonic();
         return now - began + l->hold + MARGIN_USEC <= l->device_timeout ? 0 : -ETIME;
 }
 
@@ -51,14 +38,12 @@ static int elapses(sd_bus *pid1, const char *path, uint64_t *ret)
  */
 static int fits_the_arrays(sd_bus *pid1, const struct hold_limits *l)
 {
-        _cleanup_(message_unrefp) sd_bus_message *reply = NULL;
-        struct timespec ts;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *path;
         uint64_t now;
         int r;
 
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        now = (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+        now = now_monotonic();
         r = sd_bus_call_method(pid1, SYSTEMD, "/org/freedesktop/systemd1", SYSTEMD ".Manager", "ListUnitsByPatterns",
                                NULL, &reply, "asas", 1, "active", 1, "mdadm-last-resort@*.timer");
         if (r >= 0)
@@ -76,7 +61,7 @@ static int fits_the_arrays(sd_bus *pid1, const struct hold_limits *l)
 
 int timer_arm(const char *interface, const struct hold_limits *l)
 {
-        _cleanup_(bus_unrefp) sd_bus *pid1 = NULL;
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *pid1 = NULL;
         enum pid1_state state = PID1_STOPPING;
         int r;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <poll.h>
-#include <time.h>
 
 #include "sys/marks.h"
 #include "sys/udevdb.h"
@@ -15,14 +14,6 @@ struct told {
         size_t n;
         bool lost; /* it may have told of more than we have heard */
 };
-
-static uint64_t now_monotonic(void)
-{
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
-}
 
 /* Its own record says whether it has seen this instance: that of the one before went with it. */
 static bool recorded(const struct transaction *t, const struct block *b)

@@ -9,12 +9,22 @@
 #include "sys/statefile.h"
 #include "sys/sysfs.h"
 
-uint64_t now_boottime(void)
+static uint64_t now_of(clockid_t clock)
 {
         struct timespec ts;
 
-        (void) clock_gettime(CLOCK_BOOTTIME, &ts);
+        (void) clock_gettime(clock, &ts);
         return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+}
+
+uint64_t now_boottime(void)
+{
+        return now_of(CLOCK_BOOTTIME);
+}
+
+uint64_t now_monotonic(void)
+{
+        return now_of(CLOCK_MONOTONIC);
 }
 
 static char *hold_path(const char *interface, char *ret, size_t size)

@@ -45,4 +45,5 @@ bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, u
 /* Marks the attachment as released and removes the hold. Triggering `add` is the caller's (sys/trigger.h). */
 int hold_release(const struct roots *r, const struct facts *f);
 
-uint64_t now_boottime(void); /* usec */
+uint64_t now_boottime(void);  /* usec */
+uint64_t now_monotonic(void); /* usec; the clock of udev, PID 1 and the kernel log */
