@@ -11,6 +11,7 @@
 static const char *log_program = "uasd";
 static int log_max_level = LOG_INFO;
 static bool log_journal;
+static pid_t log_object;
 
 /* $JOURNAL_STREAM is inherited: it counts only if stderr still is that very stream (systemd.exec(5)). */
 static bool stderr_is_journal(void)
@@ -30,10 +31,15 @@ void log_open(const char *program, int max_level)
         log_journal = stderr_is_journal();
 }
 
+void log_for(pid_t pid)
+{
+        log_object = pid;
+}
+
 static bool send_journal(int level, const char *message, const char *message_id, const struct log_field *fields,
                          size_t n_fields)
 {
-        enum { FIXED = 4 };
+        enum { FIXED = 5 };
         struct iovec iov[FIXED + 16];
         char *texts[FIXED + 16];
         size_t n = 0;
@@ -44,6 +50,8 @@ static bool send_journal(int level, const char *message, const char *message_id,
         if (asprintf(&texts[n], "PRIORITY=%i", level) >= 0)
                 n++;
         if (asprintf(&texts[n], "SYSLOG_IDENTIFIER=%s", log_program) >= 0)
+                n++;
+        if (log_object > 0 && asprintf(&texts[n], "OBJECT_PID=%i", (int) log_object) >= 0)
                 n++;
         if (message_id && asprintf(&texts[n], "MESSAGE_ID=%s", message_id) >= 0)
                 n++;

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include <syslog.h>
 
 #include "common/util.h"
@@ -12,6 +13,8 @@
  * fails the caller: without a journal the text goes to stderr, without stderr nowhere.
  */
 void log_open(const char *program, int max_level);
+/* For that process, too: of one that has ended by the time journald looks it finds no unit, and `journalctl -u` no word. */
+void log_for(pid_t pid);
 _printf_(2, 3) void log_full(int level, const char *format, ...);
 
 #define log_error(...) log_full(LOG_ERR, __VA_ARGS__)

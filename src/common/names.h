@@ -19,6 +19,7 @@
 #define SYSFS_USB_DEVICES "bus/usb/devices"
 #define SYSFS_USB_DRIVERS "bus/usb/drivers"
 #define SYSFS_DRIVERS_PROBE "bus/usb/drivers_probe"
+#define SYSFS_COMPATIBLE "firmware/devicetree/base/compatible"
 #define SYSFS_QUIRKS "module/usb_storage/parameters/quirks"
 
 /* Below /run */
@@ -27,8 +28,10 @@
 #define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock an interface being switched */
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
-#define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock"
+#define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock" /* F_OFD_SETLK: whether it is held can be asked without taking it */
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
+#define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
+#define KEY_QUIRKS "quirks"
 #define RUN_HISTORY_LOCK RUN_DIR "/history.lock"
 #define RUN_KMSG RUN_DIR "/kmsg" /* up to where the kernel's words have been weighed */
 #define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */
@@ -56,6 +59,8 @@
 #define PROP_CAPABLE "UASD_CAPABLE"
 #define PROP_VERDICT "UASD_VERDICT"
 #define PROP_POLICY "UASD_POLICY"
+#define PROP_DB_CHIP "UASD_DB_CHIP" /* of 61-uasd.hwdb */
+#define PROP_DB_SAYS "UASD_DB_"     /* and a number from 1 on */
 
 /* Kernel command line */
 #define CMDLINE_OFF "uasd=off"

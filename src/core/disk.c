@@ -27,9 +27,26 @@ void users_free(struct user *users, size_t n)
         free(users);
 }
 
+static void add_unnamed(struct user **users, size_t *n, enum user_kind kind, const char *node)
+{
+        struct user *grown = realloc(*users, (*n + 1) * sizeof(*grown));
+
+        if (!grown)
+                return;
+        *users = grown;
+        grown[*n] = (struct user){.kind = kind};
+        (void) copy_string(grown[*n].device, sizeof(grown[*n].device), node);
+        ++*n;
+}
+
+void users_opened(struct user **users, size_t *n, const char *node)
+{
+        if (*n == 0)
+                add_unnamed(users, n, USER_OPEN, node);
+}
+
 void users_claimed(struct user **users, size_t *n, const char *node)
 {
-        struct user *grown;
         bool named = false;
 
         for (size_t i = 0; i < *n; i++)
@@ -40,15 +57,8 @@ void users_claimed(struct user **users, size_t *n, const char *node)
                         (*users)[i].kind = USER_CLAIM;
                         named = true;
                 }
-        if (named)
-                return;
-        grown = realloc(*users, (*n + 1) * sizeof(*grown));
-        if (!grown)
-                return;
-        *users = grown;
-        grown[*n] = (struct user){.kind = USER_CLAIM};
-        (void) copy_string(grown[*n].device, sizeof(grown[*n].device), node);
-        ++*n;
+        if (!named)
+                add_unnamed(users, n, USER_CLAIM, node);
 }
 
 void disk_done(struct disk *d)

@@ -45,6 +45,7 @@ struct outcome {
         char step[24];  /* the step it ended in */
         char text[256]; /* a sentence */
         char claimed[BLOCK_NAME_MAX]; /* deferred, since somebody else has the claim of this node; else empty */
+        char opened[BLOCK_NAME_MAX];  /* deferred, since somebody who stands in no list has it open, by the driver's count */
 };
 
 struct disk {
@@ -70,6 +71,8 @@ void disk_done(struct disk *d);
  * disks by its nature, whoever has a node open is taken for him; else somebody without a name is added.
  */
 void users_claimed(struct user **users, size_t *n, const char *node);
+/* Somebody without a name has `node` open: he is added to a list that is empty. */
+void users_opened(struct user **users, size_t *n, const char *node);
 
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);

@@ -64,8 +64,8 @@ static const struct row storage_rows[] = {
 static const struct row *find(const struct row *rows, size_t n, const struct bridge *b)
 {
         for (size_t i = 0; i < n; i++)
-                if (rows[i].vid == b->vid && rows[i].pid == b->pid && rows[i].bcd_min <= b->bcd &&
-                    b->bcd <= rows[i].bcd_max)
+                if (rows[i].vid == b->vid && rows[i].pid == b->pid &&
+                    (b->any_bcd || (rows[i].bcd_min <= b->bcd && b->bcd <= rows[i].bcd_max)))
                         return rows + i;
         return NULL;
 }

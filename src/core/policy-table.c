@@ -178,6 +178,8 @@ static void found_quirk(const struct look *l, char *ret, size_t size)
 
         if (l->entry)
                 (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid, l->letters);
+        else if (f->quirks_own[0])
+                (void) snprintf(ret, size, "nobody but uasd's initramfs says %s", f->quirks_own);
         else
                 (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
 }
@@ -372,7 +374,7 @@ const struct row policy_rows[_REASON_MAX] = {
                 .fits = fits_verdict_bad,
                 .target = DRIVER_USB_STORAGE,
                 .found = found_verdict,
-                .means = "This bridge is known to be bad at UAS.",
+                .means = "This bridge is known to be bad at UAS: uasctl db tells who says so.",
                 .remedy = "uasctl policy DISK uas",
         },
         {

@@ -20,12 +20,17 @@ void facts_bridge(const struct facts *f, struct bridge *ret)
 
 void look_at(const struct facts *f, struct look *ret)
 {
+        char others[QUIRKS_MAX + 1];
         struct bridge b;
         struct look l = {.f = f};
 
         facts_bridge(f, &b);
         kernel_flags(&b, &l.kernel);
-        l.entry = quirks_find(f->quirks, f->vid, f->pid, l.letters) > 0;
+        /* What our own initramfs put there says what policy said: it is nobody's word. */
+        (void) copy_string(others, sizeof(others), f->quirks);
+        if (f->quirks_own[0])
+                (void) quirks_remove(f->quirks, f->quirks_own, others);
+        l.entry = quirks_find(others, f->vid, f->pid, l.letters) > 0;
         l.entry_ignores = strchr(l.letters, 'u');
         l.kernel_ignores = !l.entry && l.kernel.ignore_uas;
 
@@ -60,12 +65,12 @@ bool decision_wants_switch(const struct facts *f, const struct decision *d)
         return d->target != DRIVER_NONE && d->target != f->driver;
 }
 
-bool decision_fits_initramfs(const struct facts *f, const struct decision *d)
+bool decision_fits_early(const struct facts *f, const struct decision *d, bool initramfs)
 {
         if (!decision_wants_switch(f, d))
                 return false;
         if (d->target == DRIVER_USB_STORAGE)
-                return true;
+                return initramfs; /* later there is a hold for it, that PID 1 ends if nobody else does */
         /* Without a driver it is about to get one: what is wanted is what the kernel does anyhow. */
         return f->trial_passed && f->driver != DRIVER_NONE;
 }

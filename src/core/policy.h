@@ -16,7 +16,8 @@ void decide(const struct facts *f, struct decision *ret);
 bool decision_wants_switch(const struct facts *f, const struct decision *d);
 
 /*
- * True if the switch may be made in the initramfs. Nothing can be put on record there, so uas is for disks that have
- * passed their trial. Off uas is always safe.
+ * True if the switch may be made in udev's event of the interface, in the initramfs or in the coldplug of the root file
+ * system. In an initramfs nothing can be put on record, so uas is for disks that have passed their trial. Off uas is always
+ * safe.
  */
-bool decision_fits_initramfs(const struct facts *f, const struct decision *d);
+bool decision_fits_early(const struct facts *f, const struct decision *d, bool initramfs);

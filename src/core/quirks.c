@@ -36,27 +36,33 @@ static bool entry_matches(const char *p, uint16_t vid, uint16_t pid, const char 
         return true;
 }
 
-static bool find(const char *string, uint16_t vid, uint16_t pid, letters_t *ret)
+/* The first entry that matches, and where its letters begin; or NULL. */
+static const char *find_entry(const char *string, uint16_t vid, uint16_t pid, const char **ret_flags)
 {
         for (const char *p = string; *p;) {
-                const char *flags;
-
-                if (entry_matches(p, vid, pid, &flags)) {
-                        letters_t letters = 0;
-
-                        for (; *flags && *flags != ','; flags++) {
-                                int lower = *flags | 0x20;
-                                if (lower >= 'a' && lower <= 'z' && strchr(KNOWN_LETTERS, lower))
-                                        letters |= LETTER(lower);
-                        }
-                        *ret = letters;
-                        return true;
-                }
+                if (entry_matches(p, vid, pid, ret_flags))
+                        return p;
                 p += strcspn(p, ",");
                 if (*p)
                         p++;
         }
-        return false;
+        return NULL;
+}
+
+static bool find(const char *string, uint16_t vid, uint16_t pid, letters_t *ret)
+{
+        letters_t letters = 0;
+        const char *flags;
+
+        if (!find_entry(string, vid, pid, &flags))
+                return false;
+        for (; *flags && *flags != ','; flags++) {
+                int lower = *flags | 0x20;
+                if (lower >= 'a' && lower <= 'z' && strchr(KNOWN_LETTERS, lower))
+                        letters |= LETTER(lower);
+        }
+        *ret = letters;
+        return true;
 }
 
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX])
@@ -66,6 +72,19 @@ int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters
 
         letters_format(letters, ret_letters);
         return found;
+}
+
+int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_entry[static QUIRK_ENTRY_MAX])
+{
+        const char *flags, *entry = find_entry(string, vid, pid, &flags);
+        size_t n = entry ? strcspn(entry, ",") : 0;
+
+        ret_entry[0] = '\0';
+        if (n == 0 || n >= QUIRK_ENTRY_MAX)
+                return 0;
+        memcpy(ret_entry, entry, n);
+        ret_entry[n] = '\0';
+        return 1;
 }
 
 int quirks_entry(const char *string, const struct bridge *b, enum driver target,

@@ -24,6 +24,7 @@ enum kernel_source {
 
 struct bridge {
         uint16_t vid, pid, bcd;
+        bool any_bcd; /* the firmware is not known: a row for any of them fits */
         unsigned speed_mbps;
         unsigned status_streams;
         uint8_t max_power;
@@ -45,6 +46,9 @@ void kernel_flags(const struct bridge *b, struct kernel_flags *ret);
  * Returns 1 and its letters (lower case, each once) if there is one, else 0.
  */
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX]);
+
+/* The text of that entry. Returns 1 and it, or 0, ret empty: there is none, or none that we could have written. */
+int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_entry[static QUIRK_ENTRY_MAX]);
 
 /*
  * The entry which makes `target` possible: the letters in force for that driver (those of the matching entry,

@@ -28,24 +28,6 @@ static int take_from_daemon(struct view *v, const struct views *daemon)
         return 0;
 }
 
-static int print_json(const struct view *v, const struct explain_row *rows, size_t n)
-{
-        json_object *array = json_object_new_array(), *disk = json_disk(v), *list = json_rows(rows, n);
-
-        if (!array || !disk || !list || json_object_object_add(disk, "rows", list) < 0) {
-                json_object_put(array);
-                json_object_put(disk);
-                json_object_put(list);
-                return -ENOMEM;
-        }
-        if (json_object_array_add(array, disk) < 0) {
-                json_object_put(array);
-                json_object_put(disk);
-                return -ENOMEM;
-        }
-        return json_print(json_document(array));
-}
-
 /* Remedies speak of DISK: the name of this one makes them commands to paste. */
 static void print_remedy(const char *remedy, const char *id)
 {
@@ -96,6 +78,6 @@ int verb_explain(const struct ctl *c, char **args)
         if (source_ask(c, &remote, &daemon) && take_from_daemon(v, &daemon) < 0)
                 return UASD_EXIT_FAILED;
         n = explain(&v->disk.facts, rows, ELEMENTSOF(rows));
-        k = c->options->json ? print_json(v, rows, n) : print_text(c, v, rows, n);
+        k = c->options->json ? json_print(json_disk_with(v, "rows", json_rows(rows, n))) : print_text(c, v, rows, n);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

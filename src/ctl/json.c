@@ -162,6 +162,41 @@ json_object *json_rows(const struct explain_row *rows, size_t n)
         return whole(array, ok);
 }
 
+static json_object *json_says(const struct db_says *s, uint16_t bcd, const char *platform)
+{
+        json_object *o = json_object_new_object();
+
+        return o ? whole(o, put_string(o, "verdict", verdict_to_string(s->verdict)) &&
+                                    put_hex(o, "firmware_min", s->bcd_min) &&
+                                    put_hex(o, "firmware_max", s->bcd_max) &&
+                                    put(o, "firmware_fits", json_object_new_boolean(db_firmware_fits(s, bcd)), false) &&
+                                    put_string(o, "host", s->host) &&
+                                    put(o, "host_fits", json_object_new_boolean(db_host_fits(s, platform)), false) &&
+                                    put_string(o, "source", s->source) && put_string(o, "date", s->date) &&
+                                    put_string_or_null(o, "note", s->note))
+                 : NULL;
+}
+
+json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform)
+{
+        json_object *o = json_object_new_object(), *says = json_object_new_array();
+        bool ok = o && says;
+        struct db_word word;
+
+        db_weigh(e, bcd, platform, &word);
+        for (size_t i = 0; ok && i < e->n_says; i++)
+                ok = append(says, json_says(&e->says[i], bcd, platform));
+        if (!ok) {
+                json_object_put(says);
+                return whole(o, false);
+        }
+        return whole(o, put(o, "statements", says, false) && put_string_or_null(o, "chip", e->chip) &&
+                                put_string(o, "verdict", verdict_to_string(word.verdict)) &&
+                                put(o, "conflict", json_object_new_boolean(word.conflict), false) &&
+                                put(o, "overruled", json_object_new_boolean(e->ruled), false) &&
+                                put_string(o, "platform", platform));
+}
+
 json_object *json_document(json_object *disks)
 {
         json_object *o = disks ? json_object_new_object() : NULL;
@@ -185,6 +220,19 @@ json_object *json_views(const struct views *v)
         for (size_t i = 0; ok && i < v->n; i++)
                 ok = append(array, json_disk(&v->list[i]));
         return json_document(whole(array, ok));
+}
+
+json_object *json_disk_with(const struct view *v, const char *key, json_object *value)
+{
+        json_object *array = json_object_new_array(), *disk = json_disk(v);
+
+        if (!array || !disk || !value || json_object_object_add(disk, key, value) < 0) {
+                json_object_put(array);
+                json_object_put(disk);
+                json_object_put(value);
+                return NULL;
+        }
+        return json_document(whole(array, append(array, disk)));
 }
 
 /* The well-formed character at s, its length in *ret_n; U+FFFD and 1 if there is none. */

@@ -230,6 +230,50 @@ int output_rows(const struct explain_row *rows, size_t n, bool legend)
         return t ? print_table(t, r) : r;
 }
 
+enum { SAYS_HOLDS, SAYS_VERDICT, SAYS_FIRMWARE, SAYS_HOST, SAYS_SOURCE, SAYS_DATE, SAYS_NOTE };
+
+static const struct column says_columns[] = {
+        [SAYS_HOLDS] = {"HOLDS", 0},   [SAYS_VERDICT] = {"VERDICT", 0}, [SAYS_FIRMWARE] = {"FIRMWARE", 0},
+        [SAYS_HOST] = {"HOST", 0},     [SAYS_SOURCE] = {"SOURCE", 0},   [SAYS_DATE] = {"DATE", 0},
+        [SAYS_NOTE] = {"NOTE", SCOLS_FL_WRAP},
+};
+
+static int add_says(struct libscols_table *t, const struct db_says *s, uint16_t bcd, const char *platform)
+{
+        struct libscols_line *line = scols_table_new_line(t, NULL);
+        bool firmware = db_firmware_fits(s, bcd), host = db_host_fits(s, platform);
+        char range[16] = "any";
+        int r = 0;
+
+        if (!line)
+                return -ENOMEM;
+        if (s->bcd_min > 0 || s->bcd_max < UINT16_MAX)
+                (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff,
+                                s->bcd_max >> 8, s->bcd_max & 0xff);
+        const char *cells[] = {
+                [SAYS_HOLDS] = firmware && host ? "yes" : firmware ? "other host" : "other firmware",
+                [SAYS_VERDICT] = verdict_to_string(s->verdict),
+                [SAYS_FIRMWARE] = range,
+                [SAYS_HOST] = streq(s->host, "*") ? "any" : HARMLESS(s->host, sizeof(s->host)),
+                [SAYS_SOURCE] = HARMLESS(s->source, sizeof(s->source)),
+                [SAYS_DATE] = HARMLESS(s->date, sizeof(s->date)),
+                [SAYS_NOTE] = HARMLESS(s->note, sizeof(s->note)),
+        };
+        for (size_t i = 0; i < ELEMENTSOF(cells) && r == 0; i++)
+                r = scols_line_set_data(line, i, cells[i]);
+        return r;
+}
+
+int output_says(const struct db_entry *e, uint16_t bcd, const char *platform, bool legend)
+{
+        struct libscols_table *t = new_table(says_columns, ELEMENTSOF(says_columns), legend);
+        int r = t ? 0 : -ENOMEM;
+
+        for (size_t i = 0; i < e->n_says && r == 0; i++)
+                r = add_says(t, &e->says[i], bcd, platform);
+        return t ? print_table(t, r) : r;
+}
+
 void output_field(const char *key, const char *value)
 {
         if (!isempty(value))

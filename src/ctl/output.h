@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "core/bridge-db.h"
 #include "core/explain.h"
 #include "ctl/view.h"
 
@@ -8,6 +9,8 @@
 
 int output_list(const struct views *v, bool legend);
 int output_rows(const struct explain_row *rows, size_t n, bool legend);
+/* The statements of the database, and which of them hold for this firmware and platform. */
+int output_says(const struct db_entry *e, uint16_t bcd, const char *platform, bool legend);
 void output_status(const struct view *v);
 
 /* A "key: value" line; none if there is no value. An empty key goes on with the one above. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/policy.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/json.h"
@@ -28,12 +25,6 @@ static int show(const struct ctl *c, const char *what)
         return UASD_EXIT_OK;
 }
 
-/* Only made with initramfs-tools does it know of policies at all. */
-static bool initramfs_has_a_copy(const struct ctl *c)
-{
-        return faccessat(c->roots.etc, "initramfs-tools/initramfs.conf", F_OK, 0) == 0;
-}
-
 static int set(const struct ctl *c, const char *what, const char *policy)
 {
         _cleanup_(remote_close) struct remote remote = {};
@@ -53,8 +44,7 @@ static int set(const struct ctl *c, const char *what, const char *policy)
         code = request_call(c, &remote, &call, NULL);
         if (code == UASD_EXIT_OK) {
                 log_info("%s: the policy is %s from now on.", view_label(v, label), policy);
-                if (initramfs_has_a_copy(c))
-                        log_info("The initramfs goes by the old one until it is made anew: update-initramfs -u");
+                say_initramfs_is_old(c);
         }
         return code;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/request.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -77,6 +80,13 @@ static int simple(const struct ctl *c, char **args, const char *method, const ch
         return code;
 }
 
+void say_initramfs_is_old(const struct ctl *c)
+{
+        /* Only made with initramfs-tools does it know of policies and records at all. */
+        if (faccessat(c->roots.etc, "initramfs-tools/initramfs.conf", F_OK, 0) == 0)
+                log_info("The initramfs goes by what was before until it is made anew: update-initramfs -u");
+}
+
 int verb_release(const struct ctl *c, char **args)
 {
         return simple(c, args, "Release", "released; nothing waits for it any more");
@@ -89,5 +99,9 @@ int verb_cancel(const struct ctl *c, char **args)
 
 int verb_forget(const struct ctl *c, char **args)
 {
-        return simple(c, args, "Forget", "its history is forgotten");
+        int code = simple(c, args, "Forget", "its history is forgotten");
+
+        if (code == UASD_EXIT_OK)
+                say_initramfs_is_old(c);
+        return code;
 }

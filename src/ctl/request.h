@@ -9,5 +9,8 @@
  */
 int request_call(const struct ctl *c, struct remote *r, const struct remote_call *call, char **ret_job);
 
+/* Where there is one: it was made before what has just changed. */
+void say_initramfs_is_old(const struct ctl *c);
+
 /* The exit status for an error of the daemon or the bus. */
 int request_code(const sd_bus_error *e);

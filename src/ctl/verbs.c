@@ -8,6 +8,7 @@ const struct verb verbs[] = {
         {"list", 0, 0, 0, "", "List USB disks and what drives them (also without a verb)", verb_list},
         {"status", 0, 1, 0, "[DISK]", "Show one disk or all of them in full", verb_status},
         {"explain", 1, 1, 0, "DISK", "Show why a disk gets the driver it gets", verb_explain},
+        {"db", 1, 1, 0, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
         {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT, "DISK [uas|usb-storage]",
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
         {"policy", 1, 2, OPTION_FORCE, "DISK [auto|uas|usb-storage|ignore]",

@@ -37,6 +37,7 @@ void verbs_help(void);
 int verb_list(const struct ctl *c, char **args);
 int verb_status(const struct ctl *c, char **args);
 int verb_explain(const struct ctl *c, char **args);
+int verb_db(const struct ctl *c, char **args);
 int verb_switch(const struct ctl *c, char **args);
 int verb_policy(const struct ctl *c, char **args);
 int verb_release(const struct ctl *c, char **args);

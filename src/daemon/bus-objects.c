@@ -109,6 +109,8 @@ static void look_up_users(struct entry *e)
                 return;
         if (e->life.hidden && e->life.in_use && d->outcome.claimed[0])
                 users_claimed(&users, &n, d->outcome.claimed);
+        if (e->life.hidden && e->life.in_use && d->outcome.opened[0])
+                users_opened(&users, &n, d->outcome.opened);
         users_free(d->users, d->n_users);
         d->users = users;
         d->n_users = n;

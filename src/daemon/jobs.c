@@ -50,7 +50,7 @@ static void take_line(struct job *j, char *line)
 
         if (sscanf(line, "STEP %23s", j->outcome.step) == 1)
                 return;
-        if (sscanf(line, "CLAIMED %31s", j->outcome.claimed) == 1)
+        if (sscanf(line, "CLAIMED %31s", j->outcome.claimed) == 1 || sscanf(line, "OPENED %31s", j->outcome.opened) == 1)
                 return;
         if (sscanf(line, "END %i %23s %n", &j->outcome.code, j->outcome.step, &end) == 2 && end > 0)
                 (void) copy_string(j->outcome.text, sizeof(j->outcome.text), line + end);
@@ -258,7 +258,8 @@ bool job_foreign(struct manager *m, const char *interface, bool *ret_stale)
         char path[PATH_MAX];
         _cleanup_close_ int fd = -1;
 
-        *ret_stale = false;
+        if (ret_stale)
+                *ret_stale = false;
         (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s.lock", interface);
         fd = openat(m->roots.run, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
@@ -266,6 +267,7 @@ bool job_foreign(struct manager *m, const char *interface, bool *ret_stale)
         if (flock(fd, LOCK_EX | LOCK_NB) < 0)
                 return true;
         (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
-        *ret_stale = faccessat(m->roots.run, path, F_OK, 0) == 0;
+        if (ret_stale)
+                *ret_stale = faccessat(m->roots.run, path, F_OK, 0) == 0;
         return false;
 }

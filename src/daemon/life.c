@@ -76,7 +76,7 @@ static int on_pid1_gone(sd_bus_message *message, void *data, sd_bus_error *error
 static int await_boot(struct manager *m)
 {
         enum pid1_state state = PID1_RUNNING;
-        int r = pid1_open(&m->pid1);
+        int r = pid1_open(PID1_TIMEOUT, &m->pid1);
 
         if (r >= 0) { /* subscribed before it is asked: what happens in between is told */
                 r = sd_bus_match_signal(m->pid1, NULL, NULL, NULL, "org.freedesktop.systemd1.Manager", "StartupFinished",
@@ -108,9 +108,9 @@ static int lock_machine(struct manager *m)
         m->lock = openat(m->roots.run, RUN_DAEMON_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (m->lock < 0)
                 return -errno;
-        if (flock(m->lock, LOCK_EX | LOCK_NB) >= 0)
+        if (fcntl(m->lock, F_OFD_SETLK, &(struct flock){ .l_type = F_WRLCK }) >= 0)
                 return 0;
-        return errno == EWOULDBLOCK ? -EALREADY : -errno;
+        return errno == EAGAIN ? -EALREADY : -errno;
 }
 
 int manager_start(struct manager *m)

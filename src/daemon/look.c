@@ -57,7 +57,7 @@ __attribute__((noreturn)) static void in_child(struct entry *e, int ends, int ou
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (users_find(&m->roots, d->luns, d->n_luns, true, &users, &n) >= 0) { /* not knowing is not being free */
                 a.in_use = n > 0;
-                a.told = ends >= 0 && users_told(&m->roots, d->luns, d->n_luns, ends, users, n);
+                a.told = ends >= 0 && e->nodes_watched && users_told(&m->roots, d->luns, d->n_luns, ends, users, n);
         }
         (void) !write(out, &a, sizeof(a));
         _exit(0);

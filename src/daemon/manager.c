@@ -4,6 +4,7 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "sys/conf.h"
+#include "sys/hwdb.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
 #include "sys/trigger.h"
@@ -74,6 +75,8 @@ static void act(struct entry *e, const struct action *a, enum state before)
 
         switch (a->type) {
         case ACTION_SWITCH:
+                if (scan_adopt_running(e, NULL))
+                        break;
                 if (a->target == DRIVER_UAS)
                         trouble_begin(e);
                 r = job_start(e, a);
@@ -148,6 +151,7 @@ static void entry_free(struct entry *e)
         look_orphan(e->look);
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound_timer);
+        sd_event_source_disable_unref(e->foreign_timer);
         sd_event_source_disable_unref(e->request_source);
         disk_done(&e->life.disk);
         free(e);
@@ -232,7 +236,9 @@ static void take_scan(struct entry *e, struct usb_disk *d)
         struct disk *disk = &e->life.disk;
         struct attachment_mark mark = { .override_target = DRIVER_NONE };
 
+        keepoff_review(m, d->facts.vid, d->facts.pid);
         facts_complete(&m->roots, &m->config, &d->facts);
+        facts_complete_hwdb(&m->roots, &d->facts);
         trouble_judge(e, &d->facts);
         note_unbound(e, &d->facts);
         disk->facts = d->facts;
@@ -256,16 +262,6 @@ static void feed_hold(struct entry *e)
                 manager_feed(e, &(struct event){ .type = EVENT_HOLD, .deadline = deadline });
         else if (!held && e->life.held)
                 manager_feed(e, &(struct event){ .type = EVENT_RELEASED });
-}
-
-/* What an earlier uasd left: a uasd-switch still at work, or the record of one that was killed. */
-static void adopt(struct entry *e)
-{
-        bool stale;
-
-        /* scan.c sees a foreign one's record go. */
-        if (job_foreign(e->manager, e->life.disk.facts.interface, &stale) || (stale && job_recover(e) >= 0))
-                e->life.running = true;
 }
 
 /* What is worth telling: a rescan for every uevent must not wake everybody who listens. */
@@ -326,8 +322,10 @@ void manager_rescan(struct manager *m, const char *interface)
         }
         take_scan(e, &d);
         usb_disk_done(&d);
+        if (e->life.watched) /* a table that was written anew has brought new nodes */
+                watch_nodes(m->watch, e);
         if (new) {
-                adopt(e);
+                scan_adopt(e);
                 trouble_adopt(e);
         }
         kmsg_arm(m->kmsg);

@@ -27,8 +27,10 @@ struct entry {
         struct look *look;       /* the look by name under way */
         uint64_t unbound_since;  /* 0: it has a driver */
         sd_event_source *unbound_timer;
+        sd_event_source *foreign_timer; /* a uasd-switch that is not our child is at work: is it still? */
         int *watches;            /* inotify watch descriptors */
         size_t n_watches;
+        bool nodes_watched;      /* each node it has: a close of any will be told */
         unsigned request;        /* number of the request under way, for the bus; 0: none */
         sd_event_source *request_source; /* it has still to be told to the machine */
         bool announced;          /* on the bus */
@@ -85,12 +87,18 @@ int manager_forget(struct entry *e);
 /* scan.c: events of the kernel and of udev */
 int scan_start(struct manager *m);
 void scan_free(struct scan *s);
+/* Waits for a uasd-switch that is not our child, of an earlier uasd or of coldplug; false if there is none. */
+bool scan_adopt_running(struct entry *e, bool *ret_stale);
+/* What an earlier uasd left: a uasd-switch still at work, or the record of one that was killed. */
+void scan_adopt(struct entry *e);
 
 /* watch.c: who lets go of a disk, told without polling */
 int watch_new(struct manager *m, struct watch **ret);
 void watch_free(struct watch *w);
 void watch_add(struct watch *w, struct entry *e);
 void watch_remove(struct watch *w, struct entry *e);
+/* Its nodes are others than before. */
+void watch_nodes(struct watch *w, struct entry *e);
 /* Something that may end a use has happened. */
 void watch_changed(struct watch *w);
 /* The inotify for users_told(), which listens while a disk waits; -errno. */
@@ -115,6 +123,9 @@ void trouble_trial_over(struct entry *e);
 void trouble_adopt(struct entry *e);
 void trouble_gone(struct entry *e);
 void trouble_stop(struct manager *m);
+
+/* keepoff.c: an entry in the quirks parameter that our initramfs made for such disks goes when it is no longer called for */
+void keepoff_review(struct manager *m, uint16_t vid, uint16_t pid);
 
 /* jobs.c: uasd-switch as a child */
 int job_start(struct entry *e, const struct action *a);

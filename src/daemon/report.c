@@ -61,8 +61,12 @@ void report_state(const struct entry *e, enum state before)
 
         switch (d->state) {
         case STATE_SWITCHING:
-                log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
-                         driver_to_string(d->decision.target), e->life.held ? ", held" : "");
+                if (e->life.going_to == DRIVER_NONE) /* adopted */
+                        log_info("%s: %s", d->facts.interface, e->job ? "putting in order what an interrupted switch has left"
+                                                                      : "a switch begun earlier is at work");
+                else
+                        log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
+                                 driver_to_string(d->decision.target), e->life.held ? ", held" : "");
                 return;
         case STATE_HELD:
                 return; /* told when it began */

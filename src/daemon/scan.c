@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <sys/inotify.h>
 
+#include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "core/policy.h"
 #include "daemon/manager.h"
 #include "sys/marks.h"
 #include "sys/statefile.h"
 #include "sys/uevents.h"
+
+/* How often a uasd-switch that is not our child is asked for, while there is one. */
+#define FOREIGN_USEC USEC_PER_SEC
 
 /*
  * Kernel events tell of a driver at once: inside delay_use there is a second, and udev's rules may take most of it. udev's
@@ -26,6 +31,19 @@ static void take_event(struct manager *m, const struct uevent *e)
         /* dm, md, loop, bcache: with them a disk may come free. */
         else if (streq(e->subsystem, "block") && !streq(e->action, "add"))
                 manager_look_at_waiting(m);
+        /* The device itself, after its interfaces: when they went it was still there. */
+        else if (streq(e->subsystem, "usb") && streq(e->action, "remove"))
+                (void) attachments_prune(&m->roots);
+}
+
+/* A burst about one interface is looked at once, but for the going and coming of the interface itself. */
+static bool says_the_same(const struct uevent *last, const struct uevent *e)
+{
+        if (!streq(last->interface, e->interface))
+                return false;
+        if (e->interface[0])
+                return !streq(e->devtype, "usb_interface");
+        return streq(last->subsystem, e->subsystem) && streq(last->action, e->action);
 }
 
 static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *data)
@@ -35,7 +53,6 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *d
         struct uevent last = { 0 }, e;
         int r;
 
-        /* A burst about one interface is looked at once, but for the going and coming of the interface itself. */
         while ((r = uevents_next(monitor, &e)) != 0) {
                 if (r == -ENOBUFS) {
                         log_notice("kernel events were lost: looking at everything again");
@@ -44,7 +61,7 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *d
                 } else if (r < 0)
                         break;
                 else {
-                        if (last.subsystem[0] && (!streq(last.interface, e.interface) || streq(e.devtype, "usb_interface")))
+                        if (last.subsystem[0] && !says_the_same(&last, &e))
                                 take_event(s->manager, &last);
                         last = e;
                 }
@@ -53,31 +70,98 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *d
         return 0;
 }
 
+static int on_foreign(sd_event_source *source, uint64_t usec, void *data);
+
+/* A record is gone before its lock, and nothing tells of the lock: asked for until it is free, for which others wait too. */
+static void ask_later(struct entry *e)
+{
+        uint64_t when = now_boottime() + FOREIGN_USEC;
+        int r = 0;
+
+        if (!e->foreign_timer)
+                r = sd_event_add_time(e->manager->event, &e->foreign_timer, CLOCK_BOOTTIME, when, 0, on_foreign, e);
+        else if ((r = sd_event_source_set_time(e->foreign_timer, when)) >= 0)
+                r = sd_event_source_set_enabled(e->foreign_timer, SD_EVENT_ONESHOT);
+        if (r < 0)
+                log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
+}
+
+/* It has ended. It told its result to somebody else: where the disk is now has to do. */
+static void foreign_ended(struct manager *m, const char *interface)
+{
+        struct event done = { .type = EVENT_DONE };
+        struct outcome *o = &done.outcome;
+        const struct disk *d;
+        struct entry *e;
+
+        manager_rescan(m, interface);
+        e = manager_find(m, interface);
+        if (!e || !e->life.running || e->job)
+                return;
+        trouble_adopt(e);
+        d = &e->life.disk;
+        if (!decision_wants_switch(&d->facts, &d->decision))
+                o->code = UASD_EXIT_OK;
+        else /* one of our own was about to begin, or all there was to it has failed */
+                o->code = e->life.going_to != DRIVER_NONE ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
+        (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s", driver_to_string(d->facts.driver));
+        manager_feed(e, &done);
+}
+
+/* True if that is still at work. */
+static bool look_at_foreign(struct entry *e)
+{
+        char interface[INTERFACE_NAME_MAX];
+        bool stale;
+
+        if (job_foreign(e->manager, e->life.disk.facts.interface, &stale)) {
+                ask_later(e);
+                return true;
+        }
+        e->foreign_timer = sd_event_source_disable_unref(e->foreign_timer);
+        if (stale && job_recover(e) >= 0)
+                return false;
+        memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
+        foreign_ended(e->manager, interface);
+        return false;
+}
+
+static int on_foreign(sd_event_source *source, uint64_t usec, void *data)
+{
+        struct entry *e = data;
+
+        if (e->life.running && !e->job)
+                (void) look_at_foreign(e);
+        return 0;
+}
+
+bool scan_adopt_running(struct entry *e, bool *ret_stale)
+{
+        if (!job_foreign(e->manager, e->life.disk.facts.interface, ret_stale))
+                return false;
+        e->life.running = true;
+        ask_later(e);
+        return true;
+}
+
+void scan_adopt(struct entry *e)
+{
+        bool stale;
+
+        if (!scan_adopt_running(e, &stale) && stale && job_recover(e) >= 0)
+                e->life.running = true;
+}
+
 /* A hold that ends or a record that goes, without us: the dead man's timer, or a uasd-switch which we did not start. */
 static int on_mark(sd_event_source *source, const struct inotify_event *i, void *data)
 {
         struct scan *s = data;
         struct manager *m = s->manager;
         struct entry *e = i->len > 0 ? manager_find(m, i->name) : NULL;
-        bool stale;
 
         if (i->mask & IN_Q_OVERFLOW)
                 manager_rescan_all(m);
-        if (!e)
-                return 0;
-        if (e->life.running && !e->job && !job_foreign(m, i->name, &stale) && !stale) {
-                struct event done = { .type = EVENT_DONE };
-
-                e->life.running = false;
-                manager_rescan(m, i->name);
-                e = manager_find(m, i->name);
-                if (!e)
-                        return 0;
-                e->life.running = true;
-                done.outcome.code = e->life.disk.decision.target == e->life.disk.facts.driver ? 0 : 1;
-                (void) copy_string(done.outcome.text, sizeof(done.outcome.text), "it ended while uasd was not looking");
-                manager_feed(e, &done);
-        } else
+        if (e && (!e->life.running || e->job || look_at_foreign(e)))
                 manager_rescan(m, i->name);
         return 0;
 }
@@ -103,9 +187,9 @@ int scan_start(struct manager *m)
                 return -ENOMEM;
         s->manager = m;
         m->scan = s;
-        r = uevents_open(false, &s->kernel);
+        r = uevents_open(UEVENTS_BOUND, &s->kernel);
         if (r >= 0)
-                r = uevents_open(true, &s->udev);
+                r = uevents_open(UEVENTS_PROCESSED, &s->udev);
         if (r >= 0)
                 r = sd_event_add_io(m->event, &s->kernel_source, uevents_fd(s->kernel), EPOLLIN, on_uevents, s);
         if (r >= 0)

@@ -135,12 +135,9 @@ void trouble_trial_over(struct entry *e)
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
         struct history h;
-        uint64_t count = timeouts(e), before = e->timeouts, now;
-        struct timespec ts;
+        uint64_t count = timeouts(e), before = e->timeouts, now = now_monotonic(); /* the clock of the records */
         int r;
 
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts); /* the clock of the records */
-        now = (uint64_t) ts.tv_sec * USEC_PER_SEC;
         e->timeouts = count;
         if (trouble_pending(&e->trouble, now))
                 return;

@@ -229,34 +229,47 @@ static void arm(struct watch *w, bool on)
                 (void) sd_event_source_set_enabled(w->swap_source, on ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
-static void watch_node(struct watch *w, struct entry *e, const char *name)
+static bool watch_node(struct watch *w, struct entry *e, const char *name)
 {
         char path[64];
         int wd, *grown;
 
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", w->manager->roots.dev, name);
         wd = inotify_add_watch(w->inotify, path, IN_CLOSE);
-        if (wd < 0)
-                return;
+        if (wd < 0) {
+                log_debug("%s: cannot watch %s: %m", e->life.disk.facts.interface, name);
+                return false;
+        }
+        for (size_t i = 0; i < e->n_watches; i++)
+                if (e->watches[i] == wd)
+                        return true;
         grown = realloc(e->watches, (e->n_watches + 1) * sizeof(*grown));
         if (!grown)
-                return;
+                return false;
         e->watches = grown;
         grown[e->n_watches++] = wd;
+        return true;
+}
+
+void watch_nodes(struct watch *w, struct entry *e)
+{
+        struct disk *d = &e->life.disk;
+        bool all = true;
+
+        for (size_t i = 0; i < d->n_luns; i++) {
+                if (d->luns[i].disk.name[0])
+                        all = watch_node(w, e, d->luns[i].disk.name) && all;
+                if (d->luns[i].sg[0])
+                        all = watch_node(w, e, d->luns[i].sg) && all;
+                for (size_t p = 0; p < d->luns[i].n_parts; p++)
+                        all = watch_node(w, e, d->luns[i].parts[p].name) && all;
+        }
+        e->nodes_watched = all;
 }
 
 void watch_add(struct watch *w, struct entry *e)
 {
-        struct disk *d = &e->life.disk;
-
-        for (size_t i = 0; i < d->n_luns; i++) {
-                if (d->luns[i].disk.name[0])
-                        watch_node(w, e, d->luns[i].disk.name);
-                if (d->luns[i].sg[0])
-                        watch_node(w, e, d->luns[i].sg);
-                for (size_t p = 0; p < d->luns[i].n_parts; p++)
-                        watch_node(w, e, d->luns[i].parts[p].name);
-        }
+        watch_nodes(w, e);
         if (w->n++ == 0)
                 arm(w, true);
         w->count = UINT64_MAX - 1; /* the next change is looked at, whatever the count */

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "common/util.h"
 #include "sys/roots.h"
 
 /*
@@ -14,6 +15,9 @@ struct hold_limits {
         uint64_t hold;           /* usec a hold may last, and the timer with it */
         uint64_t device_timeout; /* usec until PID 1 gives up a device that a boot waits for */
 };
+
+/* Taken off them for what then travels through udev and PID 1 on a machine that boots. */
+#define MARGIN_USEC (3 * USEC_PER_SEC)
 
 #define LIMITS_DROPIN "uasd-release@.timer.d/50-hold.conf" /* beside the link */
 

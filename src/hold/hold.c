@@ -8,6 +8,7 @@
 #include "common/util.h"
 #include "core/config.h"
 #include "core/policy.h"
+#include "sys/await.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
 #include "sys/statefile.h"
@@ -87,18 +88,39 @@ void strings_from_udev(const struct roots *r, struct facts *f)
                 {"ID_VENDOR_ENC", f->manufacturer},
                 {"ID_MODEL_ENC", f->product},
         };
-        char path[INTERFACE_NAME_MAX + 32], devno[32], id[40];
+        char id[UDEVDB_ID_MAX];
 
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/dev", f->port);
-        if (attr_read(r->sys, path, devno, sizeof(devno)) <= 0)
+        if (!udevdb_usb_id(r, f->port, id))
                 return;
-        (void) snprintf(id, sizeof(id), "c%s", devno);
         for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
                 if (udevdb_property(r, id, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
                         udevdb_decode(strings[i].to);
                 else
                         strings[i].to[0] = '\0';
         }
+}
+
+static bool adds_disk(const struct block_event *e)
+{
+        return e->action && streq(e->action, "add") && e->devtype && streq(e->devtype, "disk");
+}
+
+bool hold_forbidden(const struct roots *r)
+{
+        return cmdline_has(r, CMDLINE_OFF) || cmdline_has(r, CMDLINE_NO_HOLD);
+}
+
+bool hold_untouched(const struct roots *r, const struct usb_disk *d)
+{
+        struct hold_mark before;
+        int k;
+
+        if (!attachment_fresh(r, &d->facts))
+                return false;
+        k = hold_read(r, d->facts.interface, &before);
+        if (k < 0 || (k > 0 && before.busnum == d->facts.busnum && before.devnum == d->facts.devnum))
+                return false; /* it has had its time */
+        return !any_block(d, told_anything, r) && users_any(r, d->luns, d->n_luns) == 0;
 }
 
 /*
@@ -108,18 +130,7 @@ void strings_from_udev(const struct roots *r, struct facts *f)
  */
 static bool may_begin(const struct roots *r, const struct block_event *e, const struct usb_disk *d)
 {
-        struct attachment_mark a = {.override_target = DRIVER_NONE};
-        struct hold_mark before;
-        int k;
-
-        if (!e->action || !streq(e->action, "add") || !e->devtype || !streq(e->devtype, "disk"))
-                return false;
-        if (attachment_read(r, &d->facts, &a) < 0 || a.tried || a.released)
-                return false;
-        k = hold_read(r, d->facts.interface, &before);
-        if (k < 0 || (k > 0 && before.busnum == d->facts.busnum && before.devnum == d->facts.devnum))
-                return false; /* it has had its time */
-        return !any_block(d, told_anything, r) && users_any(r, d->luns, d->n_luns) == 0;
+        return adds_disk(e) && hold_untouched(r, d);
 }
 
 /* The timer first: no timer, no hold. It fires when the mark has run out, never before. */
@@ -136,17 +147,16 @@ static bool begin(const struct roots *r, const struct facts *f, const struct hol
 
 /*
  * The initramfs has no PID 1 that could keep a timer, so a hold leaves nothing behind there: every event asks anew. It
- * ends when somebody waits for a device (initramfs_let_go()), and in any case with the initramfs: in the root file
+ * ends when somebody waits for a device (early_let_go()), and in any case with the initramfs: in the root file
  * system every device gets `add` again, and a hold begins there with its timer or not at all.
  */
 static bool held_in_initramfs(const struct roots *r, const struct usb_disk *d, const struct config *c)
 {
-        struct attachment_mark a = {.override_target = DRIVER_NONE};
         struct decision decision;
 
         if (c->hold_usec == 0 || faccessat(r->run, RUN_WAITED_FOR, F_OK, 0) == 0 || errno != ENOENT)
                 return false;
-        if (attachment_read(r, &d->facts, &a) < 0 || a.tried || a.released || users_any(r, d->luns, d->n_luns) != 0)
+        if (!attachment_fresh(r, &d->facts) || users_any(r, d->luns, d->n_luns) != 0)
                 return false;
         decide(&d->facts, &decision);
         return decision_wants_switch(&d->facts, &decision);
@@ -159,8 +169,7 @@ static bool held(const struct roots *r, const struct block_event *e, const struc
         struct hold_limits limits;
         struct decision decision;
 
-        if (!this || told(r, this) == TOLD_READY || cmdline_has(r, CMDLINE_OFF) ||
-            cmdline_has(r, CMDLINE_NO_HOLD))
+        if (!this || told(r, this) == TOLD_READY || hold_forbidden(r))
                 return false;
         if (in_initramfs(r))
                 return held_in_initramfs(r, d, c);
@@ -173,6 +182,24 @@ static bool held(const struct roots *r, const struct block_event *e, const struc
         }
         /* The event of another LUN may have begun it meanwhile. */
         return hold_in_force(r, &d->facts, now_boottime(), NULL);
+}
+
+/*
+ * The first event of a disk that uasd-switch has just moved waits until that has been tried, and is answered then: so the
+ * disk is seen once, by everybody, as what it will be. Whoever was told of it already is not kept waiting.
+ */
+static bool waited(const struct roots *r, const struct block_event *e, const struct usb_disk *d, const struct config *c)
+{
+        const struct block *this = find_block(d, e->block);
+        uint64_t until = now_boottime() + AWAIT_USEC, deadline;
+
+        if (!adds_disk(e) || !this || c->hold_usec == 0 || hold_forbidden(r) || told(r, this) != TOLD_NOTHING ||
+            !switch_awaited(r, d->facts.interface))
+                return false;
+        if (hold_in_force(r, &d->facts, now_boottime(), &deadline) && deadline < until)
+                until = deadline;
+        (void) switch_await(r, d->facts.interface, until);
+        return true;
 }
 
 int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret)
@@ -192,6 +219,13 @@ int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm
         if (k <= 0)
                 return k < 0 ? k : -ENODEV;
         k = conf_load(r, &c, NULL, NULL);
+        if (k >= 0 && waited(r, e, &d, &c)) {
+                usb_disk_done(&d);
+                d = (struct usb_disk){0};
+                k = usb_disk_read(r, interface, false, &d);
+                if (k == 0)
+                        k = -ENODEV;
+        }
         if (k < 0)
                 return k;
         strings_from_udev(r, &d.facts);

@@ -6,6 +6,7 @@
 #include "core/facts.h"
 #include "hold/dropin.h"
 #include "sys/roots.h"
+#include "sys/usbdisk.h"
 
 /* What udev says of the event at hand. */
 struct block_event {
@@ -32,6 +33,11 @@ typedef int (*hold_arm_fn)(const char *interface, const struct hold_limits *l);
  * asked anew at every event, and every error is an answer: not held. Returns 0 or -errno, ret untouched then.
  */
 int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret);
+
+/* The kernel command line says that nothing is to be held, or moved before anybody is told of it. */
+bool hold_forbidden(const struct roots *r);
+/* Nobody was told of the disk or uses it, and it was neither held nor moved on this attachment. */
+bool hold_untouched(const struct roots *r, const struct usb_disk *d);
 
 /* Policy goes by names that udev has read; sysfs would take the device lock for them. */
 void strings_from_udev(const struct roots *r, struct facts *f);

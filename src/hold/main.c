@@ -4,8 +4,9 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "hold/early.h"
 #include "hold/hold.h"
-#include "hold/initramfs.h"
+#include "hold/quirks.h"
 #include "hold/timer.h"
 
 /* udev waits for the answer, and the disk's other events behind it: late is as good as never. PID 1 may take its time to
@@ -14,16 +15,17 @@
 
 static int arm_in_time(const char *interface, const struct hold_limits *l)
 {
-        int r = timer_arm(interface, l);
+        /* One budget for all of its answers: the alarm. */
+        int r = timer_arm(interface, ANSWER_SEC * USEC_PER_SEC, l);
 
         /* From here the mark is written and told, both or neither. */
         (void) alarm(0);
         return r;
 }
 
-static int verb_udev(const struct roots *r, const char *block)
+static int verb_udev(const struct roots *r, char **args)
 {
-        const struct block_event e = {block, getenv("ACTION"), getenv("DEVTYPE")};
+        const struct block_event e = {args[0], getenv("ACTION"), getenv("DEVTYPE")};
         struct hold_answer a;
         int k;
 
@@ -42,8 +44,9 @@ static int verb_udev(const struct roots *r, const char *block)
         return fflush(stdout) == EOF ? -errno : 0;
 }
 
-static int verb_release(const struct roots *r, const char *interface)
+static int verb_release(const struct roots *r, char **args)
 {
+        const char *interface = args[0];
         const struct log_field fields[] = {{FIELD_DISK, interface}, {FIELD_INTERFACE, interface}};
         bool expired = false;
         int k = hold_end(r, interface, &expired);
@@ -59,14 +62,19 @@ static int verb_release(const struct roots *r, const char *interface)
         return k;
 }
 
-static int verb_interface(const struct roots *r, const char *interface)
+static int verb_interface(const struct roots *r, char **args)
 {
-        return initramfs_interface(r, interface, &(struct runner){run_switch, run_modprobe});
+        return early_interface(r, args[0], &(struct runner){run_switch, run_modprobe});
 }
 
-static int verb_let_go(const struct roots *r, const char *argument)
+static int verb_let_go(const struct roots *r, char **args)
 {
-        return initramfs_let_go(r);
+        return early_let_go(r);
+}
+
+static int verb_quirks(const struct roots *r, char **args)
+{
+        return hold_quirks(r, args[0], args[1]);
 }
 
 int main(int argc, char **argv)
@@ -74,12 +82,13 @@ int main(int argc, char **argv)
         static const struct {
                 const char *name;
                 int argc;
-                int (*run)(const struct roots *r, const char *argument);
+                int (*run)(const struct roots *r, char **args);
         } verbs[] = {
                 {"udev", 3, verb_udev},
                 {"release", 3, verb_release},
                 {"interface", 3, verb_interface},
                 {"let-go", 2, verb_let_go},
+                {"quirks", 4, verb_quirks},
         };
         struct roots r;
         int k;
@@ -90,13 +99,14 @@ int main(int argc, char **argv)
                         continue;
                 k = roots_open(&r, NULL);
                 if (k >= 0) {
-                        k = verbs[i].run(&r, argv[2]);
+                        k = verbs[i].run(&r, argv + 2);
                         roots_close(&r);
                 }
                 return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         }
-        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | release INTERFACE\n"
-                     "in the initramfs also: uasd-hold interface INTERFACE | let-go\n",
+        (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE\n"
+                     "in the initramfs also: uasd-hold let-go\n"
+                     "to make one: uasd-hold quirks KERNEL DIRECTORY\n",
                      stderr);
         return 2;
 }

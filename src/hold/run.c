@@ -7,7 +7,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "hold/initramfs.h"
+#include "hold/early.h"
 #include "sys/marks.h"
 
 /* Past its deadline uasd-switch brings the disk back; then it has no more business. */

@@ -6,9 +6,6 @@
 #include "sys/pid1.h"
 
 #define SYSTEMD "org.freedesktop.systemd1"
-/* For the release to travel through udev and PID 1 on a machine that boots. */
-#define MARGIN_USEC (3 * USEC_PER_SEC)
-#define PATIENCE_USEC (10 * USEC_PER_SEC)
 
 /*
  * The jobs of a boot wait for their devices since PID 1 had loaded its units: what shows up late cannot be held
@@ -59,15 +56,13 @@ static int fits_the_arrays(sd_bus *pid1, const struct hold_limits *l)
         return r;
 }
 
-int timer_arm(const char *interface, const struct hold_limits *l)
+int timer_arm(const char *interface, uint64_t timeout, const struct hold_limits *l)
 {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *pid1 = NULL;
         enum pid1_state state = PID1_STOPPING;
         int r;
 
-        r = pid1_open(&pid1);
-        if (r >= 0) /* a slow machine that boots: the helper's alarm is the limit, for all answers together */
-                r = sd_bus_set_method_call_timeout(pid1, PATIENCE_USEC);
+        r = pid1_open(timeout, &pid1);
         if (r < 0)
                 return r;
         r = pid1_state(pid1, &state);

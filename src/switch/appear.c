@@ -2,40 +2,16 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "sys/await.h"
 #include "sys/marks.h"
 #include "sys/udevdb.h"
 #include "switch/transaction.h"
 
-#define LOOK_AGAIN_MSEC 200 /* where no udev tells */
+#define LOOK_AGAIN_MSEC 200 /* where nobody tells */
 
-/* What udev has told of, by diskseq. */
-struct told {
-        uint64_t done[64];
-        size_t n;
-        bool lost; /* it may have told of more than we have heard */
-};
-
-/* Its own record says whether it has seen this instance: that of the one before went with it. */
-static bool recorded(const struct transaction *t, const struct block *b)
+static bool somebody_tells(const struct transaction *t)
 {
-        uint64_t ago = now_boottime() - t->began, now = now_monotonic(), usec;
-        char id[32];
-
-        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        return udevdb_initialized(&t->roots, id, &usec) > 0 && usec + ago >= now;
-}
-
-static bool processed(const struct transaction *t, const struct lun *l, const struct told *told)
-{
-        for (size_t i = 0; i < told->n; i++)
-                if (told->done[i] == l->diskseq)
-                        return true;
-        return told->lost && recorded(t, &l->disk);
-}
-
-static bool udev_runs(const struct transaction *t)
-{
-        return t->events && faccessat(t->roots.run, "udev/control", F_OK, 0) == 0;
+        return t->events && (t->awaited || faccessat(t->roots.run, "udev/control", F_OK, 0) == 0);
 }
 
 size_t disks_count(const struct usb_disk *d)
@@ -45,6 +21,66 @@ size_t disks_count(const struct usb_disk *d)
         for (size_t i = 0; i < d->n_luns; i++)
                 n += d->luns[i].disk.name[0] != '\0';
         return n;
+}
+
+/* What has been told of since we listen, by name. */
+struct told {
+        char names[64][BLOCK_NAME_MAX];
+        size_t n;
+        bool lost; /* there was more than we have heard */
+};
+
+/* udev's own record says whether it has seen this instance: that of the one before went with it. */
+static bool recorded(const struct transaction *t, const struct block *b)
+{
+        uint64_t ago = now_boottime() - t->began, now = now_monotonic(), usec;
+        char id[32];
+
+        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        return udevdb_initialized(&t->roots, id, &usec) > 0 && usec + ago >= now;
+}
+
+static bool was_told(const struct transaction *t, const struct told *told, const struct block *b)
+{
+        for (size_t i = 0; i < told->n; i++)
+                if (streq(told->names[i], b->name))
+                        return true;
+        /* The kernel has no record; but what is to be seen in sysfs can be opened soon. */
+        return told->lost && (t->awaited || recorded(t, b));
+}
+
+/* Waits a while for events, and takes in what they say. */
+static void listen(struct transaction *t, int msec, struct told *told)
+{
+        struct uevent e;
+        int r;
+
+        (void) poll(&(struct pollfd){ t->events ? uevents_fd(t->events) : -1, POLLIN, 0 }, 1, msec);
+        while (t->events && (r = uevents_next(t->events, &e)) != 0) {
+                if (r < 0 && r != -ENOBUFS)
+                        break;
+                if (r < 0 || told->n == ELEMENTSOF(told->names)) {
+                        told->lost = true;
+                        continue;
+                }
+                if (!streq(e.interface, t->interface) || !streq(e.subsystem, "block"))
+                        continue;
+                if (streq(e.action, "remove")) { /* an earlier one of that name */
+                        for (size_t i = 0; i < told->n; i++)
+                                if (streq(told->names[i], e.name))
+                                        told->names[i][0] = '\0';
+                } else
+                        (void) copy_string(told->names[told->n++], BLOCK_NAME_MAX, e.name);
+        }
+}
+
+/* Whether it was there all along: nobody tells of it again. */
+static bool never_went(const struct transaction *t, const struct lun *l)
+{
+        for (size_t i = 0; i < t->disk.n_luns; i++)
+                if (t->disk.luns[i].lun == l->lun)
+                        return l->diskseq != 0 && t->disk.luns[i].diskseq == l->diskseq;
+        return false;
 }
 
 /* Which LUNs are to come back: those that had a disk; any one if there was none yet. */
@@ -72,28 +108,44 @@ static bool all_back(struct transaction *t, const struct usb_disk *now)
         return true;
 }
 
-static bool udev_is_done(const struct transaction *t, const struct usb_disk *now, const struct told *told)
+/* Who claims a disk before the kernel has read its partition table keeps it from doing so: then it shows none. */
+static bool partitions_back(const struct transaction *t, const struct lun *l)
 {
-        for (size_t k = 0; udev_runs(t) && k < now->n_luns; k++)
-                if (now->luns[k].disk.name[0] && !processed(t, &now->luns[k], told))
+        for (size_t i = 0; i < t->disk.n_luns; i++)
+                if (t->disk.luns[i].lun == l->lun)
+                        return l->n_parts >= t->disk.luns[i].n_parts;
+        return true;
+}
+
+static bool all_told(const struct transaction *t, const struct usb_disk *now, const struct told *told)
+{
+        for (size_t k = 0; somebody_tells(t) && k < now->n_luns; k++) {
+                const struct lun *l = &now->luns[k];
+
+                if (!l->disk.name[0] || never_went(t, l))
+                        continue;
+                if (!was_told(t, told, &l->disk) || (told->lost && !partitions_back(t, l)))
                         return false;
+        }
         return true;
 }
 
 int wait_for_disks(struct transaction *t, uint64_t deadline)
 {
-        struct told told = { 0 };
+        struct told told = { .n = 0 };
 
         for (;;) {
                 struct usb_disk now = { 0 };
-                struct uevent e;
+                uint64_t before = now_boottime();
                 bool back, done;
                 int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
                 if (r == -ENODEV || r == 0)
                         return -ENODEV;
+                if (r > 0 && disks_count(&now) == 0)
+                        t->unseen = before;
                 back = r > 0 && all_back(t, &now);
-                done = back && udev_is_done(t, &now, &told);
+                done = back && all_told(t, &now, &told);
                 usb_disk_done(&now);
                 if (done)
                         return 0;
@@ -101,14 +153,35 @@ int wait_for_disks(struct transaction *t, uint64_t deadline)
                         return back ? -EINPROGRESS : -ETIMEDOUT;
                 if (driver_now(t) == DRIVER_NONE)
                         return -ENODEV;
-                (void) poll(&(struct pollfd){ t->events ? uevents_fd(t->events) : -1, POLLIN, 0 }, 1, LOOK_AGAIN_MSEC);
-                while (t->events && (r = uevents_next(t->events, &e)) != 0) {
-                        if (r < 0 && r != -ENOBUFS)
-                                break;
-                        if (r < 0 || told.n == ELEMENTSOF(told.done))
-                                told.lost = true;
-                        else if (streq(e.interface, t->interface) && streq(e.devtype, "disk") && !streq(e.action, "remove"))
-                                told.done[told.n++] = e.diskseq;
-                }
+                hold_if_long(t); /* some LUNs take their time */
+                listen(t, LOOK_AGAIN_MSEC, &told);
+        }
+}
+
+static bool told_of_all(const struct transaction *t, const struct usb_disk *now, const struct told *told)
+{
+        for (size_t i = 0; i < now->n_luns; i++) {
+                if (!now->luns[i].disk.name[0])
+                        continue;
+                if (!was_told(t, told, &now->luns[i].disk))
+                        return false;
+                for (size_t p = 0; p < now->luns[i].n_parts; p++)
+                        if (!was_told(t, told, &now->luns[i].parts[p]))
+                                return false;
+        }
+        return true;
+}
+
+void wait_for_udev(struct transaction *t, uint64_t deadline)
+{
+        struct told told = { .n = 0 };
+        bool done = !somebody_tells(t);
+
+        while (!done && now_boottime() < deadline) {
+                struct usb_disk now = { 0 };
+
+                listen(t, LOOK_AGAIN_MSEC, &told);
+                done = usb_disk_read(&t->roots, t->interface, false, &now) <= 0 || told_of_all(t, &now, &told);
+                usb_disk_done(&now);
         }
 }

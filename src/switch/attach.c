@@ -53,14 +53,10 @@ int luns_delete(struct transaction *t)
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "the disk is no longer the one that was looked at");
         for (size_t i = 0; i < t->disk.n_luns; i++) {
-                const char *scsi = t->disk.luns[i].scsi;
-
                 /* There is no last flush to be had of it, but a minute of waiting for one. */
                 if (t->offline && lun_offline(t, &t->disk.luns[i]))
                         continue;
-                (void) snprintf(path, sizeof(path), "%s/target%.*s/%s/delete", t->disk.host,
-                                (int) (strrchr(scsi, ':') - scsi), scsi, scsi);
-                r = attr_write(dir, path, "1");
+                r = attr_write(dir, lun_attribute(t, &t->disk.luns[i], "delete", path, sizeof(path)), "1");
                 if (r < 0 && r != -ENOENT && r != -ENODEV)
                         return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s", t->disk.luns[i].scsi,
                                        strerror(-r));

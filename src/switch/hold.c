@@ -1,57 +1,110 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/names.h"
+#include "sys/await.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
 #include "sys/pid1.h"
 #include "sys/trigger.h"
 #include "switch/transaction.h"
 
-void hold_begin(struct transaction *t)
+/* Until then udev's helper waits in any case; a hold that has to be armed takes its time. */
+#define ALONE_USEC (AWAIT_USEC / 2)
+#define UDEV_BUDGET (3 * USEC_PER_SEC)
+
+/* No timer, no hold: without PID 1 nobody mounts behind our back either. */
+static void hold(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
+        uint64_t usec = t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
         struct attachment_mark a = { .override_target = DRIVER_NONE };
-        sd_bus *pid1 = NULL;
+        struct hold_mark m = { f->busnum, f->devnum, 0 };
 
-        /* Written before the bind: the rule never begins a hold of its own on this attachment again. */
-        if (attachment_read(&t->roots, f, &a) >= 0) {
-                a.tried = a.tried || t->automatic;
-                a.no_auto = a.no_auto || !t->plugged;
+        if (t->holding || t->config.hold_usec == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD) || !t->pid1_there ||
+            pid1_arm_release(t->pid1, t->interface) < 0)
+                return;
+        /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
+        if (attachment_read(&t->roots, f, &a) >= 0 && a.released) {
+                a.released = false;
                 (void) attachment_write(&t->roots, f, &a);
         }
-        if (t->hold_deadline) {
-                t->holding = true;
-                return;
-        }
-        /* No timer, no hold: without PID 1 nobody mounts behind our back either. */
-        if (t->config.hold_usec == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD) || pid1_open(&pid1) < 0)
-                return;
-        if (pid1_arm_release(pid1, t->interface) >= 0) {
-                uint64_t usec = t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
-                struct hold_mark m = { f->busnum, f->devnum, now_boottime() + usec };
+        m.deadline = now_boottime() + usec;
+        t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
+        /* A boot, or whoever plugged it in, waits for this disk: its time is that of the hold. */
+        if (t->holding && t->plugged && !t->hold_deadline)
+                t->hold_deadline = m.deadline;
+}
 
-                /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
-                if (a.released) {
-                        a.released = false;
-                        (void) attachment_write(&t->roots, f, &a);
-                }
-                t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
-                /* A boot, or whoever plugged it in, waits for this disk: its time is that of the hold. */
-                if (t->holding && t->plugged)
-                        t->hold_deadline = m.deadline;
+void hold_begin(struct transaction *t)
+{
+        struct attachment_mark a = { .override_target = DRIVER_NONE };
+
+        /* Written before the bind: the rule never begins a hold of its own on this attachment again. */
+        if (attachment_read(&t->roots, &t->disk.facts, &a) >= 0) {
+                a.tried = a.tried || t->automatic;
+                a.no_auto = a.no_auto || !t->plugged;
+                (void) attachment_write(&t->roots, &t->disk.facts, &a);
         }
-        sd_bus_flush_close_unref(pid1);
+        t->holding = t->hold_deadline != 0;
+        t->unseen = now_boottime();
+        t->awaited = !t->no_udev;
+        if (t->awaited && record_write(t, t->step) < 0)
+                t->awaited = false;
+        if (t->plugged || !t->awaited) /* somebody waits for it: should we die, PID 1 sees to it */
+                hold(t);
+}
+
+int hold_if_long_left(const struct transaction *t)
+{
+        uint64_t end = t->unseen + ALONE_USEC, now = now_boottime();
+
+        if (!t->awaited || t->holding)
+                return -1;
+        return end > now ? (int) ((end - now) / USEC_PER_MSEC) + 1 : 0;
+}
+
+void hold_if_long(struct transaction *t)
+{
+        if (hold_if_long_left(t) != 0)
+                return;
+        hold(t);
+        t->pid1_there = t->pid1_there && t->holding; /* once, not at every look */
+}
+
+/*
+ * While it waits, udev's worker has the disk open: its name would not be free again. So it is let go, told that the disk
+ * is held, and what comes back is held in its turn.
+ */
+void hold_for_undo(struct transaction *t)
+{
+        struct udev_monitor *udev = NULL;
+
+        if (!t->moved)
+                return;
+        if (!t->no_udev)
+                (void) uevents_open(UEVENTS_PROCESSED, &udev);
+        if (t->events)
+                uevents_close(t->events);
+        t->events = udev;
+        if (!t->awaited)
+                return;
+        hold(t);
+        t->awaited = false;
+        (void) record_write(t, t->step);
+        wait_for_udev(t, now_boottime() + UDEV_BUDGET);
 }
 
 void hold_end(struct transaction *t)
 {
+        /* Nobody has been told that it is held: the helper has waited for all of it. */
+        bool silent = t->awaited && now_boottime() < t->unseen + AWAIT_USEC;
         struct usb_disk now = { 0 };
 
-        if (!t->holding && !t->hold_deadline)
+        if (!t->holding && !t->hold_deadline && !t->awaited)
                 return;
         (void) hold_release(&t->roots, &t->disk.facts);
-        t->holding = false;
+        t->holding = t->awaited = false;
         t->hold_deadline = 0;
-        if (!t->no_udev && usb_disk_read(&t->roots, t->interface, false, &now) > 0) {
+        if (!silent && !t->no_udev && usb_disk_read(&t->roots, t->interface, false, &now) > 0) {
                 (void) trigger_add(&t->roots, now.luns, now.n_luns);
                 usb_disk_done(&now);
         }

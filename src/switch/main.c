@@ -24,6 +24,8 @@ void tell_user(const struct user *u)
         if (machine_readable) { /* else the daemon looks for itself */
                 if (u->kind == USER_CLAIM)
                         (void) printf("CLAIMED %s\n", u->device);
+                else if (u->kind == USER_OPEN && u->pid == 0)
+                        (void) printf("OPENED %s\n", u->device);
                 return;
         }
         (void) fprintf(stderr, "%s %s%s%s%s%s", user_kind_to_string(u->kind), u->device, u->where ? " at " : "",
@@ -140,6 +142,8 @@ int main(int argc, char *argv[])
         r = parse(argc, argv, &t, &recover);
         if (r <= 0)
                 return r < 0 ? UASD_EXIT_USAGE : UASD_EXIT_OK;
+        if (machine_readable)
+                log_for(getppid());
         /* Its reader may die, a terminal may go: what was begun is finished. */
         (void) signal(SIGPIPE, SIG_IGN);
         (void) signal(SIGHUP, SIG_IGN);

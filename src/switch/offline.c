@@ -5,6 +5,13 @@
 #include "sys/sysfs.h"
 #include "switch/transaction.h"
 
+const char *lun_attribute(const struct transaction *t, const struct lun *l, const char *name, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "%s/target%.*s/%s/%s", t->disk.host, (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi,
+                        name);
+        return ret;
+}
+
 /*
  * A disk which the kernel has given up ("Device offlined - not ready after error recovery") answers every open and every
  * write with an error: it can be neither claimed nor mounted, and what was not written is lost already. With no user left
@@ -12,10 +19,10 @@
  */
 bool lun_offline(const struct transaction *t, const struct lun *l)
 {
-        char path[PATH_MAX], state[32];
+        char below[128], path[PATH_MAX], state[32];
 
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/%s/target%.*s/%s/state", t->interface, t->disk.host,
-                        (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi);
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/%s", t->interface,
+                        lun_attribute(t, l, "state", below, sizeof(below)));
         return attr_read(t->roots.sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
 }
 

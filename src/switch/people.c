@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/fingerprint.h"
+#include "sys/opens.h"
 #include "sys/users.h"
 #include "switch/transaction.h"
 
@@ -29,6 +30,20 @@ int look_for_users(struct transaction *t, bool deep)
         if (r < 0) /* not knowing is not being free */
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot find out who uses the disk: %s", strerror(-r));
         return refuse_users(t, users, n);
+}
+
+int look_for_strangers(struct transaction *t)
+{
+        const struct lun *luns = t->disk.luns;
+        struct user u = { .kind = USER_OPEN };
+
+        if (t->offline || !driver_has_one(&t->roots, t->from, t->interface) ||
+            !claim_has_strangers(&t->roots, luns, t->disk.n_luns, t->from, &t->claim))
+                return 0;
+        for (size_t i = 0; i < t->disk.n_luns && !u.device[0]; i++)
+                (void) copy_string(u.device, sizeof(u.device), luns[i].disk.name);
+        tell_user(&u);
+        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: somebody who cannot be named has the disk open");
 }
 
 int sync_nodes(struct transaction *t)
@@ -62,7 +77,7 @@ int take_fingerprint(struct transaction *t)
 {
         int r;
 
-        t->writes = claim_writes(&t->roots, &t->claim);
+        t->written = claim_written(&t->roots, &t->claim);
         /* Inside delay_use, or driverless: no disk yet. A disk that is offline shows nothing to compare with. */
         if (t->claim.n == 0 || t->offline)
                 return 0;
@@ -100,7 +115,7 @@ int close_door(struct transaction *t)
         }
         if (r > 0 && look_for_users(t, true) < 0)
                 return -EBUSY;
-        if (r >= 0 && claim_writes(&t->roots, &t->claim) != t->writes)
+        if (r >= 0 && claim_written(&t->roots, &t->claim) != t->written)
                 r = -ESTALE;
         if (r == -EBUSY) {
                 struct user u = { .kind = USER_CLAIM };

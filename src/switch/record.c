@@ -25,9 +25,9 @@ int record_write(struct transaction *t, const char *step)
         char path[PATH_MAX], text[512];
 
         (void) snprintf(text, sizeof(text),
-                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nENTRY=%s\nDISKS=%zu\nMOVED=%i\nHOLDING=%i\n",
+                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nENTRY=%s\nDISKS=%zu\nMOVED=%i\nHOLDING=%i\nAWAIT=%i\n",
                         (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
-                        driver_to_string(t->to), step, t->entry, t->n_disks, t->moved, t->holding);
+                        driver_to_string(t->to), step, t->entry, t->n_disks, t->moved, t->holding, t->awaited);
         return state_write(t->roots.run, record_path(t, "", path, sizeof(path)), text, false);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "sys/marks.h"
+#include "sys/past.h"
 #include "sys/quirkparam.h"
 #include "switch/transaction.h"
 
@@ -30,7 +31,7 @@ int transaction_recover(struct transaction *t)
 
                 memcpy(t->serial, t->disk.facts.serial, sizeof(t->serial));
                 if (!t->no_udev)
-                        (void) uevents_open(true, &t->events);
+                        (void) uevents_open(UEVENTS_PROCESSED, &t->events);
                 if (t->moved && now != DRIVER_OTHER) {
                         /* What has it now is what it comes back to, should LUNs be missing. */
                         if (now != DRIVER_NONE)
@@ -45,6 +46,8 @@ int transaction_recover(struct transaction *t)
                         hold_end(t);
                 if (t->events)
                         uevents_close(t->events);
+                past_judge(&t->roots, &t->disk.facts);
+                trial_leave(t);
         }
         record_end(t);
         return 0;

@@ -6,7 +6,6 @@
 #include "sys/conf.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
-#include "sys/opens.h"
 #include "sys/pid1.h"
 #include "sys/quirkparam.h"
 #include "switch/transaction.h"
@@ -75,6 +74,8 @@ static int step_record(struct transaction *t)
 {
         int r = record_begin(t);
 
+        /* It takes the connection while we go on. Of a hold it knows all it has to. */
+        t->pid1_there = t->hold_deadline == 0 && pid1_open(PID1_TIMEOUT, &t->pid1) >= 0;
         if (r == -EALREADY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record of the switch: %s", strerror(-r)) : 0;
@@ -84,6 +85,16 @@ static void undo_record(struct transaction *t)
 {
         quirks_in_order(t);
         record_end(t);
+}
+
+/*
+ * PID 1 is asked once the disk is ours: what was in use until now may be so no more because the machine goes down. Its
+ * answer is waited for where the disk would go. A held disk has been in use by nobody, and while a machine boots PID 1 has
+ * no time: there it is not asked.
+ */
+static void ask_whether_it_stops(struct transaction *t)
+{
+        t->pid1_asked = t->pid1_there && pid1_ask(t->pid1, &t->stopping) >= 0;
 }
 
 static int step_claim(struct transaction *t)
@@ -103,14 +114,12 @@ static int step_claim(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps the lock on %s", busy);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r));
+        ask_whether_it_stops(t);
         /* Where the kernel itself says that nobody but us has anything open, /proc need not be walked. */
         if (t->claim.alone && !t->offline)
                 return 0;
         r = look_for_users(t, true);
-        if (r >= 0 && !t->offline && driver_has_one(&t->roots, t->from, t->interface) &&
-            claim_has_strangers(&t->roots, t->disk.luns, t->disk.n_luns, t->from, &t->claim))
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: somebody who cannot be named has the disk open");
-        return r;
+        return r < 0 ? r : look_for_strangers(t);
 }
 
 static void undo_claim(struct transaction *t)
@@ -152,7 +161,7 @@ static int step_prepare(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
         t->events = NULL;
         if (!t->no_udev)
-                (void) uevents_open(true, &t->events); /* without udev the disks are waited for in sysfs alone */
+                (void) uevents_open(UEVENTS_ANNOUNCED, &t->events); /* else the disks are waited for in sysfs alone */
         return 0;
 }
 
@@ -164,15 +173,13 @@ static void undo_prepare(struct transaction *t)
 }
 
 /* On the way down nothing begins: what is being unmounted now is not free, it is going off. */
-static bool machine_stops(void)
+static bool machine_stops(struct transaction *t)
 {
         enum pid1_state state = PID1_RUNNING;
-        sd_bus *pid1 = NULL;
 
-        if (pid1_open(&pid1) < 0)
-                return false;
-        (void) pid1_state(pid1, &state);
-        sd_bus_flush_close_unref(pid1);
+        if (t->pid1_asked)
+                (void) pid1_answer(t->pid1, &t->stopping, &state);
+        t->pid1_asked = false;
         return state == PID1_STOPPING;
 }
 
@@ -181,7 +188,7 @@ static int step_delete(struct transaction *t)
 {
         int r = record_check(t);
 
-        if (t->claim.n > 0 && machine_stops())
+        if (machine_stops(t))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
 
         if (r < 0)
@@ -252,7 +259,8 @@ static int step_appear(struct transaction *t)
 
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time", driver_to_string(t->to));
-        if (r == -EINPROGRESS)
+        t->late = r == -EINPROGRESS;
+        if (t->late)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "udev was not done with the disk under %s in time",
                                driver_to_string(t->to));
         if (r < 0)
@@ -276,6 +284,7 @@ static int step_release(struct transaction *t)
 {
         hold_end(t);
         quirks_in_order(t);
+        trial_leave(t);
         record_end(t);
         return 0;
 }
@@ -283,6 +292,7 @@ static int step_release(struct transaction *t)
 static void undo_move(struct transaction *t)
 {
         claim_drop(&t->claim);
+        hold_for_undo(t);
         if (t->moved)
                 attach_back(t);
         hold_end(t);
@@ -346,5 +356,7 @@ int transaction_run(struct transaction *t)
         } else
                 undo_prepare(t);
         claim_drop(&t->claim);
+        t->stopping.slot = sd_bus_slot_unref(t->stopping.slot);
+        t->pid1 = sd_bus_close_unref(t->pid1);
         return t->code;
 }

@@ -7,6 +7,7 @@
 #include "common/util.h"
 #include "core/config.h"
 #include "sys/claim.h"
+#include "sys/pid1.h"
 #include "sys/uevents.h"
 #include "sys/usbdisk.h"
 
@@ -37,18 +38,24 @@ struct transaction {
         /* What has been done */
         int lock;
         struct claim claim;
-        uint64_t writes;   /* that had reached the disk when the fingerprint was taken */
+        uint64_t written;  /* sectors that had reached the disk when the fingerprint was taken */
         char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
         char entry[QUIRK_ENTRY_MAX]; /* our entry in the quirks string; empty: none there */
         bool pushed;
         bool holding; /* the hold mark is ours */
+        bool awaited; /* what appears waits in udev's helper until it has been decided on */
+        uint64_t unseen; /* CLOCK_BOOTTIME at which nothing had appeared yet */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
         pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
         bool bound;   /* it has been bound to the new driver, or that was tried */
         bool on_trial; /* a trial is on record that was begun by this switch */
         bool offline; /* the kernel has given up a LUN: nobody can claim or sync it, and nothing is left to be lost */
+        bool late;    /* the time for its trial was over, but it is not the disk that was slow */
         bool kept;    /* somebody uses the disk on its new driver already: it stays */
-        struct udev_monitor *events;
+        struct udev_monitor *events; /* the kernel's while udev's helper waits, else udev's */
+        sd_bus *pid1;
+        bool pid1_there, pid1_asked;
+        struct pid1_question stopping;
 
         /* How it ended */
         int code; /* enum uasd_exit */
@@ -72,6 +79,8 @@ void tell_user(const struct user *u);
 /* people.c */
 /* Names whoever uses the disk; 0 if nobody does. */
 int look_for_users(struct transaction *t, bool deep);
+/* Whom no list shows, but the driver counts; the claim has been prepared, and looked for by name in vain. */
+int look_for_strangers(struct transaction *t);
 int sync_nodes(struct transaction *t);
 /* Until nobody did anything to the disk while we looked. */
 int undisturbed(struct transaction *t);
@@ -102,19 +111,33 @@ void attach_back(struct transaction *t);
 
 /* appear.c */
 size_t disks_count(const struct usb_disk *d);
-/* Until every LUN there was is back and udev is done with it. -EINPROGRESS: they are back, and udev is not done; -ETIMEDOUT. */
+/*
+ * Until every LUN there was is back: announced by the kernel while udev's helper waits, else when udev is done with it.
+ * -EINPROGRESS: they are back, and udev is not done; -ETIMEDOUT.
+ */
 int wait_for_disks(struct transaction *t, uint64_t deadline);
+/* Until udev is done with what has appeared: its worker has the disk open, and with it its name, when it goes. */
+void wait_for_udev(struct transaction *t, uint64_t deadline);
 
 /* hold.c */
-/* Arms the dead man's timer, marks the hold, so that the new disk is seen by nobody before it has been tried. */
+/* Before the bind: nobody is to be told of the new disk before it has been tried. */
 void hold_begin(struct transaction *t);
+/* Where that takes longer than udev's helper waits, it becomes a hold: dead man's timer, then mark. */
+void hold_if_long(struct transaction *t);
+/* How long it still is until then, msec; -1: it will not be asked. */
+int hold_if_long_left(const struct transaction *t);
+/* What was awaited came to nothing: udev is to go on, and the disk is held while it is brought back. */
+void hold_for_undo(struct transaction *t);
 void hold_end(struct transaction *t);
 
-/* trial.c: the step before the disk is touched, and its undo */
+/* trial.c: the step before the disk is touched, its undo, and its end where the disk is off uas again */
 int step_trial(struct transaction *t);
 void undo_trial(struct transaction *t);
+void trial_leave(struct transaction *t);
 
 /* offline.c */
+/* An attribute of a SCSI device, as a path below the interface: ret. */
+const char *lun_attribute(const struct transaction *t, const struct lun *l, const char *name, char *ret, size_t size);
 /* A LUN is offline (SCSI state): its node cannot be opened any more. */
 bool lun_offline(const struct transaction *t, const struct lun *l);
 /* Claims what can be claimed; sets `offline` if there is a LUN that cannot. As claim_take(). */

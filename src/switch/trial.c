@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+
 #include "common/log.h"
+#include "common/names.h"
 #include "sys/past.h"
 #include "switch/transaction.h"
 
@@ -27,7 +30,13 @@ int step_trial(struct transaction *t)
         return 0;
 }
 
-/* Moved and taken back: it failed there. Not even begun: then there was no trial. */
+static void complain(const struct transaction *t, int r)
+{
+        if (r < 0)
+                log_warning("%s: the end of its trial cannot be put on record: %s", t->interface, strerror(-r));
+}
+
+/* Moved and taken back: it failed there. Not even begun, or not the disk's fault: then there was no trial. */
 void undo_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
@@ -36,11 +45,31 @@ void undo_trial(struct transaction *t)
 
         if (t->to != DRIVER_UAS)
                 return;
-        if (t->bound && record_check(t) >= 0) {
+        if (t->bound && !t->late && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = past_write(&t->roots, f, &h);
         } else if (t->on_trial)
                 r = past_end_trials(&t->roots, f);
-        if (r < 0)
-                log_warning("%s: the end of its trial cannot be put on record: %s", t->interface, strerror(-r));
+        complain(t, r);
+}
+
+/* Is uasd there, to see a trial through? */
+static bool watched(const struct transaction *t)
+{
+        struct flock lock = { .l_type = F_RDLCK };
+        _cleanup_close_ int fd = openat(t->roots.run, RUN_DAEMON_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+        return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) >= 0 && lock.l_type != F_UNLCK;
+}
+
+/*
+ * Off uas there is no trial: a machine that dies later does not die of it. Nor where nobody would end it: uasd, which may have
+ * stopped meanwhile since the machine goes down, begins it anew when it comes.
+ */
+void trial_leave(struct transaction *t)
+{
+        enum driver now = driver_now(t);
+
+        if ((t->on_trial || t->disk.facts.trial_open) && (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && !watched(t))))
+                complain(t, past_end_trials(&t->roots, &t->disk.facts));
 }

@@ -11,6 +11,10 @@
 #include "sys/trial.h"
 #include "switch/transaction.h"
 
+#define ANSWER_MSEC 500 /* longer than the slowest disk seeks */
+#define OPEN_TRIES 50   /* a second, for what sysfs shows a moment before it can be opened */
+#define OPEN_MSEC 20
+
 /* What the child has to say. */
 struct answer {
         int error;
@@ -60,7 +64,12 @@ static void examine(struct transaction *t, uint64_t deadline, struct answer *a)
                 answer_with(a, -EUCLEAN, "the USB serial is another one");
                 return;
         }
-        r = claim_take(&t->roots, now.luns, now.n_luns, &c, busy);
+        for (int tries = 0; tries < OPEN_TRIES; tries++) {
+                r = claim_take(&t->roots, now.luns, now.n_luns, &c, busy);
+                if (r != -ENXIO && r != -ENOENT)
+                        break;
+                (void) poll(NULL, 0, OPEN_MSEC);
+        }
         if (r == -EBUSY)
                 a->error = r;
         else if (r < 0)
@@ -80,6 +89,49 @@ static void in_child(struct transaction *t, uint64_t deadline, int out)
         _exit(0);
 }
 
+/* How many commands the disk owes the answers of, and how many it has given. Returns -errno where that is not told. */
+static int owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_done)
+{
+        struct usb_disk now = { 0 };
+        uint64_t sent = 0, done = 0;
+        int r = usb_disk_read(&t->roots, t->interface, false, &now);
+
+        for (size_t i = 0; r > 0 && i < now.n_luns; i++) {
+                char path[64];
+                uint64_t n, m;
+
+                if (!now.luns[i].disk.name[0])
+                        continue;
+                (void) snprintf(path, sizeof(path), "block/%s/device/iodone_cnt", now.luns[i].disk.name);
+                r = attr_read_uint(t->roots.sys, path, 16, &m);
+                (void) snprintf(path, sizeof(path), "block/%s/device/iorequest_cnt", now.luns[i].disk.name);
+                if (r >= 0)
+                        r = attr_read_uint(t->roots.sys, path, 16, &n);
+                if (r >= 0) {
+                        sent += n;
+                        done += m;
+                        r = 1;
+                }
+        }
+        usb_disk_done(&now);
+        *ret_owed = sent > done ? sent - done : 0;
+        *ret_done = done;
+        return r > 0 ? 0 : r < 0 ? r : -ENODEV;
+}
+
+/* A machine that stands still is late as well; but there the disk owes no answer for long. */
+static bool disk_answers(const struct transaction *t)
+{
+        uint64_t before, owes, after;
+
+        if (owed(t, &owes, &before) < 0)
+                return false;
+        if (owes == 0)
+                return true;
+        (void) poll(NULL, 0, ANSWER_MSEC);
+        return owed(t, &owes, &after) >= 0 && (owes == 0 || after != before);
+}
+
 /*
  * The child may sit in open(2) or at its exit for as long as the kernel waits for the device; it is not waited
  * for: the unbind of the roll-back fails its commands, and then it goes.
@@ -88,7 +140,7 @@ int verify(struct transaction *t, uint64_t deadline)
 {
         struct answer a = { 0 };
         uint64_t now;
-        int pipe_fd[2], left;
+        int pipe_fd[2], left, alone;
         pid_t pid;
         ssize_t n = 0;
 
@@ -98,6 +150,10 @@ int verify(struct transaction *t, uint64_t deadline)
         if (pid == 0)
                 in_child(t, deadline, pipe_fd[1]);
         (void) close(pipe_fd[1]);
+        alone = hold_if_long_left(t);
+        if (pid > 0 && alone >= 0 && now_boottime() + (uint64_t) alone * USEC_PER_MSEC < deadline &&
+            poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, alone) == 0)
+                hold_if_long(t);
         now = now_boottime();
         left = deadline > now ? (int) ((deadline - now) / USEC_PER_MSEC) + 1 : 0;
         if (pid > 0 && poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, left) > 0)
@@ -107,6 +163,9 @@ int verify(struct transaction *t, uint64_t deadline)
         if (n != sizeof(a) && a.error == 0)
                 answer_with(&a, -EIO, "its examination ended early");
         (void) close(pipe_fd[0]);
+        t->late = a.error == -ETIMEDOUT && disk_answers(t);
+        if (t->late)
+                answer_with(&a, a.error, "this machine was too slow to tell");
         if (pid > 0) {
                 (void) kill(pid, SIGKILL);
                 if (a.error != -ETIMEDOUT)

@@ -2,9 +2,11 @@
 #include "sys/claim.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
@@ -86,7 +88,7 @@ static int take_whole(const struct roots *r, const struct lun *l, bool exclusive
         int fd = node_open(r, &l->disk, exclusive ? O_EXCL : 0);
 
         memcpy(ret_busy, l->disk.name, BLOCK_NAME_MAX);
-        if (fd == -ENOMEDIUM) /* an empty slot has nothing to claim */
+        if (fd == -ENOMEDIUM && l->size == 0) /* an empty slot has nothing to claim */
                 return 0;
         return fd < 0 ? fd : add_node(c, &l->disk, fd, true, exclusive, l->lun);
 }
@@ -242,18 +244,19 @@ int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, 
         return 0;
 }
 
-uint64_t claim_writes(const struct roots *r, const struct claim *c)
+uint64_t claim_written(const struct roots *r, const struct claim *c)
 {
         uint64_t sum = 0;
 
         for (size_t i = 0; i < c->n; i++) {
                 char path[BLOCK_NAME_MAX + 32], text[256];
-                unsigned long long writes;
+                unsigned long long written, discarded = 0;
 
                 (void) snprintf(path, sizeof(path), "class/block/%s/stat", c->nodes[i].name);
+                /* A flush is counted as a write, of no sectors: dumpe2fs sends one, which udisks runs after each change. */
                 if (c->nodes[i].whole && attr_read(r->sys, path, text, sizeof(text)) > 0 &&
-                    sscanf(text, "%*u %*u %*u %*u %llu", &writes) == 1)
-                        sum += writes;
+                    sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) >= 1)
+                        sum += written + discarded;
         }
         return sum;
 }
@@ -317,17 +320,27 @@ int claim_close_door(const struct roots *r, enum driver driver, struct claim *c,
         return before < 0 || !c->alone;
 }
 
+/* A CD-ROM, a write-protected card, an empty slot: whatever fsync has against them, nothing is there to be written. */
+static bool nothing_to_write(int fd)
+{
+        uint64_t size;
+        int ro;
+
+        return (ioctl(fd, BLKROGET, &ro) >= 0 && ro) || (ioctl(fd, BLKGETSIZE64, &size) >= 0 && size == 0);
+}
+
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
 {
         /* Partitions first: the whole disk's flush then covers what they wrote. */
         for (int whole = 0; whole < 2; whole++)
                 for (size_t i = 0; i < c->n; i++)
                         if (c->nodes[i].whole == (whole == 1) && fsync(c->nodes[i].fd) < 0) {
-                                /* A CD-ROM has nothing to sync, and says so. */
-                                if (errno == EINVAL || errno == EROFS || errno == ENOMEDIUM)
+                                int r = -errno;
+
+                                if (nothing_to_write(c->nodes[i].fd))
                                         continue;
                                 memcpy(ret_failed, c->nodes[i].name, BLOCK_NAME_MAX);
-                                return -errno;
+                                return r;
                         }
         return 0;
 }

@@ -38,8 +38,8 @@ int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, str
 int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, uint64_t deadline,
                   struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
 
-/* How many writes the disks have ever been sent: a file system, unlike a process, is told of by nothing else. */
-uint64_t claim_writes(const struct roots *r, const struct claim *c);
+/* How many sectors of the disks have ever been written or discarded: a file system, unlike a process, is told of by nothing else. */
+uint64_t claim_written(const struct roots *r, const struct claim *c);
 
 /*
  * Claims what was prepared. Returns 0, or 1 where the count does not tell and it has to be looked again who has it open; -EBUSY with

@@ -6,6 +6,9 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/bridgedb.h"
+#include "sys/dropins.h"
+#include "sys/keepoff.h"
 #include "sys/marks.h"
 #include "sys/past.h"
 #include "sys/policies.h"
@@ -53,32 +56,21 @@ static int load_file(int dirfd, const char *path, struct config *c, conf_complai
         return l.error;
 }
 
-struct dropins {
-        char **names;
-        size_t n;
+struct dropin_load {
+        struct config *config;
+        conf_complain_fn complain;
+        void *data;
 };
 
-static int collect_dropin(const char *name, void *data)
+static int load_dropin(int dirfd, const char *path, void *data)
 {
-        struct dropins *d = data;
-        size_t length = strlen(name);
+        struct dropin_load *l = data;
 
-        if (length < 6 || !streq(name + length - 5, ".conf"))
-                return 0;
-        for (size_t i = 0; i < d->n; i++)
-                if (streq(d->names[i], name))
-                        return 0;
-        return strv_push(&d->names, &d->n, name);
-}
-
-static int by_name(const void *a, const void *b)
-{
-        return strcmp(*(char *const *) a, *(char *const *) b);
+        return load_file(dirfd, path, l->config, l->complain, l->data);
 }
 
 int conf_load(const struct roots *r, struct config *ret, conf_complain_fn complain, void *data)
 {
-        struct dropins d = { 0 };
         struct config c;
         int k;
 
@@ -86,18 +78,8 @@ int conf_load(const struct roots *r, struct config *ret, conf_complain_fn compla
         k = load_file(r->lib, CONF_FILE, &c, complain, data);
         if (k >= 0)
                 k = load_file(r->etc, CONF_FILE, &c, complain, data);
-        if (k >= 0 && (k = dir_each(r->lib, CONF_DIR, collect_dropin, &d)) != -ENOMEM)
-                k = dir_each(r->etc, CONF_DIR, collect_dropin, &d);
-        if (k != -ENOMEM && d.n) {
-                qsort(d.names, d.n, sizeof(*d.names), by_name);
-                for (size_t i = 0; i < d.n && k != -ENOMEM; i++) {
-                        char path[512];
-
-                        (void) snprintf(path, sizeof(path), CONF_DIR "/%s", d.names[i]);
-                        k = load_file(faccessat(r->etc, path, F_OK, 0) == 0 ? r->etc : r->lib, path, &c, complain, data);
-                }
-        }
-        strv_free(d.names);
+        if (k >= 0)
+                k = dropins_each(r, CONF_DIR, load_dropin, &(struct dropin_load){ &c, complain, data });
         if (k == -ENOMEM) {
                 config_done(&c);
                 return k;
@@ -127,17 +109,18 @@ bool cmdline_has(const struct roots *r, const char *word)
 /* What udev rules and the hwdb said of the USB device. */
 static void ask_udev(const struct roots *r, struct facts *f, enum policy *ret_policy)
 {
-        char path[128], devno[32], id[40], value[32];
+        char id[UDEVDB_ID_MAX], value[32], platform[PLATFORM_MAX];
+        struct db_entry entry;
         int v;
 
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/dev", f->port);
-        if (attr_read(r->sys, path, devno, sizeof(devno)) <= 0)
+        if (!udevdb_usb_id(r, f->port, id))
                 return;
-        (void) snprintf(id, sizeof(id), "c%s", devno);
         if (udevdb_property(r, id, PROP_POLICY, value, sizeof(value)) > 0 && (v = policy_from_string(value)) >= 0)
                 *ret_policy = (enum policy) v;
-        if (udevdb_property(r, id, PROP_VERDICT, value, sizeof(value)) > 0 && (v = verdict_from_string(value)) >= 0)
-                f->verdict = (enum verdict) v;
+        if (bridgedb_read(r, f->port, &entry) > 0) {
+                platform_read(r, platform);
+                f->verdict = db_verdict(&entry, f->bcd, platform);
+        }
 }
 
 void facts_complete(const struct roots *r, const struct config *c, struct facts *f)
@@ -147,6 +130,7 @@ void facts_complete(const struct roots *r, const struct config *c, struct facts 
 
         if (attr_read(r->sys, SYSFS_QUIRKS, f->quirks, sizeof(f->quirks)) < 0)
                 f->quirks[0] = '\0';
+        keepoff_own(r, f->vid, f->pid, f->quirks_own);
         f->unknown_target = c->unknown_target;
 
         (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", f->interface);

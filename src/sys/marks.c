@@ -113,6 +113,13 @@ int attachment_read(const struct roots *r, const struct facts *f, struct attachm
         return k;
 }
 
+bool attachment_fresh(const struct roots *r, const struct facts *f)
+{
+        struct attachment_mark a = { .override_target = DRIVER_NONE };
+
+        return attachment_read(r, f, &a) >= 0 && !a.tried && !a.released;
+}
+
 int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m)
 {
         char path[PATH_MAX], text[256];

@@ -35,6 +35,8 @@ struct attachment_mark {
 };
 
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
+/* Neither tried nor released on this attachment; false also if that cannot be told. */
+bool attachment_fresh(const struct roots *r, const struct facts *f);
 int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m);
 /* Drops the marks of attachments which are no longer plugged in. */
 int attachments_prune(const struct roots *r);

@@ -111,6 +111,32 @@ void past_judge(const struct roots *r, struct facts *f)
         history_judge(k > 0 ? &h : NULL, &here, f);
 }
 
+int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
+              void *data)
+{
+        struct here here;
+        struct file file;
+        int k = read_newest(r, &file);
+
+        here_now(r, &here);
+        if (kernel)
+                (void) copy_string(here.kernel, sizeof(here.kernel), kernel);
+        for (size_t i = 0; i < file.n; i++) {
+                char *equals = strchr(file.lines[i], '=');
+                struct facts f = { .verdict = VERDICT_UNKNOWN };
+                struct history h;
+
+                if (!equals || history_parse(equals + 1, &h) < 0)
+                        continue;
+                *equals = '\0';
+                f.bcd = h.firmware;
+                history_judge(&h, &here, &f);
+                fn(file.lines[i], &f, data);
+        }
+        file_done(&file);
+        return k < 0 ? k : 0;
+}
+
 /* ---- writing ---- */
 
 static int lock(const struct roots *r)

@@ -17,6 +17,13 @@ void past_judge(const struct roots *r, struct facts *f);
 int past_read(const struct roots *r, const struct facts *f, struct history *ret);
 
 /*
+ * Every record with its key, and what it comes to with this kernel (NULL: the one that runs) on a disk that still has its
+ * firmware. 0 or -errno.
+ */
+int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
+              void *data);
+
+/*
  * Keeps the record, with firmware, kernel, boot and date of now filled in. h: NULL takes it away, at this port.
  * Durable on return, in one place at least; -errno if it is not.
  */

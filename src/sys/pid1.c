@@ -12,7 +12,7 @@
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"
 #define SYSTEMD_MANAGER SYSTEMD_NAME ".Manager"
 
-int pid1_open(sd_bus **ret)
+int pid1_open(uint64_t timeout, sd_bus **ret)
 {
         sd_bus *bus = NULL;
         int r;
@@ -24,13 +24,61 @@ int pid1_open(sd_bus **ret)
                 r = sd_bus_set_address(bus, "unix:path=/run/" RUN_PID1_SOCKET);
         if (r >= 0)
                 r = sd_bus_start(bus);
-        if (r >= 0) /* PID 1 answers at once or is in trouble of its own: never wait for it */
-                r = sd_bus_set_method_call_timeout(bus, 5 * USEC_PER_SEC);
+        if (r >= 0)
+                r = sd_bus_set_method_call_timeout(bus, timeout);
         if (r < 0) {
                 sd_bus_unref(bus);
                 return r;
         }
         *ret = bus;
+        return 0;
+}
+
+static enum pid1_state system_state(const char *state)
+{
+        if (streq(state, "stopping"))
+                return PID1_STOPPING;
+        return streq(state, "initializing") || streq(state, "starting") ? PID1_STARTING : PID1_RUNNING;
+}
+
+static int on_state(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct pid1_question *q = data;
+        const char *state;
+
+        q->answered = true;
+        q->error = sd_bus_message_is_method_error(message, NULL) ? -sd_bus_message_get_errno(message) : 0;
+        if (q->error >= 0)
+                q->error = sd_bus_message_read(message, "v", "s", &state);
+        if (q->error >= 0)
+                q->state = system_state(state);
+        return 0;
+}
+
+int pid1_ask(sd_bus *pid1, struct pid1_question *q)
+{
+        int r = sd_bus_call_method_async(pid1, &q->slot, SYSTEMD_NAME, SYSTEMD_PATH, "org.freedesktop.DBus.Properties", "Get",
+                                         on_state, q, "ss", SYSTEMD_MANAGER, "SystemState");
+
+        /* Until there is nothing to do but to wait. */
+        while (r >= 0 && !q->answered && (r = sd_bus_process(pid1, NULL)) > 0)
+                ;
+        return r < 0 ? r : 0;
+}
+
+int pid1_answer(sd_bus *pid1, struct pid1_question *q, enum pid1_state *ret)
+{
+        int r = 0;
+
+        while (!q->answered && r >= 0) {
+                r = sd_bus_process(pid1, NULL);
+                if (r == 0)
+                        r = sd_bus_wait(pid1, UINT64_MAX); /* the call has a timeout of its own */
+        }
+        q->slot = sd_bus_slot_unref(q->slot);
+        if (r < 0 || q->error < 0)
+                return r < 0 ? r : q->error;
+        *ret = q->state;
         return 0;
 }
 
@@ -41,12 +89,7 @@ int pid1_state(sd_bus *pid1, enum pid1_state *ret)
 
         if (r < 0)
                 return r;
-        if (streq(state, "stopping"))
-                *ret = PID1_STOPPING;
-        else if (streq(state, "initializing") || streq(state, "starting"))
-                *ret = PID1_STARTING;
-        else
-                *ret = PID1_RUNNING;
+        *ret = system_state(state);
         return 0;
 }
 
@@ -103,7 +146,7 @@ int pid1_load_module(const char *module, uint64_t usec)
 {
         sd_bus *pid1 = NULL;
         char unit[64];
-        int r = pid1_open(&pid1);
+        int r = pid1_open(PID1_TIMEOUT, &pid1);
 
         if (r < 0)
                 return r;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <systemd/sd-bus.h>
 
+#include "common/util.h"
 #include "core/facts.h"
 #include "sys/roots.h"
 
@@ -15,8 +16,12 @@ enum pid1_state {
         PID1_STOPPING,
 };
 
-/* Returns -ENOENT where systemd is not PID 1. */
-int pid1_open(sd_bus **ret);
+/*
+ * Returns -ENOENT where systemd is not PID 1. Does not wait: what is asked goes out as soon as PID 1 has taken the
+ * connection. A call gives up after `timeout` usec.
+ */
+#define PID1_TIMEOUT (5 * USEC_PER_SEC) /* it answers at once or is in trouble of its own */
+int pid1_open(uint64_t timeout, sd_bus **ret);
 int pid1_state(sd_bus *pid1, enum pid1_state *ret);
 /* Starts UNIT_RELEASE_TIMER for the interface, anew if it runs: the dead man's timer of a hold. */
 int pid1_arm_release(sd_bus *pid1, const char *interface);
@@ -25,3 +30,14 @@ int pid1_arm_release(sd_bus *pid1, const char *interface);
  * job is done, which does not say that the module is there; -ETIMEDOUT, or another errno.
  */
 int pid1_load_module(const char *module, uint64_t usec);
+
+/* The state, asked now and answered later: PID 1 thinks about it while we do something else. */
+struct pid1_question {
+        sd_bus_slot *slot;
+        bool answered;
+        int error;
+        enum pid1_state state;
+};
+
+int pid1_ask(sd_bus *pid1, struct pid1_question *q);
+int pid1_answer(sd_bus *pid1, struct pid1_question *q, enum pid1_state *ret);

@@ -70,6 +70,30 @@ int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret
         return 1;
 }
 
+struct each {
+        int (*fn)(const char *key, enum policy p, void *data);
+        void *data;
+};
+
+static int each_line(const char *key, const char *value, void *data)
+{
+        struct each *e = data;
+        char word[32];
+        int policy = sscanf(value, "%31s", word) == 1 ? policy_from_string(word) : -1;
+
+        return policy < 0 ? 0 : e->fn(key, (enum policy) policy, e->data);
+}
+
+int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, void *data), void *data)
+{
+        struct each e = { fn, data };
+        int k = state_read(r->etc, POLICY_PATH_ETC, each_line, &e);
+
+        if (k == 0 && r->var >= 0)
+                k = state_read(r->var, POLICY_PATH_VAR, each_line, &e);
+        return k < 0 ? k : 0;
+}
+
 struct rewrite {
         const char *key;
         FILE *out;

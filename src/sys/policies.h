@@ -12,5 +12,8 @@
 /* 1 if there is a kept policy for this disk, and it; 0 if not; -errno. */
 int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret, bool *ret_forced);
 
+/* Every kept policy with its key; returns 0 or -errno, or what fn returned below 0. */
+int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, void *data), void *data);
+
 /* POLICY_AUTO takes the line away. Durable in both places on return. Returns 0 or -errno, nothing changed then. */
 int policy_store(const struct roots *r, const struct facts *f, enum policy p, bool forced);

@@ -51,6 +51,8 @@ int attr_read_uint(int dirfd, const char *path, unsigned base, uint64_t *ret)
                 return (int) n;
         while (*s == ' ') /* bAlternateSetting is "%2d", version has a leading space */
                 s++;
+        if (base == 16 && s[0] == '0' && s[1] == 'x') /* iodone_cnt is "0x%x" */
+                s += 2;
         r = parse_uint(s, base, UINT64_MAX, &v);
         if (r >= 0)
                 *ret = v;

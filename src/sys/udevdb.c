@@ -6,6 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/sysfs.h"
 
 static FILE *udevdb_open(const struct roots *r, const char *id)
 {
@@ -35,6 +36,17 @@ static int udevdb_find(const struct roots *r, const char *id, const char *prefix
                         return copy_string(ret, size, line + length) ? 1 : -ENAMETOOLONG;
         }
         return 0;
+}
+
+bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEVDB_ID_MAX])
+{
+        char path[128], devno[32];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/dev", port);
+        if (attr_read(r->sys, path, devno, sizeof(devno)) <= 0)
+                return false;
+        (void) snprintf(ret, UDEVDB_ID_MAX, "c%s", devno);
+        return true;
 }
 
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size)

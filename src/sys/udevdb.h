@@ -12,6 +12,10 @@
  * given) and "Q:" (given at the last event). Read as text, so that what runs at every block event links nothing.
  */
 
+#define UDEVDB_ID_MAX 40
+
+/* "c189:2" of the USB device at this port, from sysfs. False if there is none. */
+bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEVDB_ID_MAX]);
 /* 1 and the value; 0 if there is no such property or device; -errno. */
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size);
 /* When udev was done with the first event of this device, in usec of CLOCK_MONOTONIC: 1 and the time; 0 if it was not yet; -errno. */

@@ -10,7 +10,7 @@
 /* A hub full of disks may come up at once (multipathd and bolt ask for as much). */
 #define RECEIVE_BUFFER (16 * 1024 * 1024)
 
-int uevents_open(bool processed, struct udev_monitor **ret)
+int uevents_open(enum uevents which, struct udev_monitor **ret)
 {
         struct udev *udev = udev_new();
         struct udev_monitor *m;
@@ -18,16 +18,16 @@ int uevents_open(bool processed, struct udev_monitor **ret)
 
         if (!udev)
                 return -ENOMEM;
-        m = udev_monitor_new_from_netlink(udev, processed ? "udev" : "kernel");
+        m = udev_monitor_new_from_netlink(udev, which == UEVENTS_PROCESSED ? "udev" : "kernel");
         udev_unref(udev); /* the monitor keeps it */
         if (!m)
                 return -errno;
-        if (processed) {
-                r = udev_monitor_filter_add_match_subsystem_devtype(m, "block", NULL);
-                if (r >= 0)
-                        r = udev_monitor_filter_add_match_subsystem_devtype(m, "usb", NULL);
-        } else
+        if (which == UEVENTS_BOUND)
                 r = udev_monitor_filter_add_match_subsystem_devtype(m, "usb", "usb_interface");
+        else
+                r = udev_monitor_filter_add_match_subsystem_devtype(m, "block", NULL);
+        if (r >= 0 && which == UEVENTS_PROCESSED)
+                r = udev_monitor_filter_add_match_subsystem_devtype(m, "usb", NULL);
         (void) udev_monitor_set_receive_buffer_size(m, RECEIVE_BUFFER);
         if (r >= 0)
                 r = udev_monitor_enable_receiving(m);

@@ -21,11 +21,14 @@ struct uevent {
 
 struct udev_monitor;
 
-/*
- * processed: events as udev sends them on when its rules are done, USB and block alone; else the kernel's own, at once.
- * Returns 0 or -errno.
- */
-int uevents_open(bool processed, struct udev_monitor **ret);
+enum uevents {
+        UEVENTS_BOUND,     /* of interfaces alone, from the kernel, at once */
+        UEVENTS_ANNOUNCED, /* of block devices, from the kernel, at once */
+        UEVENTS_PROCESSED, /* of USB and block devices, when udev's rules are done */
+};
+
+/* Returns 0 or -errno. */
+int uevents_open(enum uevents which, struct udev_monitor **ret);
 void uevents_close(struct udev_monitor *m);
 int uevents_fd(struct udev_monitor *m);
 

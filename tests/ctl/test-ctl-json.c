@@ -196,6 +196,39 @@ static void rows_of_explain(void **state)
         json_object_put(o);
 }
 
+static void database(void **state)
+{
+        _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
+        struct db_entry e = {.chip = "Chip\033", .n_says = 2};
+        json_object *o, *d, *s;
+
+        assert_int_equal(db_says_parse("bad;0100-0210;*;List one;2026-10;slow", &e.says[0]), 0);
+        assert_int_equal(db_says_parse("good;*;x86;List two;2026-11", &e.says[1]), 0);
+        o = round_trip(json_disk_with(&v, "database", json_database(&e, 0x0210, "x86_64")));
+        d = json_object_array_get_idx(get(o, "disks"), 0);
+        assert_string_equal(string(d, "id"), "2-1:1.0");
+        d = get(d, "database");
+        assert_string_equal(string(d, "chip"), "Chip\033");
+        assert_string_equal(string(d, "verdict"), "unknown");
+        assert_true(json_object_get_boolean(get(d, "conflict")));
+        assert_false(json_object_get_boolean(get(d, "overruled")));
+        assert_string_equal(string(d, "platform"), "x86_64");
+        assert_int_equal(json_object_array_length(get(d, "statements")), 2);
+        s = json_object_array_get_idx(get(d, "statements"), 0);
+        assert_string_equal(string(s, "verdict"), "bad");
+        assert_string_equal(string(s, "firmware_min"), "0100");
+        assert_string_equal(string(s, "firmware_max"), "0210");
+        assert_true(json_object_get_boolean(get(s, "firmware_fits")));
+        assert_string_equal(string(s, "source"), "List one");
+        assert_string_equal(string(s, "date"), "2026-10");
+        assert_string_equal(string(s, "note"), "slow");
+        s = json_object_array_get_idx(get(d, "statements"), 1);
+        assert_string_equal(string(s, "host"), "x86");
+        assert_true(json_object_get_boolean(get(s, "host_fits")));
+        assert_null(get(s, "note"));
+        json_object_put(o);
+}
+
 static void no_disks(void **state)
 {
         json_object *o = round_trip(json_views(&(struct views){}));
@@ -210,7 +243,7 @@ int main(void)
                 cmocka_unit_test(contract),        cmocka_unit_test(nulls),
                 cmocka_unit_test(another_driver),  cmocka_unit_test(busy_and_outcome),
                 cmocka_unit_test(hostile_strings), cmocka_unit_test(rows_of_explain),
-                cmocka_unit_test(no_disks),
+                cmocka_unit_test(no_disks),        cmocka_unit_test(database),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

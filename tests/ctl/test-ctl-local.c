@@ -320,6 +320,55 @@ static void verbs_without_daemon(void **state)
         assert_int_equal(RUN(f, &defaults, out, "wait", "sdb"), UASD_EXIT_DEFERRED);
 }
 
+static void database(void **state)
+{
+        const struct options json = {.json = true, .wait_usec = UINT64_MAX};
+        struct fixture *f = *state;
+        char out[16384];
+
+        assert_int_equal(RUN(f, &defaults, out, "db", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Bridge: 1209:5a5a, firmware 2.14"));
+        assert_non_null(strstr(out, "Verdict: unknown"));
+        assert_non_null(strstr(out, "did not know this bridge"));
+        assert_null(strstr(out, "SOURCE"));
+        assert_int_equal(RUN(f, &defaults, out, "db", "sdz"), UASD_EXIT_NO_DISK);
+
+        write_text(f->roots.sys, "devices/usb2/2-1/dev", "189:132\n");
+        make_dir(f->roots.run, "udev/data");
+        write_text(f->roots.run, "udev/data/c189:132",
+                   "I:1\nE:UASD_DB_CHIP=A \033[31mchip\n"
+                   "E:UASD_DB_1=bad;0100-0210;*;List one;2026-10;slow\n"
+                   "E:UASD_DB_2=good;0211-0300;*;List two;2026-11\n"
+                   "E:UASD_DB_3=bad;*;nosuchhost;List three;2026-11\n");
+        assert_int_equal(RUN(f, &defaults, out, "db", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Chip: A \\x1b[31mchip\n"));
+        assert_non_null(strstr(out, "Verdict: good\n"));
+        assert_non_null(strstr(out, "\nHOLDS "));
+        assert_non_null(strstr(out, "other firmware bad "));
+        assert_non_null(strstr(out, "1.00-2.10"));
+        assert_non_null(strstr(out, "other host "));
+        assert_int_equal(RUN(f, &json, out, "db", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "\"firmware_max\": \"0210\""));
+        assert_non_null(strstr(out, "\"host_fits\": false"));
+        assert_non_null(strstr(out, "\"source\": \"List three\""));
+
+        write_text(f->roots.run, "udev/data/c189:132",
+                   "I:1\nE:UASD_DB_1=bad;*;*;List one;2026-10\nE:UASD_DB_2=good;*;*;List two;2026-11\n");
+        assert_int_equal(RUN(f, &defaults, out, "db", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Verdict: unknown\n"));
+        assert_non_null(strstr(out, "contradict each other"));
+        assert_non_null(strstr(out, "List one"));
+        assert_non_null(strstr(out, "List two"));
+
+        write_text(f->roots.run, "udev/data/c189:132",
+                   "I:1\nE:UASD_VERDICT=bad\nE:UASD_DB_1=good;*;*;List two;2026-11\n");
+        assert_int_equal(RUN(f, &defaults, out, "db", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Verdict: bad\n"));
+        assert_non_null(strstr(out, "UASD_VERDICT"));
+        assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Decides: verdict-bad"));
+}
+
 static void dry_runs(void **state)
 {
         struct options o = {.given = OPTION_DRY_RUN};
@@ -357,6 +406,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 TEST(free_disk),       TEST(mounted_disk), TEST(configured_disk),      TEST(held_disk),
                 TEST(stale_hold),      TEST(no_usb),       TEST(verbs_without_daemon), TEST(dry_runs),
+                TEST(database),
                 TEST(wait_for_a_hold),
         };
 

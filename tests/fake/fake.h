@@ -52,12 +52,13 @@ struct fake_usb {
         uint64_t scan_due; /* 0: no scan under way */
         unsigned n_luns, n_parts;
         struct fake_lun luns[FAKE_LUNS];
-        unsigned touched; /* bind, unbind, delete written for it */
+        unsigned touched; /* bind, unbind, delete, scan written for it */
         /* how it is sick */
         bool silent_on_uas; /* answers nothing: no disk appears */
         bool silent_on_bot;
         bool garbles_on_uas;     /* shows other contents */
         bool stalls_on_uas;      /* hangs at full depth */
+        bool machine_late;       /* what looks like a hang is a machine that stands still: the disk owes no answer */
         unsigned missing_on_uas; /* this LUN (from 1 on) does not come back */
 };
 
@@ -89,9 +90,14 @@ struct fake_hook {
         bool fired;
 };
 
+/* Of a node: the kernel's own, at once, or udev's, when it is done with it. */
 struct fake_event {
-        uint64_t due, diskseq;
-        char interface[24];
+        unsigned number;
+        uint64_t due, diskseq, asked;
+        bool processed, remove, told;
+        bool waits; /* udev's helper does, for the end of the switch */
+        int letter;
+        char name[16], interface[24];
 };
 
 struct fake {
@@ -107,7 +113,7 @@ struct fake {
         unsigned n_usb;
         int hosts; /* numbers in use, a bit each */
         uint64_t diskseq;
-        struct fake_event events[32];
+        struct fake_event events[96];
         unsigned n_events;
         /* PID 1 */
         bool no_pid1, stopping;
@@ -126,7 +132,7 @@ struct fake {
         bool someone;       /* has it open by HOOK_OPEN */
         uint64_t someones;  /* the diskseq of what he opened */
         unsigned opened_at; /* after so many operations somebody opened, wrote or mounted */
-        bool early;         /* a disk was looked at that udev was not done with */
+        bool early;         /* a disk was looked at before the kernel had announced it */
         bool written_late;  /* by HOOK_WRITE, one byte */
         bool refused;       /* somebody's mount failed, since the disk was claimed */
 };
@@ -173,6 +179,14 @@ void kernel_unplug(struct fake_usb *u);
 void kernel_replug(struct fake_usb *u);
 void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
 struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);
+
+/* udev.c */
+void udev_adds(const struct fake_usb *u, struct fake_lun *l);
+void udev_removes(const struct fake_usb *u, const struct fake_lun *l);
+void udev_passes(void);
+bool udev_has_open(int letter); /* of a disk that is gone */
+bool udev_not_announced(void);
+struct fake_event *udev_due(bool processed, uint64_t since);
 
 /* nodes.c: the node a descriptor is open on; `stale`: of a disk that is gone */
 bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale);

@@ -15,7 +15,6 @@
 #define DELAY_USE_USEC (1 * USEC_PER_SEC)  /* v b */
 #define BIND_USEC (30 * USEC_PER_MSEC)     /* v b */
 #define UNBIND_USEC (80 * USEC_PER_MSEC)   /* v b */
-#define UDEV_USEC (500 * USEC_PER_MSEC)    /* v b: udev is done 0.2..1.2 s later */
 
 static struct fake_usb *find_usb(const char *interface)
 {
@@ -119,7 +118,7 @@ void kernel_last_close(const char *node)
 static int letter_of_last_close(void)
 {
         for (int letter = 0;; letter++) {
-                bool taken = fake_stale(letter);
+                bool taken = fake_stale(letter) || udev_has_open(letter);
 
                 for (unsigned i = 0; i < fake->n_usb && !taken; i++)
                         for (unsigned k = 0; k < FAKE_LUNS && !taken; k++)
@@ -151,15 +150,9 @@ static void lun_appears(struct fake_usb *u, unsigned lun)
 
                 *n = (struct fake_node){.minor = (unsigned) l->letter * 16 + i};
                 (void) snprintf(n->name, sizeof(n->name), i ? "sd%c%u" : "sd%c", 'a' + l->letter, i);
-                n->held = rule_holds(u);
         }
         tree_lun(u, lun);
-        if (fake->n_events < ELEMENTSOF(fake->events)) {
-                struct fake_event *e = &fake->events[fake->n_events++];
-
-                *e = (struct fake_event){.due = fake->clock + UDEV_USEC, .diskseq = l->diskseq};
-                (void) copy_string(e->interface, sizeof(e->interface), u->interface);
-        }
+        udev_adds(u, l);
 }
 
 /* not_refused (k 3.3, 3.4, v d): a mount stands in the way of nothing. That it would be destroyed is the first
@@ -186,6 +179,7 @@ static void lun_goes(struct fake_usb *u, unsigned lun)
         }
         tree_lun_gone(u, lun);
         l->there = false;
+        udev_removes(u, l);
         for (unsigned i = 0; i < l->n_nodes; i++)
                 l->nodes[i].mounted = l->nodes[i].in_table = false;
 }
@@ -234,6 +228,7 @@ int kernel_scan(int host)
 {
         for (unsigned i = 0; i < fake->n_usb; i++)
                 if (fake->usb[i].plugged && fake->usb[i].driver != DRIVER_NONE && fake->usb[i].host == host) {
+                        fake->usb[i].touched++;
                         if (!fake->usb[i].scan_due)
                                 fake->usb[i].scan_due = fake->clock + UAS_SCAN_USEC;
                         return 0;
@@ -502,6 +497,7 @@ void kernel_replug(struct fake_usb *u)
 void kernel_pass(uint64_t usec)
 {
         fake->clock += usec;
+        udev_passes();
         for (unsigned i = 0; i < fake->n_usb; i++)
                 if (fake->usb[i].scan_due && fake->usb[i].scan_due <= fake->clock)
                         scan_finds(&fake->usb[i]);

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 
 #include "common/log.h"
+#include "common/names.h"
 #include "sys/marks.h"
+#include "sys/statefile.h"
 
 #define BYTES 4096 /* written by somebody, not yet synced, for every node */
 
@@ -18,6 +20,15 @@ void tell_step(const char *step)
 
 void tell_user(const struct user *u)
 {
+}
+
+static int daemon_lock = -1;
+
+static void daemon_comes(void)
+{
+        (void) state_mkdir(fake->roots.run, RUN_DIR);
+        daemon_lock = openat(fake->roots.run, RUN_DAEMON_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        (void) fcntl(daemon_lock, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
 }
 
 void scene_make(const struct scene *s)
@@ -37,12 +48,15 @@ void scene_make(const struct scene *s)
         u = fakesys_add_usb_disk("2-1", s->from, s->luns ? s->luns : 1, s->partitions);
         if (s->bystander)
                 (void) fakesys_add_usb_disk("2-2", s->from, 1, 1);
+        kernel_pass(USEC_PER_SEC); /* udev has done with them */
         for (unsigned l = 0; l < u->n_luns; l++)
                 for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++) {
                         kernel_write_bytes(u->luns[l].nodes[i].name, BYTES);
                         if (s->counts && i > 0) /* whoever wrote has closed it: nobody is counted */
                                 kernel_last_close(u->luns[l].nodes[i].name);
                 }
+        if (s->watched)
+                daemon_comes();
         if (s->held) {
                 struct hold_mark m = {u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC};
 
@@ -177,6 +191,7 @@ const char *scene_held(void)
 {
         const struct fake_usb *u = &fake->usb[0];
 
+        kernel_pass(1);
         for (unsigned l = 0; l < u->n_luns; l++)
                 for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++)
                         if (u->luns[l].nodes[i].held)
@@ -253,6 +268,7 @@ const char *scene_wrong(const struct scene *s)
 
 void scene_remove(void)
 {
+        daemon_lock = close_keep_errno(daemon_lock);
         fakesys_remove();
 }
 

@@ -11,6 +11,7 @@ struct scene {
         const char *quirks;        /* of others */
         bool vendor, automatic, plugged, counts, no_udev;
         bool lost_events; /* the receive buffer overflows at every event */
+        bool watched;   /* uasd is there */
         bool held;      /* since boot or plug-in, by the udev helper */
         bool bystander; /* a second disk of the same make, which nobody may touch */
         struct fake_hook hooks[3];

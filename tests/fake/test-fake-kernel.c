@@ -25,6 +25,8 @@ static void disk(enum driver driver, unsigned luns)
 {
         u = fakesys_add_usb_disk("2-1", driver, luns, 1);
         sda = &u->luns[0];
+        if (driver != DRIVER_NONE) /* and has been announced */
+                kernel_pass(USEC_PER_SEC);
 }
 
 static void unbind_takes_all(void)

@@ -103,8 +103,11 @@ static void test_killed_twice(void **state)
         bool all = true;
 
         for (size_t i = 0; i < ELEMENTSOF(at); i++) {
-                static const struct scene s = {
-                        .from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1};
+                const struct scene s = {.from = DRIVER_UAS,
+                                        .to = DRIVER_USB_STORAGE,
+                                        .luns = 2,
+                                        .partitions = 1,
+                                        .plugged = streq(at[i].op, "write hold")};
                 bool more = true;
 
                 if (strcmp(at[i].op, "trial") == 0)

@@ -114,9 +114,31 @@ static void test_people(void **state)
         assert_true(all);
 }
 
+/* What changes the disk counts; that somebody has the drive's cache flushed does not. */
+static void test_written(void **state)
+{
+        struct claimed node = {.name = "sda", .whole = true};
+        struct claim c = {.nodes = &node, .n = 1, .inotify = -1};
+        uint64_t before;
+
+        fakesys_make();
+        (void) fakesys_add_usb_disk("2-1", DRIVER_UAS, 1, 1);
+        tree_write("9 1 99 5 3 2 64 7 0 8 9 0 0 0 0 4 1\n", "sys/class/block/sda/stat");
+        before = claim_written(&fake->roots, &c);
+        tree_write("12 1 105 6 4 2 64 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat"); /* read, and flushed */
+        assert_int_equal(claim_written(&fake->roots, &c), before);
+        tree_write("12 1 105 6 5 2 72 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat");
+        assert_int_not_equal(claim_written(&fake->roots, &c), before);
+        tree_write("12 1 105 6 4 2 64 7 0 8 9 1 0 2048 3 5 1\n", "sys/class/block/sda/stat");
+        assert_int_not_equal(claim_written(&fake->roots, &c), before);
+        tree_write("12 1 105 6 4 2 72 7 0 8 9\n", "sys/class/block/sda/stat"); /* as Linux 4.17 and older have it */
+        assert_int_not_equal(claim_written(&fake->roots, &c), before);
+        fakesys_remove();
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people), cmocka_unit_test(test_written)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

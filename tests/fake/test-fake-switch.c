@@ -68,7 +68,7 @@ static const char *went_wrong(const struct scene *s, const struct result *r)
                 if (u->luns[l].platter != 4096 * (s->partitions + 1) + (l == 0 && fake->written_late))
                         return "not every byte is there";
         if (fake->early)
-                return "udev was not waited for";
+                return "it looked before the disk was announced";
         return scene_held();
 }
 

@@ -11,8 +11,8 @@
  */
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true},
-        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true, .watched = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true},
 };
 
 static void facts_of(struct facts *ret)
@@ -54,6 +54,21 @@ static void test_first_switch(void **state)
         scene_remove();
 }
 
+/* Nobody would end it: it has no result, instead of being one that a machine died in. */
+static void test_nobody_watches(void **state)
+{
+        struct scene s = scenes[0];
+        struct history h;
+        struct result r;
+
+        s.watched = false;
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(recorded(&h), HISTORY_ENDED);
+        scene_remove();
+}
+
 static void test_back(void **state)
 {
         static const struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE};
@@ -65,6 +80,23 @@ static void test_back(void **state)
         assert_int_equal(r.code, UASD_EXIT_OK);
         assert_int_equal(recorded(&h), -1);
         scene_remove();
+}
+
+/* Moved off in the middle of its trial: that is over, and what was held against it before holds again. */
+static void test_back_from_trial(void **state)
+{
+        static const struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE};
+        struct history h;
+        struct result r;
+
+        for (int distrusted = 0; distrusted < 2; distrusted++) {
+                scene_make(&s);
+                keep(&(struct history){.state = HISTORY_TRIAL, .distrusted = distrusted});
+                scene_switch(&s, &r);
+                assert_int_equal(r.code, UASD_EXIT_OK);
+                assert_int_equal(recorded(&h), distrusted ? HISTORY_DISTRUSTED : HISTORY_ENDED);
+                scene_remove();
+        }
 }
 
 static void test_known(void **state)
@@ -89,6 +121,39 @@ static void test_known(void **state)
         assert_true(h.distrusted);
         assert_string_equal(h.reason, "it had to be reset");
         scene_remove();
+}
+
+static void stalls(struct fake_usb *u)
+{
+        u->stalls_on_uas = true;
+}
+
+static void machine_stalls(struct fake_usb *u)
+{
+        u->stalls_on_uas = u->machine_late = true;
+}
+
+static void late(void (*prepare)(struct fake_usb *u), enum history_state on_record)
+{
+        struct scene s = scenes[0];
+        struct history h;
+        struct result r;
+
+        s.prepare = prepare;
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+        assert_string_equal(r.step, "verify");
+        assert_int_equal(recorded(&h), on_record);
+        assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
+        scene_remove();
+}
+
+/* Both are too late and are taken back; but a disk that owes no answer is not to blame. */
+static void test_late(void **state)
+{
+        late(stalls, HISTORY_DISTRUSTED);
+        late(machine_stalls, HISTORY_ENDED);
 }
 
 static void test_no_record_no_trial(void **state)
@@ -158,7 +223,7 @@ static void test_errors(void **state)
         assert_true(all);
 }
 
-/* Dead at any operation: no disk is on uas, or between drivers, without a record. */
+/* Dead at any operation: no disk is on uas, or between drivers, without a record; put in order, none is on trial elsewhere. */
 static void test_killed(void **state)
 {
         bool all = true;
@@ -178,6 +243,9 @@ static void test_killed(void **state)
                                     driver_to_string(fake->usb[0].driver));
                         all = false;
                 }
+                assert_int_equal(scene_recover(&s), 0);
+                if (r.code < 0) /* else the hook was never met */
+                        all = in_order(&c, n, "killed and put in order") && all;
                 scene_remove();
         }
         assert_true(all);
@@ -186,10 +254,11 @@ static void test_killed(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_first_switch), cmocka_unit_test(test_back),
-                cmocka_unit_test(test_known),        cmocka_unit_test(test_no_record_no_trial),
-                cmocka_unit_test(test_initramfs),    cmocka_unit_test(test_errors),
-                cmocka_unit_test(test_killed),
+                cmocka_unit_test(test_first_switch), cmocka_unit_test(test_nobody_watches), cmocka_unit_test(test_back),
+                cmocka_unit_test(test_back_from_trial),
+                cmocka_unit_test(test_known),        cmocka_unit_test(test_late),
+                cmocka_unit_test(test_no_record_no_trial), cmocka_unit_test(test_initramfs),
+                cmocka_unit_test(test_errors),       cmocka_unit_test(test_killed),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

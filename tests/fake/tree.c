@@ -236,11 +236,14 @@ void tree_lun(struct fake_usb *u, unsigned lun)
                         lun);
         tree_write("0\n", "%s/type", scsi);
         tree_write("", "%s/delete", scsi);
+        tree_write("0x1f\n", "%s/iorequest_cnt", scsi);
+        tree_write(u->driver == DRIVER_UAS && u->stalls_on_uas && !u->machine_late ? "0x1e\n" : "0x1f\n", "%s/iodone_cnt", scsi);
         (void) snprintf(dir, sizeof(dir), "%s/block/%s", scsi, l->nodes[0].name);
         tree_block(u, &l->nodes[0], dir);
         (void) snprintf(text, sizeof(text), "%llu\n", (unsigned long long) l->diskseq);
         tree_write(text, "%s/diskseq", dir);
         tree_link(dir, "sys/block/%s", l->nodes[0].name);
+        tree_link(scsi, "%s/device", dir);
         for (unsigned i = 1; i < l->n_nodes; i++) {
                 (void) snprintf(part, sizeof(part), "%s/%s", dir, l->nodes[i].name);
                 tree_write("1\n", "%s/partition", part);

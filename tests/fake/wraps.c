@@ -155,11 +155,7 @@ int __wrap_fingerprint_read(const struct claim *c, char **ret)
         char text[256] = "";
         size_t n = 0;
 
-        /* udev_is_done (v 7): a worker that still probes the disk would be in the way of its next bind. */
-        if (tree_exists("run/udev/control"))
-                for (unsigned i = 0; i < fake->n_events; i++)
-                        if (fake->events[i].due > fake->clock)
-                                fake->early = true;
+        fake->early = fake->early || udev_not_announced();
 
         for (size_t i = 0; r == 0 && i < c->n; i++) {
                 struct fake_usb *u;
@@ -205,12 +201,14 @@ uint64_t __wrap_now_boottime(void)
         return fake->clock;
 }
 
+/* The monitor opened last: of what, and since when. */
+static char monitors[2], *hears;
+static bool hears_udev;
+static uint64_t hears_since;
+
 static struct fake_event *due(void)
 {
-        for (unsigned i = 0; i < fake->n_events; i++)
-                if (fake->events[i].due <= fake->clock)
-                        return &fake->events[i];
-        return NULL;
+        return hears ? udev_due(hears_udev, hears_since) : NULL;
 }
 
 /* Waiting for events is what lets time pass; waiting for a child is waited for. */
@@ -225,18 +223,23 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
         return n == 1 && due() ? 1 : 0;
 }
 
-int __wrap_uevents_open(bool processed, struct udev_monitor **ret)
+int __wrap_uevents_open(enum uevents which, struct udev_monitor **ret)
 {
-        static int nothing;
         int r = op_begin("events");
 
+        hears_udev = which == UEVENTS_PROCESSED;
+        hears_since = fake->clock;
+        r = r < 0 ? r : op_end("events", 0);
+        hears = r < 0 ? NULL : hears == monitors ? monitors + 1 : monitors;
         if (r == 0)
-                *ret = (struct udev_monitor *) &nothing;
-        return r < 0 ? r : op_end("events", 0);
+                *ret = (struct udev_monitor *) hears;
+        return r;
 }
 
 void __wrap_uevents_close(struct udev_monitor *m)
 {
+        if ((char *) m == hears)
+                hears = NULL;
 }
 
 int __wrap_uevents_fd(struct udev_monitor *m)
@@ -272,19 +275,22 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
                 return 0;
         }
         if (fake->lost_events) {
-                udev_records(e->diskseq);
-                *e = fake->events[--fake->n_events];
+                if (e->processed && !e->remove)
+                        udev_records(e->diskseq);
+                e->told = true;
                 return -ENOBUFS;
         }
-        *ret = (struct uevent){.action = "add", .subsystem = "block", .devtype = "disk", .diskseq = e->diskseq};
+        *ret = (struct uevent){.subsystem = "block", .devtype = "disk", .diskseq = e->diskseq};
+        (void) copy_string(ret->action, sizeof(ret->action), e->remove ? "remove" : "add");
         (void) copy_string(ret->interface, sizeof(ret->interface), e->interface);
-        *e = fake->events[--fake->n_events];
+        (void) copy_string(ret->name, sizeof(ret->name), e->name);
+        e->told = true;
         return 1;
 }
 
 /* ---- PID 1 ---- */
 
-int __wrap_pid1_open(sd_bus **ret)
+int __wrap_pid1_open(uint64_t timeout, sd_bus **ret)
 {
         int r = op_begin("pid1");
 
@@ -292,9 +298,17 @@ int __wrap_pid1_open(sd_bus **ret)
         return r < 0 ? r : op_end("pid1", fake->no_pid1 ? -ENOENT : 0);
 }
 
-int __wrap_pid1_state(sd_bus *pid1, enum pid1_state *ret)
+int __wrap_pid1_ask(sd_bus *pid1, struct pid1_question *q)
 {
-        *ret = fake->stopping ? PID1_STOPPING : PID1_RUNNING;
+        int r = op_begin("ask pid1");
+
+        q->state = fake->stopping ? PID1_STOPPING : PID1_RUNNING;
+        return r < 0 ? r : op_end("ask pid1", 0);
+}
+
+int __wrap_pid1_answer(sd_bus *pid1, struct pid1_question *q, enum pid1_state *ret)
+{
+        *ret = q->state;
         return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "sys/udevdb.h"
 
 #include "common/names.h"
+#include "core/bridge-db.h"
 #include "fuzz.h"
 
 static const char *const keys[] = { PROP_HOLD, PROP_POLICY, PROP_VERDICT, "ID_SERIAL_SHORT", "ID_MODEL_ENC", "X" };
@@ -37,6 +38,26 @@ static void check_round_trip(const struct roots *r, const char *value)
         CHECK(udevdb_tagged(r, "b8:0", "systemd") && !udevdb_tagged(r, "b8:0", "system"));
 }
 
+static int get(const void *roots, const char *key, char *ret, size_t size)
+{
+        return udevdb_property(roots, "b8:0", key, ret, size);
+}
+
+/* What the hwdb says, local files and what stands in a record of another make included. */
+static void check_database(const struct roots *r)
+{
+        struct db_entry e;
+        struct db_word w;
+
+        (void) db_fill(&e, get, r);
+        CHECK(e.n_says <= DB_SAYS_MAX && strlen(e.chip) < sizeof(e.chip));
+        for (size_t i = 0; i < e.n_says; i++)
+                CHECK(e.says[i].bcd_min <= e.says[i].bcd_max && e.says[i].host[0] && e.says[i].source[0] &&
+                      e.says[i].date[0]);
+        db_weigh(&e, 0x0214, "x86_64", &w);
+        CHECK(verdict_to_string(w.verdict) && !(w.conflict && w.verdict != VERDICT_UNKNOWN));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         const struct roots *r = fuzz_roots();
@@ -52,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 if (k == 1)
                         check_decode(value);
         }
+        check_database(r);
         (void) udevdb_tagged(r, "b8:0", "systemd");
         (void) udevdb_initialized(r, "b8:0", &usec);
         check_decode(fuzz_field(&rest, '\n'));

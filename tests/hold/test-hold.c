@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -406,6 +408,96 @@ static void test_ends_without_mark(void **state)
         tree_remove(&t);
 }
 
+/* What a uasd-switch that lives says, or one that is gone. */
+static void record(struct tree *t, pid_t pid, bool await)
+{
+        char text[64];
+
+        (void) snprintf(text, sizeof(text), "PID=%i\nAWAIT=%i\n", (int) pid, await);
+        tree_write(t, "run/uasd/switch/" TREE_INTERFACE, text);
+}
+
+/* In a process of its own: removes record and mark after a while, as a switch that ends well. */
+static pid_t ends_soon(struct tree *t, unsigned msec)
+{
+        pid_t pid = fork();
+
+        if (pid == 0) {
+                (void) usleep(msec * 1000);
+                (void) hold_release(&t->roots, &facts);
+                tree_unlink(t, "run/uasd/switch/" TREE_INTERFACE);
+                _exit(0);
+        }
+        return pid;
+}
+
+static void test_awaits(void **state)
+{
+        static const struct {
+                const char *name;
+                void (*change)(struct tree *t);
+                const char *action, *devtype, *block;
+                bool waits;
+        } rows[] = {
+                {"the first event of the new disk", nothing, "add", "disk", "sda", true},
+                {"its partition comes after it anyway", nothing, "add", "partition", "sda1", false},
+                {"a change is not the first event", nothing, "change", "disk", "sda", false},
+                {"who knows it is not kept waiting", told_disk, "add", "disk", "sda", false},
+                {"uasd.hold=0", cmdline_no_hold, "add", "disk", "sda", false},
+                {"uasd=off", cmdline_off, "add", "disk", "sda", false},
+                {"HoldSec=0", hold_sec_0, "add", "disk", "sda", false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                uint64_t began;
+                struct tree t;
+                pid_t pid;
+                bool held;
+
+                tree_make(&t);
+                mark(&t, 5, 10);
+                on_uas(&t);
+                rows[i].change(&t);
+                record(&t, getpid(), true);
+                pid = ends_soon(&t, 300);
+                began = now_boottime();
+                held = ask(&t, rows[i].action, rows[i].devtype, rows[i].block).hold;
+                if ((now_boottime() - began >= 250 * USEC_PER_MSEC) != rows[i].waits)
+                        fail_msg("%s: %s", rows[i].name, rows[i].waits ? "not waited for" : "waited for");
+                if (rows[i].waits && held)
+                        fail_msg("%s: held in the end", rows[i].name);
+                (void) waitpid(pid, NULL, 0);
+                tree_remove(&t);
+        }
+}
+
+/* Nobody waits for who is dead, who has said no such thing, or beyond the end of the hold. */
+static void test_awaits_no_longer(void **state)
+{
+        uint64_t began = now_boottime();
+        struct tree t;
+        pid_t pid;
+
+        tree_make(&t);
+        pid = fork();
+        if (pid == 0)
+                _exit(0);
+        (void) waitpid(pid, NULL, 0);
+        on_uas(&t);
+        record(&t, pid, true);
+        assert_false(ask(&t, "add", "disk", "sda").hold);
+        mark(&t, 5, 10);
+        assert_true(ask(&t, "add", "disk", "sda").hold);
+        record(&t, getpid(), false);
+        assert_true(ask(&t, "add", "disk", "sda").hold);
+        assert_true(now_boottime() - began < 5 * USEC_PER_SEC);
+        record(&t, getpid(), true);
+        mark(&t, 5, 1);
+        assert_false(ask(&t, "add", "disk", "sda").hold);
+        assert_true(now_boottime() - began < 6 * USEC_PER_SEC);
+        tree_remove(&t);
+}
+
 static void test_ends_for_nobody(void **state)
 {
         struct tree t;
@@ -432,6 +524,8 @@ int main(void)
                 cmocka_unit_test(test_mark_of_another_boot),
                 cmocka_unit_test(test_no_auto),
                 cmocka_unit_test(test_not_ours),
+                cmocka_unit_test(test_awaits),
+                cmocka_unit_test(test_awaits_no_longer),
                 cmocka_unit_test(test_ends),
                 cmocka_unit_test(test_ends_by_time),
                 cmocka_unit_test(test_ends_without_mark),

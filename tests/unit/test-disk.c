@@ -200,6 +200,20 @@ static void test_claimed(void **state)
         }
 }
 
+static void test_opened(void **state)
+{
+        struct user *users = NULL;
+        size_t n = 0;
+
+        users_opened(&users, &n, "sda");
+        users_opened(&users, &n, "sda"); /* somebody is known already */
+        assert_int_equal(n, 1);
+        assert_int_equal(users[0].kind, USER_OPEN);
+        assert_string_equal(users[0].device, "sda");
+        assert_int_equal(users[0].pid, 0);
+        users_free(users, n);
+}
+
 static void test_cut(void **state)
 {
         struct disk d = {.state = STATE_FAILED, .outcome.text = "ab\xc3\xa4\xe2\x82\xac"};
@@ -246,7 +260,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_luns_have),  cmocka_unit_test(test_done), cmocka_unit_test(test_history), cmocka_unit_test(test_reason),
-                cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),  cmocka_unit_test(test_claimed),
+                cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),  cmocka_unit_test(test_claimed), cmocka_unit_test(test_opened),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

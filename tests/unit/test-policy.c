@@ -209,6 +209,24 @@ static const struct {
          STATE_SETTLED,
          REASON_QUIRK,
          true},
+        {"quirk u, our own since the initramfs",
+         {BOTH, PLAIN, GOOD, ON_BOT, .quirks = "1209:5a5a:u", .quirks_own = "1209:5a5a:u"},
+         TO_UAS,
+         STATE_SETTLED,
+         REASON_FASTEST,
+         true},
+        {"quirk u, our own, and the user's as well",
+         {BOTH, PLAIN, GOOD, ON_BOT, .quirks = "1209:5a5a:u,1209:5a5a:u", .quirks_own = "1209:5a5a:u"},
+         TO_BOT,
+         STATE_SETTLED,
+         REASON_QUIRK,
+         false},
+        {"our own quirk, taken out by somebody",
+         {BOTH, PLAIN, GOOD, ON_BOT, .quirks_own = "1209:5a5a:u"},
+         TO_UAS,
+         STATE_SETTLED,
+         REASON_FASTEST,
+         true},
         {"another's quirk",
          {BOTH, PLAIN, GOOD, ON_UAS, .quirks = "1209:5a5b:u"},
          TO_UAS,
@@ -423,31 +441,32 @@ static void test_bridge(void **state)
         assert_string_equal(b.product, "p");
 }
 
-/* Uas only after a trial, and nothing that the kernel is about to do by itself. */
-static void test_initramfs(void **state)
+/* Uas only after a trial, and nothing that the kernel is about to do by itself. In coldplug nothing but that. */
+static void test_early(void **state)
 {
         static const struct {
                 struct facts f;
-                bool fits;
+                bool initramfs, coldplug;
         } rows[] = {
-                {{BOTH, GOOD, ON_BOT}, false},
-                {{BOTH, GOOD, ON_BOT, WANT_UAS}, false},
-                {{BOTH, GOOD, ON_BOT, .trial_passed = true}, true},
-                {{BOTH, GOOD, .trial_passed = true}, false},
-                {{BOTH, GOOD, ON_UAS, .trial_passed = true}, false},
-                {{BOTH, GOOD, ON_BOT, WANT_BOT, .trial_passed = true}, false},
-                {{BOTH, GOOD, ON_UAS, WANT_BOT}, true},
-                {{BOTH, GOOD, WANT_BOT}, true},
-                {{BOTH, GOOD, ON_UAS, .distrusted = true}, true},
-                {{BOTH, GOOD, ON_BOT, .distrusted = true}, false},
-                {{BOTH, GOOD, ON_BOT, .policy = POLICY_IGNORE}, false},
+                {{BOTH, GOOD, ON_BOT}, false, false},
+                {{BOTH, GOOD, ON_BOT, WANT_UAS}, false, false},
+                {{BOTH, GOOD, ON_BOT, .trial_passed = true}, true, true},
+                {{BOTH, GOOD, .trial_passed = true}, false, false},
+                {{BOTH, GOOD, ON_UAS, .trial_passed = true}, false, false},
+                {{BOTH, GOOD, ON_BOT, WANT_BOT, .trial_passed = true}, false, false},
+                {{BOTH, GOOD, ON_UAS, WANT_BOT}, true, false},
+                {{BOTH, GOOD, WANT_BOT}, true, false},
+                {{BOTH, GOOD, ON_UAS, .distrusted = true}, true, false},
+                {{BOTH, GOOD, ON_BOT, .distrusted = true}, false, false},
+                {{BOTH, GOOD, ON_BOT, .policy = POLICY_IGNORE}, false, false},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 struct decision d;
 
                 decide(&rows[i].f, &d);
-                if (decision_fits_initramfs(&rows[i].f, &d) != rows[i].fits)
+                if (decision_fits_early(&rows[i].f, &d, true) != rows[i].initramfs ||
+                    decision_fits_early(&rows[i].f, &d, false) != rows[i].coldplug)
                         fail_msg("row %zu", i);
         }
 }
@@ -459,7 +478,7 @@ int main(void)
                 cmocka_unit_test(test_every_reason_decides),
                 cmocka_unit_test(test_laws),
                 cmocka_unit_test(test_bridge),
-                cmocka_unit_test(test_initramfs),
+                cmocka_unit_test(test_early),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "hold/initramfs.h"
+#include "hold/early.h"
 
 #include <fcntl.h>
 
@@ -64,16 +64,30 @@ static int move(const struct roots *r, const struct usb_disk *d, enum driver tar
         return 1;
 }
 
-int initramfs_interface(const struct roots *r, const char *interface, const struct runner *run)
+/* Whether a boot has time for it in the root file system's coldplug, where nobody was told of the disk. */
+static bool fits_coldplug(const struct roots *r, const struct usb_disk *d, uint64_t *budget)
 {
-        struct attachment_mark a = {.override_target = DRIVER_NONE};
+        struct hold_limits l;
+
+        if (limits_read(r, &l) < 0)
+                return false;
+        if (l.hold < *budget)
+                *budget = l.hold;
+        /* A boot has waited for its devices for no longer than the machine runs. */
+        return now_boottime() + *budget + RECOVER_BUDGET + MARGIN_USEC <= l.device_timeout && hold_untouched(r, d);
+}
+
+int early_interface(const struct roots *r, const char *interface, const struct runner *run)
+{
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
         _cleanup_(config_done) struct config c;
         struct decision decision;
+        bool initramfs = in_initramfs(r);
+        uint64_t budget = EARLY_BUDGET;
         int k;
 
         config_init(&c);
-        if (!in_initramfs(r) || cmdline_has(r, CMDLINE_OFF) || cmdline_has(r, CMDLINE_NO_HOLD))
+        if (hold_forbidden(r))
                 return 0;
         k = conf_load(r, &c, NULL, NULL);
         if (k < 0)
@@ -81,10 +95,12 @@ int initramfs_interface(const struct roots *r, const char *interface, const stru
         k = read_disk(r, interface, &c, &d);
         if (k <= 0)
                 return k;
-        if (c.hold_usec == 0 || attachment_read(r, &d.facts, &a) < 0 || a.tried || a.released)
+        if (c.hold_usec == 0 || !attachment_fresh(r, &d.facts))
                 return 0;
         decide(&d.facts, &decision);
-        if (!decision_fits_initramfs(&d.facts, &decision))
+        if (c.hold_usec < budget)
+                budget = c.hold_usec;
+        if (!decision_fits_early(&d.facts, &decision, initramfs) || (!initramfs && !fits_coldplug(r, &d, &budget)))
                 return 0;
         if (d.facts.driver == DRIVER_NONE) {
                 /* Before udev loads uas as well: so it never sees a disk that is not meant for it. */
@@ -96,10 +112,10 @@ int initramfs_interface(const struct roots *r, const char *interface, const stru
         }
         /* udev would load it when it comes to the SCSI device, for which uasd-switch waits in vain until then. */
         run->load("sd_mod");
-        return move(r, &d, decision.target, c.hold_usec < EARLY_BUDGET ? c.hold_usec : EARLY_BUDGET, run);
+        return move(r, &d, decision.target, budget, run);
 }
 
-int initramfs_let_go(const struct roots *r)
+int early_let_go(const struct roots *r)
 {
         char **interfaces = NULL;
         int n, k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is held, and what is moved, in an initramfs: the machine in a temporary folder is one. */
+/* What is held, and what is moved, in an initramfs (the machine in a temporary folder is one), and what in coldplug. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "common/exit-codes.h"
 #include "common/util.h"
 #include "hold/hold.h"
-#include "hold/initramfs.h"
+#include "hold/early.h"
 #include "sys/marks.h"
 #include "tree.h"
 
@@ -180,7 +180,7 @@ static int move(struct tree *t)
         runs = loads = 0;
         disks_known = false;
         machine = t;
-        return initramfs_interface(&t->roots, TREE_INTERFACE, &(struct runner){fake_switch, fake_load});
+        return early_interface(&t->roots, TREE_INTERFACE, &(struct runner){fake_switch, fake_load});
 }
 
 static void no_disk(struct tree *t)
@@ -244,16 +244,73 @@ static void test_moved_not(void **state)
         }
 }
 
-static void test_not_an_initramfs(void **state)
+/* The machine has run for as long as the one that runs the test. */
+static void patience(struct tree *t, uint64_t left)
 {
+        char text[200];
+
+        (void) snprintf(text, sizeof(text), "[Timer]\nOnActiveSec=10s\nX-DeviceTimeoutSec=%llums\n",
+                        (unsigned long long) ((now_boottime() + left) / USEC_PER_MSEC));
+        tree_write(t, "run/systemd/generator/uasd-release@.timer.d/50-hold.conf", text);
+}
+static void no_patience(struct tree *t)
+{
+        patience(t, 17 * USEC_PER_SEC); /* ten, five to mend it, three for the others */
+}
+static void hold_never(struct tree *t)
+{
+        tree_write(t, "proc/cmdline", "quiet uasd.hold=0\n");
+}
+static void not_allowed(struct tree *t)
+{
+        tree_unlink(t, "run/systemd/generator/uasd-hold");
+}
+static void was_told(struct tree *t)
+{
+        tree_write(t, "run/udev/data/b8:0", "I:1000000\nG:systemd\n");
+}
+static void was_held(struct tree *t)
+{
+        const struct hold_mark m = {2, 5, 1};
+
+        assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);
+}
+
+/* In the coldplug of the root file system, before anybody is told of the disk: then there is no hold to wait for. */
+static void test_coldplug(void **state)
+{
+        static void (*const rows[])(struct tree *t) = {
+                off_everywhere, hold_never, hold_sec_0, tried, released, in_use, no_patience, not_allowed, was_told, was_held,
+        };
+        uint64_t now = now_boottime();
         struct tree t;
 
         reset();
         tree_make(&t);
+        patience(&t, 60 * USEC_PER_SEC);
+        assert_int_equal(move(&t), 0); /* the first trial is put on record, and watched: it begins with a hold */
         passed(&t);
-        assert_int_equal(move(&t), 0);
-        assert_int_equal(runs, 0);
-        assert_int_equal(initramfs_let_go(&t.roots), 0);
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(asked[0].target, DRIVER_UAS);
+        assert_in_range(asked[0].deadline, now + 10 * USEC_PER_SEC, now + 12 * USEC_PER_SEC);
+        tree_remove(&t);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                tree_make(&t);
+                passed(&t);
+                patience(&t, 60 * USEC_PER_SEC);
+                rows[i](&t);
+                if (move(&t) != 0 || runs > 0)
+                        fail_msg("row %zu is moved", i);
+                tree_remove(&t);
+        }
+}
+
+static void test_not_an_initramfs(void **state)
+{
+        struct tree t;
+
+        tree_make(&t);
+        assert_int_equal(early_let_go(&t.roots), 0);
         assert_false(tree_exists(&t, "run/uasd/waited-for"));
         tree_remove(&t);
 }
@@ -318,12 +375,12 @@ static void test_let_go(void **state)
         struct tree t;
 
         make(&t);
-        assert_int_equal(initramfs_let_go(&t.roots), 0);
+        assert_int_equal(early_let_go(&t.roots), 0);
         assert_string_equal(tree_read(&t, path), "add");
         assert_string_equal(tree_read(&t, "sys/class/block/sda1/uevent"), "add");
         assert_false(held(&t, "add", "disk", "sda"));
         tree_write(&t, path, "");
-        assert_int_equal(initramfs_let_go(&t.roots), 0); /* once is enough */
+        assert_int_equal(early_let_go(&t.roots), 0); /* once is enough */
         assert_string_equal(tree_read(&t, path), "");
         tree_remove(&t);
 }
@@ -333,7 +390,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_held),          cmocka_unit_test(test_held_not),
                 cmocka_unit_test(test_moved),         cmocka_unit_test(test_moved_not),
-                cmocka_unit_test(test_not_an_initramfs), cmocka_unit_test(test_no_driver),
+                cmocka_unit_test(test_coldplug),      cmocka_unit_test(test_not_an_initramfs),
+                cmocka_unit_test(test_no_driver),
                 cmocka_unit_test(test_again_and_recover), cmocka_unit_test(test_let_go),
         };
 

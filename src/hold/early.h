@@ -19,13 +19,14 @@ struct runner {
 };
 
 /*
- * What is done to a USB interface in the initramfs while udev waits with all that is behind it: it is moved, if that may be
- * done so early. Returns 1 if uasd-switch was run, 0, or -errno.
+ * What is done to a USB interface in udev's event of it, while udev waits with all that is behind it: it is moved, if that may
+ * be done so early. In the root file system that is for a disk that has passed its trial, and that nobody was told of yet:
+ * coldplug. Returns 1 if uasd-switch was run, 0, or -errno.
  */
-int initramfs_interface(const struct roots *r, const char *interface, const struct runner *run);
+int early_interface(const struct roots *r, const char *interface, const struct runner *run);
 
 /* Somebody in the initramfs waits for a device: nothing is held there any more. Returns 0 or -errno. */
-int initramfs_let_go(const struct roots *r);
+int early_let_go(const struct roots *r);
 
 /* run.c */
 int run_switch(const char *interface, enum driver target, uint64_t deadline);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/bridge-db.h"
+
+#include <errno.h>
+
+#include "common/names.h"
+#include "common/util.h"
+
+#define KERNEL_PREFIX "Linux "
+
+/* Takes what stands before the next ';' off *s. False if it does not fit. */
+static bool next_field(const char **s, char *ret, size_t size)
+{
+        size_t n = strcspn(*s, ";");
+        bool fits = n < size;
+
+        if (fits) {
+                memcpy(ret, *s, n);
+                ret[n] = '\0';
+        }
+        *s += n + ((*s)[n] == ';');
+        return fits;
+}
+
+static bool bcd_parse(const char *s, uint16_t *ret)
+{
+        unsigned long long value;
+
+        if (strlen(s) != 4 || parse_uint(s, 16, UINT16_MAX, &value) < 0)
+                return false;
+        *ret = (uint16_t) value;
+        return true;
+}
+
+static bool firmware_parse(char *s, struct db_says *ret)
+{
+        if (streq(s, "*")) {
+                ret->bcd_min = 0;
+                ret->bcd_max = UINT16_MAX;
+                return true;
+        }
+        if (strlen(s) != 9 || s[4] != '-')
+                return false;
+        s[4] = '\0';
+        return bcd_parse(s, &ret->bcd_min) && bcd_parse(s + 5, &ret->bcd_max) && ret->bcd_min <= ret->bcd_max;
+}
+
+int db_says_parse(const char *value, struct db_says *ret)
+{
+        char verdict[16], firmware[16];
+        struct db_says s;
+        int v;
+
+        if (!next_field(&value, verdict, sizeof(verdict)) || (v = verdict_from_string(verdict)) < 0 ||
+            !next_field(&value, firmware, sizeof(firmware)) || !firmware_parse(firmware, &s) ||
+            !next_field(&value, s.host, sizeof(s.host)) || !s.host[0] ||
+            !next_field(&value, s.source, sizeof(s.source)) || !s.source[0] ||
+            !next_field(&value, s.date, sizeof(s.date)) || !s.date[0] ||
+            !next_field(&value, s.note, sizeof(s.note)) || *value)
+                return -EINVAL;
+        s.verdict = (enum verdict) v;
+        *ret = s;
+        return 0;
+}
+
+int db_fill(struct db_entry *ret, db_property_fn get, const void *from)
+{
+        char key[32], value[320];
+        int v;
+
+        *ret = (struct db_entry){.n_says = 0};
+        if (get(from, PROP_VERDICT, value, sizeof(value)) > 0 && (v = verdict_from_string(value)) >= 0) {
+                ret->ruled = true;
+                ret->rule = (enum verdict) v;
+        }
+        if (get(from, PROP_DB_CHIP, ret->chip, sizeof(ret->chip)) <= 0)
+                ret->chip[0] = '\0';
+        for (size_t i = 0; i < DB_SAYS_MAX; i++) {
+                int k;
+
+                (void) snprintf(key, sizeof(key), PROP_DB_SAYS "%zu", i + 1);
+                k = get(from, key, value, sizeof(value));
+                if (k == 0)
+                        break;
+                /* One that is not understood is as good as none. */
+                if (k > 0 && db_says_parse(value, &ret->says[ret->n_says]) >= 0)
+                        ret->n_says++;
+        }
+        return ret->ruled || ret->chip[0] || ret->n_says > 0;
+}
+
+bool db_firmware_fits(const struct db_says *s, uint16_t bcd)
+{
+        return s->bcd_min <= bcd && bcd <= s->bcd_max;
+}
+
+bool db_host_fits(const struct db_says *s, const char *platform)
+{
+        size_t n = strlen(s->host);
+
+        if (streq(s->host, "*"))
+                return true;
+        for (const char *word = platform; *word; word += strspn(word, " ")) {
+                if (strncmp(word, s->host, n) == 0)
+                        return true;
+                word += strcspn(word, " ");
+        }
+        return false;
+}
+
+bool db_of_kernel(const struct db_says *s)
+{
+        return strncmp(s->source, KERNEL_PREFIX, strlen(KERNEL_PREFIX)) == 0;
+}
+
+void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, struct db_word *ret)
+{
+        bool good = false, bad = false, kernel = false;
+
+        if (e->ruled) {
+                *ret = (struct db_word){.verdict = e->rule};
+                return;
+        }
+        for (size_t i = 0; i < e->n_says; i++) {
+                const struct db_says *s = &e->says[i];
+
+                if (!db_firmware_fits(s, bcd) || !db_host_fits(s, platform))
+                        continue;
+                good = good || s->verdict == VERDICT_GOOD;
+                if (s->verdict == VERDICT_BAD) {
+                        kernel = kernel || db_of_kernel(s);
+                        bad = bad || !db_of_kernel(s);
+                }
+        }
+        *ret = (struct db_word){
+                .verdict = good == (bad || kernel) ? VERDICT_UNKNOWN : good ? VERDICT_GOOD : VERDICT_BAD,
+                .conflict = good && (bad || kernel),
+                .kernel_alone = kernel && !bad && !good,
+        };
+}
+
+enum verdict db_verdict(const struct db_entry *e, uint16_t bcd, const char *platform)
+{
+        struct db_word word;
+
+        db_weigh(e, bcd, platform, &word);
+        return word.kernel_alone ? VERDICT_UNKNOWN : word.verdict;
+}

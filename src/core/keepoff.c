@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/keepoff.h"
+
+#include "common/util.h"
+
+void kept_disks_done(struct kept_disks *k)
+{
+        for (size_t i = 0; i < k->n; i++)
+                free(k->list[i].name);
+        free(k->list);
+        *k = (struct kept_disks){0};
+}
+
+struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name)
+{
+        struct kept_disk *grown;
+        char *copy;
+
+        for (size_t i = 0; i < k->n; i++)
+                if (k->list[i].vid == vid && k->list[i].pid == pid && streq(k->list[i].name, name))
+                        return k->list + i;
+        grown = realloc(k->list, (k->n + 1) * sizeof(*grown));
+        if (!grown)
+                return NULL;
+        k->list = grown;
+        copy = strdup(name);
+        if (!copy)
+                return NULL;
+        k->list[k->n] = (struct kept_disk){.vid = vid, .pid = pid, .name = copy, .policy = POLICY_AUTO};
+        return k->list + k->n++;
+}
+
+/* As decide() would have it, as far as what is kept tells. DRIVER_NONE: it says neither. */
+static enum driver wanted(const struct kept_disk *d)
+{
+        switch (d->policy) {
+        case POLICY_USB_STORAGE:
+                return DRIVER_USB_STORAGE;
+        case POLICY_UAS:
+                return d->trial_failed ? DRIVER_USB_STORAGE : DRIVER_UAS;
+        case POLICY_IGNORE:
+                return DRIVER_OTHER; /* what the kernel chooses */
+        case POLICY_AUTO:
+        case _POLICY_MAX:
+                break;
+        }
+        return d->good ? DRIVER_UAS : d->distrusted ? DRIVER_USB_STORAGE : DRIVER_NONE;
+}
+
+bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid)
+{
+        bool off = false;
+
+        for (size_t i = 0; i < k->n; i++) {
+                enum driver d = wanted(k->list + i);
+
+                if (k->list[i].vid != vid || k->list[i].pid != pid || d == DRIVER_NONE)
+                        continue;
+                if (d != DRIVER_USB_STORAGE)
+                        return false;
+                off = true;
+        }
+        return off;
+}
+
+static int add(struct keepoff *k, const struct kept_disk *d)
+{
+        /* Of a disk that is not plugged in the firmware is not known: what the kernel has for any. */
+        const struct bridge b = {.vid = d->vid, .pid = d->pid, .any_bcd = true};
+        char entry[QUIRK_ENTRY_MAX];
+
+        if (quirks_entry(k->quirks, &b, DRIVER_USB_STORAGE, entry) == 0)
+                return 0;
+        for (size_t i = 0; i < k->n_left_out; i++)
+                if (streq(k->left_out[i], entry))
+                        return 0;
+        if (quirks_prepend(k->quirks, entry, k->quirks) < 0)
+                return strv_push(&k->left_out, &k->n_left_out, entry);
+        return quirks_prepend(k->own, entry, k->own);
+}
+
+int keepoff_entries(const struct kept_disks *k, const char *others, struct keepoff *ret)
+{
+        struct keepoff made = {0};
+        int r = 0;
+
+        /* What is too long for the kernel would keep usb-storage from being loaded at all: not our line. */
+        if (!copy_string(made.quirks, sizeof(made.quirks), others))
+                made.quirks[0] = '\0';
+        for (int pass = 0; pass < 2; pass++)
+                for (size_t i = 0; i < k->n && r >= 0; i++) {
+                        const struct kept_disk *d = k->list + i;
+
+                        if (wanted(d) == DRIVER_USB_STORAGE && (d->policy == POLICY_USB_STORAGE) == (pass == 0) &&
+                            keepoff_wanted(k, d->vid, d->pid))
+                                r = add(&made, d);
+                }
+        if (r < 0) {
+                keepoff_done(&made);
+                return r;
+        }
+        *ret = made;
+        return 0;
+}
+
+void keepoff_done(struct keepoff *k)
+{
+        strv_free(k->left_out);
+        *k = (struct keepoff){0};
+}

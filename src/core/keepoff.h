@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/quirks.h"
+
+/*
+ * Which bridges an initramfs keeps off uas from its first moment on, by entries of ours in the quirks parameter. The kernel
+ * goes by VID:PID alone: where anything kept wants one of two alike disks on uas, neither of them is kept off.
+ */
+struct kept_disk {
+        uint16_t vid, pid;
+        char *name; /* its serial; "@1.4" without one; "": what is said of every disk of this VID:PID */
+        enum policy policy;
+        bool distrusted;   /* at any port */
+        bool trial_failed;
+        bool good;         /* its trial there was passed, or is under way */
+};
+
+struct kept_disks {
+        struct kept_disk *list;
+        size_t n;
+};
+
+void kept_disks_done(struct kept_disks *k);
+/* The disk of that name, a new one if there is none; NULL: no memory. */
+struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
+
+bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid);
+
+struct keepoff {
+        char quirks[QUIRKS_MAX + 1]; /* the whole parameter: ours, then those of others */
+        char own[QUIRKS_MAX + 1];    /* ours; empty: nothing to be said */
+        char **left_out;             /* those that 127 characters do not hold */
+        size_t n_left_out;
+};
+
+/* others: the parameter as it would be without us. Policies come first, then distrust. 0 or -ENOMEM. */
+int keepoff_entries(const struct kept_disks *k, const char *others, struct keepoff *ret);
+void keepoff_done(struct keepoff *k);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "hold/quirks.h"
+
+#include <fcntl.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/conf.h"
+#include "sys/keepoff.h"
+#include "sys/modprobed.h"
+#include "sys/statefile.h"
+
+static int write_files(const char *dir, const struct keepoff *k)
+{
+        _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char text[QUIRKS_MAX + 128];
+        int r;
+
+        if (fd < 0)
+                return -errno;
+        (void) snprintf(text, sizeof(text), "# By uasd: disks kept off uas, and what other files say.\noptions usb-storage quirks=%s\n",
+                        k->quirks);
+        r = state_write(fd, "etc/modprobe.d/" MODPROBE_FILE, text, false);
+        if (r < 0)
+                return r;
+        (void) snprintf(text, sizeof(text), KEY_QUIRKS "=%s\n", k->own);
+        return state_write(fd, "etc/" RUN_QUIRKS, text, false);
+}
+
+int hold_quirks(const struct roots *r, const char *kernel, const char *dir)
+{
+        _cleanup_(kept_disks_done) struct kept_disks kept = {0};
+        _cleanup_(keepoff_done) struct keepoff made = {0};
+        _cleanup_(config_done) struct config c;
+        char others[QUIRKS_MAX + 1];
+        int k;
+
+        config_init(&c);
+        k = conf_load(r, &c, NULL, NULL);
+        if (k >= 0)
+                k = kept_disks_read(r, &c, kernel, &kept);
+        if (k >= 0)
+                k = modprobe_quirks(r, others);
+        if (k == -ENOSPC) {
+                log_warning("The quirks of usb-storage in modprobe.d are longer than the kernel takes: none is added to them.");
+                return 0;
+        }
+        if (k >= 0)
+                k = keepoff_entries(&kept, others, &made);
+        for (size_t i = 0; k >= 0 && i < made.n_left_out; i++)
+                log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: it may start on uas.",
+                            made.left_out[i]);
+        if (k >= 0 && made.own[0])
+                k = write_files(dir, &made);
+        if (k < 0)
+                log_error("Cannot keep disks off uas in the initramfs: %s", strerror(-k));
+        return k;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/await.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/marks.h"
+#include "sys/statefile.h"
+
+#define LOOK_AGAIN_MSEC 100 /* nobody tells of a uasd-switch that was killed */
+
+struct record {
+        unsigned long long pid;
+        bool await;
+};
+
+static int record_line(const char *key, const char *value, void *data)
+{
+        struct record *record = data;
+
+        if (streq(key, "PID") && parse_uint(value, 10, INT_MAX, &record->pid) < 0)
+                record->pid = 0;
+        if (streq(key, "AWAIT"))
+                record->await = streq(value, "1");
+        return 0;
+}
+
+bool switch_awaited(const struct roots *r, const char *interface)
+{
+        struct record record = { 0 };
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
+        return state_read(r->run, path, record_line, &record) > 0 && record.await && record.pid > 0 &&
+               kill((pid_t) record.pid, 0) == 0;
+}
+
+static int watch_records(const struct roots *r)
+{
+        char path[64];
+        int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/" RUN_SWITCH, r->run);
+        if (fd >= 0)
+                (void) inotify_add_watch(fd, path, IN_MOVED_TO | IN_DELETE);
+        return fd;
+}
+
+int switch_await(const struct roots *r, const char *interface, uint64_t deadline)
+{
+        _cleanup_close_ int records = watch_records(r);
+        char buffer[1024];
+
+        while (switch_awaited(r, interface)) {
+                if (now_boottime() >= deadline)
+                        return -ETIMEDOUT;
+                /* Without inotify it takes a little longer. */
+                (void) poll(&(struct pollfd){ records, POLLIN, 0 }, 1, LOOK_AGAIN_MSEC);
+                while (records >= 0 && read(records, buffer, sizeof(buffer)) > 0)
+                        ;
+        }
+        return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/roots.h"
+
+/*
+ * A disk that uasd-switch has just moved is nobody's before it has been tried. Its first event waits in the udev helper
+ * until then: what is decided at once needs no hold, and no second event that ends one.
+ */
+
+/* How long the helper waits at most; less than udev's rule gives it. */
+#define AWAIT_USEC (7 * USEC_PER_SEC)
+
+/* Whether a living uasd-switch says that what it moved is about to be decided on. */
+bool switch_awaited(const struct roots *r, const char *interface);
+
+/* Until that is over: 0, or -ETIMEDOUT. */
+int switch_await(const struct roots *r, const char *interface, uint64_t deadline);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/keepoff.h"
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/past.h"
+#include "sys/policies.h"
+#include "sys/statefile.h"
+
+struct reading {
+        const struct config *config;
+        struct kept_disks disks;
+};
+
+/*
+ * "VID:PID:SERIAL" and "VID:PID@2-1.4" of a policy, "VID:PID:SERIAL@0000:00:14.0/ss/1.4" of a record: the same disk has to come
+ * out. Where it does not, one word for uas is enough to leave both alone.
+ */
+static struct kept_disk *disk_of(struct reading *d, const char *key, bool record)
+{
+        char name[USB_STRING_MAX * 4] = "", rest;
+        unsigned vid, pid;
+        const char *tail, *port;
+        struct kept_disk *disk;
+        size_t n = d->disks.n;
+
+        if (sscanf(key, "%4x:%4x%c", &vid, &pid, &rest) != 3)
+                return NULL;
+        tail = strchr(strchr(key, ':') + 1, rest) + 1;
+        port = strchr(rest == '@' ? key : tail, '@');
+        if (rest == ':')
+                (void) snprintf(name, sizeof(name), "%.*s", (int) (record && port ? port - tail : (long) strlen(tail)), tail);
+        if (!name[0] && port) {
+                const char *chain = strrchr(port, record ? '/' : '-');
+
+                (void) snprintf(name, sizeof(name), "@%s", chain ? chain + 1 : port + 1);
+        }
+        disk = kept_disk(&d->disks, (uint16_t) vid, (uint16_t) pid, name);
+        if (disk && d->disks.n > n)
+                disk->policy = config_policy(d->config, disk->vid, disk->pid, name);
+        return disk;
+}
+
+static int take_policy(const char *key, enum policy policy, void *data)
+{
+        struct kept_disk *disk = disk_of(data, key, false);
+
+        if (disk)
+                disk->policy = policy;
+        return 0;
+}
+
+static void take_record(const char *key, const struct facts *f, void *data)
+{
+        struct kept_disk *disk = disk_of(data, key, true);
+
+        if (!disk)
+                return;
+        disk->distrusted = disk->distrusted || f->distrusted;
+        disk->trial_failed = disk->trial_failed || f->trial_failed;
+        disk->good = disk->good || f->trial_passed || (f->trial_open && !f->distrusted);
+}
+
+int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret)
+{
+        struct reading d = { .config = c };
+        int k = 0;
+
+        for (size_t i = 0; i < c->n_rules && k >= 0; i++) {
+                const struct disk_rule *rule = c->rules + i;
+                struct kept_disk *disk = kept_disk(&d.disks, rule->vid, rule->pid, rule->serial ? rule->serial : "");
+
+                if (!disk)
+                        k = -ENOMEM;
+                else
+                        disk->policy = rule->policy;
+        }
+        if (k >= 0)
+                k = policy_each(r, take_policy, &d);
+        if (k >= 0)
+                k = past_each(r, kernel, take_record, &d);
+        if (k < 0) {
+                kept_disks_done(&d.disks);
+                return k;
+        }
+        *ret = d.disks;
+        return 0;
+}
+
+static int take_own(const char *key, const char *value, void *data)
+{
+        if (streq(key, KEY_QUIRKS))
+                (void) copy_string(data, QUIRKS_MAX + 1, value);
+        return 0;
+}
+
+static int own_read(const struct roots *r, char ret[static QUIRKS_MAX + 1])
+{
+        ret[0] = '\0';
+        return state_read(r->run, RUN_QUIRKS, take_own, ret);
+}
+
+void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX])
+{
+        char own[QUIRKS_MAX + 1];
+
+        ret[0] = '\0';
+        if (own_read(r, own) > 0)
+                (void) quirks_entry_of(own, vid, pid, ret);
+}
+
+int keepoff_disown(const struct roots *r, const char *entry)
+{
+        char own[QUIRKS_MAX + 1], text[QUIRKS_MAX + 16];
+
+        if (own_read(r, own) <= 0 || quirks_remove(own, entry, own) == 0)
+                return 0;
+        (void) snprintf(text, sizeof(text), KEY_QUIRKS "=%s\n", own);
+        return state_write(r->run, RUN_QUIRKS, text, false);
+}

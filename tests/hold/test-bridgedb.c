@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From udev's record of the USB device to the decision. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "core/policy.h"
+#include "hold/hold.h"
+#include "sys/bridgedb.h"
+#include "sys/conf.h"
+#include "sys/usbdisk.h"
+#include "tree.h"
+
+#define RECORD "run/udev/data/c189:132"
+#define COMPATIBLE "sys/firmware/devicetree/base/compatible"
+#define SAYS1 "I:1\nE:UASD_DB_CHIP=Chip\nE:UASD_DB_1="
+
+static int no_timer(const char *interface, const struct hold_limits *l)
+{
+        fail_msg("a hold begins");
+        return -EIO;
+}
+
+static void complete(struct tree *t, const char *record, struct facts *ret)
+{
+        struct usb_disk d = {0};
+        struct config c;
+
+        tree_write(t, RECORD, record);
+        config_init(&c);
+        assert_true(usb_disk_read(&t->roots, TREE_INTERFACE, false, &d) > 0);
+        facts_complete(&t->roots, &c, &d.facts);
+        *ret = d.facts;
+        usb_disk_done(&d);
+        config_done(&c);
+}
+
+#define PI "raspberrypi,4-model-b\0brcm,bcm2711"
+
+/* A list of strings, each with its NUL. */
+static void write_compatible(struct tree *t, const char *list, size_t size)
+{
+        _cleanup_close_ int fd = -1;
+
+        tree_write(t, COMPATIBLE, "");
+        fd = openat(t->roots.sys, SYSFS_COMPATIBLE, O_WRONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, list, size), size);
+}
+
+static void test_platform(void **state)
+{
+        char text[PLATFORM_MAX], long_list[2 * PLATFORM_MAX];
+        struct utsname machine;
+        struct tree t;
+
+        tree_make(&t);
+        assert_int_equal(uname(&machine), 0);
+        platform_read(&t.roots, text);
+        assert_string_equal(text, machine.machine);
+        write_compatible(&t, PI, sizeof(PI));
+        platform_read(&t.roots, text);
+        assert_string_equal(text, "raspberrypi,4-model-b brcm,bcm2711");
+        memset(long_list, 'x', sizeof(long_list));
+        write_compatible(&t, long_list, sizeof(long_list));
+        platform_read(&t.roots, text);
+        assert_int_equal(strlen(text), PLATFORM_MAX - 1);
+        tree_remove(&t);
+}
+
+/* What the block device is told, and that a bad bridge is not held for a driver it will not get. */
+static void test_asked_of_udev(void **state)
+{
+        const struct block_event e = {"sda", "add", "disk"};
+        struct hold_answer a;
+        struct tree t;
+
+        tree_make(&t);
+        tree_write(&t, RECORD, SAYS1 "bad;*;*;A list;2026-11\n");
+        assert_int_equal(hold_ask(&t.roots, &e, no_timer, &a), 0);
+        assert_int_equal(a.verdict, VERDICT_BAD);
+        assert_false(a.hold);
+        assert_true(a.capable);
+        tree_remove(&t);
+}
+
+static void test_decides(void **state)
+{
+        static const struct {
+                const char *record;
+                enum verdict verdict;
+                enum reason reason;
+        } table[] = {
+                {"I:1\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {"", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {SAYS1 "bad;*;*;A list;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
+                {SAYS1 "good;*;*;A list;2026-11\n", VERDICT_GOOD, REASON_FASTEST},
+                {SAYS1 "bad;0000-0213;*;A list;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {SAYS1 "bad;0214-0214;*;A list;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
+                {SAYS1 "bad;*;raspberrypi;A list;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
+                {SAYS1 "bad;*;brcm,bcm2711;A list;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
+                {SAYS1 "bad;*;x86;A list;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_DB_2=good;*;*;B;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {SAYS1 "bad;*;*;Linux 7.3 unusual_uas.h;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                /* What is not understood is no reason to be without the rest. */
+                {SAYS1 "sad\nE:UASD_DB_2=bad;*;*;B;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
+                {SAYS1 "\nE:UASD_DB_3=bad;*;*;B;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_VERDICT=good\n", VERDICT_GOOD, REASON_FASTEST},
+                {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_VERDICT=unknown\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+                {"I:1\nE:UASD_VERDICT=bad\n", VERDICT_BAD, REASON_VERDICT_BAD},
+                {"I:1\nE:UASD_VERDICT=worse\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
+        };
+        struct tree t;
+
+        tree_make(&t);
+        tree_write(&t, "sys/devices/pci0/usb2/2-1/bcdDevice", "0214\n");
+        write_compatible(&t, PI, sizeof(PI));
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct decision decision;
+                struct facts f;
+
+                complete(&t, table[i].record, &f);
+                decide(&f, &decision);
+                if (f.verdict != table[i].verdict || decision.reason != table[i].reason)
+                        fail_msg("row %zu: %s, %s", i, verdict_to_string(f.verdict), reason_to_string(decision.reason));
+        }
+        tree_remove(&t);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_platform),
+                cmocka_unit_test(test_asked_of_udev),
+                cmocka_unit_test(test_decides),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/bridge-db.h"
+
+#include "unit.h"
+
+static void test_parse(void **state)
+{
+        static const struct {
+                const char *value;
+                int r;
+                enum verdict verdict;
+                uint16_t min, max;
+                const char *host, *note;
+        } table[] = {
+                {"bad;*;*;A list;2026-11", 0, VERDICT_BAD, 0, 0xffff, "*", ""},
+                {"good;0100-0210;x86;A list;2026-11;Linux 4.4", 0, VERDICT_GOOD, 0x0100, 0x0210, "x86", "Linux 4.4"},
+                {"unknown;0128-0128;a,b;A list;-;", 0, VERDICT_UNKNOWN, 0x0128, 0x0128, "a,b", ""},
+                {"", -EINVAL},
+                {"bad", -EINVAL},
+                {"bad;*;*;A list", -EINVAL},
+                {"bad;*;*;;2026-11", -EINVAL},
+                {"bad;*;;A list;2026-11", -EINVAL},
+                {"bad;*;*;A list;2026-11;note;more", -EINVAL},
+                {"worse;*;*;A list;2026-11", -EINVAL},
+                {"bad;;*;A list;2026-11", -EINVAL},
+                {"bad;0128;*;A list;2026-11", -EINVAL},
+                {"bad;0210-0100;*;A list;2026-11", -EINVAL},
+                {"bad;0100-02100;*;A list;2026-11", -EINVAL},
+                {"bad;-100-0210;*;A list;2026-11", -EINVAL},
+                {"bad;0100-0x21;*;A list;2026-11", -EINVAL},
+                {"bad;*;*;A list;2026-11-21 and some more", -EINVAL},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct db_says s = {.note = "left"};
+
+                assert_row(i, db_says_parse(table[i].value, &s) == table[i].r);
+                if (table[i].r < 0) {
+                        assert_row(i, streq(s.note, "left"));
+                        continue;
+                }
+                assert_row(i, s.verdict == table[i].verdict && s.bcd_min == table[i].min && s.bcd_max == table[i].max);
+                assert_row(i, streq(s.host, table[i].host) && streq(s.note, table[i].note));
+        }
+}
+
+static void test_host(void **state)
+{
+        static const struct {
+                const char *host, *platform;
+                bool fits;
+        } table[] = {
+                {"*", "", true},
+                {"*", "x86_64", true},
+                {"x86", "x86_64", true},
+                {"x86", "aarch64", false},
+                {"x86", "", false},
+                {"raspberrypi", "raspberrypi,4-model-b brcm,bcm2711 ", true},
+                {"brcm,bcm2711", "raspberrypi,4-model-b brcm,bcm2711 ", true},
+                {"bcm2711", "raspberrypi,4-model-b brcm,bcm2711 ", false},
+                {"raspberrypi,4-model-bb", "raspberrypi,4-model-b b", false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct db_says s = {0};
+
+                (void) copy_string(s.host, sizeof(s.host), table[i].host);
+                assert_row(i, db_host_fits(&s, table[i].platform) == table[i].fits);
+        }
+}
+
+#define PI "raspberrypi,4-model-b brcm,bcm2711"
+#define PC "x86_64"
+
+static void test_weigh(void **state)
+{
+        static const struct {
+                const char *says[4];
+                uint16_t bcd;
+                const char *platform;
+                enum verdict verdict, decides;
+                bool conflict;
+        } table[] = {
+                {{NULL}, 0x0100, PC, VERDICT_UNKNOWN, VERDICT_UNKNOWN, false},
+                {{"bad;*;*;A;-"}, 0x0100, PC, VERDICT_BAD, VERDICT_BAD, false},
+                {{"good;*;*;A;-"}, 0x0100, PC, VERDICT_GOOD, VERDICT_GOOD, false},
+                {{"unknown;*;*;A;-"}, 0x0100, PC, VERDICT_UNKNOWN, VERDICT_UNKNOWN, false},
+                {{"unknown;*;*;A;-", "bad;*;*;B;-"}, 0x0100, PC, VERDICT_BAD, VERDICT_BAD, false},
+                /* Both ends of the range are in it. */
+                {{"bad;0100-0210;*;A;-"}, 0x00ff, PC, VERDICT_UNKNOWN, VERDICT_UNKNOWN, false},
+                {{"bad;0100-0210;*;A;-"}, 0x0100, PC, VERDICT_BAD, VERDICT_BAD, false},
+                {{"bad;0100-0210;*;A;-"}, 0x0210, PC, VERDICT_BAD, VERDICT_BAD, false},
+                {{"bad;0100-0210;*;A;-"}, 0x0211, PC, VERDICT_UNKNOWN, VERDICT_UNKNOWN, false},
+                {{"bad;0100-0210;*;A;-", "good;0211-9999;*;B;-"}, 0x0211, PC, VERDICT_GOOD, VERDICT_GOOD, false},
+                /* One host's trouble is not another's. */
+                {{"bad;*;raspberrypi;A;-", "good;*;x86;B;-"}, 0x0100, PI, VERDICT_BAD, VERDICT_BAD, false},
+                {{"bad;*;raspberrypi;A;-", "good;*;x86;B;-"}, 0x0100, PC, VERDICT_GOOD, VERDICT_GOOD, false},
+                {{"bad;*;raspberrypi;A;-", "good;*;x86;B;-"}, 0x0100, "", VERDICT_UNKNOWN, VERDICT_UNKNOWN, false},
+                /* A conflict settles nothing, however many there are on one side. */
+                {{"bad;*;*;A;-", "good;*;*;B;-"}, 0x0100, PC, VERDICT_UNKNOWN, VERDICT_UNKNOWN, true},
+                {{"good;*;*;A;-", "good;*;*;B;-", "bad;*;*;C;-"}, 0x0100, PC, VERDICT_UNKNOWN, VERDICT_UNKNOWN, true},
+                {{"good;*;*;A;-", "bad;*;*;Linux 7.3;-"}, 0x0100, PC, VERDICT_UNKNOWN, VERDICT_UNKNOWN, true},
+                /* The kernel's word has its own row in the decision. */
+                {{"bad;*;*;Linux 7.3;-"}, 0x0100, PC, VERDICT_BAD, VERDICT_UNKNOWN, false},
+                {{"bad;*;*;Linux 7.3;-", "bad;*;*;A;-"}, 0x0100, PC, VERDICT_BAD, VERDICT_BAD, false},
+                {{"bad;*;*;Linuxfans;-"}, 0x0100, PC, VERDICT_BAD, VERDICT_BAD, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct db_entry e = {0};
+                struct db_word w;
+
+                for (size_t s = 0; s < 4 && table[i].says[s]; s++)
+                        assert_row(i, db_says_parse(table[i].says[s], &e.says[e.n_says++]) == 0);
+                db_weigh(&e, table[i].bcd, table[i].platform, &w);
+                assert_row(i, w.verdict == table[i].verdict);
+                assert_row(i, w.conflict == table[i].conflict);
+                assert_row(i, db_verdict(&e, table[i].bcd, table[i].platform) == table[i].decides);
+                /* Whoever sets this machine up has the last word. */
+                for (int v = 0; v < _VERDICT_MAX; v++) {
+                        e.ruled = true;
+                        e.rule = (enum verdict) v;
+                        assert_row(i, db_verdict(&e, table[i].bcd, table[i].platform) == (enum verdict) v);
+                }
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_parse),
+                cmocka_unit_test(test_host),
+                cmocka_unit_test(test_weigh),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

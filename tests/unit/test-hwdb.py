@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""udev/61-uasd.hwdb: every line is understood, nothing contradicts the kernel's table in src/core, and systemd's own
+program compiles it and finds what stands in it.
+
+    test-hwdb.py SOURCE-ROOT
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = sys.argv[1]
+HWDB = os.path.join(TOP, "udev/61-uasd.hwdb")
+SAYS_MAX = 8
+SYSTEMD_HWDB = os.environ.get("SYSTEMD_HWDB") or shutil.which("systemd-hwdb")
+
+
+def read_hwdb():
+    """{match: {key: value}}"""
+    entries, matches, filled = {}, [], False
+    with open(HWDB) as f:
+        for number, line in enumerate(f, 1):
+            line = line.rstrip("\n")
+            where = "%s:%d: %s" % (HWDB, number, line)
+            assert line.isascii() and not line.endswith(" "), where
+            if line.startswith("#"):
+                continue
+            # To systemd the rest would be a comment.
+            assert "#" not in line, where
+            if not line:
+                assert not matches or filled, where
+                matches, filled = [], False
+            elif line.startswith(" "):
+                key, sep, value = line[1:].partition("=")
+                assert matches and sep and re.fullmatch("UASD_[A-Z0-9_]+", key) and value, where
+                for match in matches:
+                    assert key not in entries[match], where
+                    entries[match][key] = value
+                filled = True
+            else:
+                assert not filled and re.fullmatch(r"usb:v[0-9A-F]{4}p[0-9A-F]{4}\*", line), where
+                assert line not in entries, where
+                matches.append(line)
+                entries[line] = {}
+    return entries
+
+
+def read_says(keys):
+    """The statements of an entry: [(verdict, min, max, host, source, date, note)]."""
+    says = []
+    for i in range(1, SAYS_MAX + 1):
+        if "UASD_DB_%d" % i not in keys:
+            break
+        fields = keys["UASD_DB_%d" % i].split(";")
+        if len(fields) == 5:
+            fields.append("")
+        verdict, firmware, host, source, date, note = fields
+        low, high = ("0000", "FFFF") if firmware == "*" else firmware.split("-")
+        says.append((verdict, int(low, 16), int(high, 16), host, source, date, note))
+    return says
+
+
+def read_kernel_table():
+    """{match: [(min, max, letters, table)]}"""
+    with open(os.path.join(TOP, "src/core/kernel-table.c")) as f:
+        text = f.read()
+    rows = {}
+    for table in "uas", "storage":
+        body = re.search(r"struct row %s_rows\[\] = \{(.*?)\n\};" % table, text, re.S).group(1)
+        found = re.findall(r'\{0x(\w{4}), 0x(\w{4}), 0x(\w{4}), 0x(\w{4}), "(\w*)", ', body)
+        assert len(found) == body.count("{") > 10
+        for vid, pid, low, high, letters in found:
+            match = "usb:v%sp%s*" % (vid.upper(), pid.upper())
+            rows.setdefault(match, []).append((int(low, 16), int(high, 16), letters, table))
+    return rows
+
+
+class Hwdb(unittest.TestCase):
+    def setUp(self):
+        self.entries = read_hwdb()
+        self.assertGreater(len(self.entries), 30)
+
+    def test_statements(self):
+        for match, keys in self.entries.items():
+            with self.subTest(match):
+                says = read_says(keys)
+                self.assertEqual(set(keys) - {"UASD_DB_CHIP"}, {"UASD_DB_%d" % (i + 1) for i in range(len(says))})
+                self.assertTrue(says)
+                self.assertEqual(len(says), len(set(says)))
+                self.assertLess(len(keys.get("UASD_DB_CHIP", "")), 64)
+                for verdict, low, high, host, source, date, note in says:
+                    self.assertIn(verdict, ("good", "bad", "unknown"))
+                    self.assertLessEqual(low, high)
+                    self.assertRegex(host, r"^(\*|[a-z0-9,-]{2,31})$")
+                    self.assertTrue(2 < len(source) < 80 and len(note) < 80)
+                    self.assertRegex(date, r"^20[12]\d(-[01]\d(-[0-3]\d)?)?$")
+                    self.assertTrue(verdict != "unknown" or note, "an unknown that says nothing")
+
+    def test_kernel_forbids(self):
+        """What the kernel's table keeps off uas is bad here, in that range: a good word would make it a conflict."""
+        for match, rows in read_kernel_table().items():
+            says = read_says(self.entries.get(match, {}))
+            for low, high, letters, table in rows:
+                with self.subTest(match, table=table):
+                    source = "unusual_uas.h" if table == "uas" else "unusual_devs.h"
+                    if "u" in letters:
+                        ours = [s for s in says if s[0] == "bad" and s[4].startswith("Linux ") and source in s[4]]
+                        self.assertIn((low, high), [(s[1], s[2]) for s in ours])
+                    elif table == "uas":
+                        ours = [s for s in says if s[4].startswith("Linux ") and source in s[4] and s[1:3] == (low, high)]
+                        self.assertEqual([s[0] for s in ours], ["unknown"])
+                        if letters:
+                            self.assertIn("flags " + letters, ours[0][6])
+
+    def test_kernel_says_so(self):
+        """What is called the kernel's word here stands in its table."""
+        rows = read_kernel_table()
+        for match, keys in self.entries.items():
+            for verdict, low, high, host, source, _, note in read_says(keys):
+                if not source.startswith("Linux ") or source.endswith("uas-detect.h"):
+                    self.assertFalse(verdict != "unknown" and source.startswith("Linux "), match)
+                    continue
+                with self.subTest(match):
+                    self.assertEqual(host, "*")
+                    table = "uas" if source.endswith("unusual_uas.h") else "storage"
+                    found = [r[2] for r in rows.get(match, []) if r[3] == table and r[:2] == (low, high)]
+                    self.assertEqual(len(found), 1)
+                    self.assertEqual(verdict == "bad", "u" in found[0])
+                    flags = re.search(r"flags (\w+)", note)
+                    self.assertEqual(flags.group(1) if flags else "", found[0].replace("u", ""))
+
+    @unittest.skipUnless(SYSTEMD_HWDB, "no systemd-hwdb")
+    def test_systemd(self):
+        """As udev looks it up for a USB device, which has no modalias of its own, and for an interface, which has one."""
+        with tempfile.TemporaryDirectory() as root:
+            folder = os.path.join(root, "etc/udev/hwdb.d")
+            os.makedirs(folder)
+            shutil.copy(HWDB, folder)
+            subprocess.run([SYSTEMD_HWDB, "update", "--strict", "--root", root], check=True)
+            for match, keys in self.entries.items():
+                for rest in ":External Disk", "d0100dc00dsc00dp00ic08isc06ip50in00":
+                    out = self.query(root, match[:-1] + rest)
+                    self.assertEqual(out, keys, match)
+            self.assertEqual(self.query(root, "usb:v1209p5A5A:Disk"), {})
+            self.assertEqual(self.query(root, "usb:v152Dp057:Disk"), {})
+
+    @unittest.skipUnless(SYSTEMD_HWDB, "no systemd-hwdb")
+    def test_overruled(self):
+        """The recipe in the file's head."""
+        with open(HWDB) as f:
+            recipe = re.search(r"(?m)^#   (usb:.*)\n#   ( UASD_VERDICT=bad)$", f.read())
+        with tempfile.TemporaryDirectory() as root:
+            folder = os.path.join(root, "etc/udev/hwdb.d")
+            os.makedirs(folder)
+            shutil.copy(HWDB, folder)
+            with open(os.path.join(folder, "99-local.hwdb"), "w") as f:
+                f.write("%s\n%s\n" % recipe.groups())
+            subprocess.run([SYSTEMD_HWDB, "update", "--strict", "--root", root], check=True)
+            out = self.query(root, "usb:v152Dp0578:Disk")
+            self.assertEqual(out["UASD_VERDICT"], "bad")
+            self.assertIn("UASD_DB_1", out)
+
+    def query(self, root, modalias):
+        out = subprocess.run([SYSTEMD_HWDB, "query", "--root", root, modalias], check=True, capture_output=True, text=True)
+        return dict(line.split("=", 1) for line in out.stdout.splitlines())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which bridges an initramfs keeps off uas. */
+#include "core/keepoff.h"
+
+#include "unit.h"
+
+#define A .vid = 0x1209, .pid = 0x5a5a
+#define B .vid = 0x0480, .pid = 0xd010 /* in the kernel's table, with y, from firmware 1.00 on */
+#define C .vid = 0x0b05, .pid = 0x1932 /* there with u */
+#define BOT .policy = POLICY_USB_STORAGE
+#define UAS .policy = POLICY_UAS
+
+static void test_entries(void **state)
+{
+        static const struct {
+                struct kept_disk disks[3];
+                const char *others, *quirks, *own;
+        } table[] = {
+                {{{0}}, "", "", ""},
+                {{{0}}, "1:2:f", "1:2:f", ""},
+                {{{A, .name = "one"}}, "", "", ""},
+                {{{A, .name = "one", BOT}}, "", "1209:5a5a:u", "1209:5a5a:u"},
+                {{{A, .name = "one", BOT}}, "1:2:f", "1209:5a5a:u,1:2:f", "1209:5a5a:u"},
+                /* Somebody said so already; or something else, which goes on to hold. */
+                {{{A, .name = "one", BOT}}, "1209:5a5a:u", "1209:5a5a:u", ""},
+                {{{A, .name = "one", BOT}}, "1209:5a5a:f", "1209:5a5a:fu,1209:5a5a:f", "1209:5a5a:fu"},
+                /* The kernel's own flags stay, or its own word is enough. */
+                {{{B, .name = "one", BOT}}, "", "0480:d010:uy", "0480:d010:uy"},
+                {{{C, .name = "one", BOT}}, "", "", ""},
+                {{{A, .name = "one", .distrusted = true}}, "", "1209:5a5a:u", "1209:5a5a:u"},
+                {{{A, .name = "one", BOT, .good = true}}, "", "1209:5a5a:u", "1209:5a5a:u"},
+                {{{A, .name = "one", UAS, .distrusted = true}}, "", "", ""},
+                {{{A, .name = "one", UAS, .distrusted = true, .trial_failed = true}}, "", "1209:5a5a:u", "1209:5a5a:u"},
+                {{{A, .name = "one", .policy = POLICY_IGNORE, .distrusted = true}}, "", "", ""},
+                /* Two alike: the kernel cannot tell one from the other. */
+                {{{A, .name = "one", BOT}, {A, .name = "two", BOT}}, "", "1209:5a5a:u", "1209:5a5a:u"},
+                {{{A, .name = "one", BOT}, {A, .name = "two"}}, "", "1209:5a5a:u", "1209:5a5a:u"},
+                {{{A, .name = "one", BOT}, {A, .name = "two", .distrusted = true}}, "", "1209:5a5a:u", "1209:5a5a:u"},
+                {{{A, .name = "one", BOT}, {A, .name = "two", UAS}}, "", "", ""},
+                {{{A, .name = "two", .good = true}, {A, .name = "one", BOT}}, "", "", ""},
+                {{{A, .name = "one", BOT}, {A, .name = "two", .policy = POLICY_IGNORE}}, "", "", ""},
+                {{{A, .name = "", UAS}, {A, .name = "one", BOT}}, "", "", ""},
+                {{{A, .name = "one", .good = true, .distrusted = true}}, "", "", ""},
+                {{{A, .name = "one", .distrusted = true}, {B, .name = "two", BOT}, {B, .name = "three", BOT}}, "9:9:u",
+                 "1209:5a5a:u,0480:d010:uy,9:9:u", "1209:5a5a:u,0480:d010:uy"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct kept_disks k = {(struct kept_disk *) table[i].disks, 0};
+                struct keepoff made;
+
+                while (k.n < 3 && table[i].disks[k.n].name)
+                        k.n++;
+                assert_int_equal(keepoff_entries(&k, table[i].others, &made), 0);
+                assert_row(i, streq(made.quirks, table[i].quirks));
+                assert_row(i, streq(made.own, table[i].own));
+                assert_row(i, made.n_left_out == 0);
+                keepoff_done(&made);
+        }
+}
+
+/* What does not fit is left out and named: distrust first, and never what others wrote. */
+static void test_room(void **state)
+{
+        static const char others[] = "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
+                                     "3333:3333:abcdefghijklmnopqrstuwy,1:1:u";
+        struct kept_disks k = {0};
+        struct kept_disk *disk;
+        struct keepoff made;
+
+        disk = kept_disk(&k, 0x1209, 1, "distrusted");
+        disk->distrusted = true;
+        assert_ptr_equal(kept_disk(&k, 0x1209, 1, "distrusted"), disk);
+        kept_disk(&k, 0x1209, 1, "alike")->distrusted = true;
+        kept_disk(&k, 0x1209, 2, "policy")->policy = POLICY_USB_STORAGE;
+        assert_int_equal(k.n, 3);
+        assert_int_equal(keepoff_entries(&k, others, &made), 0);
+        assert_string_equal(made.own, "1209:0002:u");
+        assert_int_equal(strlen(made.quirks), strlen(others) + strlen("1209:0002:u,"));
+        assert_int_equal(made.n_left_out, 1);
+        assert_string_equal(made.left_out[0], "1209:0001:u");
+        keepoff_done(&made);
+        kept_disks_done(&k);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_entries),
+                cmocka_unit_test(test_room),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
