@@ -23,6 +23,8 @@ from media import Media
 
 TIERS = ("fast", "default", "full")
 LIMIT = 240
+# Of a case's folder: too large to keep, and nothing a reader could look into without the run.
+BULKY = ("*.qcow2", "*.raw", "initrd.img", "*.sock", "*.usb", "*.ctl", "*.copy")
 
 
 class Skip(Exception):
@@ -147,7 +149,8 @@ class Vm:
                 continue
             for name, command in (
                     ("journal.txt", "journalctl -b --no-pager -o short-monotonic"),
-                    ("state.txt", "systemctl list-jobs --no-pager; lsblk; lsusb -t; "
+                    ("state.txt", "timeout 10 uasctl list; timeout 10 uasctl list --json; "
+                                  "systemctl list-jobs --no-pager; lsblk; lsusb -t; "
                                   "cat /proc/mounts; ls -l /run/uasd; ps axf")):
                 try:
                     text = guest.run(command, timeout=60).out

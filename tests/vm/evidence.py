@@ -98,3 +98,43 @@ def messages(guest, message):
 DISTRUSTED = "fb889702e9134914a1d0f03a2eb84e7e"
 TROUBLE = "83e1dbb2cf0d4b4ca1cdb5d5591c3908"
 TRIAL_PASSED = "5f07edea107b4f2493b98da086b46864"
+
+
+def well(guest, disk, driver=None, count=1):
+    """The disk is on a driver and readable, nothing is held or left over, and uasctl says where it is."""
+    names = guest.wait_disk(disk.interface, driver=driver, timeout=60, count=count)
+
+    def at_rest():
+        [one] = [one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface] or [None]
+        return one if one and one["state"] not in ("held", "switching", "unbound") else None
+    one = guest.until(at_rest, 90, "it comes to rest")
+    now = guest.driver(disk.interface)
+    assert guest.run("ls -A /run/uasd/hold").text == "", guest.run("ls -l /run/uasd/hold").out
+    assert guest.run("ls /run/uasd/switch/%s" % disk.interface).rc != 0, guest.run("cat /run/uasd/switch/*").out
+    assert guest.read("/sys/module/usb_storage/parameters/quirks") in ("", None)
+    for name in names:
+        # Held, it would have none of the file system's links.
+        guest.wait_until("! udevadm info -q property -n %s | grep -qx UASD_HOLD=1" % name, 30)
+        guest.run("dd if=/dev/%s of=/dev/null bs=1M count=1 iflag=direct status=none" % name, check=True)
+    assert one["driver"] == now, (now, one)
+    assert sorted(each["name"] for each in one["disks"]) == sorted(names), one
+    return one
+
+
+def waiting(vm, disk, image=None):
+    """A guest with DISK mounted on usb-storage, and uasd waiting to move it."""
+    guest = on_storage(vm, disk, image=image)
+    guest.run("mount /dev/sda1 /mnt && systemctl start uasd", check=True)
+    only_disk(guest, "waiting")
+    return guest
+
+
+def gone(guest, disk):
+    """DISK is pulled, and the kernel has seen it."""
+    disk.unplug()
+    guest.wait_until("! test -e /sys/bus/usb/devices/%s" % disk.interface, 30)
+
+
+def switch(guest, disk, target, timeout=100):
+    """uasctl switch, and how it ended."""
+    return guest.run("uasctl switch %s %s --wait=%d" % (disk.interface, target, timeout), timeout=timeout + 50)

@@ -142,7 +142,8 @@ class Guest:
 
     def reboot(self, wait="booted", timeout=240):
         """Restart by systemd, in the same QEMU, with the disks as they are."""
-        self.machine.monitor.poll_event("RESET")
+        while self.machine.monitor.poll_event("RESET"):
+            pass  # of restarts before this one: QEMU may tell of one more than once
         self.run("systemctl --no-block reboot", check=True)
         end = time.monotonic() + timeout
         while not self.machine.monitor.poll_event("RESET", 0.2):

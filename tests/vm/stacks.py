@@ -46,15 +46,18 @@ def make(vm, disks, script, image, state):
     guest = Guest(os.path.join(vm.folder, "prepare%d" % len(vm.guests)), image)
     vm.guests.append(guest)
     guest.resume(state)
-    variables = ""
+    variables, names = "", []
     for letter, disk in zip("ABCD", disks):
         guest.plug(disk)
         [name] = guest.wait_disk(disk.interface)
+        names.append("/dev/" + name)
         variables += "%s=/dev/%s\n" % (letter, name)
     guest.put(KEY, PASSWORD)
     guest.put("/run/vm-prepare", "set -ex\nexport LC_ALL=C\n" + variables + script)
     guest.run("sh /run/vm-prepare", timeout=200, check=True)
     guest.run("sync; vgchange -an; dmsetup remove_all; mdadm --stop --scan; sync", timeout=60)
+    # LVM writes past the page cache: only fsync(2) of the disk itself flushes what the disk has of that.
+    guest.run("sync %s" % " ".join(names), timeout=60, check=True)
     for disk in disks:
         disk.unplug()
         disk.reset_stats()
@@ -102,12 +105,32 @@ def partuuid(disk, number):
     return table["partitions"][number - 1]["uuid"].lower()
 
 
-def passed(vm, *disks):
-    """/etc/uasd/history of a machine on which DISKS, on ports 1, 2 ..., have passed their trial."""
-    image = vm.image()
+def image_kernel(image):
+    "The release of a guest's kernel, as uname -r says."
     kernel = subprocess.run(["file", "-bL", image.kernel], stdout=subprocess.PIPE, text=True, check=True).stdout
-    release = re.search(r"version (\S+)", kernel).group(1)
-    return {"/etc/uasd/history": "".join(
-        "1209:%04x:%s@0000:00:02.0/ss/%d=state=passed firmware=0100 kernel=%s boot=- date=2026-01-01T00:00:00Z reason=\n"
-        % (disk.config.get("pid", 0x5A5A), disk.config["serial"], port, release)
-        for port, disk in enumerate(disks, 1))}
+    return re.search(r"version (\S+)", kernel).group(1)
+
+
+def disk_key(disk):
+    return "1209:%04x:%s" % (disk.config.get("pid", 0x5A5A), disk.config["serial"])
+
+
+def record(vm, disk, port, state):
+    "A line of /etc/uasd/history on DISK at PORT, with the guest's kernel."
+    return "%s@0000:00:02.0/ss/%d=state=%s firmware=0100 kernel=%s boot=- date=2026-01-01T00:00:00Z reason=\n" % (
+        disk_key(disk), port, state, image_kernel(vm.image()))
+
+
+def passed(vm, *disks):
+    """/etc/uasd/history of a machine on which DISKS, on ports 1, 2 ..., have passed their trial; None: not that one."""
+    return {"/etc/uasd/history": "".join(record(vm, disk, port, "passed") for port, disk in enumerate(disks, 1) if disk)}
+
+
+def distrusted(vm, disk, port):
+    """... and of one on which DISK has failed at PORT."""
+    return {"/etc/uasd/history": record(vm, disk, port, "distrusted")}
+
+
+def policy(disk, word):
+    """/etc/uasd/policy with the kept policy of one disk."""
+    return {"/etc/uasd/policy": "%s=%s\n" % (disk_key(disk), word)}

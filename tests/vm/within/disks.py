@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""In the guest: where the disks are, what is left behind, what uasctl says."""
+
+import glob
+import json
+import os
+import subprocess
+import time
+
+QUIRKS = "/sys/module/usb_storage/parameters/quirks"
+SWITCH = "/usr/lib/uasd/uasd-switch"
+
+
+def sh(*words, timeout=120):
+    """(exit status, what it said)"""
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=timeout)
+    return done.returncode, done.stdout.decode(errors="replace").strip()
+
+
+def read(path):
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+def put(path, text):
+    with open(path, "w") as file:
+        file.write(text + "\n")
+
+
+def other(driver):
+    return "usb-storage" if driver == "uas" else "uas"
+
+
+def quirks(text=None):
+    """The quirks parameter; written first where TEXT is given."""
+    if text is not None:
+        fd = os.open(QUIRKS, os.O_WRONLY)
+        os.write(fd, text.encode() or b"\n")
+        os.close(fd)
+    return read(QUIRKS)
+
+
+def driver(interface):
+    try:
+        return os.path.basename(os.readlink("/sys/bus/usb/devices/%s/driver" % interface))
+    except OSError:
+        return None
+
+
+def names(interface):
+    """The whole disks behind an interface, by LUN."""
+    found = glob.glob("/sys/bus/usb/devices/%s/host*/target*/*/block/*" % interface)
+    return [os.path.basename(path) for path in sorted(found)]
+
+
+def until(question, seconds, what):
+    end = time.monotonic() + seconds
+    while True:
+        answer = question()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError("not within %d s: %s" % (seconds, what))
+        time.sleep(0.05)
+
+
+def on_a_driver(interface, luns, seconds=60):
+    """Until all its disks are there; (driver, names)."""
+    def look():
+        now = driver(interface)
+        found = names(interface)
+        return now in ("uas", "usb-storage") and len(found) == luns and (now, found)
+    try:
+        return until(look, seconds, "%d disks at %s" % (luns, interface))
+    except AssertionError as error:
+        raise AssertionError("%s; on %s, %s" % (error, driver(interface), names(interface))) from None
+
+
+def listed(interface):
+    """What uasctl lists of the disk; {} while it lists nothing."""
+    done = subprocess.run(["uasctl", "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    found = [] if done.returncode else json.loads(done.stdout)["disks"]
+    return next((one for one in found if one["interface"] == interface), {})
+
+
+def state(interface):
+    return listed(interface).get("state")
+
+
+def rest(interface, seconds=60):
+    """Until uasd has nothing under way with it: its state."""
+    busy = ("switching", "held", None)
+    return until(lambda: next((word for word in [state(interface)] if word not in busy), None), seconds,
+                 "uasd at rest with %s" % interface)
+
+
+def left_behind(interface, nodes):
+    """What a switch must not leave, as sentences."""
+    wrong = ["hold mark of %s" % os.path.basename(path) for path in glob.glob("/run/uasd/hold/" + interface)]
+    wrong += ["record of %s" % os.path.basename(path) for path in glob.glob("/run/uasd/switch/" + interface)]
+    for name in nodes:
+        for path in ["/sys/class/block/" + name] + glob.glob("/sys/class/block/%s/%s*" % (name, name)):
+            number = read(path + "/dev")
+            if number and "UASD_HOLD=1" in (read("/run/udev/data/b" + number) or ""):
+                wrong.append("%s is held" % os.path.basename(path))
+    return wrong
+
+
+def settle():
+    sh("udevadm", "settle", "--timeout=30")

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""In the guest: uasd-switch, uasd or both are killed at one system call after the other; after each the disk is looked at.
+
+strace stands between the daemon and its child and sends the SIGKILL as the call begins, so the product has no
+door for it. A kill leaves what was done before it, and of all calls only those that do something beyond the process
+itself make that differ; DOES are all of those. The others are `rest`.
+"""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import blocks
+import disks
+from disks import other, put
+
+DOES = ("write", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdirat", "sendmsg", "fsync", "ioctl",
+        "finit_module", "clone", "clone3", "kill", "wait4", "poll", "ppoll", "openat2")
+REAL = disks.SWITCH + ".vm"  # a name of 15 characters at most, or ps cuts it
+PLAN, KILLED = "/run/vm-kill", "/run/vm-killed"
+
+# In the place of uasd-switch: kills it where the plan says, and has somebody write to the quirks before anybody
+# can put them in order.
+WRAPPER = r"""#!/bin/sh
+plan=%(plan)s
+case " $* " in *" --recover "*) plan=$plan.recover;; esac
+[ ! -e $plan.trace ] || exec strace -qq -o $plan.trace %(real)s "$@"
+if [ -e $plan.stop ]; then
+    read nth how <$plan.stop; rm $plan.stop
+    out=$(readlink /proc/$$/fd/1) # what it tells uasd, and nothing else that it writes
+    exec strace -qq -o /dev/null -e trace=write -P "$out" -e inject=write:$how:when=$nth %(real)s "$@"
+fi
+[ -e $plan ] || exec %(real)s "$@"
+read call nth who <$plan; rm $plan
+strace -qq -o /dev/null -e trace=$call -e inject=$call:signal=KILL:when=$nth %(real)s "$@"
+rc=$?
+[ $rc = 137 ] || exit $rc
+now=$(sed 's/,feed:[0-9a-f]*:i//' %(quirks)s)
+printf '%%s,feed:%%x:i' "$now" $((nth + 16)) >%(quirks)s
+echo $call $nth $(sed -n 's/^STEP=//p' /run/uasd/switch/[0-9]*[0-9] 2>/dev/null) >>%(killed)s
+[ "$who" != both ] || kill -KILL $PPID
+kill -KILL $$
+""" % {"plan": PLAN, "real": REAL, "quirks": disks.QUIRKS, "killed": KILLED}
+
+
+def wrap():
+    if not os.path.exists(REAL):
+        os.rename(disks.SWITCH, REAL)
+    with open(disks.SWITCH + ".new", "w") as file:
+        file.write(WRAPPER)
+    os.chmod(disks.SWITCH + ".new", 0o755)
+    os.rename(disks.SWITCH + ".new", disks.SWITCH)
+    folder = "/run/systemd/system/uasd.service.d"
+    os.makedirs(folder, exist_ok=True)
+    with open(folder + "/vm.conf", "w") as file:  # a kill every few seconds is our doing; strace wants its calls
+        file.write("[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestartSec=100ms\nSystemCallFilter=\n")
+    disks.sh("sync")
+    disks.sh("systemctl", "daemon-reload")
+    disks.sh("systemctl", "restart", "uasd")
+
+
+class Kills:
+    def __init__(self, config):
+        self.interface = config["interface"]
+        self.luns = config["luns"]
+        self.part = config["part"]
+        self.area = config["blocks"]
+        self.ledgers = [blocks.Ledger(self.area) for _ in range(self.luns)]
+        self.number = 0
+        self.random = random.Random(config["seed"])
+        self.count = dict.fromkeys(("rounds", "killed", "records", "moved", "back", "daemon"), 0)
+        self.wrong = []
+        self.foreign = config["quirks"]
+        self.mine = None
+        self.lossy = False  # what nobody has synced may be gone
+
+    # -- one round ---------------------------------------------------------------
+
+    def dirty(self):
+        """Every LUN has fresh data that nobody has synced."""
+        self.number += 1
+        for lun, name in enumerate(disks.names(self.interface)):
+            first = self.random.randrange(self.area - 8)
+            count = self.random.randrange(1, 8)
+            blocks.write("/dev/%s%s" % (name, self.part), lun, first, count, self.number)
+            self.ledgers[lun].wrote(first, count, self.number)
+        disks.settle()  # udev looks at what was written to, and a switch would wait for it
+
+    def check(self, what):
+        """All that has to be true whoever was killed where."""
+        _now, found = disks.on_a_driver(self.interface, self.luns)
+        disks.rest(self.interface)
+        wrong = []
+        for lun, name in enumerate(found):
+            node = "/dev/%s%s" % (name, self.part)
+            disks.until(lambda: os.path.exists(node), 20, node)
+            wrong += self.ledgers[lun].check(lun, blocks.read(node, self.area), self.lossy)
+        # A hold that lost its owner is ended by whoever comes next, at the latest by PID 1.
+        try:
+            disks.until(lambda: not disks.left_behind(self.interface, found), 30, "nothing left")
+        except AssertionError:
+            disks.settle()
+            wrong += disks.left_behind(self.interface, found)
+        string = disks.quirks()
+        if re.sub(",feed:[0-9a-f]*:i", "", string) != self.foreign or string.count(",feed:") > 1 or self.mine and (
+                self.mine not in string):
+            wrong.append("quirks %r" % string)
+        if len(wrong) > 6:
+            wrong[6:] = ["and %d more" % (len(wrong) - 6)]
+        for one in wrong:
+            print("WRONG %s: %s" % (what, one), flush=True)
+        self.wrong += ["%s: %s" % (what, one) for one in wrong]
+
+    def request(self, target):
+        disks.sh("uasctl", "switch", names_of(self.interface)[0], target, "--wait=90")
+
+    def one(self, call, nth, who, again=None):
+        """One kill; True if it came to it."""
+        before = disks.driver(self.interface)
+        target = other(before)
+        self.mine = None
+        self.dirty()
+        for path in (KILLED, PLAN, PLAN + ".recover"):
+            if os.path.exists(path):
+                os.unlink(path)
+        if again:
+            put(PLAN + ".recover", "%s %d self" % again)
+        if who == "daemon":
+            done = self.daemon(call, nth, target)
+        else:
+            put(PLAN, "%s %d %s" % (call, nth, who))
+            self.request(target)
+            done = disks.read(KILLED)
+        what = "%s killed at %s %d, %s to %s%s" % (who, call, nth, before, target, ", again at %s %d" % again if again else "")
+        if done:
+            self.count["killed"] += 1
+            self.count["records"] += len(done.split()) > 2
+            if who != "daemon":
+                self.mine = ",feed:"
+        self.count["rounds"] += 1
+        try:
+            self.check(what)
+        except AssertionError as error:
+            self.wrong.append("%s: %s" % (what, error))
+            print("WRONG %s: %s" % (what, error), flush=True)
+            return None
+        now = disks.driver(self.interface)
+        self.count["moved" if now == target else "back"] += 1
+        print("%-60s %s" % (what, "%s; on %s" % (done or "not reached", now)), flush=True)
+        return bool(done)
+
+    def daemon(self, call, nth, target):
+        """uasd itself, at a call of its own while it has a switch done."""
+        rc, pid = disks.sh("systemctl", "show", "-P", "MainPID", "uasd")
+        tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e",
+                                   "inject=%s:signal=KILL:when=%d" % (call, nth), "-p", pid],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        disks.until(lambda: "TracerPid:\t0" not in (disks.read("/proc/%s/status" % pid) or ""), 20, "strace has uasd")
+        asked = subprocess.Popen(["uasctl", "switch", names_of(self.interface)[0], target, "--wait=60"],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        asked.wait(90)
+        if tracer.poll() is None:
+            tracer.send_signal(signal.SIGTERM)
+        tracer.wait()
+        killed = not os.path.exists("/proc/" + pid)
+        if killed:
+            self.count["daemon"] += 1
+            disks.until(lambda: disks.sh("uasctl", "status")[0] == 0, 30, "uasd is back")
+        return "uasd" if killed else None
+
+    # -- many --------------------------------------------------------------------
+
+    def calls(self, pid=None):
+        """{call: how often} of one whole switch from here, which is carried out."""
+        target = other(disks.driver(self.interface))
+        path = PLAN + ".trace"
+        if pid:
+            words = ["strace", "-qq", "-o", path, "-p", pid]
+            tracer = subprocess.Popen(words, stdin=subprocess.DEVNULL)
+            time.sleep(1)
+            self.request(target)
+            tracer.send_signal(signal.SIGTERM)
+            tracer.wait()
+        else:
+            put(path, "")
+            self.request(target)
+        found = {}
+        with open(path, errors="replace") as file:
+            for line in file:
+                call = re.match(r"(\w+)\(", line)
+                if call:
+                    found[call[1]] = found.get(call[1], 0) + 1
+        os.unlink(path)
+        self.settle()
+        return found
+
+    def settle(self):
+        disks.on_a_driver(self.interface, self.luns)
+        disks.settle()
+        disks.rest(self.interface)
+
+    def plan(self, want):
+        """Where to kill, for each direction: (driver it comes from) -> [(call, nth)]."""
+        plan = {}
+        for _way in range(2):
+            before = disks.driver(self.interface)
+            pid = disks.sh("systemctl", "show", "-P", "MainPID", "uasd")[1] if want["who"] == "daemon" else None
+            calls = self.calls(pid)
+            does = [(call, nth) for call in DOES for nth in range(1, calls.get(call, 0) + 1)]
+            rest = [(call, nth) for call in sorted(set(calls) - set(DOES)) if call not in ("execve", "exit_group", "restart_syscall")
+                    for nth in range(1, calls[call] + 1)]
+            print("%s: from %s %d calls that do something, %d others" % (want["who"], before, len(does), len(rest)), flush=True)
+            chosen = sample(does, want.get("does"), self.random) + sample(rest, want.get("rest", 0), self.random)
+            self.random.shuffle(chosen)
+            plan[before] = chosen
+        return plan
+
+    def run(self, want):
+        plan = self.plan(want)
+        end = time.monotonic() + want["seconds"]
+        total = sum(map(len, plan.values()))
+        while any(plan.values()) and time.monotonic() < end:
+            before = disks.driver(self.interface)
+            if not plan[before]:
+                self.request(other(before))
+                self.settle()
+                continue
+            call, nth = plan[before].pop()
+            again = None
+            if want.get("again"):
+                again = ("write", self.random.randrange(1, 12)) if self.random.random() < 0.6 else ("renameat", 1)
+            if self.one(call, nth, want["who"], again) is None:
+                return  # no disk any more: nothing to go on with
+        left = sum(map(len, plan.values()))
+        if left:
+            print("%d of %d not done: no time" % (left, total), flush=True)
+        self.count["left"] = self.count.get("left", 0) + left
+
+
+def sample(all_of_them, how_many, source):
+    return list(all_of_them) if how_many is None else source.sample(all_of_them, min(how_many, len(all_of_them)))
+
+
+def names_of(interface):
+    return disks.until(lambda: disks.names(interface), 30, "a disk")
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        config = json.load(file)
+    kills = Kills(config)
+    disks.quirks(kills.foreign)
+    wrap()
+    put("/sys/module/usb_storage/parameters/delay_use", "0")
+    disks.until(lambda: disks.state(kills.interface) in ("settled", "trial"), 60, "settled")
+    for want in config["runs"]:
+        kills.run(want)
+    with open(sys.argv[2], "w") as file:
+        json.dump({"count": kills.count, "wrong": kills.wrong}, file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""In the guest: mount, fsck, mkfs, swapon and writers, at the same time as a switch.
+
+Partition 1 has an ext4, partition 2 verified data, partition 3 is swap. Whatever somebody does to a disk that was not
+taken away in the end has to succeed, and nobody's disk is taken away while he uses it.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+import blocks
+import disks
+import kills
+
+MNT = "/run/vm-mnt"
+
+
+class Races:
+    def __init__(self, config):
+        self.interface = config["interface"]
+        self.area = config["blocks"]
+        self.ledger = blocks.Ledger(self.area)
+        self.number = 0
+        self.random = random.Random(config["seed"])
+        self.wrong = []
+        self.count = {}
+        self.name = kills.names_of(self.interface)[0]
+        os.makedirs(MNT, exist_ok=True)
+
+    def node(self, part):
+        """Always by this name, also while it is not there."""
+        return "/dev/%s%d" % (self.name, part)
+
+    def tell(self, what, good):
+        self.count.setdefault(what, [0, 0])[0 if good else 1] += 1
+
+    # -- what people do: None if it went well, else what they were told; they leave the disk as it was --------------
+
+    def mount(self):
+        rc, text = disks.sh("mount", self.node(1), MNT)
+        if rc:
+            return text
+        # It is in use now, and stays.
+        wrong = None
+        try:
+            with open(MNT + "/file", "w") as file:
+                file.write("%d" % self.number)
+                file.flush()
+                os.fsync(file.fileno())
+            time.sleep(0.3)
+            os.listdir(MNT)
+            if not os.path.exists(os.path.realpath("/sys/class/block/" + os.path.basename(self.mounted_from()))):
+                wrong = "PULLED from under a mount"
+        except OSError as error:
+            wrong = "PULLED from under a mount: %s" % error
+        disks.sh("umount", MNT)
+        return wrong
+
+    def mounted_from(self):
+        with open("/proc/mounts") as file:
+            return next(line.split()[0] for line in file if line.split()[1] == MNT)
+
+    def fsck(self):
+        rc, text = disks.sh("e2fsck", "-p", "-f", self.node(1))
+        return None if rc in (0, 1) else text
+
+    def mkfs(self):
+        rc, text = disks.sh("mkfs.ext4", "-q", "-m", "0", self.node(1))
+        return text if rc else None
+
+    def swapon(self):
+        rc, text = disks.sh("swapon", self.node(3))
+        if rc:
+            return text
+        time.sleep(0.3)
+        rc, text = disks.sh("swapoff", self.node(3))
+        return "PULLED from under swap: " + text if rc else None
+
+    def write(self):
+        """Written, closed, not synced: it is uasd's to sync."""
+        self.number += 1
+        first, count = self.random.randrange(self.area - 8), self.random.randrange(1, 8)
+        before = self.ledger.newest[first:first + count]
+        try:
+            blocks.write(self.node(2), 0, first, count, self.number)
+            self.ledger.wrote(first, count, self.number)
+        except OSError as error:
+            # Some of it may have arrived.
+            self.ledger.wrote(first, count, self.number)
+            for address, old in zip(range(first, first + count), before):
+                self.ledger.durable[address] = min(self.ledger.durable[address], old)
+            self.unsure = True
+            return str(error)
+        return None
+
+    def keeps_open(self):
+        """A writer that stays while something else looks at the disk."""
+        try:
+            fd = os.open(self.node(2), os.O_RDWR)
+        except OSError as error:
+            return str(error)
+        try:
+            self.number += 1
+            first = self.random.randrange(self.area - 1)
+            os.pwrite(fd, blocks.make(0, first, self.number), first * blocks.BLOCK)
+            self.ledger.wrote(first, 1, self.number)
+            time.sleep(0.3)
+            os.fsync(fd)
+        except OSError as error:
+            return "PULLED from under an open: %s" % error
+        finally:
+            os.close(fd)
+        return None
+
+    # -- a switch meanwhile ----------------------------------------------------------
+
+    def after(self, what, told, before, target):
+        """Judges how it went."""
+        now, _names = disks.on_a_driver(self.interface, 1)
+        moved = now == target
+        if told and "PULLED" in told:
+            self.wrong.append("%s: %s" % (what, told))
+        elif told and not moved:
+            self.wrong.append("%s failed, and the disk did not even go: %s" % (what, told))
+        disks.sh("uasctl", "wait", kills.names_of(self.interface)[0], timeout=200)
+        disks.settle()
+        node = self.node(2)
+        disks.until(lambda: os.path.exists(node), 20, node)
+        bad = self.ledger.check(0, blocks.read(node, self.area), self.unsure)
+        self.unsure = False
+        self.wrong += ["%s: %s" % (what, one) for one in bad[:4]]
+        print("%-40s %s to %s: %s%s" % (what, before, target, "moved" if moved else "deferred at first",
+                                        "; told: " + told.replace("\n", " ")[:100] if told else ""), flush=True)
+
+    def request(self, target):
+        return subprocess.Popen(["uasctl", "switch", kills.names_of(self.interface)[0], target, "--wait=60"],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    unsure = False
+
+    # -- at any moment of a switch -----------------------------------------------------
+
+    def measure(self):
+        """How long a switch takes, each way."""
+        self.span = {}
+        for _way in range(2):
+            before = disks.driver(self.interface)
+            start = time.monotonic()
+            self.request(disks.other(before)).wait()
+            self.span[before] = time.monotonic() - start
+            disks.settle()
+        print("a switch takes " + ", ".join("%.1f s from %s" % (span, one) for one, span in self.span.items()), flush=True)
+
+    def at_any_moment(self, action, rounds):
+        """ACTION meets ROUNDS switches, each a little later in it than the one before of the same way."""
+        start = time.monotonic()
+        for number in range(rounds):
+            before = disks.driver(self.interface)
+            target = disks.other(before)
+            if number % 10 < 2:
+                self.write()
+                disks.settle()
+            began = time.time()
+            asked = self.request(target)
+            after = (number // 2 + self.random.random()) / (rounds // 2) * self.span[before]
+            time.sleep(after)
+            told = getattr(self, action)()
+            asked.wait(120)
+            self.tell(action, not told)
+            what = "%s after %.2f s" % (action, after)
+            # It was told of a claim, and that was let go again?
+            said = disks.sh("journalctl", "-u", "uasd", "--since=@%.3f" % began, "-o", "cat")[1] if told else ""
+            if "not now" in said:
+                self.wrong.append("%s failed for a claim that came to nothing: %s" % (what, told))
+            self.after(what, told, before, target)
+        self.count[action].append(round((time.monotonic() - start) / rounds, 1))
+
+    def standing(self, action, step, nth):
+        """ACTION while a switch stands still before STEP."""
+        import steps
+        before = disks.driver(self.interface)
+        target = disks.other(before)
+        disks.put(kills.PLAN + ".stop", "%d %s" % (nth, steps.STOP))
+        asked = self.request(target)
+        pid = disks.until(steps.stopped, 60, "stopped before " + step)
+        told = getattr(self, action)()
+        os.kill(pid, 18)
+        asked.wait(120)
+        what = "%s before %s" % (action, step)
+        self.tell(action, not told)
+        if told:
+            self.wrong.append("%s failed: %s" % (what, told))
+        self.after(what, told, before, target)
+
+
+def main():
+    import steps
+    with open(sys.argv[1]) as file:
+        config = json.load(file)
+    races = Races(config)
+    if "standing" in config:
+        kills.wrap()
+    disks.put("/sys/module/usb_storage/parameters/delay_use", "0")
+    disks.until(lambda: disks.state(races.interface) in ("settled", "trial"), 60, "settled")
+    disks.sh("mkswap", races.node(3))
+    disks.settle()
+    races.request(disks.other(disks.driver(races.interface))).wait()
+    disks.settle()
+    if "standing" in config:
+        world = kills.Kills(dict(config, luns=1, part="2", quirks=disks.quirks()))
+        plan = {}
+        for _way in range(2):
+            before = disks.driver(races.interface)
+            plan[before] = steps.learn(world, None)
+        for action, step in config["standing"]:
+            races.standing(action, step, plan[disks.driver(races.interface)][step])
+    else:
+        races.measure()
+        for action in config["actions"]:
+            races.at_any_moment(action, config["rounds"])
+    with open(sys.argv[2], "w") as file:
+        json.dump({"count": races.count, "wrong": races.wrong}, file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""In the guest: one switch after the other, each with something that befalls it, and all blocks verified after it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import blocks
+import disks
+
+# What befalls a switch, and how often.
+EVENTS = (("nothing", 8), ("dirtied", 8), ("mount", 4), ("open", 3), ("swap", 1), ("kill_switch", 5), ("kill_daemon", 3),
+          ("kill_both", 3), ("unplug", 3), ("fault", 2), ("cut", 1))
+HERE = "/run/vm"
+MNT = "/run/vm-mnt"
+
+
+class Soak:
+    def __init__(self, config):
+        self.config = config
+        self.random = random.Random(config["seed"])
+        self.disks = config["disks"]
+        for disk in self.disks:
+            disk["books"] = [blocks.Ledger(config["blocks"], *two) for two in disk["ledgers"]]
+        self.number = config["number"]
+        self.count = config["count"]
+        self.asked = 0
+        self.bag = []
+        self.wrong = config["wrong"]
+        os.makedirs(MNT, exist_ok=True)
+
+    def add(self, key, more=1):
+        self.count[key] = self.count.get(key, 0) + more
+
+    def state(self):
+        plain = [{"interface": disk["interface"], "luns": disk["luns"], "first": disk["first"],
+                  "ledgers": [[book.newest, book.durable] for book in disk["books"]]} for disk in self.disks]
+        return {"disks": plain, "number": self.number, "count": self.count, "wrong": self.wrong}
+
+    # -- what the host does --------------------------------------------------------
+
+    def ask(self, what, disk=0, after=0):
+        self.asked += 1
+        disks.put(HERE + "/asked.new", "%d %s %d %d" % (self.asked, what, disk, after))
+        os.rename(HERE + "/asked.new", HERE + "/asked")
+        disks.until(lambda: disks.read(HERE + "/done") == str(self.asked), 120, "the host: " + what)
+
+    # -- data -------------------------------------------------------------------------
+
+    def node(self, disk, lun, part):
+        return "/dev/%s%d" % (disks.names(disk["interface"])[lun], part)
+
+    def dirty(self, disk):
+        self.number += 1
+        for lun, book in enumerate(disk["books"]):
+            first = self.random.randrange(len(book.newest) - 16)
+            count = self.random.randrange(1, 16)
+            sync = self.random.random() < 0.3
+            blocks.write(self.node(disk, lun, 2), disk["first"] + lun, first, count, self.number, sync)
+            book.wrote(first, count, self.number)
+            if sync:
+                book.synced()
+
+    def sync(self, disk):
+        """All that was written is in the disk, and not in its cache."""
+        for lun, book in enumerate(disk["books"]):
+            fd = os.open(self.node(disk, lun, 2), os.O_RDONLY)
+            os.fsync(fd)
+            os.close(fd)
+            book.synced()
+
+    def verify(self, disk, lossy):
+        """All blocks of all LUNs; what is wrong is counted and told. LOSSY: what was not synced may be gone."""
+        for lun, book in enumerate(disk["books"]):
+            node = self.node(disk, lun, 2)
+            disks.until(lambda: os.path.exists(node), 30, node)
+            for one in book.check(disk["first"] + lun, blocks.read(node, len(book.newest)), lossy):
+                self.add("lost", blocks.BLOCK)
+                self.tell(one)
+        if lossy:
+            self.sync(disk)
+
+    def tell(self, text):
+        self.wrong.append(text)
+        print("WRONG " + text, flush=True)
+
+    # -- one switch ----------------------------------------------------------------------
+
+    def switch(self):
+        which = self.random.randrange(len(self.disks))
+        disk = self.disks[which]
+        event = self.event()
+        both = [disk] + [one for one in self.disks if one is not disk and self.random.random() < 0.4]
+        for one in both:
+            self.forget(one)
+            one["before"], one["lossy"] = disks.driver(one["interface"]), False
+            if self.random.random() < 0.7 or event == "dirtied":
+                self.dirty(one)
+        start = time.monotonic()
+        # Another one of them goes at the same time, and nothing befalls that.
+        also = [self.begin(one, disks.other(one["before"])) for one in both[1:]]
+        target = disks.other(disk["before"])
+        getattr(self, event)(which, disk, target)
+        for asked in also:
+            asked.wait(200)
+            self.add("at_once")
+        for one in both:
+            self.settle(one, event)
+            self.add("switches")
+            now = disks.driver(one["interface"])
+            moved = now != one["before"]
+            self.add("moved" if moved else "back")
+            if moved and not one["lossy"]:
+                for book in one["books"]:
+                    book.synced()  # uasd saw to it
+            print("%4d %s %-12s %s: %s, %.1f s" % (self.count["switches"], one["interface"], event if one is disk else "at once",
+                  one["before"], "moved" if moved else "stayed", time.monotonic() - start), flush=True)
+
+    def event(self):
+        """All of them come, as often as they shall, in random order."""
+        if not self.bag:
+            self.bag = [one for one, often in EVENTS for _ in range(often)]
+            if self.config.get("once"):
+                self.bag = [one for one, _often in EVENTS if one in self.config["once"]]
+            self.random.shuffle(self.bag)
+        return self.bag.pop()
+
+    def forget(self, disk):
+        """A disk that failed would stay where it is for good."""
+        if disks.listed(disk["interface"]).get("reason_id") == "distrusted":
+            disks.sh("uasctl", "forget", disk["interface"])
+            disks.sh("uasctl", "wait", disk["interface"], timeout=300)
+            self.settle(disk, "forgotten")
+
+    def request(self, disk, target, wait=60):
+        """The exit code of a request."""
+        rc, _text = disks.sh("uasctl", "switch", disk["interface"], target, "--wait=%d" % wait, timeout=200)
+        if rc == 3:
+            self.add("waits")
+        elif rc == 7:
+            self.add("rollbacks")
+        elif rc:
+            self.add("refused")
+        return rc
+
+    def begin(self, disk, target):
+        return subprocess.Popen(["uasctl", "switch", disk["interface"], target, "--wait=60"],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def settle(self, disk, what):
+        """At rest, and then all that has to be true."""
+        interface = disk["interface"]
+        try:
+            disks.on_a_driver(interface, disk["luns"], 120)
+            rc, text = disks.sh("uasctl", "wait", interface, timeout=300)
+            assert rc == 0, "uasctl wait: exit code %d: %s" % (rc, text)
+            _now, found = disks.on_a_driver(interface, disk["luns"], 120)
+        except AssertionError as error:
+            self.add("driverless")
+            raise AssertionError("%s: %s" % (what, error)) from None
+        disks.settle()
+        self.verify(disk, disk["lossy"])
+        try:
+            disks.until(lambda: not disks.left_behind(interface, found), 40, "")
+        except AssertionError:
+            self.add("left_behind")
+            self.tell("%s: %s" % (what, disks.left_behind(interface, found)))
+        if disks.quirks() != self.foreign:
+            self.add("quirks")
+            self.tell("%s: quirks %r" % (what, disks.quirks()))
+            disks.quirks(self.foreign)
+
+    # -- what befalls it ---------------------------------------------------------------------
+
+    def nothing(self, which, disk, target):
+        self.request(disk, target)
+
+    dirtied = nothing
+
+    def used(self, disk, target, action):
+        """A switch is asked for while somebody uses the disk: it stays where it is, and ACTION works."""
+        rc = self.request(disk, target, 1)
+        try:
+            action()
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.add("pulled")
+            self.tell("pulled: %s" % error)
+        if rc != 3 or disks.driver(disk["interface"]) != disk["before"]:
+            self.add("pulled")
+            self.tell("not waited for: exit code %d, on %s" % (rc, disks.driver(disk["interface"])))
+
+    def mount(self, which, disk, target):
+        must("mount", self.node(disk, self.random.randrange(disk["luns"]), 1), MNT)
+
+        def work():
+            with open(MNT + "/file", "w") as file:
+                file.write("%d" % self.number)
+                file.flush()
+                os.fsync(file.fileno())
+        self.used(disk, target, work)
+        must("umount", MNT)
+
+    def open(self, which, disk, target):
+        lun = self.random.randrange(disk["luns"])
+        fd = os.open(self.node(disk, lun, 2), os.O_RDWR)
+
+        def work():
+            self.number += 1
+            os.pwrite(fd, blocks.make(disk["first"] + lun, 0, self.number), 0)
+            disk["books"][lun].wrote(0, 1, self.number)
+            os.fsync(fd)
+        try:
+            self.used(disk, target, work)
+        finally:
+            os.close(fd)
+
+    def swap(self, which, disk, target):
+        node = self.node(disk, 0, 3)
+        must("mkswap", node)
+        disks.settle()
+        must("swapon", node)
+        self.used(disk, target, lambda: must("swapoff", node))
+
+    def killing(self, disk, target, whom):
+        asked = self.begin(disk, target)
+        time.sleep(self.random.uniform(0.2, 3))
+        before = daemon()
+        for name in whom:
+            for entry in os.listdir("/proc"):
+                if entry.isdigit() and disks.read("/proc/%s/comm" % entry) == name:
+                    try:
+                        os.kill(int(entry), signal.SIGKILL)
+                        self.add("kills")
+                    except ProcessLookupError:
+                        pass
+        asked.wait(200)
+        # uasctl answers without it, too; but only a uasd that has looked round knows what is still to be done.
+        disks.until(lambda: daemon() and ("uasd" not in whom or daemon() != before), 60, "uasd is there")
+
+    def kill_switch(self, which, disk, target):
+        self.killing(disk, target, ["uasd-switch"])
+
+    def kill_daemon(self, which, disk, target):
+        self.killing(disk, target, ["uasd"])
+
+    def kill_both(self, which, disk, target):
+        self.killing(disk, target, ["uasd", "uasd-switch"])
+
+    def unplug(self, which, disk, target):
+        """What nobody synced is the puller's loss; what was synced stays."""
+        asked = self.begin(disk, target)
+        self.ask("unplug", which, self.random.randrange(2500))
+        self.add("unplugs")
+        asked.wait(200)
+        disks.until(lambda: not os.path.exists("/sys/bus/usb/devices/" + disk["interface"]), 60, "unplugged")
+        disk["lossy"] = True
+        self.ask("plug", which)
+
+    def fault(self, which, disk, target):
+        """UAS turns out to be broken: rolled back, or not tried."""
+        self.sync(disk)
+        self.ask(self.random.choice(("stall", "hang")), which)
+        self.request(disk, target, 120)
+        self.ask("well", which)
+
+    def cut(self, which, disk, target):
+        """The power goes; nothing comes after this."""
+        self.add("switches")
+        self.recoveries()
+        with open(HERE + "/state.json", "w") as file:
+            json.dump(self.state(), file)
+        self.begin(disk, target)
+        self.ask("cut", which, self.random.randrange(3500))
+
+    def recoveries(self):
+        """Since this boot."""
+        journal = disks.sh("journalctl", "-b", "-t", "uasd-switch", "--no-pager", "-o", "cat")[1]
+        self.add("recoveries", journal.count("was left at step"))
+
+    def run(self):
+        # Our own entries are there for a bind alone; at first, after a power cut too, there are none.
+        self.foreign = ""
+        for disk in self.disks:
+            disk["lossy"] = bool(self.config.get("lossy"))
+            self.settle(disk, "at first")
+        self.foreign = "aaaa:bbbb:c,dead:beef:m"
+        disks.quirks(self.foreign)
+        end = time.monotonic() + self.config["seconds"]
+        goal = self.count.get("switches", 0) + self.config["switches"]
+        while self.count.get("switches", 0) < goal and time.monotonic() < end:
+            self.switch()
+        self.recoveries()
+
+
+def daemon():
+    """The PID of the uasd that says it is ready, or None."""
+    shown = disks.sh("systemctl", "show", "-P", "ActiveState", "-P", "MainPID", "uasd")[1].split()
+    return shown[1 - shown.index("active")] if "active" in shown else None
+
+
+def must(*words):
+    done = disks.sh(*words)
+    assert done[0] == 0, "%s: %s" % (" ".join(words), done[1])
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        config = json.load(file)
+    soak = Soak(config)
+    folder = "/run/systemd/system/uasd.service.d"
+    os.makedirs(folder, exist_ok=True)
+    disks.put(folder + "/vm.conf", "[Unit]\nStartLimitIntervalSec=0")  # a kill every few seconds is our doing
+    disks.sh("systemctl", "daemon-reload")
+    try:
+        soak.run()
+    except AssertionError as error:
+        soak.tell(str(error))
+        soak.add("stopped")
+    with open(sys.argv[2], "w") as file:
+        json.dump(soak.state(), file)
+
+
+if __name__ == "__main__":
+    main()
