@@ -3,37 +3,11 @@
 is held, and uasctl tells the truth.
 """
 
+import time
+
 from context import case
-from evidence import on_storage, only_disk
-
-
-def well(guest, disk, driver=None, count=1):
-    """The disk is on a driver and readable, nothing is held or left over, and uasctl says where it is."""
-    names = guest.wait_disk(disk.interface, driver=driver, timeout=60, count=count)
-
-    def at_rest():
-        [one] = [one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface] or [None]
-        return one if one and one["state"] not in ("held", "switching", "unbound") else None
-    one = guest.until(at_rest, 90, "it comes to rest")
-    now = guest.driver(disk.interface)
-    assert guest.run("ls -A /run/uasd/hold").text == "", guest.run("ls -l /run/uasd/hold").out
-    assert guest.run("ls /run/uasd/switch/%s" % disk.interface).rc != 0, guest.run("cat /run/uasd/switch/*").out
-    assert guest.read("/sys/module/usb_storage/parameters/quirks") in ("", None)
-    for name in names:
-        # Held, it would have none of the file system's links.
-        guest.wait_until("udevadm info -q property -n %s | grep -qx 'UASD_HOLD=1' && exit 1 || exit 0" % name, 30)
-        guest.run("dd if=/dev/%s of=/dev/null bs=1M count=1 iflag=direct status=none" % name, check=True)
-    assert one["driver"] == now, (now, one)
-    assert sorted(each["name"] for each in one["disks"]) == sorted(names), one
-    return one
-
-
-def waiting(vm, disk, image=None):
-    """A guest with DISK mounted on usb-storage, and uasd waiting to move it."""
-    guest = on_storage(vm, disk, image=image)
-    guest.run("mount /dev/sda1 /mnt && systemctl start uasd", check=True)
-    only_disk(guest, "waiting")
-    return guest
+from evidence import gone, only_disk, waiting, well
+from holds import boot
 
 
 @case(image="vendor")
@@ -67,6 +41,138 @@ def services_gone(vm):
     guest.run("umount /mnt", check=True)
     well(guest, disk, "usb-storage")
     assert guest.out("systemctl show -P MainPID uasd") == pid
+
+
+@case(tier="full")
+def never_a_bus(vm):
+    "A boot without D-Bus: the disk is held, switched and mounted."
+    disk = vm.disk(label="DATA")
+    guest = boot(vm, disk, files={"/etc/uasd/uasd.conf": "[Disk 1209:5a5a]\nPolicy=usb-storage\n"},
+                 mask=("dbus.service", "dbus.socket", "systemd-journald-audit.socket"), wait="agent")
+    guest.wait_until("mountpoint -q /mnt", 120)
+    well(guest, disk, "usb-storage")
+
+
+@case(tier="full", image="vendor")
+def clock_jumps(vm):
+    "The wall clock jumps a year ahead and two back, while a disk waits and while it is held: nothing is late or early for it."
+    disk = vm.disk(label="DATA")
+    guest = waiting(vm, disk)
+    guest.run("date -s '+1 year'", check=True)
+    guest.run("umount /mnt && date -s '-2 years'", check=True)
+    well(guest, disk, "uas")
+    gone(guest, disk)
+    # Held, and nobody to switch it: until its time is up, by the timer of PID 1.
+    guest.run("systemctl enable -q uasd && systemctl daemon-reload && systemctl restart uasd && systemctl kill -s STOP uasd", check=True)
+    guest.put("/etc/uasd/uasd.conf", "[uasd]\nPolicy=uas\n")
+    guest.plug(disk)
+    guest.wait_disk(disk.interface)
+    held = "udevadm info -q property -n sda | grep -qx UASD_HOLD=1"
+    guest.wait_until(held, 20)
+    began = time.monotonic()
+    guest.run("date -s '+3 years'", check=True)
+    time.sleep(2)
+    assert guest.run(held).rc == 0, "the jump ended the hold"
+    guest.run("date -s '-5 years'", check=True)
+    guest.wait_until("! " + held, 60)
+    assert time.monotonic() - began > 8, "the jumps ended the hold"
+    guest.run("systemctl kill -s CONT uasd", check=True)
+    well(guest, disk)
+
+
+def sleep(guest):
+    """The whole way to sleep and back, processes and devices, five seconds long: the kernel's own test of it."""
+    def woken():
+        with open(guest.folder + "/console.log", errors="replace") as log:
+            return "PM: suspend exit" in log.read()
+    guest.run("echo devices >/sys/power/pm_test; (sleep 1; echo freeze >/sys/power/state) </dev/null >/dev/null 2>&1 &", check=True)
+    # The agent's port sleeps as well, and would lose a question.
+    guest.until(woken, 120, "the guest is awake again")
+    guest.agent.drop()
+    guest.agent.connect(60)
+
+
+@case(tier="full", image="vendor")
+def asleep_while_waiting(vm):
+    "The machine sleeps while a disk waits: it goes on waiting, and is switched."
+    disk = vm.disk(label="DATA")
+    guest = waiting(vm, disk)
+    sleep(guest)
+    well(guest, disk, "usb-storage")
+    assert "/mnt" in guest.mounts()
+    guest.run("umount /mnt", check=True)
+    well(guest, disk, "uas")
+
+
+@case(tier="full", image="vendor")
+def asleep_in_the_middle(vm):
+    "The machine sleeps in the middle of a switch: it is finished or taken back."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    disk.fault(name="delay", op="any", ms=150)
+    job = guest.spawn("uasctl switch sda usb-storage --wait=100")
+    guest.wait_until("grep -qE 'STEP=(unbind|bind|appear|verify)' /run/uasd/switch/%s" % disk.interface, 30)
+    sleep(guest)
+    done = job.wait(150)
+    disk.clear_faults()
+    assert done.rc in (0, 7), done
+    well(guest, disk, "usb-storage" if done.rc == 0 else "uas")
+
+
+@case(tier="full", image="vendor")
+def second_daemon(vm):
+    "A second uasd gives up at once, and the first goes on."
+    guest = vm.resume()
+    pid = guest.out("systemctl show -P MainPID uasd")
+    done = guest.run("timeout 20 /usr/lib/uasd/uasd", timeout=30)
+    assert done.rc == 1 and "another uasd" in done.err, done
+    assert guest.out("systemctl show -P MainPID uasd") == pid
+    assert guest.uasctl("list")["disks"] == []
+
+
+RECORD = "PID=1\nBUSNUM=%s\nDEVNUM=%s\nFROM=uas\nTO=usb-storage\nSTEP=bind\nENTRY=1209:5a5a:u\nDISKS=1\nMOVED=1\nHOLDING=1\n"
+MARK = "BUSNUM=%s\nDEVNUM=%s\nDEADLINE=99999999999999\n"
+
+
+def left_over(vm, record, mark, stays=False):
+    """RECORD and MARK lie there when uasd starts: nothing is held, nothing is moved, and they go; a mark that is nobody's may stay."""
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    port = disk.interface.partition(":")[0]
+    here = tuple(guest.read("/sys/bus/usb/devices/%s/%s" % (port, name)) for name in ("busnum", "devnum"))
+    guest.run("systemctl stop uasd", check=True)
+    guest.put("/run/uasd/switch/" + disk.interface, record(here))
+    guest.put("/run/uasd/hold/" + disk.interface, mark(here))
+    guest.run("udevadm trigger -c add -w /sys/block/sda", check=True)
+    assert "UASD_HOLD" not in guest.udev("/dev/sda")
+    guest.run("systemctl start uasd", check=True)
+    guest.wait_until("! test -e /run/uasd/switch/%s" % disk.interface, 60)
+    if stays:
+        guest.run("udevadm trigger -c add -w /sys/block/sda && rm /run/uasd/hold/" + disk.interface, check=True)
+        assert "UASD_HOLD" not in guest.udev("/dev/sda")
+    well(guest, disk, "uas")
+
+
+@case(tier="full", image="vendor")
+def stale_record(vm):
+    "A record and a mark of another device at that port hold nothing and move nothing."
+    left_over(vm, lambda here: RECORD % (9, 99), lambda here: MARK % (9, 99))
+
+
+@case(tier="full", image="vendor")
+def record_of_rubbish(vm):
+    "A record and a mark that make no sense hold nothing and move nothing."
+    left_over(vm, lambda here: "PID=x\nBUSNUM=\n=\nTO=everything\nDISKS=-1\n\1\2", lambda here: "DEADLINE=never\n", stays=True)
+
+
+@case(tier="full", image="vendor")
+def record_of_this_one(vm):
+    "A record and a mark of this very device, which is on a driver: that keeps it."
+    left_over(vm, lambda here: RECORD % here, lambda here: MARK % here)
 
 
 HOSTILE = {

@@ -3,6 +3,7 @@
 
 from context import case
 from evidence import mounted_on_uas_alone
+from stacks import passed
 
 FSTAB = "LABEL=DATA /mnt/usb ext4 defaults 0 2"
 # Two emulated machines on two cores are slow, and a switch that does not fit into its hold is rightly taken back.
@@ -64,3 +65,21 @@ def automount(vm):
     assert guest.driver(disk.interface) == "uas"
     stats = disk.stats()
     assert stats["bot"]["writes"] == 0 and stats["uas"]["writes"] > 0, stats
+
+
+@case(image="vendor")
+def trial_passed(vm):
+    "A disk that has passed its trial is moved in coldplug: nobody is told of it before, no hold, no timer; one that has not is held beside it."
+    known, new = vm.disk(label="DATA"), vm.disk(label="NEW")
+    guest = vm.boot(disks=[known, new], fstab=[FSTAB, "LABEL=NEW /mnt/new ext4 defaults 0 2"],
+                    files={**PATIENT, **passed(vm, known), "/mnt/usb/.keep": "", "/mnt/new/.keep": ""})
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    log = guest.journal("-b -o cat")
+    for disk, where, held in ((known, "/mnt/usb", False), (new, "/mnt/new", True)):
+        [name] = guest.block_devices(disk.interface)
+        mounted_on_uas_alone(guest, disk, where, name)
+        assert ("Started uasd-release@%s.timer" % disk.interface in log) == held, log
+        assert ("uasd-switch: %s: moved from usb-storage to uas" % disk.interface in guest.kernel_log()) != held
+        [one] = [one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface]
+        assert one["state"] == ("trial" if held else "settled"), one
+    assert "not now" not in log, log  # uasd sees that it is being moved, and lets it

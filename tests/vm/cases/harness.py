@@ -12,7 +12,7 @@ from context import case
 SYS = "/sys/bus/usb/drivers/"
 
 
-@case(tier="default", product=False)
+@case(tier="full", product=False)
 def boots(vm):
     "A cold boot reaches running, with files of this run in root and initramfs."
     guest = vm.boot(
@@ -102,7 +102,7 @@ def vendor_kernel_switches(vm):
     guest.wait_disk(disk.interface, driver="usb-storage")
 
 
-@case(tier="default", image="vendor", product=False)
+@case(tier="full", image="vendor", product=False)
 def vendor_kernel_boots(vm):
     "At a cold boot the vendor kernel takes a disk with usb-storage, in the initramfs."
     disk = vm.disk(label="DATA")

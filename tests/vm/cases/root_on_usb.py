@@ -8,10 +8,25 @@ record yet.
 import re
 import subprocess
 
+import initramfs
 from context import case
 from evidence import when
 from media import Media, tool
-from stacks import bound, nothing_left, passed
+from stacks import bound, distrusted, nothing_left, passed, policy, prepare
+
+HANGS = {"name": "hang", "proto": "uas", "op": "any"}
+# The root file system lies at 1 MiB of each disk, since that is where data begins.
+LVM = """
+pvcreate -qq --dataalignment 1m $A
+vgcreate -qq vg $A
+lvcreate -qq -n root -L 6G -Wn -Zn vg
+test "$(pvs --noheadings --units m --nosuffix -o pe_start $A | tr -d ' ')" = 1.00
+"""
+MD = """
+mdadm --create /dev/md/root --run --quiet --level=1 --raid-devices=2 --metadata=1.2 --data-offset=1M --bitmap=none \\
+    --assume-clean $A $B
+"""
+LV = "/dev/mapper/vg-root"
 
 
 def plain(vm, **config):
@@ -27,11 +42,26 @@ def renamed(path):
     return tool(["blkid", "-p", "-o", "value", "-s", "UUID", path]).decode().strip()
 
 
-def boot(vm, disk, root, uuid, conf=None, **options):
+def stacked(vm, script, *configs):
+    "The same, on what SCRIPT makes of one disk for each of CONFIGS."
+    disks = [vm.disk(size=(6 << 30) + (64 << 20), **config) for config in configs]
+    prepare(vm, disks, script)
+    path = vm.folder + "/root-copy.raw"
+    subprocess.run(["cp", "--sparse=always", vm.image().root, path], check=True)
+    uuid = renamed(path)
+    for disk in disks:
+        tool(["dd", "if=" + path, "of=" + disk.media[0].path, "bs=1M", "seek=1", "conv=sparse,notrunc"])
+    return disks, uuid
+
+
+def boot(vm, disks, root, uuid, conf=None, hook=False, **options):
+    "CONF lies in the initramfs as well; with HOOK that is made anew, as on a system that has these files."
     files = {"/etc/fstab": "UUID=%s / ext4 errors=remount-ro 0 1\n" % uuid}
-    initramfs = dict(conf or {})
-    files.update(conf or {})
-    guest = vm.boot(disks=[disk], cmdline="root=" + root, files=files, initramfs=initramfs, timeout=240, **options)
+    options = dict(options, cmdline="root=" + root, timeout=240)
+    if hook:
+        guest = initramfs.boot(vm, conf, disks, extra=files, **options)
+    else:
+        guest = vm.boot(disks=disks, files={**files, **(conf or {})}, initramfs=conf, **options)
     assert guest.state() == "running", guest.out("systemctl --failed")
     assert guest.out("findmnt -no UUID /") == uuid
     nothing_left(guest)
@@ -44,8 +74,13 @@ def moved_early(guest, disk):
     moved = bound(guest)
     mounted = when(guest, r"EXT4-fs \(\S+\): mounted filesystem", "-b -k")
     assert moved < mounted, (moved, mounted)
-    assert "uasd-switch: 2-1:1.0: moved from usb-storage to uas" in guest.kernel_log()
+    assert "uasd-switch: %s: moved from usb-storage to uas" % disk.interface in guest.kernel_log()
     assert disk.stats()["bot"]["writes"] == 0, disk.stats()["bot"]
+
+
+def let_go(guest):
+    "What ended the hold in the initramfs: somebody waited for root, so local-block was run."
+    assert guest.run("test -e /run/uasd/waited-for").rc == 0
 
 
 def left(guest, disk, driver="usb-storage"):
@@ -53,17 +88,19 @@ def left(guest, disk, driver="usb-storage"):
     assert guest.driver(disk.interface) == driver
     assert guest.run("journalctl -b | grep Started.uasd-release@").rc == 1
     stats = disk.stats()
-    other = stats["bot" if driver == "uas" else "uas"]
-    assert other["commands"] == 0, stats
+    if driver == "uas":
+        assert stats["bot"]["writes"] == 0, stats  # the BIOS reads a block by BOT
+    else:
+        assert stats["uas"]["commands"] == 0, stats
     errors = [line for line in guest.kernel_log().splitlines() if re.search("I/O error|EXT4-fs error", line)]
     assert not errors, errors
 
 
 @case(image="vendor", tier="full", limit=600)
 def by_uuid(vm):
-    "H4, by UUID, nothing said: found held in the initramfs, mounted all the same, left where it is."
+    "H4, by UUID, nothing said: initramfs-tools looks for it by itself, udev's hold or not; mounted, left where it is."
     disk, uuid = plain(vm)
-    guest = boot(vm, disk, "UUID=" + uuid, uuid)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid)
     left(guest, disk)
     [one] = guest.uasctl("list")["disks"]
     assert one["state"] == "waiting" and one["busy"], one
@@ -73,7 +110,137 @@ def by_uuid(vm):
 def by_uuid_moved(vm):
     "By UUID, its trial passed: moved in the initramfs."
     disk, uuid = plain(vm)
-    guest = boot(vm, disk, "UUID=" + uuid, uuid, passed(vm, disk))
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, passed(vm, disk))
+    assert guest.run("test -e /run/uasd/waited-for").rc == 1
     moved_early(guest, disk)
     [one] = guest.uasctl("list")["disks"]
     assert one["state"] == "settled", one
+
+
+@case(image="vendor", tier="full", limit=600)
+def hanging(vm):
+    "Its trial passed, but now it answers nothing on uas: taken back in the initramfs, in time."
+    disk, uuid = plain(vm, faults=[HANGS])
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, passed(vm, disk))
+    taken_back(guest, disk)
+
+
+def taken_back(guest, disk):
+    "It was tried on uas, and runs on usb-storage."
+    assert guest.driver(disk.interface) == "usb-storage"
+    stats = disk.stats()
+    assert stats["uas"]["commands"] > 0 and stats["uas"]["writes"] == 0, stats
+
+
+def whole(guest):
+    "The array has both its members, and nothing had to be copied."
+    assert guest.out("findmnt -no SOURCE /").startswith("/dev/md")
+    assert guest.out("cat /sys/block/md*/md/degraded /sys/block/md*/md/sync_action").split() == ["0", "idle"]
+    log = guest.kernel_log()
+    for word in ("recovery of RAID", "resync of RAID", "not clean", "1 out of 2"):
+        assert word not in log, log
+
+
+@case(image="vendor", tier="full", limit=600)
+def lvm(vm):
+    "On LVM, nothing said: held in the initramfs until somebody waits for it, then activated where it is."
+    [disk], uuid = stacked(vm, LVM, {})
+    guest = boot(vm, [disk], LV, uuid)
+    let_go(guest)
+    left(guest, disk)
+    [one] = guest.uasctl("list")["disks"]
+    assert one["state"] == "waiting" and one["busy"], one
+
+
+@case(image="vendor", tier="full", limit=600)
+def lvm_moved(vm):
+    "On LVM, its trial passed: moved before LVM sees it."
+    [disk], uuid = stacked(vm, LVM, {})
+    guest = boot(vm, [disk], LV, uuid, passed(vm, disk))
+    moved_early(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def lvm_hanging(vm):
+    "On LVM, its trial passed, but now it hangs on uas: taken back, then activated."
+    [disk], uuid = stacked(vm, LVM, {})
+    disk.fault(**HANGS)
+    guest = boot(vm, [disk], LV, uuid, passed(vm, disk))
+    taken_back(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def md(vm):
+    "On a mirror of two USB disks, nothing said: both are let go at once, the array is whole."
+    disks, uuid = stacked(vm, MD, {}, {})
+    guest = boot(vm, disks, "UUID=" + uuid, uuid)
+    let_go(guest)
+    whole(guest)
+    for disk in disks:
+        left(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def md_moved(vm):
+    "On a mirror, both have passed their trial: moved, then assembled, whole."
+    disks, uuid = stacked(vm, MD, {}, {})
+    guest = boot(vm, disks, "UUID=" + uuid, uuid, passed(vm, *disks))
+    whole(guest)
+    for disk in disks:
+        moved_early(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def md_hanging(vm):
+    "On a mirror, one of the two hangs on uas and is taken back: the array waits for it, and is whole."
+    disks, uuid = stacked(vm, MD, {}, {})
+    disks[1].fault(**HANGS)
+    guest = boot(vm, disks, "UUID=" + uuid, uuid, passed(vm, *disks))
+    whole(guest)
+    moved_early(guest, disks[0])
+    taken_back(guest, disks[1])
+
+
+@case(tier="full", limit=600)
+def stock_lvm(vm):
+    "Stock kernel, on LVM: on uas from the start, and left there."
+    [disk], uuid = stacked(vm, LVM, {})
+    guest = boot(vm, [disk], LV, uuid)
+    left(guest, disk, "uas")
+
+
+@case(tier="full", limit=600)
+def stock_md(vm):
+    "Stock kernel, on a mirror: the same, whole."
+    disks, uuid = stacked(vm, MD, {}, {})
+    guest = boot(vm, disks, "UUID=" + uuid, uuid)
+    whole(guest)
+    for disk in disks:
+        left(guest, disk, "uas")
+
+
+@case(tier="full", limit=600)
+def stock_kept_off(vm):
+    "Stock kernel, on LVM, policy usb-storage: kept off uas from the start, mounted on usb-storage."
+    [disk], uuid = stacked(vm, LVM, {})
+    guest = boot(vm, [disk], LV, uuid, policy(disk, "usb-storage"), hook=True)
+    left(guest, disk)
+
+
+@case(tier="full", limit=600)
+def stock_hanging(vm):
+    "Stock kernel, on a mirror, one of the two would hang on uas and is distrusted: it never gets there, the array is whole."
+    disks, uuid = stacked(vm, MD, {}, {"pid": 0x5A5B})
+    disks[1].fault(**HANGS)
+    guest = boot(vm, disks, "UUID=" + uuid, uuid, distrusted(vm, disks[1], 2), hook=True)
+    whole(guest)
+    left(guest, disks[0], "uas")
+    left(guest, disks[1])
+
+
+@case(image="trixie", tier="full", limit=600)
+def trixie_kept_off(vm):
+    "The newer kernel, on LVM, policy usb-storage."
+    [disk], uuid = stacked(vm, LVM, {})
+    guest = boot(vm, [disk], LV, uuid, policy(disk, "usb-storage"), hook=True)
+    left(guest, disk)

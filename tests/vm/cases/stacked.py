@@ -7,6 +7,8 @@ than SYSTEMD_READY.
 """
 
 from context import case
+from evidence import when
+from holds import SERVICE_DROPIN, early as early_service
 from stacks import KEY, PASSWORD, bound, healthy, made, node, nothing_left, partuuid, prepare
 
 PATIENT = {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n"}
@@ -72,3 +74,95 @@ def all_kinds(vm):
     healthy(guest, disks)
     assembled_on_uas(guest, disks)
     nothing_left(guest)
+
+
+@case(image="vendor", tier="full", limit=600)
+def dead_man(vm):
+    "uasd stopped before the hold begins: the timers let all of it go."
+    disks = two_disks(vm)
+    guest = boot(vm, disks, files={"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=10\n", SERVICE_DROPIN: early_service(
+        "ExecStartPost=/bin/kill -STOP $MAINPID\n")})
+    healthy(guest, disks, "usb-storage")
+    mounted(guest)
+
+
+def left(vm, **options):
+    "All of it comes up on usb-storage, where the kernel put it: nothing was held, nobody was on uas."
+    disks = two_disks(vm)
+    guest = boot(vm, disks, **options)
+    healthy(guest, disks, "usb-storage")
+    mounted(guest)
+    nothing_left(guest)
+    for disk in disks:
+        assert disk.stats()["uas"]["commands"] == 0, disk.stats()
+    return guest
+
+
+def held(guest):
+    return guest.run("journalctl -b | grep Started.uasd-release@").rc == 0
+
+
+@case(image="vendor", tier="full", limit=600)
+def no_hold(vm):
+    "uasd.hold=0: nothing is held, in the initramfs neither; it waits until the disks are free."
+    guest = left(vm, cmdline="uasd.hold=0")
+    assert not held(guest)
+    assert [one["state"] for one in guest.uasctl("list")["disks"]] == ["waiting"] * 2
+
+
+@case(image="vendor", tier="full", limit=600)
+def off(vm):
+    "uasd=off: as if it were not there."
+    guest = left(vm, cmdline="uasd=off")
+    assert not held(guest)
+    assert guest.run("systemctl is-active uasd").text == "inactive"
+
+
+@case(image="vendor", tier="full", limit=600)
+def no_trial(vm):
+    "Nothing can be put on record, so there is no first trial: held for HoldSec=, then all of it comes up."
+    readonly = "".join("ExecStartPre=+/bin/mount -o bind,ro %s %s\n" % (where, where) for where in ("/etc/uasd", "/var/lib/uasd"))
+    guest = left(vm, files={"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=10\n", "/var/lib/uasd/.keep": "",
+                            SERVICE_DROPIN: early_service(readonly)})
+    assert held(guest)
+    assert "its trial cannot be put on record" in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
+
+
+MIRRORS = """
+for disk in $A $B; do
+    printf 'label: gpt\\nsize=48M\\nsize=48M\\n' | sfdisk -q $disk
+done
+udevadm settle
+vgcreate -qq vg ${A}1 ${B}1
+lvcreate -qq --type raid1 -m 1 -n lv -L 16M vg
+mdadm --create /dev/md/array --run --quiet --level=1 --raid-devices=2 --metadata=1.2 ${A}2 ${B}2
+mdadm --wait /dev/md/array || true
+until [ "$(lvs --noheadings -o sync_percent vg/lv | tr -d ' ')" = 100.00 ]; do sleep 0.2; done
+for one in vg/lv md/array; do
+    mke2fs -q -t ext4 -L $(basename $one) /dev/$one
+done
+"""
+
+
+@case(image="vendor", limit=600)
+def mirrors(vm):
+    "md RAID1 and LVM raid1 with one internal and one USB member: neither degraded nor in need of a resync."
+    inner, outer = vm.disk(size="128M"), vm.disk(size="128M")
+    prepare(vm, [inner, outer], MIRRORS)
+    inner.close()
+    guest = vm.boot(disks=[outer], drives=inner.media, fstab=FSTAB[:2], timeout=240, files={
+        **PATIENT, **{where + "/.keep": "" for where in WHERE[:2]}})
+    healthy(guest, [outer])
+    since = bound(guest)
+    # The array is known since its inner member came; it is started when it is whole.
+    assert made(guest, node(guest, "/mnt/lv")) > since
+    assert when(guest, "active with 2 out of 2 mirrors", "-b -k") > since
+    assert guest.out("cat /sys/block/md*/md/degraded") == "0"
+    assert guest.out("cat /sys/block/md*/md/sync_action") == "idle"
+    assert sorted(guest.out("ls /sys/block/md*/slaves").split()) == ["sda2", "vdb2"]
+    assert guest.out("lvs --noheadings -o lv_health_status,sync_percent vg/lv") == "100.00"
+    assert guest.out("vgs --noheadings -o vg_missing_pv_count vg") == "0"
+    log = guest.kernel_log()
+    # What a resync or a member that came late would say.
+    for word in ("recovery of RAID", "resync of RAID", "not clean", "out-of-sync", "1 out of 2"):
+        assert word not in log, log

@@ -4,7 +4,7 @@
 import time
 
 from context import case
-from evidence import (DISTRUSTED, TRIAL_PASSED, hang_once, impatient, messages, only_disk, record_of)
+from evidence import (DISTRUSTED, TRIAL_PASSED, hang_once, impatient, messages, on_storage, only_disk, record_of)
 
 
 def on_trial(vm, disk, config=""):
@@ -33,6 +33,20 @@ def passed(vm):
     guest.wait_disk(disk.interface, driver="uas", timeout=60)
     assert only_disk(guest, "settled")["state"] == "settled"
     assert record_of(guest, disk) == [record]
+
+
+@case(tier="default", image="vendor")
+def nobody_watches(vm):
+    "Moved while uasd is not there, no trial is left open for a machine to die in; uasd begins one when it comes."
+    disk = vm.disk(label="DATA")
+    guest = on_storage(vm, disk)
+    guest.run("/usr/lib/uasd/uasd-switch --machine %s uas" % disk.interface, check=True)
+    [record] = record_of(guest, disk)
+    assert "state=ended" in record, record
+    guest.run("systemctl start uasd", check=True)
+    only_disk(guest, "trial")
+    [record] = record_of(guest, disk)
+    assert "state=trial" in record, record
 
 
 @case(tier="default", image="vendor", limit=400)

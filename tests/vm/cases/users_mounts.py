@@ -3,7 +3,7 @@
 
 from context import case
 from inside import python
-from users import ask, goes, settled, waits, waits_for, wake_ups
+from users import ask, daemon, goes, listed, settled, timers, waits, waits_for, wake_ups
 
 
 @case(tier="full", limit=600)
@@ -60,3 +60,93 @@ answer = None
     waits(guest, disk, at)
     goes(guest, disk, target, "date +%s >/proc/net/rpc/nfsd.export/flush; sleep 1.1; "
          "date +%s >/proc/net/rpc/nfsd.export/flush; umount /mnt")
+
+
+SERVICE = """[Service]
+PrivateMounts=yes
+ExecStart=/bin/sh -c 'mkdir -p /run/s && mount /dev/sda1 /run/s && exec sleep infinity'
+"""
+
+
+@case(tier="full", limit=600)
+def elsewhere(vm):
+    "Mounted in another mount namespace alone: a shell under unshare -m, a service with PrivateMounts."
+    disk = vm.disk(label="DATA")
+    guest = settled(vm, [disk])
+    guest.put("/etc/systemd/system/private.service", SERVICE)
+    guest.run("systemctl daemon-reload", check=True)
+
+    def shell():
+        guest.run("rm -f /run/u.*; mkdir -p /run/u && mkfifo /run/u.in", check=True)
+        job = guest.spawn("exec unshare -m sh -c 'mount /dev/sda1 /run/u && read line </run/u.in; umount /run/u; "
+                          "touch /run/u.done; exec sleep 1000'")
+        guest.wait_until("grep -qs /run/u /proc/$(pgrep -f '^sh -c mount /dev/sda1' | tail -1)/mountinfo", 10)
+        return job
+
+    # It ends by umount while the shell lives on ...
+    job = shell()
+    target = ask(guest, disk)
+    there = {"kind": "mount", "device": "sda1", "where": "/run/u", "namespace": r"mnt:\[\d+\]", "command": "sh", "pid": r"\d+"}
+    waits(guest, disk, there)
+    assert "/run/u" not in guest.mounts()
+    assert wake_ups(guest, 5) == 0
+    goes(guest, disk, target, "echo >/run/u.in; until test -e /run/u.done; do sleep 0.05; done")
+    job.kill()
+
+    # ... or with the shell. Nothing of ours keeps the namespace alive meanwhile.
+    job = shell()
+    target = ask(guest, disk)
+    waits(guest, disk, there)
+    goes(guest, disk, target, "pkill -KILL -f '^sh -c mount /dev/sda1'")
+    job.kill()
+
+    # Twice, in two namespaces: both have to end.
+    job = shell()
+    guest.run("systemctl start private && until grep -qs /run/s /proc/$(systemctl show -P MainPID private)/mountinfo; "
+              "do sleep 0.1; done", check=True)
+    target = ask(guest, disk)
+    service = {"kind": "mount", "device": "sda1", "where": "/run/s", "namespace": r"mnt:\[\d+\]", "unit": "private.service"}
+    waits(guest, disk, there, service)
+    guest.run("pkill -KILL -f '^sh -c mount /dev/sda1'", check=True)
+    one = waits(guest, disk, service)
+    assert len(one["busy"]) == 1, one
+    goes(guest, disk, target, "systemctl stop private")
+    job.kill()
+
+    # A copy that propagation has made in a service's namespace is no user of its own.
+    guest.put("/etc/systemd/system/private.service", "[Service]\nPrivateMounts=yes\nExecStart=/bin/sleep infinity\n")
+    guest.run("systemctl daemon-reload && mount /dev/sda1 /mnt && systemctl start private", check=True)
+    target = ask(guest, disk)
+    one = waits(guest, disk, {"kind": "mount", "where": "/mnt", "namespace": None})
+    assert len(one["busy"]) == 1, one
+    goes(guest, disk, target, "umount /mnt")
+    assert guest.run("systemctl is-active private").text == "active"
+
+
+@case(tier="full", limit=600)
+def no_wake_ups(vm):
+    "A minute of waiting for a mount here, one elsewhere, an open node, a loop device and swap: not one wake-up."
+    disk = vm.disk(size="160M", partitions=["32M", "32M", "32M", "32M", None])
+    guest = settled(vm, [disk])
+    guest.run("mkdir -p /run/u && mkfs.ext4 -q /dev/sda1 && mkfs.ext4 -q /dev/sda2 && mkswap -q /dev/sda3", check=True)
+    jobs = [guest.spawn("exec unshare -m sh -c 'mount /dev/sda2 /run/u && exec sleep 1000'"),
+            guest.spawn("exec sleep 1000 </dev/sda5")]
+    guest.wait_until("fuser -s /dev/sda5 && grep -qs ' /run/u ' /proc/*/mountinfo", 20)
+    # After that namespace was made, which would have kept a copy of the mount.
+    guest.run("mount /dev/sda1 /mnt && swapon /dev/sda3 && losetup /dev/loop5 /dev/sda4", check=True)
+    target = ask(guest, disk)
+    waits(guest, disk, {"kind": "mount", "device": "sda1", "where": "/mnt"}, {"kind": "swap", "device": "sda3"},
+          {"kind": "loop", "device": "sda4", "where": "loop5"}, {"kind": "open", "device": "sda5", "command": "sleep"},
+          {"kind": "mount", "device": "sda2", "where": "/run/u", "namespace": r"mnt:\[\d+\]"})
+    assert wake_ups(guest, 10) == 0
+    # Now those alone whom no quick look sees.
+    guest.run("umount /mnt; swapoff /dev/sda3; losetup -d /dev/loop5", check=True)
+    one = waits(guest, disk, {"kind": "open", "device": "sda5"}, {"kind": "mount", "device": "sda2"})
+    assert len(one["busy"]) == 2, one
+    guest.until(lambda: wake_ups(guest, 3) == 0, 30, "quiet")
+    assert wake_ups(guest, 60) == 0
+    assert not timers(guest)
+    assert daemon(guest) and listed(guest, disk)["state"] == "waiting"
+    goes(guest, disk, target, "pkill -x sleep", slack=8)
+    for job in jobs:
+        job.kill()

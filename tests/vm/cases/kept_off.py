@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Policy and distrust reach the initramfs: a disk that is wanted on usb-storage is never on uas, in the whole boot.
+
+A stock kernel, several disks: the event of any of them loads uas, which takes
+every disk that is not kept off it. So the hook puts it into the quirks.
+"""
+
+import re
+
+import initramfs
+from context import case
+from evidence import disk_in
+from stacks import distrusted, passed, policy
+
+OFF = "zzz-uasd.conf"
+FOREIGN = "dead:beef:f,1209:5a5c:t"
+FOREIGN_CONF = {"/etc/modprobe.d/somebody.conf": "options usb-storage quirks=%s delay_use=1\n" % FOREIGN}
+PARAMETER = "/sys/module/usb_storage/parameters/quirks"
+FSTAB = ["LABEL=%s /mnt/%s ext4 defaults 0 2" % (name, name) for name in ("ONE", "TWO", "OFF")]
+MOUNTS = {"/mnt/%s/.keep" % name: "" for name in ("ONE", "TWO", "OFF")}
+
+
+def three_disks(vm):
+    "The last one is another model, and comes when the first has brought uas."
+    return [vm.disk(label="ONE"), vm.disk(label="TWO"), vm.disk(label="OFF", pid=0x5A5B)]
+
+
+def never_on_uas(guest, disk):
+    "Neither a bind in the kernel's log nor a command at the disk."
+    stats = disk.stats()
+    assert stats["uas"]["commands"] == 0 and stats["bot"]["commands"] > 0, stats
+    log = guest.journal("-b -k")
+    assert "usb-storage %s: USB Mass Storage device detected" % disk.interface in log, log
+    # The two others, and nobody else.
+    assert len(re.findall(r"scsi host\d+: uas$", log, re.M)) == len(guest.disks) - 1, log
+    assert guest.driver(disk.interface) == "usb-storage"
+
+
+def known_fault(vm, files):
+    "Control: policy and records are in the initramfs, the quirks are not. Another disk's event loads uas."
+    disks = three_disks(vm)
+    guest = initramfs.boot(vm, files, disks, initramfs={"/etc/modprobe.d/" + OFF: ""})
+    assert disks[2].stats()["uas"]["commands"] > 0, disks[2].stats()
+    guest.close()
+    for disk in disks:
+        disk.close()
+
+
+@case(tier="full", limit=600)
+def policy_reaches_it(vm):
+    "Policy usb-storage: never on uas, foreign quirks in force; back to auto: our entry goes, theirs stay, it is moved."
+    disks = three_disks(vm)
+    files = {**policy(disks[2], "usb-storage"), **FOREIGN_CONF}
+    known_fault(vm, files)
+    for disk in disks:
+        disk.start()
+    guest = initramfs.boot(vm, files, disks, fstab=FSTAB, extra=MOUNTS)
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    never_on_uas(guest, disks[2])
+    assert guest.read(PARAMETER) == "1209:5a5b:u," + FOREIGN
+    one = disk_in(guest, disks[2], "settled")
+    assert one["reason_id"] == "policy" and one["policy"] == "usb-storage", one
+    said = guest.run("uasctl policy %s auto" % disks[2].interface, check=True)
+    assert "update-initramfs -u" in said.err, said.err
+    guest.wait_until("test \"$(cat %s)\" = %s" % (PARAMETER, FOREIGN), 30)
+    guest.run("umount /mnt/OFF", check=True)
+    guest.wait_disk(disks[2].interface, driver="uas", timeout=60)
+    disk_in(guest, disks[2], "settled")
+    assert guest.read(PARAMETER) == FOREIGN
+
+
+@case(tier="full", limit=600)
+def distrust_reaches_it(vm):
+    "Distrusted, and it would hang: never on uas, the boot goes through; forgotten, our entry goes."
+    disks = three_disks(vm)
+    files = distrusted(vm, disks[2], 3)
+    disks[2].fault(name="hang", proto="uas", op="any")
+    guest = initramfs.boot(vm, files, disks, fstab=FSTAB, extra=MOUNTS)
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    never_on_uas(guest, disks[2])
+    assert guest.read(PARAMETER) == "1209:5a5b:u"
+    assert disk_in(guest, disks[2], "settled")["reason_id"] == "distrusted"
+    guest.run("uasctl forget %s" % disks[2].interface, check=True)
+    guest.wait_until("test -z \"$(cat %s)\"" % PARAMETER, 30)
+
+
+@case(tier="full", limit=600)
+def two_alike(vm):
+    "Of two alike disks one is wanted on usb-storage, the other has passed its trial: the kernel cannot tell them apart, neither is kept off, both end where they belong."
+    first, second = vm.disk(label="ONE"), vm.disk(label="TWO")
+    files = {**policy(first, "usb-storage"), **passed(vm, None, second)}
+    guest = initramfs.boot(vm, files, [first, second], fstab=FSTAB[:2], extra=MOUNTS)
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    assert guest.read(PARAMETER) == ""
+    assert guest.driver(first.interface) == "usb-storage"
+    assert guest.driver(second.interface) == "uas"
+    assert second.stats()["bot"]["writes"] == 0, second.stats()
+
+
+@case(tier="full", limit=600)
+def alike_and_new(vm):
+    "Our own entry is nobody's word against an alike disk of which nothing is known: it is held, and moved to uas."
+    first, second = vm.disk(label="ONE"), vm.disk(label="TWO")
+    files = {**policy(first, "usb-storage"), "/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n"}
+    guest = initramfs.boot(vm, files, [first, second], fstab=FSTAB[:2], extra=MOUNTS)
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    assert first.stats()["uas"]["commands"] == 0, first.stats()
+    assert guest.driver(second.interface) == "uas"
+    assert second.stats()["bot"]["writes"] == 0, second.stats()
+    # One of the two is on trial there: from now on neither is kept off.
+    guest.wait_until("test -z \"$(cat %s)\"" % PARAMETER, 30)
+    assert guest.driver(first.interface) == "usb-storage"
+
+
+@case(tier="full", limit=600)
+def off(vm):
+    "uasd=off on the kernel command line: nothing of ours in the quirks, what others wrote in force."
+    disk = vm.disk(label="OFF")
+    files = {**policy(disk, "usb-storage"), **FOREIGN_CONF}
+    guest = initramfs.boot(vm, files, [disk], fstab=FSTAB[2:], extra=MOUNTS, cmdline="uasd=off")
+    assert guest.state() == "running", guest.out("systemctl --failed")
+    assert guest.read(PARAMETER) == FOREIGN
+    assert guest.driver(disk.interface) == "uas"

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Killed anywhere: the disk works on a driver, nothing is lost, nothing is left behind, and the journal tells."""
+
+import within
+from context import case
+from evidence import DISTRUSTED, disk_in, gone, messages, well
+from holds import LABEL
+from within import blocks
+
+QUIRKS = "aaaa:bbbb:c,0x1209:0x5b5b:u,dead:beef:m"
+BLOCKS = 512
+
+
+def verified(vm, luns=2, **config):
+    """A disk of LUNS, each with a partition of verified data behind one for file systems."""
+    config.setdefault("wcache", "volatile")
+    disk = vm.disk(size="8M", luns=luns, partitions=["4M", None], **config)
+    for lun, media in enumerate(disk.media):
+        blocks.fill(media.path, lun, media.area(2)[0], BLOCKS)
+    return disk
+
+
+def killed(vm, *runs, seed=1, luns=2):
+    """All RUNS in one guest: {who, does, rest, seconds, ...}, see within/kills.py."""
+    disk = verified(vm, luns)
+    guest = vm.resume()
+    guest.run("systemctl stop udisks2")
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas", count=luns)
+    told = within.run(guest, "kills", {"interface": disk.interface, "luns": luns, "part": "2", "blocks": BLOCKS,
+                                       "quirks": QUIRKS, "seed": seed, "runs": runs},
+                      sum(run["seconds"] for run in runs) + 300)
+    print(told["count"], flush=True)
+    assert not told["wrong"], "\n".join(told["wrong"])
+    # Each that left a record was finished or undone, and the journal says so.
+    journal = guest.journal("-b -u uasd")
+    assert journal.count("was left at step") >= told["count"]["records"], journal[-4000:]
+    return told["count"]
+
+
+@case(tier="full", limit=1200)
+def at_some_calls(vm):
+    "uasd-switch, uasd, both killed at a sample of their system calls, each way: data, driver, quirks, holds, journal."
+    count = killed(vm, {"who": "self", "does": 8, "seconds": 300}, {"who": "both", "does": 4, "seconds": 200},
+                   {"who": "daemon", "does": 3, "seconds": 200}, luns=1)
+    assert count["killed"] >= 12 and count["records"] >= 6 and count["moved"] and count["back"], count
+
+
+STEPS = ("record", "claim", "sync", "fingerprint", "prepare", "trial", "delete", "unbind", "bind", "appear", "verify", "release")
+# What was dirty before `fingerprint` was synced by then: nobody may lose it any more.
+SYNCED = STEPS[STEPS.index("fingerprint"):]
+# From here on its trial is on record.
+TRIED = STEPS[STEPS.index("delete"):]
+
+
+def steps(vm, guest, disk):
+    luns = len(disk.media)
+    return within.Steps(guest, disk, {"interface": disk.interface, "luns": luns, "part": "2", "blocks": 128,
+                                      "quirks": QUIRKS, "seed": 1})
+
+
+def resumed(vm, luns=2):
+    disk = verified(vm, luns)
+    guest = vm.resume()
+    guest.run("systemctl stop udisks2")
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas", count=luns)
+    world = steps(vm, guest, disk)
+    world.begin()
+    world.learn()
+    return disk, guest, world
+
+
+def bring(guest, world, driver):
+    """By a switch that nothing befalls."""
+    if world.driver != driver:
+        world.what = "on the way"
+        guest.run("uasctl switch %s %s --wait=90" % (world.config["interface"], driver), 120, check=True)
+        world.check()
+
+
+@case(tier="full", limit=1800)
+def switch_after_every_step(vm):
+    "uasd-switch killed after every step, each way, a disk of two LUNs with unsynced data."
+    _disk, guest, world = resumed(vm)
+    for driver, plan in world.plan.items():
+        for step in list(plan)[1:]:
+            bring(guest, world, driver)
+            pid = world.stop(step)
+            guest.run("kill -KILL %d" % pid, check=True)
+            guest.wait_until("uasctl list", 60)
+            world.check()
+
+
+def main_pid(guest):
+    return int(guest.out("systemctl show -P MainPID uasd"))
+
+
+def back(guest, before):
+    """Until PID 1 has started another uasd than BEFORE, and that answers."""
+    guest.until(lambda: main_pid(guest) not in (0, before), 30, "another uasd")
+    guest.wait_until("uasctl list", 60)
+
+
+@case(tier="full", limit=1800)
+def both_after_every_step(vm):
+    "uasd-switch and uasd killed after every step, each way; the next uasd finds the record, and says what it was."
+    disk, guest, world = resumed(vm)
+    for driver, plan in world.plan.items():
+        done = list(plan)
+        for after, step in zip(done, done[1:]):
+            bring(guest, world, driver)
+            pid, daemon = world.stop(step), main_pid(guest)
+            told = "switch from %s to %s was left at step %s" % (driver, "uas" if driver != "uas" else "usb-storage", after)
+            before = guest.journal("-b -u uasd").count(told)
+            # Stopped first, it sees nothing of its child's end.
+            guest.run("kill -STOP %d; kill -KILL %d; kill -KILL %d" % (daemon, pid, daemon), check=True)
+            back(guest, daemon)
+            # What was asked for may go on: that is kept until the disk is unplugged.
+            guest.run("uasctl wait %s" % disk.interface, 120, check=True)
+            world.check()
+            # The first step has no record yet.
+            assert guest.journal("-b -u uasd").count(told) == before + (after != "identify"), (told, guest.journal("-b -u uasd")[-3000:])
+
+
+@case(tier="full", limit=1800)
+def pulled_out_at_every_step(vm):
+    "Unplugged before every step, each way, and plugged in again: nothing of the switch is left, nothing synced is lost."
+    disk, guest, world = resumed(vm)
+    for driver, step in [(driver, step) for driver in ("uas", "usb-storage") for step in STEPS]:
+        bring(guest, world, driver)
+        pid = world.stop(step)
+        disk.unplug()
+        guest.wait_until("! test -e /sys/bus/usb/devices/" + disk.interface, 20)
+        guest.run("kill -CONT %d" % pid)
+        guest.wait_until("! test -e /proc/%d" % pid, 60)
+        if step in SYNCED:
+            world.ledgers = [[newest, newest] for newest, _durable in world.ledgers]
+        disk.plug()
+        guest.wait_disk(disk.interface, count=len(disk.media))
+        world.check(lossy=True)
+    assert guest.read("/sys/module/usb_storage/parameters/quirks") == QUIRKS
+
+
+def hanging(guest, state="D"):
+    """The uasd-switch that sits in the kernel."""
+    text = guest.run("ps -o stat=,pid=,args= -C uasd-switch,uasd-switch.vm").out
+    return [line for line in text.splitlines() if line.strip().startswith(state)]
+
+
+@case(tier="full", limit=900)
+def restarted_over_a_hanging_child(vm):
+    "uasd is killed and comes back while its child sits in D state: that child alone moves the disk, and binds once."
+    disk, guest, world = resumed(vm, luns=1)
+    bring(guest, world, "usb-storage")
+    pid = world.stop("delete")
+    binds = disk.stats()["set_interface"].get("1", 0)
+    disk.fault(name="hang", proto="bot", op="sync")
+    guest.run("kill -CONT %d" % pid)
+    guest.until(lambda: hanging(guest), 60, "a uasd-switch in D state")
+    before = main_pid(guest)
+    guest.run("systemctl kill --kill-whom=main -s KILL uasd", check=True)
+    back(guest, before)
+    assert hanging(guest), "it hangs no more"
+    [one] = guest.uasctl("list")["disks"]
+    assert one["state"] == "switching", one
+    # A second one may not begin, whoever asks for it.
+    asked = guest.run("/usr/lib/uasd/uasd-switch.vm %s uas" % disk.interface)
+    assert asked.rc == 3 and "another switch" in asked.err, asked
+    disk.clear_faults()
+    guest.until(lambda: not hanging(guest, ""), 300, "the child has ended")
+    world.check()
+    guest.until(lambda: guest.uasctl("list")["disks"][0]["state"] in ("settled", "trial", "failed"), 60, "at rest")
+    after = disk.stats()["set_interface"].get("1", 0)
+    assert after - binds <= 1, (binds, after)
+    assert guest.driver(disk.interface) in ("uas", "usb-storage")
+    journal = guest.journal("-b -u uasd")
+    assert "a switch begun earlier has ended" in journal and "not switched, step :" not in journal, journal[-4000:]
+
+
+@case(tier="full", image="vendor", limit=300)
+def pulled_out_of_a_hanging_unbind(vm):
+    "The disk answers nothing, unbind sits in D state, SIGKILL does not end it: pulled out and plugged in it works, and is moved."
+    disk = vm.disk(label="DATA", faults=[{"name": "hang", "proto": "bot", "op": "inquiry"}])
+    guest = vm.resume()
+    guest.run("systemctl stop uasd; modprobe usb-storage; echo 0 >/sys/module/usb_storage/parameters/delay_use", check=True)
+    guest.plug(disk)
+    guest.until(lambda: disk.stats()["bot"]["commands"] > 0, 30, "its scan")
+    guest.run("systemctl start uasd", check=True)
+    [line] = guest.until(lambda: hanging(guest), 20, "a uasd-switch in D state")
+    pid = line.split()[1]
+    assert "STEP=unbind\n" in guest.out("cat /run/uasd/switch/" + disk.interface) + "\n"
+    guest.run("kill -KILL " + pid, check=True)
+    assert hanging(guest), "it hangs no more"
+    gone(guest, disk)
+    guest.wait_until("! test -e /proc/" + pid, 20)
+    disk.clear_faults()
+    disk.plug()
+    well(guest, disk, "uas")
+
+
+@case(tier="full", limit=400)
+def adopted_and_killed(vm):
+    "uasd comes back while a switch it began stands between the drivers; that is killed then, and put in order at once."
+    _disk, guest, world = resumed(vm, luns=1)
+    pid = world.stop("bind", hang=True)
+    before = main_pid(guest)
+    guest.run("systemctl kill --kill-whom=main -s KILL uasd", check=True)
+    back(guest, before)
+    guest.until(lambda: [one["state"] for one in guest.uasctl("list")["disks"]] == ["switching"], 60, "adopted")
+    # strace, which it hangs in, would not let it die.
+    guest.run("kill -KILL %d $(sed -n 's/^TracerPid:.//p' /proc/%d/status)" % (pid, pid), check=True)
+    guest.wait_until("! test -e /proc/%d" % pid, 20)
+    world.check()
+    assert "was left at step unbind" in guest.journal("-b -u uasd")
+
+
+def after_cut(guest, disk, world, step, boot):
+    """The machine boots with the disk in its fstab; what it says of the disk."""
+    guest.boot(disks=[disk], **boot)
+    assert "/mnt" in guest.mounts(), "the boot went without the disk"
+    failed = guest.out("systemctl list-units --failed --plain --no-legend")
+    assert not failed, failed
+    if step in SYNCED:
+        world.ledgers = [[newest, newest] for newest, _durable in world.ledgers]
+    within.put(guest)
+    world.check(lossy=True, quirks="")
+    guest.run("umount /mnt && e2fsck -fn /dev/disk/by-label/DATA", check=True)
+    return disk_in(guest, disk, "settled", 60)
+
+
+def cut_before_steps(vm, before, config="", ready="true"):
+    """The power goes before one step after the other of switches from BEFORE, when READY; the step, and the disk after that boot."""
+    boot = {"fstab": [LABEL], "files": {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n" + config}}
+    disk = vm.disk(size="16M", partitions=["4M", None], wcache="volatile")
+    [media] = disk.media
+    media.ext4("DATA", 1)
+    blocks.fill(media.path, 0, media.area(2)[0], BLOCKS)
+    guest = vm.boot(disks=[disk], **boot)
+    guest.run("umount /mnt", check=True)
+    world = steps(vm, guest, disk)
+    for step in STEPS:
+        world.begin()
+        if not world.plan:
+            world.learn()
+        bring(guest, world, before)
+        guest.wait_until(ready)
+        world.stop(step)
+        guest.power_cut()
+        disk.reset_stats()
+        yield guest, disk, step, after_cut(guest, disk, world, step, boot)
+
+
+@case(tier="full", image="vendor", limit=2700)
+def power_cut_on_the_way_to_uas(vm):
+    "The power goes after every step to uas: the next boot has its disk and what was synced; once the trial is on record, off uas."
+    for guest, disk, step, one in cut_before_steps(vm, "usb-storage"):
+        if step in TRIED:
+            assert (one["driver"], one["reason_id"]) == ("usb-storage", "distrusted"), one
+            assert "went down in the middle of its trial" in one["history"], one
+            assert messages(guest, DISTRUSTED) == 1 and disk.stats()["set_interface"].get("1", 0) == 0
+            guest.run("uasctl forget %s" % disk.interface, check=True)
+            guest.wait_disk(disk.interface, driver="uas", timeout=60)
+        else:
+            assert one["driver"] == "uas" and one["history"] == "on trial" and messages(guest, DISTRUSTED) == 0, one
+
+
+@case(tier="full", limit=2700)
+def power_cut_on_the_way_from_uas(vm):
+    "The power goes after every step off uas: the next boot has its disk and what was synced, and blames nobody."
+    # Its trial is over: that is another matter.
+    for guest, _disk, _step, one in cut_before_steps(vm, "uas", "TrialSec=0\n", "grep -q state=passed /etc/uasd/history"):
+        assert one["driver"] == "uas" and messages(guest, DISTRUSTED) == 0, one

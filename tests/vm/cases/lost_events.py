@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Events that are lost, or that udev does not answer: what there is is found out all the same, and no disk is left without a driver."""
+
+from context import case
+from evidence import gone, switch, well
+
+DEAF = "sysctl -qw net.core.rmem_max=4096 && systemctl restart uasd"
+
+
+@case(tier="full", image="vendor")
+def daemon_sleeps(vm):
+    "One disk goes and another comes while the daemon sleeps and more is told than it can keep: it looks at everything anew."
+    disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
+    guest = vm.resume()
+    guest.run(DEAF, check=True)
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    guest.run("systemctl kill -s STOP uasd", check=True)
+    gone(guest, disk)
+    guest.run("for i in $(seq 50); do for f in /sys/bus/usb/devices/*/uevent /sys/block/*/uevent; do echo change >$f; done; done",
+              timeout=120, check=True)
+    guest.plug(other)
+    guest.wait_disk(other.interface)
+    guest.run("systemctl kill -s CONT uasd", check=True)
+    guest.until(lambda: "kernel events were lost" in guest.journal("-b -u uasd"), 60, "the loss is noticed")
+    well(guest, other, "uas")
+    [one] = guest.uasctl("list")["disks"]
+    assert one["interface"] == other.interface, one
+
+
+@case(tier="full", image="vendor")
+def switch_among_others(vm):
+    "A switch hears of its disk among so many other events that most are lost to it: it is not taken back for that."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.run(DEAF, check=True)
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    flood = guest.spawn("while :; do for f in /sys/block/vda/uevent /sys/block/loop*/uevent; do echo change >$f; done; done")
+    for target in ("usb-storage", "uas"):
+        done = switch(guest, disk, target)
+        assert done.rc == 0, (target, done)
+        assert guest.driver(disk.interface) == target
+    flood.kill()
+    guest.run("udevadm settle --timeout=100", timeout=120)
+    well(guest, disk, "uas")
+
+
+@case(tier="full", image="vendor")
+def udev_answers_none(vm):
+    "udev answers no event at all: switched or taken back, never lost; and all is well once udev is back."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    guest.run("udevadm control --stop-exec-queue", check=True)
+    done = switch(guest, disk, "usb-storage", 150)
+    where = guest.driver(disk.interface)
+    guest.run("udevadm control --start-exec-queue", check=True)
+    assert (done.rc, where) in ((0, "usb-storage"), (7, "uas")), (done, where)
+    guest.run("udevadm settle --timeout=60", timeout=90)
+    well(guest, disk, where)
+    guest.run("mount LABEL=DATA /mnt", check=True)

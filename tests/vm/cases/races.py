@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Between check and act: whoever comes while a switch looks at the disk gets it, and never fails for a claim."""
+
+import within
+from context import case
+from within import blocks
+
+BLOCKS = 256
+FOREIGN = "aaaa:bbbb:c,dead:beef:m"
+
+
+def raced(vm, seconds, files=None, **config):
+    disk = vm.disk(size="16M", partitions=["4M", "4M", None], wcache="volatile")
+    [media] = disk.media
+    media.ext4("DATA", 1)
+    blocks.fill(media.path, 0, media.area(2)[0], BLOCKS)
+    guest = vm.resume(files=files)
+    guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    told = within.run(guest, "races", dict(config, interface=disk.interface, blocks=BLOCKS, seed=1), seconds)
+    print(told["count"], flush=True)
+    assert not told["wrong"], "\n".join(told["wrong"])
+    assert guest.read("/sys/module/usb_storage/parameters/quirks") == ""
+    assert guest.run("ls -A /run/uasd/hold").text == ""
+    return told["count"]
+
+
+@case(tier="full", limit=900)
+def while_it_looks(vm):
+    "mount, fsck, mkfs, swapon and writers while a switch stands still before it claims: all succeed, the switch waits."
+    standing = [("mount", "delete"), ("fsck", "fingerprint"), ("swapon", "delete"), ("write", "delete"), ("mkfs", "prepare"),
+                ("keeps_open", "sync")]
+    count = raced(vm, 800, standing=standing)
+    assert all(count[action] == [1, 0] for action, _step in standing), count
+
+
+def hundred(vm, *actions, rounds=100):
+    """Each of ACTIONS so often, at any moment of a switch."""
+    count = raced(vm, 1700, {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=0\nTrialSec=0\n"}, actions=actions, rounds=rounds)
+    for action in actions:
+        good, on_its_way, seconds = count[action]
+        print("%s: %d went well, %d found the disk on its way, %.1f s a round" % (action, good, on_its_way, seconds), flush=True)
+        assert good + on_its_way == rounds and good >= rounds // 4, count
+
+
+@case(tier="full", limit=1800)
+def hundred_mounts(vm):
+    "A mount at any moment of a hundred switches: it goes well, or the disk is on its way; nobody is pulled, nothing lost."
+    hundred(vm, "mount")
+
+
+@case(tier="full", limit=600)
+def several_at_once(vm):
+    "Four disks, two of them alike to the serial number, are switched at the same time, both ways: nothing lost or mixed up."
+    alike = {"pid": 0x5A60, "serial": "ALIKE"}
+    disks = [vm.disk(size="8M", luns=luns, wcache="volatile", **known)
+             for luns, known in ((1, alike), (1, alike), (2, {"pid": 0x5A61}), (1, {"speed": "high"}))]
+    guest = vm.resume()
+    guest.run("systemctl stop udisks2; modprobe usb-storage; echo %s >/sys/module/usb_storage/parameters/quirks" % FOREIGN,
+              check=True)
+    for disk in disks:
+        guest.plug(disk)
+    for target in ("usb-storage", "uas", "usb-storage", "uas"):
+        written = {}
+        for disk in disks:
+            nodes = guest.wait_disk(disk.interface, count=len(disk.media))
+            written[disk] = [guest.out("head -c 3M /dev/urandom | tee /dev/%s | sha256sum" % node) for node in nodes]
+        guest.run("udevadm settle", check=True)
+        asked = guest.run("for i in %s; do (uasctl switch $i %s --wait=120; echo $?) & done; wait"
+                          % (" ".join(disk.interface for disk in disks), target), 200)
+        assert asked.out.split().count("0") == len(disks), asked
+        for disk in disks:
+            nodes = guest.wait_disk(disk.interface, driver=target, count=len(disk.media))
+            told = [guest.out("head -c 3M /dev/%s | sha256sum" % node) for node in nodes]
+            assert told == written[disk], (target, disk.interface, nodes)
+            assert disk.dirty() == 0, (target, disk.interface)
+        assert guest.read("/sys/module/usb_storage/parameters/quirks") == FOREIGN

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Who uses a disk without a mount: a node that is open, claimed, mapped, or one that has no medium."""
+
+from context import case
+from users import ask, goes, listed, settled, timers, waits, waits_for
+
+# Opens a node in its own way, and stays.
+HOLD = """exec python3 -c 'import ctypes, mmap, os, socket, sys, time
+fd = os.open(sys.argv[1], eval("os." + sys.argv[2].replace("|", "|os.")))
+if sys.argv[3:] == ["mapped"]:
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    assert libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, fd, ctypes.c_long(0)) != ctypes.c_void_p(-1).value
+    os.close(fd)
+elif sys.argv[3:] == ["sent"]:
+    ends = socket.socketpair()
+    socket.send_fds(ends[0], [b"x"], [fd])
+    os.close(fd)
+open("/run/held", "w")
+time.sleep(1000)' %s"""
+
+
+def holds(guest, arguments):
+    guest.run("rm -f /run/held", check=True)
+    job = guest.spawn(HOLD % arguments)
+    guest.wait_until("test -e /run/held", 20)
+    return job
+
+
+def held(guest, disk, arguments, wanted, told=True, slack=4):
+    job = holds(guest, arguments)
+    target = ask(guest, disk)
+    one = waits(guest, disk, wanted, told=told)
+    assert len(one["busy"]) == 1, one
+    goes(guest, disk, target, "pkill -x python3", slack)
+    job.kill()
+    return one
+
+
+@case(tier="full", limit=600)
+def nodes(vm):
+    "A reader of a partition, a VM on the raw disk, dd writing, sg, an exclusive claim: named, and their close is an event."
+    disk = vm.disk(label="DATA")
+    guest = settled(vm, [disk])
+    who = {"kind": "open", "command": "python3", "pid": r"\d+"}
+    held(guest, disk, "/dev/sda1 O_RDONLY", dict(who, device="sda1"))
+    held(guest, disk, "/dev/sda 'O_RDWR|O_DIRECT|O_CLOEXEC'", dict(who, device="sda"))
+    held(guest, disk, "/dev/sg0 O_RDWR", dict(who, device="sg0"))
+    held(guest, disk, "/dev/sda1 'O_RDONLY|O_EXCL'", dict(who, device="sda1"))
+    # A unit is named as well.
+    guest.run("systemd-run --quiet --unit=backup sh -c 'exec sleep 1000 </dev/sda1' && until fuser -s /dev/sda1; do sleep 0.1; done",
+              check=True)
+    waits_for(guest, disk, "true", {"kind": "open", "device": "sda1", "command": "sleep", "unit": "backup.service"},
+              "systemctl stop backup")
+    # dd in the middle of writing: what it has written so far is on the medium after the switch.
+    job = guest.spawn("{ head -c 1048576 /dev/zero | tr '\\0' x; exec sleep 1000; } | dd of=/dev/sda1 bs=64k conv=notrunc "
+                      "oseek=64 iflag=fullblock status=none")
+    guest.wait_until("fuser -s /dev/sda1", 10)
+    waits_for(guest, disk, "true", {"kind": "open", "device": "sda1", "command": "dd"}, "pkill -x sleep; pkill -x dd")
+    job.kill()
+    start, _size = disk.media[0].area(1)
+    assert disk.media[0].read(start + (4 << 20), 1 << 20) == b"x" * (1 << 20)
+
+
+@case(tier="full", limit=600)
+def hard_to_see(vm):
+    "Mapped into memory, on its way through a socket, a node elsewhere: nobody tells the end, so it is looked for, at most 30 s apart."
+    disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
+    guest = settled(vm, [disk, other])
+    # Their descriptors are closed: they stand in no list of open files. Where a driver has two disks, its count of opens does
+    # not tell of which: then the claim alone does.
+    held(guest, disk, "/dev/sda 'O_RDONLY|O_EXCL' sent", {"kind": "claim", "device": "sda", "command": None}, told=False, slack=35)
+    held(guest, disk, "/dev/sda1 O_RDONLY mapped", {"kind": "open", "device": "sda", "command": None}, told=False, slack=35)
+    # A node of one's own, as containers have them: its close is told to nobody who watches /dev.
+    guest.run("mknod /root/node b $(stat -c '0x%t 0x%T' /dev/sda1)", check=True)
+    held(guest, disk, "/root/node O_RDONLY", {"kind": "open", "device": "sda1", "command": "python3"}, told=False, slack=35)
+    # Who has it open for its path alone has nothing open.
+    job = holds(guest, "/dev/sda1 O_PATH")
+    target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
+    assert guest.run("uasctl switch sda %s --wait=60" % target).rc == 0
+    job.kill()
+    assert not timers(guest)
+
+
+@case(tier="full", limit=600)
+def other_luns(vm):
+    "A CD-ROM as second LUN and a card reader with an empty slot: in use they are waited for, free they move along."
+    media = [vm.media("32M"), vm.media("16M"), vm.media("16M")]
+    media[0].partition().ext4("DATA", 1)
+    disk = vm.disk(media=media, lun=[{}, {"kind": "cdrom", "block_size": 2048}, {"removable": True, "medium": False}])
+    guest = settled(vm, [disk])
+    assert guest.block_devices(disk.interface) == ["sda", "sr0", "sdb"], guest.block_devices(disk.interface)
+    one = listed(guest, disk)
+    assert [(each["name"], each["lun"], each["size"] > 0) for each in one["disks"]] == \
+        [("sda", 0, True), ("sr0", 1, True), ("sdb", 2, False)], one
+    assert guest.run("dd if=/dev/sdb of=/dev/null count=1").rc != 0  # the slot is empty indeed
+    held(guest, disk, "/dev/sr0 'O_RDONLY|O_NONBLOCK'", {"kind": "open", "device": "sr0"})
+    held(guest, disk, "/dev/sdb 'O_RDONLY|O_NONBLOCK'", {"kind": "open", "device": "sdb"})
+    assert guest.driver(disk.interface) == "uas"
+    # Free: all of it moves, at once, and comes back with its medium or without.
+    assert guest.run("uasctl switch sda usb-storage --wait=60").rc == 0
+    assert guest.block_devices(disk.interface) == ["sda", "sr0", "sdb"], guest.block_devices(disk.interface)
+    assert guest.run("dd if=/dev/sr0 of=/dev/null bs=2048 count=16").rc == 0
+    assert guest.run("dd if=/dev/sdb of=/dev/null count=1").rc != 0

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Who uses a disk by what is stacked on it: LVM, dm-crypt, md, btrfs over two disks, loop devices, swap."""
+
+from context import case
+from users import ask, goes, listed, settled, waits, waits_for
+
+HOLDER = {"kind": "holder", "device": "sda1"}
+OPEN_CRYPT = ("echo -n secret | cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 256 --hash sha256 "
+              "--key-file - /dev/sda1 secret")
+
+
+def clean(guest, command):
+    """Nothing stacked any more, which udev has seen."""
+    guest.run(command + "; wipefs -aq /dev/sda1; udevadm settle", check=True)
+
+
+@case(tier="full", limit=600)
+def mapped(vm):
+    "LVM, active and not, dm-crypt and md: waited for until deactivated; the volumes come back with the disk."
+    disk = vm.disk(size="96M", partitions=["64M", None])
+    guest = settled(vm, [disk])
+
+    # An active volume; the file on it is there again after the switch, since LVM activates it as at any plug-in.
+    guest.run("pvcreate -q /dev/sda1 && vgcreate -q vg /dev/sda1 && lvcreate -q -y -L 16M -n data vg && "
+              "mkfs.ext4 -q /dev/vg/data && mount /dev/vg/data /mnt && echo kept >/mnt/file && umount /mnt", check=True)
+    waits_for(guest, disk, "true", dict(HOLDER, where="dm-0"), "vgchange -q -an vg")
+    guest.wait_until("test -e /dev/vg/data", 30)
+    guest.run("vgchange -q -an vg && vgchange -q --setautoactivation n vg", check=True)
+    # Inactive, it is no user: nobody is waited for. It is there afterwards, and still inactive.
+    target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
+    assert guest.run("uasctl switch sda %s --wait=60" % target).rc == 0
+    assert guest.driver(disk.interface) == target
+    guest.run("udevadm settle", check=True)
+    assert guest.out("vgs --noheadings -o vg_name,lv_count,vg_missing_pv_count").split() == ["vg", "1", "0"]
+    assert guest.run("test -e /dev/vg/data").rc != 0
+    guest.run("vgchange -q -ay vg && mount /dev/vg/data /mnt", check=True)
+    assert guest.read("/mnt/file") == "kept"
+    clean(guest, "umount /mnt && vgchange -q -an vg && vgremove -q -f vg")
+
+    guest.run(OPEN_CRYPT, check=True)
+    waits_for(guest, disk, "true", dict(HOLDER, where="dm-0"), "cryptsetup close secret")
+
+    guest.run("mdadm -q --create /dev/md7 --run --force --level=1 --raid-devices=1 --metadata=1.2 /dev/sda1", check=True)
+    waits_for(guest, disk, "true", dict(HOLDER, where="md7"), "mdadm -q --stop /dev/md7")
+    # Assembled anew, as at any plug-in: it is on this disk alone, and whole.
+    guest.wait_until("grep -q 'active .*raid1 sda1' /proc/mdstat", 30)
+
+
+@case(tier="full", limit=600)
+def btrfs_over_two(vm):
+    "The second disk of a mounted btrfs stands in no mount table: found, named with the mount point, here and elsewhere."
+    disks = [vm.disk(size="192M", partitions=[None]), vm.disk(size="192M", partitions=[None])]
+    guest = settled(vm, disks)
+    guest.run("mkfs.btrfs -q -f /dev/sda1 /dev/sdb1 && udevadm settle && mount /dev/sda1 /mnt && mkdir -p /run/u", check=True)
+    source = guest.mounts()["/mnt"][0]
+    second = disks[1 if source == "/dev/sda1" else 0]
+    name = guest.block_devices(second.interface)[0]
+    assert name not in source
+    target = ask(guest, second)
+    waits(guest, second, {"kind": "mount", "device": name + "1", "where": "/mnt"},
+          {"kind": "holder", "device": name + "1", "where": "btrfs .*"})
+    assert [user["where"] for user in listed(guest, disks[0])["busy"] if user["kind"] == "mount"] == ["/mnt"]
+    goes(guest, second, target, "umount /mnt")
+    guest.run("btrfs device scan -q; udevadm settle")
+    job = guest.spawn("exec unshare -m sh -c 'mount /dev/sda1 /run/u && exec sleep 1000'")
+    guest.wait_until("grep -qs /run/u /proc/$(pgrep -x sleep | tail -1)/mountinfo", 20)
+    target = ask(guest, second)
+    waits(guest, second, {"kind": "mount", "where": "/run/u", "namespace": r"mnt:\[\d+\]"})
+    goes(guest, second, target, "pkill -x sleep", slack=8)
+    job.kill()
+
+
+@case(tier="full", limit=600)
+def loops_and_system(vm):
+    "Loop devices over the raw node and over a file, swap, /boot: the last two with what to do about it."
+    disk = vm.disk(label="DATA")
+    guest = settled(vm, [disk])
+    loop = {"kind": "loop", "device": "sda1", "where": r"loop\d+"}
+    waits_for(guest, disk, "losetup /dev/loop5 /dev/sda1", loop, "losetup -d /dev/loop5")
+    # losetup -d is done when the last user is: here the mount.
+    waits_for(guest, disk, "mount -o loop /dev/sda1 /mnt", loop, "umount /mnt")
+    guest.run("mount /dev/sda1 /mnt && truncate -s 4M /mnt/image && losetup /dev/loop5 /mnt/image", check=True)
+    target = ask(guest, disk)
+    waits(guest, disk, {"kind": "mount", "device": "sda1", "where": "/mnt"})
+    assert guest.run("umount /mnt").rc != 0
+    goes(guest, disk, target, "losetup -d /dev/loop5; umount /mnt")
+
+    def serves(where, end, what_to_do):
+        target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
+        asked = guest.run("uasctl switch sda %s" % target)
+        assert asked.rc == 3 and what_to_do in asked.err, asked
+        one = waits(guest, disk, dict(where, device="sda1"))
+        assert "serves the running system" in one["reason"] and what_to_do in one["reason"], one
+        goes(guest, disk, target, end)
+
+    guest.run("mount /dev/sda1 /boot", check=True)
+    serves({"kind": "mount", "where": "/boot"}, "umount /boot", "umount")
+    guest.run("mkswap -q -f /dev/sda1 && swapon /dev/sda1", check=True)
+    serves({"kind": "swap"}, "swapoff /dev/sda1", "swapoff")
