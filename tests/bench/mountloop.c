@@ -3,7 +3,7 @@
  * The least that can tell of an umount: poll(2) on mountinfo, and the time (CLOCK_MONOTONIC, usec).
  *
  *   mountloop watch        prints "event USEC" at every change
- *   mountloop umount DIR   unmounts it and prints "umount USEC"
+ *   mountloop umount DIR   unmounts it and prints "umount USEC USEC": when it was called, and when it returned
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -23,9 +23,11 @@ static unsigned long long now(void)
 int main(int argc, char *argv[])
 {
         if (argc == 3 && strcmp(argv[1], "umount") == 0) {
+                unsigned long long called = now();
+
                 if (umount2(argv[2], 0) < 0)
                         return 1;
-                printf("umount %llu\n", now());
+                printf("umount %llu %llu\n", called, now());
                 return 0;
         }
         struct pollfd p = { open("/proc/1/mountinfo", O_RDONLY | O_CLOEXEC), POLLPRI, 0 };
