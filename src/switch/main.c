@@ -120,13 +120,12 @@ static int parse(int argc, char *argv[], struct transaction *t, bool *ret_recove
         return 1;
 }
 
-/* The result as the last line on stdout, or in words. */
+/* The result as the last line on stdout; in words if that is for people, or if nobody reads it any more. */
 static void tell_end(const struct transaction *t)
 {
-        if (machine_readable) {
-                (void) printf("END %i %s %s\n", t->code, t->step, t->text);
-                (void) fflush(stdout);
-        } else if (t->code == UASD_EXIT_OK)
+        if (machine_readable && printf("END %i %s %s\n", t->code, t->step, t->text) >= 0 && fflush(stdout) == 0)
+                return;
+        if (t->code == UASD_EXIT_OK)
                 log_info("%s: %s", t->interface, t->text);
         else
                 log_error("%s: step %s: %s", t->interface, t->step, t->text);
