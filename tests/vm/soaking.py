@@ -16,7 +16,7 @@ from within import blocks
 
 BLOCKS = 256
 HARM = ("lost", "driverless", "boots_missed", "pulled", "left_behind", "quirks", "stopped")
-SESSION = 60  # switches in one guest; then another one, with other disks
+SESSION = 100  # switches in one guest; then another one, with other disks
 
 
 def soak(vm, switches, seed, end=None, once=()):
@@ -46,7 +46,7 @@ def summary(total):
 
 
 class Session:
-    """One guest with one or two disks, from a resumed state on."""
+    """One guest with up to four disks, from a resumed state on."""
 
     def __init__(self, vm, source, once):
         self.vm = vm
@@ -54,7 +54,7 @@ class Session:
         self.random = source
         self.disks = []
         known = []
-        for number in range(source.choice((1, 1, 2))):
+        for number in range(source.choice((1, 2, 3, 4))):
             luns = source.choice((1, 1, 2, 3))
             disk = vm.disk(size="12M", luns=luns, partitions=["4M", "2M", None], pid=0x5A5A + number,
                            wcache=source.choice(("volatile", "volatile", "none")), speed=source.choice(("super", "super", "high")))

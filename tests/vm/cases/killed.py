@@ -46,6 +46,28 @@ def at_some_calls(vm):
     assert count["killed"] >= 12 and count["records"] >= 6 and count["moved"] and count["back"], count
 
 
+@case(tier="full", limit=3000)
+def switch_at_every_call(vm):
+    "uasd-switch killed once at every call that reaches beyond itself, each way, and at a sample of the others."
+    count = killed(vm, {"who": "self", "does": None, "rest": 12, "seconds": 2600}, seed=2, luns=1)
+    assert not count["left"] and count["killed"] >= 200 and count["records"] >= 150, count
+
+
+@case(tier="full", limit=3400)
+def both_at_every_call(vm):
+    "uasd-switch and uasd with it, at every such call; the next uasd puts it in order."
+    count = killed(vm, {"who": "both", "does": None, "rest": 8, "seconds": 3000}, seed=3, luns=1)
+    assert not count["left"] and count["killed"] >= 200 and count["records"] >= 150, count
+
+
+@case(tier="full", limit=1500)
+def daemon_at_every_call(vm):
+    "uasd killed at every such call of its own while it has a switch done, which ends well without it."
+    count = killed(vm, {"who": "daemon", "does": None, "rest": 12, "seconds": 1100}, seed=4, luns=1)
+    # How often it polls differs from switch to switch: not all of those are reached.
+    assert not count["left"] and count["daemon"] >= 30, count
+
+
 STEPS = ("record", "claim", "sync", "fingerprint", "prepare", "trial", "delete", "unbind", "bind", "appear", "verify", "release")
 # What was dirty before `fingerprint` was synced by then: nobody may lose it any more.
 SYNCED = STEPS[STEPS.index("fingerprint"):]

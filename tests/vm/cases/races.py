@@ -50,6 +50,24 @@ def hundred_mounts(vm):
     hundred(vm, "mount")
 
 
+@case(tier="full", limit=1800)
+def hundred_checks(vm):
+    "The same with e2fsck."
+    hundred(vm, "fsck")
+
+
+@case(tier="full", limit=1800)
+def hundred_mkfs(vm):
+    "The same with mkfs, which writes for longer than a switch takes."
+    hundred(vm, "mkfs")
+
+
+@case(tier="full", limit=1800)
+def hundred_swaps(vm):
+    "The same with swapon and swapoff."
+    hundred(vm, "swapon")
+
+
 @case(tier="full", limit=600)
 def several_at_once(vm):
     "Four disks, two of them alike to the serial number, are switched at the same time, both ways: nothing lost or mixed up."

@@ -94,7 +94,7 @@ class Soak:
         which = self.random.randrange(len(self.disks))
         disk = self.disks[which]
         event = self.event()
-        both = [disk] + [one for one in self.disks if one is not disk and self.random.random() < 0.4]
+        both = [disk] + [one for one in self.disks if one is not disk and self.random.random() < 0.8]
         for one in both:
             self.forget(one)
             one["before"], one["lossy"] = disks.driver(one["interface"]), False
@@ -263,7 +263,8 @@ class Soak:
     def fault(self, which, disk, target):
         """UAS turns out to be broken: rolled back, or not tried."""
         self.sync(disk)
-        self.ask(self.random.choice(("stall", "hang")), which)
+        # A hang on the way off uas is the kernel's time-outs, one after the other: rollback.hangs and killed have that.
+        self.ask(self.random.choice(("stall", "hang")) if target == "uas" else "stall", which)
         self.request(disk, target, 120)
         self.ask("well", which)
 
