@@ -21,6 +21,7 @@ struct facts {
         uint8_t configuration;
         uint16_t vid, pid, bcd;
         unsigned speed_mbps;
+        unsigned max_speed_mbps; /* what it could do by its own word (core/bos.h); 0: not known, or not read */
         char usb_version[8]; /* "3.20" */
         char manufacturer[USB_STRING_MAX], product[USB_STRING_MAX], serial[USB_STRING_MAX];
 

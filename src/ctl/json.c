@@ -38,6 +38,11 @@ static bool put_int(json_object *o, const char *key, int64_t value)
         return put(o, key, json_object_new_int64(value), false);
 }
 
+static bool put_int_or_null(json_object *o, const char *key, int64_t value)
+{
+        return value ? put_int(o, key, value) : put(o, key, NULL, true);
+}
+
 /* Takes item. */
 static bool append(json_object *array, json_object *item)
 {
@@ -122,7 +127,8 @@ json_object *json_disk(const struct view *v)
              put_hex(o, "vendor_id", f->vid) && put_hex(o, "product_id", f->pid) &&
              put_hex(o, "revision", f->bcd) && put_string(o, "manufacturer", f->manufacturer) &&
              put_string(o, "product", f->product) && put_string(o, "serial", f->serial) &&
-             put_int(o, "speed_mbps", f->speed_mbps) && put_string(o, "usb_version", f->usb_version) &&
+             put_int(o, "speed_mbps", f->speed_mbps) && put_int_or_null(o, "max_speed_mbps", f->max_speed_mbps) &&
+             put_string(o, "usb_version", f->usb_version) &&
              put_string_or_null(o, "driver", view_driver(v)) &&
              put(o, "capable", json_object_new_boolean(view_capable(v)), false) &&
              put_string(o, "policy", policy_to_string(f->policy)) &&

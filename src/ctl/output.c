@@ -318,7 +318,10 @@ void output_status(const struct view *v)
         output_field("Bridge", text);
         output_field("Serial", f->serial);
         output_luns(v);
-        (void) snprintf(text, sizeof(text), "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
+        (void) snprintf(text, sizeof(text), "%u Mbit/s, USB %s%s", f->speed_mbps, f->usb_version,
+                        f->max_speed_mbps > f->speed_mbps ? "; the device could do " : "");
+        if (f->max_speed_mbps > f->speed_mbps)
+                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u", f->max_speed_mbps);
         output_field("Speed", text);
         (void) snprintf(text, sizeof(text), "%s%s%s", view_driver(v) ?: "none", v->disk.host[0] ? " on " : "",
                         v->disk.host);

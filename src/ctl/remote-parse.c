@@ -218,6 +218,7 @@ static const struct property properties[] = {
         {"Product", "s", read_buffer, AT(disk.facts.product)},
         {"Serial", "s", read_buffer, AT(disk.facts.serial)},
         {"SpeedMbps", "u", read_u32, AT(disk.facts.speed_mbps)},
+        {"MaxSpeedMbps", "u", read_u32, AT(disk.facts.max_speed_mbps)},
         {"UsbVersion", "s", read_buffer, AT(disk.facts.usb_version)},
         {"Driver", "s", read_driver},
         {"Capable", "b", read_capable},

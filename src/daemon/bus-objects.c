@@ -138,6 +138,8 @@ static int get_number(sd_bus *bus, const char *path, const char *interface, cons
 
         if (streq(property, "SpeedMbps"))
                 return sd_bus_message_append(reply, "u", f->speed_mbps);
+        if (streq(property, "MaxSpeedMbps"))
+                return sd_bus_message_append(reply, "u", f->max_speed_mbps);
         return sd_bus_message_append(reply, "q",
                                      streq(property, "VendorId")  ? f->vid :
                                      streq(property, "ProductId") ? f->pid :
@@ -207,6 +209,7 @@ static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_PROPERTY("Product", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Serial", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("SpeedMbps", "u", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("MaxSpeedMbps", "u", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("UsbVersion", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Driver", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Capable", "b", get_capable, 0, SD_BUS_VTABLE_PROPERTY_CONST),

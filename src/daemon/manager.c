@@ -222,12 +222,13 @@ static void note_unbound(struct entry *e, struct facts *f)
                 facts_complete_module(&e->manager->roots, f);
 }
 
-/* The three strings take the device lock: read once, kept as long as the device stays. */
+/* The three strings and the BOS take the device lock: read once, kept as long as the device stays. */
 static void keep_strings(const struct facts *old, struct facts *new)
 {
         memcpy(new->manufacturer, old->manufacturer, sizeof(new->manufacturer));
         memcpy(new->product, old->product, sizeof(new->product));
         memcpy(new->serial, old->serial, sizeof(new->serial));
+        new->max_speed_mbps = old->max_speed_mbps;
 }
 
 static void take_scan(struct entry *e, struct usb_disk *d)

@@ -7,6 +7,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "core/bos.h"
 #include "sys/luns.h"
 #include "sys/sysfs.h"
 
@@ -75,6 +76,14 @@ static int read_descriptors(int usb, struct facts *f)
         return 0;
 }
 
+static void read_max_speed(int usb, struct facts *f)
+{
+        char bos[4096]; /* real ones have less than a hundred bytes */
+        ssize_t n = attr_read_binary(usb, "bos_descriptors", bos, sizeof(bos));
+
+        f->max_speed_mbps = device_max_speed(n > 0 ? bos : NULL, n > 0 ? (size_t) n : 0, f->usb_version, f->speed_mbps);
+}
+
 /* ".../0000:00:14.0/usb2": what stands above the root hub. */
 static void read_controller_device(const struct roots *r, struct facts *f)
 {
@@ -140,6 +149,7 @@ static int read_usb_device(const struct roots *r, bool strings, struct facts *f)
                 (void) attr_read(usb, "manufacturer", f->manufacturer, sizeof(f->manufacturer));
                 (void) attr_read(usb, "product", f->product, sizeof(f->product));
                 (void) attr_read(usb, "serial", f->serial, sizeof(f->serial));
+                read_max_speed(usb, f);
         }
         return read_descriptors(usb, f);
 }

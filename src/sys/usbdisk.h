@@ -6,7 +6,7 @@
 
 /*
  * USB mass storage interfaces as sysfs shows them now. Reads only attributes that take no device lock, but
- * for the three USB strings: those are read once at first sight (`strings`), never while a switch runs.
+ * for the three USB strings and the BOS: those are read once at first sight (`strings`), never while a switch runs.
  */
 
 struct usb_disk { /* one interface and what is behind it */
@@ -22,7 +22,7 @@ void usb_disk_done(struct usb_disk *d);
 bool interface_name_valid(const char *name);
 
 /*
- * Reads one interface. strings: also manufacturer, product and serial.
+ * Reads one interface. strings: also manufacturer, product, serial and the highest speed.
  * Returns 1; 0 if it is no mass storage interface (class 08, subclass 06) of ours to look at; -ENODEV if it is gone;
  * other -errno. Policy, verdict, quirks and the like are left zero: facts_complete() of sys/conf.h fills them.
  */

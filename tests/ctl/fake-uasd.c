@@ -237,7 +237,9 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
         if (streq(property, "VendorId") || streq(property, "ProductId") || streq(property, "Revision"))
                 return sd_bus_message_append(reply, "q", streq(property, "VendorId") ? 0x1209 : 0x5a5a);
         if (streq(property, "SpeedMbps"))
-                return sd_bus_message_append(reply, "u", 5000);
+                return sd_bus_message_append(reply, "u", f->part == PART_BUSY ? 480 : 5000);
+        if (streq(property, "MaxSpeedMbps"))
+                return sd_bus_message_append(reply, "u", f->part == PART_INCAPABLE ? 0 : 5000);
         if (streq(property, "Capable"))
                 return sd_bus_message_append(reply, "b", f->part != PART_INCAPABLE);
         if (streq(property, "Disks"))
@@ -260,6 +262,7 @@ static const sd_bus_vtable disk_vtable[] = {
         PROPERTY("State", "s"),        PROPERTY("Reason", "s"),      PROPERTY("ReasonId", "s"),
         PROPERTY("Verdict", "s"),      PROPERTY("Host", "s"),        PROPERTY("Disks", "a(sut)"),
         PROPERTY("Busy", "a(sssssus)"), PROPERTY("Outcome", "(iss)"), PROPERTY("History", "s"),
+        PROPERTY("MaxSpeedMbps", "u"),
         SD_BUS_VTABLE_END,
 };
 

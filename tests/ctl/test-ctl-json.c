@@ -103,6 +103,22 @@ static void nulls(void **state)
         json_object_put(o);
 }
 
+/* What it could do, or null. */
+static void speeds(void **state)
+{
+        _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
+        json_object *o, *d;
+
+        o = document_of(&v, &d);
+        assert_int_equal(json_object_get_int(get(d, "speed_mbps")), 5000);
+        assert_null(get(d, "max_speed_mbps"));
+        json_object_put(o);
+        v.disk.facts.max_speed_mbps = 10000;
+        o = document_of(&v, &d);
+        assert_int_equal(json_object_get_int(get(d, "max_speed_mbps")), 10000);
+        json_object_put(o);
+}
+
 static void another_driver(void **state)
 {
         _cleanup_(view_done) struct view v = sample_view("2-1:1.0", NULL, "");
@@ -244,6 +260,7 @@ int main(void)
                 cmocka_unit_test(another_driver),  cmocka_unit_test(busy_and_outcome),
                 cmocka_unit_test(hostile_strings), cmocka_unit_test(rows_of_explain),
                 cmocka_unit_test(no_disks),        cmocka_unit_test(database),
+                cmocka_unit_test(speeds),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,13 @@ static const unsigned char descriptors[] = {
         PIPE(0x04, 4),
 };
 
+/* SuperSpeed, and ten times a thousand million bits a second. */
+static const unsigned char bos[] = {
+        5,  0x0f, 31, 0,  2,                                        /* */
+        10, 0x10, 3,  0,  14, 0, 1, 10, 0, 1,                       /* */
+        16, 0x10, 10, 0,  0,  0, 0, 0,  0, 0x11, 0, 0, 0x30, 0, 10, 0,
+};
+
 static void make_dir(int dir, const char *path)
 {
         char part[PATH_MAX];
@@ -134,6 +141,7 @@ static void make_disk(int sys)
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
                 write_text(sys, texts[i][0], texts[i][1]);
         write_file(sys, "devices/usb2/2-1/descriptors", descriptors, sizeof(descriptors));
+        write_file(sys, "devices/usb2/2-1/bos_descriptors", bos, sizeof(bos));
         assert_int_equal(symlinkat("../../../devices/usb2/2-1", sys, "bus/usb/devices/2-1"), 0);
         assert_int_equal(symlinkat("../../../" INTERFACE, sys, "bus/usb/devices/2-1:1.0"), 0);
         assert_int_equal(symlinkat("../../../../bus/usb/drivers/usb-storage", sys, INTERFACE "/driver"), 0);
@@ -190,6 +198,7 @@ static void free_disk(void **state)
         d = &views.list[0].disk;
         assert_string_equal(d->facts.interface, "2-1:1.0");
         assert_string_equal(d->facts.serial, "S1");
+        assert_int_equal(d->facts.max_speed_mbps, 10000);
         assert_string_equal(d->host, "host3");
         assert_int_equal(d->n_luns, 1);
         assert_string_equal(d->luns[0].disk.name, "sdb");

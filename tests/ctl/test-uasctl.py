@@ -78,6 +78,8 @@ class Uasctl(unittest.TestCase):
         self.assertEqual(out['version'], 1)
         self.assertEqual([d['id'] for d in out['disks']], [f'2-{i}:1.0' for i in range(1, 10)])
         self.assertEqual(out['disks'][6]['product'], '\033]0;pwned\a\033[31mDisk')
+        self.assertEqual([(d['speed_mbps'], d['max_speed_mbps']) for d in out['disks'][:4]],
+                         [(5000, 5000), (480, 5000), (5000, 5000), (5000, None)])
         one = json.loads(self.run_ctl('status', 'sdi', '--json').stdout)
         self.assertEqual([d['state'] for d in one['disks']], ['held'])
 
@@ -87,6 +89,8 @@ class Uasctl(unittest.TestCase):
         self.assertIn('2-3:1.0', out)
         self.assertNotIn('2-2:1.0', out)
         self.assertRegex(out, r'(?m)^ +State: settled$')
+        self.assertRegex(out, r'(?m)^ +Speed: 5000 Mbit/s, USB 3.20$')
+        self.assertRegex(self.run_ctl('status', 'BUSY').stdout, r'(?m)^ +Speed: 480 Mbit/s, USB 3.20; the device could do 5000$')
 
     def test_on_a_terminal(self):
         """Colours on a terminal alone, and none if NO_COLOR says so; the device's own never."""

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Descriptors as sysfs hands them out: the device wrote them. Two bytes first: configuration and interface. */
+#include "core/bos.h"
 #include "core/descriptors.h"
 
 #include "fuzz.h"
@@ -25,6 +26,19 @@ static bool same(const struct uas_caps *a, const struct uas_caps *b)
                a->max_power == b->max_power && a->status_streams == b->status_streams && a->interfaces == b->interfaces;
 }
 
+/* The same bytes as a BOS. */
+static void check_max_speed(const uint8_t *data, size_t size)
+{
+        uint8_t *exact = malloc(size ? size : 1);
+        unsigned max;
+
+        CHECK(exact);
+        memcpy(exact, data, size);
+        max = device_max_speed(exact, size, "2.10", 480);
+        CHECK(max == 0 || (max >= 480 && max <= 10000));
+        free(exact);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         struct uas_caps caps = { .interfaces = 12345 }, again;
@@ -38,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         interface = data[1];
         data += 2;
         size -= 2;
+        check_max_speed(data, size);
         r = parse(data, size, configuration, interface, &caps);
         CHECK(r == 0 || r == -EBADMSG || r == -ENOENT);
         if (r < 0) {

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/bos.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* USB 3.2, 9.6.2 */
+enum {
+        DT_BOS = 0x0f,
+        DT_CAPABILITY = 0x10,
+        CAPABILITY_SUPERSPEED = 0x03,
+        CAPABILITY_SUPERSPEED_PLUS = 0x0a,
+        BOS_SIZE = 5,
+        SUPERSPEED_SIZE = 10,
+        SUPERSPEED_PLUS_SIZE = 12, /* without its sublinks */
+        SUBLINK_SIZE = 4,
+        SPEEDS_5_GBPS = 1 << 3,
+        LANE_MAX_MBPS = 10000, /* Gen 2: a sublink is one lane */
+};
+
+/* Mantissa and a power of 1000 bit/s. */
+static unsigned sublink_speed(const uint8_t *p)
+{
+        unsigned mantissa = (unsigned) (p[2] | p[3] << 8), mbps;
+
+        switch (p[0] >> 4 & 3) {
+        case 2:
+                mbps = mantissa;
+                break;
+        case 3:
+                mbps = mantissa * 1000;
+                break;
+        default:
+                return 0;
+        }
+        return mbps <= LANE_MAX_MBPS ? mbps : 0;
+}
+
+static unsigned capability_speed(const uint8_t *p)
+{
+        unsigned top = 0, n;
+
+        if (p[2] == CAPABILITY_SUPERSPEED && p[0] >= SUPERSPEED_SIZE)
+                return p[4] & SPEEDS_5_GBPS ? 5000 : 0;
+        if (p[2] != CAPABILITY_SUPERSPEED_PLUS || p[0] < SUPERSPEED_PLUS_SIZE)
+                return 0;
+        n = (p[4] & 0x1fU) + 1;
+        for (unsigned at = SUPERSPEED_PLUS_SIZE; n > 0 && at + SUBLINK_SIZE <= p[0]; n--, at += SUBLINK_SIZE) {
+                unsigned speed = sublink_speed(p + at);
+
+                if (speed > top)
+                        top = speed;
+        }
+        return top;
+}
+
+/* 0: neither SuperSpeed nor more. */
+static unsigned superspeed(const uint8_t *p, size_t n)
+{
+        unsigned top = 0;
+
+        for (; n >= 3 && p[0] >= 3 && p[0] <= n; n -= p[0], p += p[0]) {
+                unsigned speed = p[1] == DT_CAPABILITY ? capability_speed(p) : 0;
+
+                if (speed > top)
+                        top = speed;
+        }
+        return top;
+}
+
+unsigned device_max_speed(const void *bos, size_t size, const char *usb_version, unsigned link_mbps)
+{
+        const uint8_t *p = bos;
+        bool told = p && size >= BOS_SIZE && p[0] >= BOS_SIZE && p[0] <= size && p[1] == DT_BOS;
+        unsigned major = 0, minor = 0, top = told ? superspeed(p + p[0], size - p[0]) : 0;
+
+        if (top > 0)
+                return top > link_mbps ? top : link_mbps;
+        if (link_mbps != 480) /* below it is unknown why; above there is something wrong with what it says */
+                return 0;
+        if (told)
+                return 480;
+        if (sscanf(usb_version, "%2x.%2x", &major, &minor) != 2)
+                return 0;
+        /* Who can do more says 2.10 at this speed, and has a BOS: it is not shown. Some say 3.x all the same. */
+        return major >= 3 ? 5000 : major < 2 || (major == 2 && minor == 0) ? 480 : 0;
+}
