@@ -20,6 +20,7 @@
 #define SYSFS_USB_DRIVERS "bus/usb/drivers"
 #define SYSFS_DRIVERS_PROBE "bus/usb/drivers_probe"
 #define SYSFS_COMPATIBLE "firmware/devicetree/base/compatible"
+#define SYSFS_STORAGE_STATE "module/usb_storage/initstate"
 #define SYSFS_QUIRKS "module/usb_storage/parameters/quirks"
 
 /* Below /run */
@@ -32,6 +33,7 @@
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
 #define KEY_QUIRKS "quirks"
+#define KEY_ENTRY "ENTRY" /* of a record in RUN_SWITCH: our entry in the quirks parameter for its bind */
 #define RUN_HISTORY_LOCK RUN_DIR "/history.lock"
 #define RUN_KMSG RUN_DIR "/kmsg" /* up to where the kernel's words have been weighed */
 #define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */

@@ -65,6 +65,17 @@ static bool find(const char *string, uint16_t vid, uint16_t pid, letters_t *ret)
         return true;
 }
 
+const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *ret_n)
+{
+        const char *flags, *entry;
+
+        string += *string == ',';
+        entry = find_entry(string, vid, pid, &flags);
+        if (entry)
+                *ret_n = strcspn(entry, ",");
+        return entry;
+}
+
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX])
 {
         letters_t letters = 0;

@@ -47,6 +47,9 @@ void kernel_flags(const struct bridge *b, struct kernel_flags *ret);
  */
 int quirks_find(const char *string, uint16_t vid, uint16_t pid, char ret_letters[static QUIRK_ENTRY_MAX]);
 
+/* The first entry from here on that matches, up to its comma: go on behind it. NULL: there is none. */
+const char *quirks_next(const char *string, uint16_t vid, uint16_t pid, size_t *ret_n);
+
 /* The text of that entry. Returns 1 and it, or 0, ret empty: there is none, or none that we could have written. */
 int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_entry[static QUIRK_ENTRY_MAX]);
 

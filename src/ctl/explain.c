@@ -5,6 +5,23 @@
 #include "ctl/json.h"
 #include "ctl/output.h"
 #include "ctl/source.h"
+#include "sys/quirkfacts.h"
+
+#define WORDS_MAX 32
+
+/* What there is to be said of one disk. */
+struct told {
+        struct explain_row rows[_REASON_MAX];
+        size_t n_rows;
+        struct quirk_facts quirks;
+        struct quirk_word words[WORDS_MAX]; /* they point into the quirks */
+        size_t n_words;
+};
+
+static void told_done(struct told *t)
+{
+        quirk_facts_done(&t->quirks);
+}
 
 /* The daemon knows how it went; the facts are the kernel's, looked at here and now. */
 static int take_from_daemon(struct view *v, const struct views *daemon)
@@ -40,33 +57,87 @@ static void print_remedy(const char *remedy, const char *id)
         output_sentence("Remedy", text[0] ? text : remedy);
 }
 
-static int print_text(const struct ctl *c, const struct view *v, const struct explain_row *rows, size_t n)
+/* Who put the deciding entry there tells how to be rid of it. */
+static const char *remedy_of(const struct told *t, const struct explain_row *row, char *ret, size_t size)
 {
+        if (row->reason == REASON_QUIRK)
+                for (size_t i = 0; i < t->n_words; i++)
+                        if (t->words[i].source != QUIRK_INITRAMFS && t->words[i].effect <= QUIRK_SECOND) {
+                                (void) quirk_word_remedy(t->words + i, ret, size);
+                                (void) snprintf(ret + strlen(ret), size - strlen(ret), " Or: uasctl policy DISK uas");
+                                return ret;
+                        }
+        return row->remedy;
+}
+
+static void print_quirks(const struct told *t)
+{
+        if (t->n_words)
+                putchar('\n');
+        for (size_t i = 0; i < t->n_words; i++) {
+                const struct quirk_word *w = t->words + i;
+                char who[512], effect[512], text[1300];
+
+                (void) snprintf(text, sizeof(text), "%s, by %s: %s", w->entry, quirk_word_who(w, who, sizeof(who)),
+                                quirk_word_effect(w, effect, sizeof(effect)));
+                output_sentence(i == 0 ? "Quirks" : "", text);
+                if (w->effect > QUIRK_SECOND)
+                        output_sentence("", quirk_word_remedy(w, text, sizeof(text)));
+        }
+}
+
+static int print_text(const struct ctl *c, const struct view *v, const struct told *t)
+{
+        const struct explain_row *rows = t->rows;
+        char remedy[512];
         int k;
 
         output_status(v);
         putchar('\n');
-        k = output_rows(rows, n, c->options->legend);
+        k = output_rows(rows, t->n_rows, c->options->legend);
         if (k < 0)
                 return k;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < t->n_rows; i++)
                 if (rows[i].decides) {
                         putchar('\n');
                         output_field("Decides", reason_to_string(rows[i].reason));
                         output_sentence("Means", rows[i].means);
-                        print_remedy(rows[i].remedy, v->disk.facts.interface);
+                        print_remedy(remedy_of(t, rows + i, remedy, sizeof(remedy)), v->disk.facts.interface);
                 }
+        print_quirks(t);
         return 0;
+}
+
+/* Takes nothing of v. 0 or -ENOMEM. */
+static int tell(const struct ctl *c, const struct view *v, struct told *ret)
+{
+        const struct facts *f = &v->disk.facts;
+        int k = quirk_facts_read(&c->roots, &ret->quirks);
+
+        if (k < 0)
+                return k;
+        ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
+        ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
+        return 0;
+}
+
+static json_object *told_json(const struct view *v, const struct told *t)
+{
+        const struct json_member members[] = {
+                {"rows", json_rows(t->rows, t->n_rows)},
+                {"quirks", json_quirks(t->words, t->n_words)},
+        };
+
+        return json_disk_with_all(v, members, ELEMENTSOF(members));
 }
 
 int verb_explain(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {}, daemon = {};
         _cleanup_(remote_close) struct remote remote = {};
-        struct explain_row rows[_REASON_MAX];
+        _cleanup_(told_done) struct told told = {};
         const struct view *found;
         struct view *v;
-        size_t n;
         int code, k;
 
         code = source_local(c, &views);
@@ -77,7 +148,8 @@ int verb_explain(const struct ctl *c, char **args)
         v = &views.list[found - views.list];
         if (source_ask(c, &remote, &daemon) && take_from_daemon(v, &daemon) < 0)
                 return UASD_EXIT_FAILED;
-        n = explain(&v->disk.facts, rows, ELEMENTSOF(rows));
-        k = c->options->json ? json_print(json_disk_with(v, "rows", json_rows(rows, n))) : print_text(c, v, rows, n);
+        if (tell(c, v, &told) < 0)
+                return UASD_EXIT_FAILED;
+        k = c->options->json ? json_print(told_json(v, &told)) : print_text(c, v, &told);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -168,6 +168,30 @@ json_object *json_rows(const struct explain_row *rows, size_t n)
         return whole(array, ok);
 }
 
+static json_object *json_quirk(const struct quirk_word *w)
+{
+        json_object *o = json_object_new_object();
+        const char *file = w->line ? w->line->file : NULL;
+        char effect[512], remedy[512];
+
+        return o ? whole(o, put_string(o, "entry", w->entry) && put_string(o, "source", quirk_source_to_string(w->source)) &&
+                                    put_string_or_null(o, "file", file) && (!file || put_int(o, "line", w->line->line)) &&
+                                    put_string(o, "effect", quirk_effect_to_string(w->effect)) &&
+                                    put_string(o, "means", quirk_word_effect(w, effect, sizeof(effect))) &&
+                                    put_string(o, "remedy", quirk_word_remedy(w, remedy, sizeof(remedy))))
+                 : NULL;
+}
+
+json_object *json_quirks(const struct quirk_word *words, size_t n)
+{
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < n; i++)
+                ok = append(array, json_quirk(&words[i]));
+        return whole(array, ok);
+}
+
 static json_object *json_says(const struct db_says *s, uint16_t bcd, const char *platform)
 {
         json_object *o = json_object_new_object();
@@ -228,17 +252,29 @@ json_object *json_views(const struct views *v)
         return json_document(whole(array, ok));
 }
 
-json_object *json_disk_with(const struct view *v, const char *key, json_object *value)
+json_object *json_disk_with_all(const struct view *v, const struct json_member *members, size_t n)
 {
         json_object *array = json_object_new_array(), *disk = json_disk(v);
+        bool ok = array && disk;
 
-        if (!array || !disk || !value || json_object_object_add(disk, key, value) < 0) {
+        for (size_t i = 0; i < n; i++)
+                if (ok && members[i].value)
+                        ok = put(disk, members[i].key, members[i].value, false);
+                else {
+                        json_object_put(members[i].value);
+                        ok = false;
+                }
+        if (!ok) {
                 json_object_put(array);
                 json_object_put(disk);
-                json_object_put(value);
                 return NULL;
         }
         return json_document(whole(array, append(array, disk)));
+}
+
+json_object *json_disk_with(const struct view *v, const char *key, json_object *value)
+{
+        return json_disk_with_all(v, &(struct json_member){key, value}, 1);
 }
 
 /* The well-formed character at s, its length in *ret_n; U+FFFD and 1 if there is none. */

@@ -5,16 +5,24 @@
 
 #include "core/bridge-db.h"
 #include "core/explain.h"
+#include "core/quirk-words.h"
 #include "ctl/view.h"
 
 /* The schema of uasctl(1), JSON. NULL: no memory. */
 json_object *json_disk(const struct view *v);
 json_object *json_rows(const struct explain_row *rows, size_t n);
+json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform);
 /* {"version":1,"disks":[...]}; takes disks. */
 json_object *json_document(json_object *disks);
 /* One disk with a member more; takes value. */
 json_object *json_disk_with(const struct view *v, const char *key, json_object *value);
+/* With several; takes their values, also when it fails or one of them is NULL. */
+struct json_member {
+        const char *key;
+        json_object *value;
+};
+json_object *json_disk_with_all(const struct view *v, const struct json_member *members, size_t n);
 json_object *json_views(const struct views *v);
 
 /*

@@ -283,7 +283,7 @@ void output_field(const char *key, const char *value)
 void output_sentence(const char *key, const char *value)
 {
         if (!isempty(value))
-                printf("%10s: %s\n", key, SENTENCE(value));
+                printf("%10s%s %s\n", key, *key ? ":" : " ", SENTENCE(value));
 }
 
 void output_tail(const char *sentence)

@@ -13,7 +13,7 @@ int output_rows(const struct explain_row *rows, size_t n, bool legend);
 int output_says(const struct db_entry *e, uint16_t bcd, const char *platform, bool legend);
 void output_status(const struct view *v);
 
-/* A "key: value" line; none if there is no value. An empty key goes on with the one above. */
+/* A "key: value" line; none if there is no value. An empty key goes on with the one above, here and in output_sentence(). */
 void output_field(const char *key, const char *value);
 /* The same for a sentence, in which names may be harmless already. */
 void output_sentence(const char *key, const char *value);

@@ -29,24 +29,33 @@ static int by_name(const void *a, const void *b)
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-int dropins_each(const struct roots *r, const char *dir, int (*fn)(int dirfd, const char *path, void *data), void *data)
+int dropins_of(const struct dropin_dir *dirs, size_t n, int (*fn)(int root, const char *path, void *data), void *data)
 {
         struct dropins d = { 0 };
-        int k = dir_each(r->lib, dir, collect, &d);
+        int k = 0;
 
-        if (k != -ENOMEM)
-                k = dir_each(r->etc, dir, collect, &d);
+        for (size_t i = 0; i < n && k != -ENOMEM; i++)
+                k = dir_each(dirs[i].root, dirs[i].path, collect, &d);
         if (k != -ENOMEM) {
                 k = 0;
                 if (d.n)
                         qsort(d.names, d.n, sizeof(*d.names), by_name);
         }
-        for (size_t i = 0; i < d.n && k >= 0; i++) {
-                char path[512];
+        for (size_t i = 0; i < d.n && k >= 0; i++)
+                for (size_t j = 0; j < n; j++) {
+                        char path[512];
 
-                (void) snprintf(path, sizeof(path), "%s/%s", dir, d.names[i]);
-                k = fn(faccessat(r->etc, path, F_OK, 0) == 0 ? r->etc : r->lib, path, data);
-        }
+                        (void) snprintf(path, sizeof(path), "%s/%s", dirs[j].path, d.names[i]);
+                        if (faccessat(dirs[j].root, path, F_OK, 0) < 0)
+                                continue;
+                        k = fn(dirs[j].root, path, data);
+                        break;
+                }
         strv_free(d.names);
         return k < 0 ? k : 0;
+}
+
+int dropins_each(const struct roots *r, const char *dir, int (*fn)(int root, const char *path, void *data), void *data)
+{
+        return dropins_of((const struct dropin_dir[]){ { r->etc, dir }, { r->lib, dir } }, 2, fn, data);
 }

@@ -17,5 +17,7 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
 /* That entry is out of the parameter: it is no longer ours. */
 int keepoff_disown(const struct roots *r, const char *entry);
 
+/* All entries of ours in the parameter since the initramfs; empty: none. */
+void keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
 /* Our entry for these disks in the parameter since the initramfs; empty: none. */
 void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX]);

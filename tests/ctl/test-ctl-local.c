@@ -378,6 +378,43 @@ static void database(void **state)
         assert_non_null(strstr(out, "Decides: verdict-bad"));
 }
 
+/* Whose the entry is, and how to be rid of it. */
+static void explain_quirks(void **state)
+{
+        const struct options json = {.json = true, .wait_usec = UINT64_MAX};
+        struct fixture *f = *state;
+        char out[16384];
+
+        make_dir(f->roots.etc, "modprobe.d");
+        write_text(f->roots.etc, "modprobe.d/local.conf", "# mine\noptions usb-storage quirks=1209:5a5a:f\n");
+        write_text(f->roots.proc, "cmdline", "quiet usb-storage.quirks=1:1:u,1209:5a5a:u\n");
+        write_text(f->roots.sys, "module/usb_storage/initstate", "live\n");
+        write_text(f->roots.sys, "module/usb_storage/parameters/quirks", "1:1:u,1209:5a5a:u\n");
+        assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Decides: quirk\n"));
+        assert_non_null(strstr(out, "Remedy: Take 1209:5a5a:u off the kernel command line"));
+        assert_non_null(strstr(out, "Or: uasctl policy 2-1:1.0 uas\n"));
+        assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by the kernel command line: in force\n"));
+        assert_non_null(strstr(out, "\n            1209:5a5a:f, by /etc/modprobe.d/local.conf, line 2: overruled"));
+        assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "\"source\": \"command-line\""));
+        assert_non_null(strstr(out, "\"file\": \"/etc/modprobe.d/local.conf\""));
+        assert_non_null(strstr(out, "\"effect\": \"overruled\""));
+
+        /* Another policy, and the entry of the initramfs that said the same is still there: it is nobody's word. */
+        write_text(f->roots.proc, "cmdline", "quiet\n");
+        write_text(f->roots.etc, "modprobe.d/local.conf", "");
+        write_text(f->roots.run, "uasd/quirks", "quirks=1209:5a5a:u\n");
+        write_text(f->roots.sys, "module/usb_storage/parameters/quirks", "1209:5a5a:u\n");
+        assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Decides: unknown-bridge\n"));
+        assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by uasd, in the initramfs: in force\n"));
+        write_text(f->roots.run, "uasd/quirks", "quirks=\n");
+        assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Decides: quirk\n"));
+        assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by somebody at run time"));
+}
+
 static void dry_runs(void **state)
 {
         struct options o = {.given = OPTION_DRY_RUN};
@@ -415,7 +452,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 TEST(free_disk),       TEST(mounted_disk), TEST(configured_disk),      TEST(held_disk),
                 TEST(stale_hold),      TEST(no_usb),       TEST(verbs_without_daemon), TEST(dry_runs),
-                TEST(database),
+                TEST(database),        TEST(explain_quirks),
                 TEST(wait_for_a_hold),
         };
 

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/quirk-words.h"
+
+#include "common/util.h"
+
+static const char *const sources[_QUIRK_SOURCE_MAX] = {
+        [QUIRK_COMMAND_LINE] = "command-line",
+        [QUIRK_MODPROBE] = "modprobe.d",
+        [QUIRK_INITRAMFS] = "initramfs",
+        [QUIRK_UASD] = "uasd",
+        [QUIRK_RUN_TIME] = "run-time",
+};
+
+static const char *const effects[_QUIRK_EFFECT_MAX] = {
+        [QUIRK_IN_FORCE] = "in-force",   [QUIRK_SECOND] = "second",     [QUIRK_OVERRULED] = "overruled",
+        [QUIRK_NOT_READ] = "not-read",   [QUIRK_TOO_LONG] = "too-long", [QUIRK_NOT_LOADED] = "not-loaded",
+};
+
+const char *quirk_source_to_string(enum quirk_source v)
+{
+        return sources[v];
+}
+
+const char *quirk_effect_to_string(enum quirk_effect v)
+{
+        return effects[v];
+}
+
+int quirk_lines_add(struct quirk_lines *l, enum quirk_source source, const char *file, unsigned line, const char *value)
+{
+        struct quirk_line *grown = realloc(l->list, (l->n + 1) * sizeof(*grown)), made = {.source = source, .line = line};
+
+        if (!grown)
+                return -ENOMEM;
+        l->list = grown;
+        made.value = strdup(value);
+        made.file = file ? strdup(file) : NULL;
+        if (!made.value || (file && !made.file)) {
+                free(made.value);
+                free(made.file);
+                return -ENOMEM;
+        }
+        grown[l->n++] = made;
+        return 0;
+}
+
+void quirk_lines_done(struct quirk_lines *l)
+{
+        for (size_t i = 0; i < l->n; i++) {
+                free(l->list[i].file);
+                free(l->list[i].value);
+        }
+        free(l->list);
+        *l = (struct quirk_lines){0};
+}
+
+void quirk_facts_done(struct quirk_facts *q)
+{
+        quirk_lines_done(&q->lines);
+}
+
+static bool is_read(const struct quirk_facts *q, const struct quirk_line *line)
+{
+        return !q->built_in || line->source == QUIRK_COMMAND_LINE;
+}
+
+const struct quirk_line *quirk_lines_last(const struct quirk_facts *q)
+{
+        for (size_t i = q->lines.n; i > 0; i--)
+                if (is_read(q, q->lines.list + i - 1))
+                        return q->lines.list + i - 1;
+        return NULL;
+}
+
+static enum quirk_effect effect_of(const struct quirk_facts *q, const struct quirk_line *line, const struct quirk_line *last)
+{
+        if (!is_read(q, line))
+                return QUIRK_NOT_READ;
+        if (strlen(line->value) > QUIRKS_MAX)
+                return QUIRK_TOO_LONG;
+        return line == last ? QUIRK_NOT_LOADED : QUIRK_OVERRULED;
+}
+
+struct words {
+        uint16_t vid, pid;
+        struct quirk_word *list;
+        size_t n, max;
+};
+
+static void add_word(struct words *w, const char *entry, const struct quirk_word *word)
+{
+        if (w->n == w->max)
+                return;
+        w->list[w->n] = *word;
+        (void) copy_string(w->list[w->n++].entry, sizeof(word->entry), entry);
+}
+
+/* What nobody has said at this entry's place in the parameter is not in there: it is added with this effect. */
+static void add_rest(struct words *w, const char *string, const struct quirk_word *word)
+{
+        const char *entry;
+        size_t n;
+
+        for (const char *p = string; (entry = quirks_next(p, w->vid, w->pid, &n)); p = entry + n) {
+                char text[QUIRKS_MAX + 1];
+
+                (void) snprintf(text, sizeof(text), "%.*s", (int) n, entry);
+                add_word(w, text, word);
+        }
+}
+
+size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, struct quirk_word *ret, size_t max)
+{
+        const struct quirk_line *last = quirk_lines_last(q);
+        bool fits = last && strlen(last->value) <= QUIRKS_MAX;
+        char now[QUIRKS_MAX + 1], early[QUIRKS_MAX + 1], said[QUIRKS_MAX + 1] = "";
+        struct words w = {vid, pid, ret, 0, max};
+        const char *entry;
+        size_t n;
+
+        /* Every one of these may account for one entry of the parameter, and is then taken off. */
+        (void) copy_string(now, sizeof(now), q->own_now);
+        (void) copy_string(early, sizeof(early), q->own_early);
+        if (fits)
+                (void) copy_string(said, sizeof(said), last->value);
+        for (const char *p = q->parameter; (entry = quirks_next(p, vid, pid, &n)); p = entry + n) {
+                struct quirk_word word = {.effect = w.n ? QUIRK_SECOND : QUIRK_IN_FORCE};
+                char text[QUIRKS_MAX + 1];
+
+                (void) snprintf(text, sizeof(text), "%.*s", (int) n, entry);
+                if (quirks_remove(now, text, now) > 0)
+                        word.source = QUIRK_UASD;
+                else if (quirks_remove(early, text, early) > 0)
+                        word.source = QUIRK_INITRAMFS;
+                else if (quirks_remove(said, text, said) > 0) {
+                        word.source = last->source;
+                        word.line = last;
+                } else
+                        word.source = QUIRK_RUN_TIME;
+                add_word(&w, text, &word);
+        }
+        for (size_t i = 0; i < q->lines.n; i++) {
+                const struct quirk_line *line = q->lines.list + i;
+                struct quirk_word word = {.source = line->source, .effect = effect_of(q, line, last), .line = line};
+
+                if (word.effect == QUIRK_OVERRULED)
+                        word.by = last;
+                add_rest(&w, line == last && fits ? said : line->value, &word);
+        }
+        return w.n;
+}
+
+static void who_said(const struct quirk_line *line, char *ret, size_t size)
+{
+        char file[256];
+
+        if (line->file)
+                (void) snprintf(ret, size, "%s, line %u", make_harmless(line->file, file, sizeof(file)), line->line);
+        else
+                (void) snprintf(ret, size, "the kernel command line");
+}
+
+char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size)
+{
+        switch (w->source) {
+        case QUIRK_COMMAND_LINE:
+        case QUIRK_MODPROBE:
+                who_said(w->line, ret, size);
+                break;
+        case QUIRK_INITRAMFS:
+                (void) snprintf(ret, size, "uasd, in the initramfs");
+                break;
+        case QUIRK_UASD:
+                (void) snprintf(ret, size, "uasd, for a switch under way");
+                break;
+        case QUIRK_RUN_TIME:
+                (void) snprintf(ret, size, "somebody at run time, or an older modprobe.d or initramfs");
+                break;
+        case _QUIRK_SOURCE_MAX:
+                ret[0] = '\0';
+                break;
+        }
+        return ret;
+}
+
+char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
+{
+        char by[320];
+
+        switch (w->effect) {
+        case QUIRK_IN_FORCE:
+                (void) snprintf(ret, size, "in force");
+                break;
+        case QUIRK_SECOND:
+                (void) snprintf(ret, size, "not looked at: the entry before it is for the same bridge");
+                break;
+        case QUIRK_OVERRULED:
+                who_said(w->by, by, sizeof(by));
+                (void) snprintf(ret, size, "overruled: the last quirks= counts alone, of %s", by);
+                break;
+        case QUIRK_NOT_READ:
+                (void) snprintf(ret, size, "not read: usb-storage is built into this kernel");
+                break;
+        case QUIRK_TOO_LONG:
+                (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d", strlen(w->line->value), QUIRKS_MAX);
+                break;
+        case QUIRK_NOT_LOADED:
+                (void) snprintf(ret, size, "not in the parameter now");
+                break;
+        case _QUIRK_EFFECT_MAX:
+                ret[0] = '\0';
+                break;
+        }
+        return ret;
+}
+
+static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
+{
+        char who[320];
+
+        switch (w->source) {
+        case QUIRK_COMMAND_LINE:
+                (void) snprintf(ret, size, "Take %s off the kernel command line, where the boot loader has it, and restart.", w->entry);
+                break;
+        case QUIRK_MODPROBE:
+                (void) snprintf(ret, size, "Take %s out of %s, make the initramfs anew, and restart.", w->entry,
+                                quirk_word_who(w, who, sizeof(who)));
+                break;
+        case QUIRK_INITRAMFS:
+                (void) snprintf(ret, size, "It says what policy, configuration or history of a disk say, and goes with that.");
+                break;
+        case QUIRK_UASD:
+                (void) snprintf(ret, size, "It goes by itself when that switch has ended.");
+                break;
+        case QUIRK_RUN_TIME:
+                (void) snprintf(ret, size, "Write the string without %s to /sys/module/usb_storage/parameters/quirks; if it is "
+                                           "there again after a restart, make the initramfs anew.", w->entry);
+                break;
+        case _QUIRK_SOURCE_MAX:
+                ret[0] = '\0';
+                break;
+        }
+}
+
+char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
+{
+        switch (w->effect) {
+        case QUIRK_IN_FORCE:
+        case QUIRK_SECOND:
+                remedy_of_source(w, ret, size);
+                break;
+        case QUIRK_OVERRULED:
+                (void) snprintf(ret, size, "Put all entries into that one string.");
+                break;
+        case QUIRK_NOT_READ:
+                (void) snprintf(ret, size, "Put it on the kernel command line: usb-storage.quirks=%s", w->entry);
+                break;
+        case QUIRK_TOO_LONG:
+                (void) snprintf(ret, size, "Shorten the string: as it is, usb-storage cannot be loaded with it.");
+                break;
+        case QUIRK_NOT_LOADED:
+                (void) snprintf(ret, size, "It is in force when usb-storage is loaded the next time: after a restart, with the initramfs made anew.");
+                break;
+        case _QUIRK_EFFECT_MAX:
+                ret[0] = '\0';
+                break;
+        }
+        return ret;
+}
