@@ -7,7 +7,7 @@
 #include "common/names.h"
 #include "sys/fingerprint.h"
 #include "sys/marks.h"
-#include "sys/sysfs.h"
+#include "sys/scsicount.h"
 #include "sys/trial.h"
 #include "switch/transaction.h"
 
@@ -97,16 +97,14 @@ static int owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_d
         int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
         for (size_t i = 0; r > 0 && i < now.n_luns; i++) {
-                char path[64];
+                const char *name = now.luns[i].disk.name;
                 uint64_t n, m;
 
-                if (!now.luns[i].disk.name[0])
+                if (!name[0])
                         continue;
-                (void) snprintf(path, sizeof(path), "block/%s/device/iodone_cnt", now.luns[i].disk.name);
-                r = attr_read_uint(t->roots.sys, path, 16, &m);
-                (void) snprintf(path, sizeof(path), "block/%s/device/iorequest_cnt", now.luns[i].disk.name);
+                r = scsi_count_read(&t->roots, name, SCSI_COUNT_DONE, &m);
                 if (r >= 0)
-                        r = attr_read_uint(t->roots.sys, path, 16, &n);
+                        r = scsi_count_read(&t->roots, name, SCSI_COUNT_REQUESTS, &n);
                 if (r >= 0) {
                         sent += n;
                         done += m;
