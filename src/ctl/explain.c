@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
 
-#include "common/util.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
 #include "ctl/source.h"
@@ -21,28 +20,6 @@ struct told {
 static void told_done(struct told *t)
 {
         quirk_facts_done(&t->quirks);
-}
-
-/* The daemon knows how it went; the facts are the kernel's, looked at here and now. */
-static int take_from_daemon(struct view *v, const struct views *daemon)
-{
-        const struct view *d = views_find(daemon, v->disk.facts.interface);
-        _cleanup_free_ char *reason = NULL, *reason_id = NULL;
-
-        if (!d)
-                return 0;
-        reason = strdup(d->reason);
-        reason_id = strdup(d->reason_id);
-        if (!reason || !reason_id)
-                return -ENOMEM;
-        free(v->reason);
-        free(v->reason_id);
-        v->reason = TAKE_PTR(reason);
-        v->reason_id = TAKE_PTR(reason_id);
-        v->disk.state = d->disk.state;
-        v->disk.outcome = d->disk.outcome;
-        v->disk.decision.target = d->disk.decision.target;
-        return 0;
 }
 
 /* Remedies speak of DISK: the name of this one makes them commands to paste. */
@@ -146,7 +123,7 @@ int verb_explain(const struct ctl *c, char **args)
         if (code != UASD_EXIT_OK)
                 return code;
         v = &views.list[found - views.list];
-        if (source_ask(c, &remote, &daemon) && take_from_daemon(v, &daemon) < 0)
+        if (source_ask(c, &remote, &daemon) && view_take_life(v, &daemon) < 0)
                 return UASD_EXIT_FAILED;
         if (tell(c, v, &told) < 0)
                 return UASD_EXIT_FAILED;

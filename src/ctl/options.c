@@ -4,6 +4,7 @@
 #include <getopt.h>
 
 #include "common/log.h"
+#include "common/util.h"
 #include "core/config.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
         ARG_DRY_RUN,
         ARG_FORCE,
         ARG_WAIT,
+        ARG_TEXTFILE,
 };
 
 static const struct option long_options[] = {
@@ -28,6 +30,7 @@ static const struct option long_options[] = {
         {"dry-run", no_argument, NULL, ARG_DRY_RUN},
         {"force", no_argument, NULL, ARG_FORCE},
         {"wait", optional_argument, NULL, ARG_WAIT},
+        {"textfile", required_argument, NULL, ARG_TEXTFILE},
         {},
 };
 
@@ -72,6 +75,14 @@ int options_parse(int argc, char **argv, struct options *ret)
                                 log_error("--wait=%s is no time.", optarg);
                                 return -EINVAL;
                         }
+                        break;
+                case ARG_TEXTFILE:
+                        o.given |= OPTION_TEXTFILE;
+                        if (isempty(optarg)) {
+                                log_error("--textfile= takes a directory.");
+                                return -EINVAL;
+                        }
+                        o.textfile = optarg;
                         break;
                 default: /* getopt has told */
                         return -EINVAL;

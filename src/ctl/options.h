@@ -9,6 +9,7 @@ enum option_bit {
         OPTION_DRY_RUN = 1 << 0,
         OPTION_FORCE = 1 << 1,
         OPTION_WAIT = 1 << 2,
+        OPTION_TEXTFILE = 1 << 3,
 };
 
 struct options {
@@ -16,6 +17,7 @@ struct options {
         bool json, legend, quiet, ask_password;
         unsigned given;     /* enum option_bit */
         uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */
+        const char *textfile; /* directory; NULL: to stdout */
 };
 
 /* Returns the index of the first argument that is no option (argc: none), or -EINVAL, told. Reorders argv. */

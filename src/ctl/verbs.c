@@ -17,6 +17,7 @@ const struct verb verbs[] = {
         {"cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel},
         {"forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget},
         {"monitor", 0, 1, 0, "[DISK]", "Show what happens, as it happens", verb_monitor},
+        {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
         {"wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait},
 };
 const size_t n_verbs = ELEMENTSOF(verbs);
@@ -28,6 +29,7 @@ static const struct {
         {OPTION_DRY_RUN, "--dry-run"},
         {OPTION_FORCE, "--force"},
         {OPTION_WAIT, "--wait"},
+        {OPTION_TEXTFILE, "--textfile"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -88,6 +90,7 @@ void verbs_help(void)
                "      --no-ask-password        Do not ask for a password\n"
                "      --dry-run                switch: say what would be done, and do nothing\n"
                "      --force                  switch, policy: even where the kernel's own tables forbid uas\n"
-               "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n\n"
+               "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"
+               "      --textfile=DIR           metrics: write DIR/uasd.prom, for node_exporter\n\n"
                "See uasctl(1) for the exit status.\n");
 }

@@ -11,6 +11,7 @@
 struct ctl {
         const struct options *options;
         struct roots roots;
+        const char *root; /* the folder they are in; NULL: the machine itself */
 };
 
 /*
@@ -44,4 +45,5 @@ int verb_release(const struct ctl *c, char **args);
 int verb_cancel(const struct ctl *c, char **args);
 int verb_forget(const struct ctl *c, char **args);
 int verb_monitor(const struct ctl *c, char **args);
+int verb_metrics(const struct ctl *c, char **args);
 int verb_wait(const struct ctl *c, char **args);

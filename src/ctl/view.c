@@ -55,6 +55,27 @@ const struct view *views_find(const struct views *v, const char *interface)
         return NULL;
 }
 
+int view_take_life(struct view *v, const struct views *daemon)
+{
+        const struct view *d = views_find(daemon, v->disk.facts.interface);
+        _cleanup_free_ char *reason = NULL, *reason_id = NULL;
+
+        if (!d)
+                return 0;
+        reason = strdup(d->reason);
+        reason_id = strdup(d->reason_id);
+        if (!reason || !reason_id)
+                return -ENOMEM;
+        free(v->reason);
+        free(v->reason_id);
+        v->reason = TAKE_PTR(reason);
+        v->reason_id = TAKE_PTR(reason_id);
+        v->disk.state = d->disk.state;
+        v->disk.outcome = d->disk.outcome;
+        v->disk.decision.target = d->disk.decision.target;
+        return 0;
+}
+
 char *view_block_names(const struct view *v, char *ret, size_t size)
 {
         size_t used = 0;

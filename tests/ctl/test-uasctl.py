@@ -14,7 +14,10 @@ import tempfile
 import time
 import unittest
 
-UASCTL, FAKE = sys.argv[1:3]
+import openmetrics
+from tree import Tree
+
+UASCTL, FAKE, IN_TREE = sys.argv[1:4]
 
 BUS_CONFIG = """<busconfig>
 <type>system</type><listen>unix:path={}/bus</listen><auth>EXTERNAL</auth>
@@ -184,6 +187,21 @@ class Uasctl(unittest.TestCase):
         self.start()
         self.assertIn('uasd is not there', self.run_ctl('switch', 'sdh', 'uas', code=1).stderr)
 
+    def test_metrics(self):
+        """The facts are the kernel's, how it went is the daemon's."""
+        tree = Tree(IN_TREE)
+        self.addCleanup(tree.close)
+        tree.disk('2-3', 'sdc')
+        self.start()
+        self.run_ctl('switch', 'sdc', 'uas', code=7)
+        p = tree.run('metrics', env=self.env)
+        self.assertEqual((p.returncode, p.stderr), (0, ''))
+        m = openmetrics.parse(p.stdout.encode())
+        self.assertEqual(m['uasd_up', ()], 1)
+        self.assertEqual(m['uasd_disk_last_switch_code', (('interface', '2-3:1.0'),)], 7)
+        self.assertEqual(m['uasd_disk_state', (('interface', '2-3:1.0'), ('state', 'failed'))], 1)
+        self.assertEqual(m['uasd_disk_state', (('interface', '2-3:1.0'), ('state', 'waiting'))], 0)
+
     # Following
 
     def monitor(self, *args):
@@ -303,4 +321,4 @@ class Uasctl(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/run.h"
+
+#include <locale.h>
+
+#include "common/log.h"
+#include "common/util.h"
+#include "ctl/verbs.h"
+
+static int run(int argc, char **argv, const char *root)
+{
+        _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
+        const struct verb *verb;
+        struct options o;
+        int first, r;
+
+        first = options_parse(argc, argv, &o);
+        if (first < 0)
+                return UASD_EXIT_USAGE;
+        if (o.help) {
+                verbs_help();
+                return UASD_EXIT_OK;
+        }
+        if (o.version) {
+                printf("uasctl %s\n", UASD_VERSION);
+                return UASD_EXIT_OK;
+        }
+        log_open("uasctl", o.quiet ? LOG_ERR : LOG_INFO);
+        verb = verb_check(&o, argv + first);
+        if (!verb)
+                return UASD_EXIT_USAGE;
+        r = roots_open(&roots, root);
+        if (r < 0) {
+                log_error("There is no sysfs to look at: %s", strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        return verb->run(&(struct ctl){&o, roots, root}, argv + first + (first < argc));
+}
+
+int uasctl_run(int argc, char **argv, const char *root)
+{
+        int code;
+
+        (void) setlocale(LC_ALL, "");
+        log_open("uasctl", LOG_INFO);
+        code = run(argc, argv, root);
+        /* A full disk behind stdout must not pass for success. */
+        if (fflush(stdout) != 0 || ferror(stdout)) {
+                log_error("Cannot write to the standard output: %s", strerror(errno));
+                return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;
+        }
+        return code;
+}

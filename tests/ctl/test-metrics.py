@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl metrics for machines in a folder: what it says, and that strict readers and promtool take it."""
+
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+import openmetrics
+from tree import Tree
+
+PROGRAM = sys.argv[1]
+HERE = os.path.dirname(os.path.abspath(__file__))
+COUNTS = {'iorequest_cnt': 0x1234, 'iodone_cnt': 0x1230, 'ioerr_cnt': 5, 'iotmo_cnt': 3}
+# Ends a label, a line and the file; escapes; is no UTF-8; rings a bell.
+HOSTILE = b'a"} 1\\n\\ \x07\xff\xe2\x82\xac {x="y"} # EOF'
+
+
+class Metrics(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(PROGRAM)
+        self.addCleanup(self.tree.close)
+
+    def metrics(self):
+        p = self.tree.run('metrics', '-q')
+        self.assertEqual((p.returncode, p.stderr), (0, ''))
+        return openmetrics.parse(p.stdout.encode())
+
+    def value(self, samples, name, **labels):
+        found = [v for (n, l), v in samples.items() if n == name and labels.items() <= dict(l).items()]
+        self.assertEqual(len(found), 1, f'{name} {labels}')
+        return found[0]
+
+    def two_disks(self):
+        self.tree.disk('2-1', 'sda', 'uas', serial='S1', counts=COUNTS)
+        self.tree.disk('1-1.4', 'sdb', 'usb-storage', serial=HOSTILE, product=HOSTILE, speed=480,
+                       counts={'iorequest_cnt': 1, 'iodone_cnt': 1, 'ioerr_cnt': 0})
+
+    def test_no_disks(self):
+        self.assertEqual(set(n for n, _ in self.metrics()),
+                         {'uasd_build_info', 'uasd_up', 'uasd_quirks_used_bytes', 'uasd_quirks_size_bytes'})
+
+    def test_disks(self):
+        self.two_disks()
+        m = self.metrics()
+        self.assertEqual(self.value(m, 'uasd_up'), 0)
+        self.assertEqual(self.value(m, 'uasd_disk_info', interface='2-1:1.0', driver='uas', serial='S1', vendor_id='1209',
+                                    product_id='5a5a', revision='0214', target='uas', policy='auto', verdict='unknown',
+                                    manufacturer='Maker', product='Disk', reason_id='unknown-bridge'), 1)
+        states = {dict(l)['state']: v for (n, l), v in m.items() if n == 'uasd_disk_state' and dict(l)['interface'] == '1-1.4:1.0'}
+        with open(os.path.join(HERE, '../../man/uasctl.1.scd')) as f:
+            words = re.findall(r'(?m)^\*(\w+)\*$', f.read().split('# STATES')[1].split('# JSON')[0])
+        self.assertEqual(states, {word: int(word == 'waiting') for word in words})
+        self.assertEqual(self.value(m, 'uasd_disk_link_speed_bytes', interface='2-1:1.0'), 625000000)
+        self.assertEqual(self.value(m, 'uasd_disk_link_speed_bytes', interface='1-1.4:1.0'), 60000000)
+        for name, count in zip(('requests', 'completed', 'errors', 'timeouts'), COUNTS.values()):
+            self.assertEqual(self.value(m, f'uasd_scsi_{name}_total', interface='2-1:1.0', device='sda', lun='0'), count)
+        # This kernel does not count that.
+        self.assertFalse([l for n, l in m if n == 'uasd_scsi_timeouts_total' and dict(l)['device'] == 'sdb'])
+        # Nobody has switched it since plug-in.
+        self.assertFalse([l for n, l in m if n == 'uasd_disk_last_switch_code'])
+
+    def test_hostile_names(self):
+        self.two_disks()
+        serial = [dict(l)['serial'] for n, l in self.metrics() if n == 'uasd_disk_info' and dict(l)['interface'] == '1-1.4:1.0']
+        self.assertEqual(serial, ['a"} 1\\x5cn\\x5c \\x07\\xff€ {x="y"} # EOF'])
+
+    def test_record(self):
+        self.two_disks()
+        line = '1209:5a5a:S1@0000:00:14.0/ss/1=state={} firmware=0214 kernel=6.1.0-test boot=- date=2026-11-20T15:45:07Z reason=x\n'
+        for state, distrusted, passed in ('distrusted', 1, 0), ('passed', 0, 1):
+            self.tree.write('etc/uasd/history', 'generation=1\n' + line.format(state))
+            m = self.metrics()
+            self.assertEqual(self.value(m, 'uasd_disk_distrusted', interface='2-1:1.0'), distrusted)
+            self.assertEqual(self.value(m, 'uasd_disk_trial_passed', interface='2-1:1.0'), passed)
+            self.assertEqual(self.value(m, 'uasd_disk_distrusted', interface='1-1.4:1.0'), 0)
+
+    def test_quirks(self):
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '152d:0578:u,1209:5a5a:f\n')
+        m = self.metrics()
+        self.assertEqual(self.value(m, 'uasd_quirks_used_bytes'), 23)
+        self.assertEqual(self.value(m, 'uasd_quirks_size_bytes'), 127)
+
+    # For node_exporter
+
+    def textfile(self, folder, **more):
+        return self.tree.run('metrics', '-q', f'--textfile={folder}', **more)
+
+    def test_textfile(self):
+        self.two_disks()
+        out = self.tree.path('out')
+        os.mkdir(out)
+        os.umask(0o077)
+        p = self.textfile(out)
+        self.assertEqual((p.returncode, p.stdout, p.stderr), (0, '', ''))
+        self.assertEqual(os.listdir(out), ['uasd.prom'])
+        self.assertEqual(os.stat(f'{out}/uasd.prom').st_mode & 0o777, 0o644)  # node_exporter is another user
+        with open(f'{out}/uasd.prom', 'rb') as f:
+            text = f.read()
+            self.assertEqual(openmetrics.parse(text, prometheus=True), self.metrics())
+            self.assertIn(b'# TYPE uasd_scsi_errors_total counter\n', text)
+            # Replaced, not written over: who reads it has the old one as a whole.
+            self.tree.write('sys/module/usb_storage/parameters/quirks', '152d:0578:u\n')
+            self.assertEqual(self.textfile(out).returncode, 0)
+            f.seek(0)
+            self.assertEqual(f.read(), text)
+        with open(f'{out}/uasd.prom', 'rb') as f:
+            self.assertEqual(self.value(openmetrics.parse(f.read(), prometheus=True), 'uasd_quirks_used_bytes'), 11)
+
+    def test_textfile_that_cannot_be(self):
+        """It says why, and what was there stays."""
+        out = self.tree.path('out')
+        p = self.textfile(out)
+        self.assertEqual(p.returncode, 1)
+        self.assertIn(f'Cannot write {out}/uasd.prom: No such file or directory', p.stderr)
+        self.tree.write('out/uasd.prom', 'old')
+        self.assertEqual(self.textfile(f'{out}/uasd.prom').returncode, 1)
+
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+        p = self.textfile(out, preexec_fn=small_files)
+        self.assertEqual((p.returncode, p.stdout), (1, ''))
+        self.assertIn('File too large', p.stderr)
+        self.assertEqual(os.listdir(out), ['uasd.prom'])
+        with open(f'{out}/uasd.prom') as f:
+            self.assertEqual(f.read(), 'old')
+
+    def test_usage(self):
+        for args in (['list', '--textfile=/tmp'], ['metrics', '--textfile'], ['metrics', '--textfile='], ['metrics', 'sda']):
+            p = self.tree.run(*args)
+            self.assertEqual((p.returncode, p.stdout), (2, ''), args)
+
+    # Who else reads it
+
+    def test_manual(self):
+        """Every family has its line in the manual, and every line its family."""
+        self.two_disks()
+        with open(os.path.join(HERE, '../../man/uasctl.1.scd')) as f:
+            manual = f.read().split('# METRICS')[1].split('# EXIT STATUS')[0]
+        families = {n for n, _ in self.metrics()} | {'uasd_disk_last_switch_code'}  # tests/ctl/test-uasctl.py has one
+        self.assertEqual(families, set(re.findall(r'\*(uasd_\w+)\*', manual)))
+
+    @unittest.skipUnless(shutil.which('promtool'), 'no promtool (Debian package prometheus)')
+    def test_promtool(self):
+        self.two_disks()
+        self.tree.write('out/keep', '')
+        self.textfile(self.tree.path('out'))
+        with open(self.tree.path('out/uasd.prom')) as f:
+            for text in (self.tree.run('metrics').stdout, f.read()):
+                p = subprocess.run(['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True)
+                self.assertEqual((p.returncode, p.stdout, p.stderr), (0, '', ''), text)
+
+    def test_reader_is_strict(self):
+        """The reader above refuses what a parser would."""
+        self.two_disks()
+        good = self.tree.run('metrics', '-q').stdout
+        for a, b in (('# EOF\n', ''), ('# EOF\n', '# EOF'), ('{interface="2-1:1.0"}', '{interface="2-1:"1.0"}'),
+                     ('uasd_up 0', 'uasd_up 0\nuasd_up 0'), ('uasd_up 0', 'uasd_up  0'), ('uasd_up 0', 'uasd_up 0,5'),
+                     ('# TYPE uasd_up gauge\n', ''), ('# TYPE uasd_up gauge', '# TYPE uasd_up info'),
+                     ('uasd_up 0', 'uasd_up 0\n'), ('# HELP uasd_scsi_errors_total', '# TYPE uasd_scsi_errors_total counter\n# HELP x'),
+                     ('uasd_up 0\n', ''), ('uasd_up 0', 'uasd_up{s="x",s="y"} 0'), ('uasd_up 0', 'uasd_up 0\nuasd_build_info{version="2"} 1')):
+            bad = good.replace(a, b, 1)
+            self.assertNotEqual(bad, good, a)
+            with self.assertRaises(openmetrics.Broken, msg=f'{a!r} -> {b!r}'):
+                openmetrics.parse(bad.encode())
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A machine in a folder, with USB disks, for uasctl-in-tree."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+# Configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with its usage.
+PIPES = b''.join(bytes([7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24, 1 + i, 0])
+                 for i, address in enumerate((0x01, 0x82, 0x83, 0x04)))
+INTERFACES = bytes([9, 2, 95, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 0, 8, 6, 0x50, 0, 9, 4, 0, 1, 4, 8, 6, 0x62, 0]) + PIPES
+
+
+class Tree:
+    def __init__(self, program):
+        self.program = program
+        self.top = tempfile.mkdtemp(prefix='uasctl-tree-')
+        for folder in ('sys/bus/usb/devices', 'sys/bus/usb/drivers/uas', 'sys/bus/usb/drivers/usb-storage', 'sys/class/block',
+                       'sys/block', 'dev', 'run/uasd', 'etc/uasd', 'usr/lib/uasd', 'var/lib/uasd'):
+            os.makedirs(os.path.join(self.top, folder))
+        self.write('proc/1/mountinfo', '20 1 8:2 / / rw - ext4 /dev/sda2 rw\n')
+        self.write('proc/swaps', 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n')
+        self.write('proc/sys/kernel/osrelease', '6.1.0-test\n')
+        self.write('proc/sys/kernel/random/boot_id', '00000000-0000-0000-0000-000000000001\n')
+        self.write('sys/module/usb_storage/parameters/quirks', '\n')
+
+    def close(self):
+        shutil.rmtree(self.top)
+
+    def path(self, path):
+        return os.path.join(self.top, path)
+
+    def write(self, path, data):
+        os.makedirs(os.path.dirname(self.path(path)), exist_ok=True)
+        with open(self.path(path), 'wb') as f:
+            f.write(data if isinstance(data, bytes) else data.encode())
+
+    def link(self, path, target):
+        """target: below the top as well."""
+        os.symlink(os.path.relpath(self.path(target), os.path.dirname(self.path(path))), self.path(path))
+
+    def disk(self, port, block, driver='usb-storage', serial='S1', product='Disk', speed=5000, counts=None):
+        """A disk of one LUN. counts: attributes of its SCSI device."""
+        device = f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}'
+        interface = f'{device}/{port}:1.0'
+        scsi = f'{interface}/host3/target3:0:0/3:0:0:0'
+        vid, pid, bcd = 0x1209, 0x5a5a, 0x0214
+        for name, value in {'busnum': port[0], 'devnum': 5, 'idVendor': f'{vid:04x}', 'idProduct': f'{pid:04x}',
+                            'bcdDevice': f'{bcd:04x}', 'speed': speed, 'version': ' 3.20', 'manufacturer': 'Maker',
+                            'product': product, 'serial': serial}.items():
+            self.write(f'{device}/{name}', (f'{value}\n' if not isinstance(value, bytes) else value + b'\n'))
+        self.write(f'{device}/descriptors',
+                   bytes([18, 1, 0x20, 3, 0, 0, 0, 9, vid & 255, vid >> 8, pid & 255, pid >> 8, bcd & 255, bcd >> 8, 1, 2, 3, 1]) +
+                   INTERFACES)
+        for name, value in {'bInterfaceClass': '08', 'bInterfaceSubClass': '06', 'bInterfaceProtocol': '50',
+                            'bInterfaceNumber': '00'}.items():
+            self.write(f'{interface}/{name}', value + '\n')
+        self.write(f'{scsi}/type', '0\n')
+        for name, value in (counts or {}).items():
+            self.write(f'{scsi}/{name}', f'0x{value:x}\n')
+        for name, value in {'dev': f'8:{16 * (ord(block[-1]) - ord("a"))}', 'size': '2048', 'diskseq': '7'}.items():
+            self.write(f'{scsi}/block/{block}/{name}', value + '\n')
+        os.makedirs(self.path(f'{scsi}/block/{block}/holders'))
+        self.link(f'{scsi}/block/{block}/device', scsi)
+        self.link(f'sys/block/{block}', f'{scsi}/block/{block}')
+        self.link(f'sys/class/block/{block}', f'{scsi}/block/{block}')
+        self.link(f'sys/bus/usb/devices/{port}', device)
+        hub = f'sys/bus/usb/devices/usb{port[0]}'
+        if not os.path.lexists(self.path(hub)):
+            self.link(hub, os.path.dirname(device))
+        self.link(f'sys/bus/usb/devices/{port}:1.0', interface)
+        if driver:
+            self.link(f'{interface}/driver', f'sys/bus/usb/drivers/{driver}')
+            self.link(f'sys/bus/usb/drivers/{driver}/{port}:1.0', interface)
+
+    def run(self, *args, **more):
+        """uasctl without a daemon, unless env says otherwise."""
+        env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8', TZ='UTC')
+        return subprocess.run([self.program, self.top, *args], capture_output=True, stdin=subprocess.DEVNULL, timeout=20,
+                              text=True, env=dict(env, **more.pop('env', {})), **more)
