@@ -82,7 +82,8 @@ int take_fingerprint(struct transaction *t)
         if (t->claim.n == 0 || t->offline)
                 return 0;
         free(TAKE_PTR(t->fingerprint));
-        r = fingerprint_read(&t->claim, &t->fingerprint);
+        /* A disk that cannot be read under uas has all the more reason to leave it. */
+        r = fingerprint_read(&t->claim, t->from == DRIVER_UAS, &t->fingerprint);
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
 }
 

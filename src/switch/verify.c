@@ -31,7 +31,7 @@ static void compare(struct transaction *t, const struct claim *c, uint64_t deadl
 {
         _cleanup_free_ char *now = NULL;
         char difference[160];
-        int r = fingerprint_read(c, &now);
+        int r = fingerprint_read(c, false, &now);
 
         if (r < 0) {
                 answer_with(a, r, "the disk cannot be read");

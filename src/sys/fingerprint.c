@@ -8,6 +8,7 @@
 #include "common/util.h"
 
 #define SAMPLE 65536 /* bytes read at either end */
+#define UNREAD "_UNREAD=1" /* the rest of this LUN is not known */
 
 static void probe_freep(blkid_probe *p)
 {
@@ -60,8 +61,9 @@ static int identify(int fd, uint64_t offset, uint64_t size, const char *where, F
                 (void) blkid_probe_enable_partitions(p, 1);
                 (void) blkid_probe_set_partitions_flags(p, BLKID_PARTS_ENTRY_DETAILS);
         }
+        /* What it cannot read it may take for something it does not know. */
         errno = 0;
-        if (blkid_do_safeprobe(p) == -1 && errno == EIO)
+        if (blkid_do_safeprobe(p) != 0 && errno == EIO)
                 return -EIO;
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 const char *value;
@@ -95,10 +97,26 @@ static int partitions(int fd, blkid_probe whole, unsigned lun, FILE *out)
         return 0;
 }
 
-static int read_lun(int fd, unsigned lun, FILE *out)
+/* All that has to be read for. */
+static int read_contents(int fd, unsigned lun, uint64_t size, FILE *out)
 {
         _cleanup_(probe_freep) blkid_probe probe = NULL;
         char where[16];
+        int r = sample(fd, 0, size, "HEAD", lun, out);
+
+        if (r >= 0)
+                r = sample(fd, size > SAMPLE ? size - SAMPLE : 0, size, "TAIL", lun, out);
+        (void) snprintf(where, sizeof(where), "LUN%u", lun);
+        if (r >= 0)
+                r = identify(fd, 0, size, where, out, &probe);
+        return r < 0 ? r : partitions(fd, probe, lun, out);
+}
+
+static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
+{
+        _cleanup_free_ char *text = NULL;
+        size_t length;
+        FILE *contents;
         uint64_t size;
         int sector, r;
 
@@ -107,18 +125,20 @@ static int read_lun(int fd, unsigned lun, FILE *out)
         (void) fprintf(out, "LUN%u_SIZE=%llu\nLUN%u_SECTOR=%i\n", lun, (unsigned long long) size, lun, sector);
         if (size == 0)
                 return 0;
-        r = sample(fd, 0, size, "HEAD", lun, out);
-        if (r >= 0)
-                r = sample(fd, size > SAMPLE ? size - SAMPLE : 0, size, "TAIL", lun, out);
-        (void) snprintf(where, sizeof(where), "LUN%u", lun);
-        if (r >= 0)
-                r = identify(fd, 0, size, where, out, &probe);
-        if (r >= 0)
-                r = partitions(fd, probe, lun, out);
-        return r;
+        contents = open_memstream(&text, &length);
+        if (!contents)
+                return -errno;
+        r = read_contents(fd, lun, size, contents);
+        if (fclose(contents) < 0)
+                return -ENOMEM;
+        if (r == -EIO && partly)
+                (void) fprintf(out, "LUN%u" UNREAD "\n", lun);
+        else if (r >= 0)
+                (void) fputs(text, out);
+        return r == -EIO && partly ? 0 : r;
 }
 
-int fingerprint_read(const struct claim *c, char **ret)
+int fingerprint_read(const struct claim *c, bool partly, char **ret)
 {
         _cleanup_free_ char *text = NULL;
         size_t size;
@@ -129,7 +149,7 @@ int fingerprint_read(const struct claim *c, char **ret)
                 return -errno;
         for (size_t i = 0; r >= 0 && i < c->n; i++)
                 if (c->nodes[i].whole)
-                        r = read_lun(c->nodes[i].fd, c->nodes[i].lun, out);
+                        r = read_lun(c->nodes[i].fd, c->nodes[i].lun, partly, out);
         if (fclose(out) < 0 && r >= 0)
                 r = -ENOMEM;
         if (r < 0)
@@ -138,18 +158,37 @@ int fingerprint_read(const struct claim *c, char **ret)
         return 0;
 }
 
+/* "LUN3_": what begins all lines of a LUN. */
+static bool same_lun(const char *line, const char *other)
+{
+        size_t n = strcspn(line, "_\n");
+
+        return *line && strncmp(line, other, n) == 0 && other[n] == '_';
+}
+
+static const char *next_line(const char *line)
+{
+        return line + strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
+}
+
 bool fingerprint_same(const char *before, const char *after, char *ret, size_t size)
 {
         while (*before || *after) {
                 int a = (int) strcspn(before, "\n"), b = (int) strcspn(after, "\n");
 
+                if (strncmp(before + strcspn(before, "_\n"), UNREAD "\n", strlen(UNREAD "\n")) == 0) {
+                        while (same_lun(after, before))
+                                after = next_line(after);
+                        before = next_line(before);
+                        continue;
+                }
                 if (a != b || strncmp(before, after, (size_t) a) != 0) {
                         (void) snprintf(ret, size, "before %.*s, now %.*s", a ? a : 7, a ? before : "nothing", b ? b : 7,
                                         b ? after : "nothing");
                         return false;
                 }
-                before += a + (before[a] == '\n');
-                after += b + (after[b] == '\n');
+                before = next_line(before);
+                after = next_line(after);
         }
         return true;
 }

@@ -22,6 +22,8 @@ static const struct {
         {"to uas, two LUNs", {.from = BOT, .to = UAS, .luns = 2, .partitions = 1}},
         {"to usb-storage, two LUNs", {.from = UAS, .to = BOT, .luns = 2, .partitions = 1}},
         {"without a partition", {.from = BOT, .to = UAS}},
+        {"to usb-storage, since uas cannot read it any more",
+         {.from = UAS, .to = BOT, .luns = 2, .partitions = 1, .hooks = {{.op = "fingerprint", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}},
         {"without udev", {.from = UAS, .to = BOT, .no_udev = true}},
         {"all events are lost", {.from = BOT, .to = UAS, .luns = 2, .lost_events = true}},
         {"all events are lost, back", {.from = UAS, .to = BOT, .partitions = 1, .lost_events = true}},

@@ -33,7 +33,7 @@ WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n
         struct user **ret, size_t *ret_n);
 WRAPPED(int, state_write, int dirfd, const char *path, const char *text, bool durable);
 WRAPPED(int, state_remove, int dirfd, const char *path);
-WRAPPED(int, fingerprint_read, const struct claim *c, char **ret);
+WRAPPED(int, fingerprint_read, const struct claim *c, bool partly, char **ret);
 WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, uint64_t deadline);
 WRAPPED(int, uas_module_load, const struct roots *r);
 WRAPPED(uint64_t, now_boottime, void);

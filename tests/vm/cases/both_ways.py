@@ -111,3 +111,25 @@ def asked_and_answered(vm):
     assert guest.run("uasctl switch sda usb-storage").rc == 0  # already so
     assert guest.run("uasctl switch nothing uas").rc == 4
     assert guest.run("uasctl switch sda sideways").rc == 2
+
+
+@case(limit=300)
+def unreadable_under_uas(vm):
+    "A disk that uas cannot read any more, all of it or part, is what usb-storage is there for: it goes over, and is whole."
+    disk = vm.disk(size="12M", partitions=["4M", None])
+    [media] = disk.media
+    media.ext4("DATA", 1)
+    guest = vm.resume()
+    guest.run("systemctl stop udisks2", check=True)
+    guest.plug(disk)
+    for after in (0, 20):
+        [node] = guest.wait_disk(disk.interface, driver="uas")
+        before = guest.out("sha256sum </dev/" + node)
+        guest.run("udevadm settle && echo 3 >/proc/sys/vm/drop_caches", check=True)
+        disk.fault(name="fail", proto="uas", op="read", after=after)
+        guest.run("uasctl switch %s usb-storage --wait=90" % disk.interface, 120, check=True)
+        disk.clear_faults()
+        [node] = guest.wait_disk(disk.interface, driver="usb-storage")
+        guest.run("udevadm settle; test -b /dev/%s2" % node, check=True)
+        assert guest.out("sha256sum </dev/" + node) == before
+        guest.run("uasctl forget %s; uasctl switch %s uas --wait=90" % (disk.interface, disk.interface), 120, check=True)
