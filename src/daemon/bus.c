@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "daemon/polkit.h"
 #include "sys/statefile.h"
 
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
@@ -145,6 +146,7 @@ static void join_system_bus(struct bus *b)
         sd_bus *bus = NULL;
         int r = sd_bus_new(&bus);
 
+        polkit_forget(b->manager);
         b->system = sd_bus_flush_close_unref(b->system);
         if (r >= 0)
                 r = sd_bus_set_address(bus, SYSTEM_BUS);
@@ -296,6 +298,7 @@ void bus_free(struct bus *b)
                 return;
         for (size_t i = 0; i < PEERS_MAX; i++)
                 sd_bus_flush_close_unref(b->peers[i]);
+        polkit_forget(b->manager);
         sd_bus_flush_close_unref(b->system);
         sd_event_source_disable_unref(b->rejoin);
         sd_event_source_disable_unref(b->listener_source);

@@ -3,7 +3,7 @@
 
 #include "daemon/manager.h"
 
-/* Inside the bus: bus.c has the connections, bus-objects.c what is on them. org.uasd1.xml is the contract. */
+/* Inside the bus: bus.c has the connections, bus-objects.c and bus-methods.c what is on them. org.uasd1.xml is the contract. */
 
 /* Puts the objects on a connection. */
 int bus_objects_add(sd_bus *bus, struct manager *m);
@@ -13,3 +13,6 @@ int bus_objects_add(sd_bus *bus, struct manager *m);
 
 /* The path of a disk, to be freed; NULL without memory. */
 char *bus_disk_path(const struct entry *e);
+
+/* org.uasd1.Manager; its data is the manager. */
+extern const sd_bus_vtable bus_manager_vtable[];

@@ -55,6 +55,7 @@ struct manager {
         struct watch *watch;
         struct kmsg_watch *kmsg;
         struct bus *bus;
+        struct question *questions; /* polkit's, open */
         sd_bus *pid1; /* open while it is awaited that the boot is over */
 };
 

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/names.h"
+#include "common/util.h"
+#include "daemon/bus.h"
+#include "daemon/polkit.h"
+
+/* org.uasd1.Manager: what users ask for. polkit_may() comes last before anything is done. */
+
+#define MAY_SWITCH "org.uasd1.switch"
+#define MAY_POLICY "org.uasd1.policy"
+#define MAY_FORCE "org.uasd1.force"
+
+static int read_disk(sd_bus_message *message, struct manager *m, struct entry **ret, sd_bus_error *error)
+{
+        const char *name;
+        int r = sd_bus_message_read(message, "s", &name);
+
+        if (r < 0)
+                return r;
+        *ret = manager_find(m, name);
+        return *ret ? 0 : sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", name);
+}
+
+/* a{sv}: unknown options are refused, a caller that asks for more than it gets has to know. */
+static int read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *error)
+{
+        const char *key;
+        int r = sd_bus_message_enter_container(message, 'a', "{sv}"), force = 0;
+
+        while (r >= 0 && (r = sd_bus_message_enter_container(message, 'e', "sv")) > 0) {
+                r = sd_bus_message_read(message, "s", &key);
+                if (r >= 0 && !streq(key, "force"))
+                        return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such option: %s", key);
+                if (r >= 0)
+                        r = sd_bus_message_read(message, "v", "b", &force);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(message);
+        }
+        if (r >= 0)
+                r = sd_bus_message_exit_container(message);
+        *ret_force = force;
+        return r < 0 ? r : 0;
+}
+
+static int refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error)
+{
+        const struct facts *f = &e->life.disk.facts;
+
+        if (!f->caps.uas || !f->caps.pipes || (target == DRIVER_USB_STORAGE && !f->caps.bot))
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
+                                         f->caps.uas && f->caps.pipes ? "this disk speaks UAS alone" :
+                                                                        "this disk does not offer UAS completely");
+        return 0;
+}
+
+static int method_switch(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct manager *m = data;
+        char job[sizeof(JOB_PATH_PREFIX) + 16];
+        struct entry *e;
+        const char *name;
+        unsigned request;
+        int target = DRIVER_NONE, r;
+        bool force;
+
+        r = read_disk(message, m, &e, error);
+        if (r >= 0)
+                r = sd_bus_message_read(message, "s", &name);
+        if (r >= 0)
+                r = read_options(message, &force, error);
+        if (r < 0)
+                return r;
+        if (*name && (target = driver_from_string(name)) != DRIVER_UAS && target != DRIVER_USB_STORAGE)
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
+        if (m->env.stopping)
+                return sd_bus_error_set(error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
+        r = target == DRIVER_NONE ? 0 : refuse_impossible(e, (enum driver) target, error);
+        if (r < 0)
+                return r;
+        r = polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e->life.disk.facts.interface, method_switch, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = manager_request(e, (enum driver) target, force, &request);
+        if (r < 0)
+                return r;
+        (void) snprintf(job, sizeof(job), JOB_PATH_PREFIX "/%u", request);
+        return sd_bus_reply_method_return(message, "o", job);
+}
+
+static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct entry *e;
+        const char *name;
+        bool force = false;
+        int p, r;
+
+        r = read_disk(message, data, &e, error);
+        if (r >= 0)
+                r = sd_bus_message_read(message, "s", &name);
+        if (r >= 0)
+                r = read_options(message, &force, error);
+        if (r < 0)
+                return r;
+        p = policy_from_string(name);
+        if (p < 0)
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", name);
+        r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e->life.disk.facts.interface, method_set_policy, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = manager_set_policy(e, (enum policy) p, force);
+        if (r < 0)
+                return sd_bus_error_set_errnof(error, -r, "The policy cannot be kept: %s", strerror(-r));
+        return sd_bus_reply_method_return(message, NULL);
+}
+
+/* A method that takes a disk, and answers nothing. */
+static int method_on_disk(sd_bus_message *message, void *data, const char *may, method_fn method, int (*act)(struct entry *e),
+                          sd_bus_error *error)
+{
+        struct entry *e;
+        int r = read_disk(message, data, &e, error);
+
+        if (r >= 0) {
+                r = polkit_may(data, message, may, e->life.disk.facts.interface, method, error);
+                if (r == 0)
+                        return 1;
+        }
+        if (r >= 0)
+                r = act(e);
+        return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
+}
+
+static int method_release(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        return method_on_disk(message, data, MAY_SWITCH, method_release, manager_release, error);
+}
+
+static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        return method_on_disk(message, data, MAY_SWITCH, method_cancel, manager_cancel, error);
+}
+
+static int method_forget(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        return method_on_disk(message, data, MAY_POLICY, method_forget, manager_forget, error);
+}
+
+static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *error)
+{
+        return sd_bus_message_append(reply, "s", UASD_VERSION);
+}
+
+/*
+ * Unprivileged: everybody gets as far as polkit_may(). The flag is written at each method, since one without it is what sd-bus itself
+ * demands CAP_SYS_ADMIN for: a safe default.
+ */
+const sd_bus_vtable bus_manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_METHOD_WITH_ARGS("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options), SD_BUS_RESULT("o", job),
+                                method_switch, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
+                                method_set_policy, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_release, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_cancel, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_forget, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_SIGNAL_WITH_ARGS("JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
+        SD_BUS_VTABLE_END,
+};

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""On the system bus: who may do what, and that what is there is what org.uasd1.xml says."""
+
+import os
+import xml.etree.ElementTree as ElementTree
+
+from context import case
+
+XML = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "src", "daemon", "org.uasd1.xml")
+RULE = "/etc/polkit-1/rules.d/50-vm.rules"
+
+# Types the password where it is asked for, on a terminal of its own; says what stood there.
+TYPIST = r"""
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+said = b""
+while b"assword:" not in said:
+    try:
+        said += os.read(fd, 1024)
+    except OSError:
+        sys.exit("not asked: " + said.decode(errors="replace"))
+open("/run/vm-asked", "w").close()
+while not os.path.exists("/run/vm-type"):
+    time.sleep(0.1)
+os.write(fd, sys.argv[1].encode() + b"\n")
+try:
+    while True:
+        part = os.read(fd, 1024)
+        if not part:
+            break
+        said += part
+except OSError:
+    pass
+print(said.decode(errors="replace"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+def with_user(vm):
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    # Who administrates a Debian is in the group sudo.
+    guest.run("useradd -m anna && useradd -m -G sudo berta && echo berta:secret | chpasswd && systemctl stop udisks2", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    guest.wait_until("busctl status org.uasd1", 30)
+    return disk, guest
+
+
+def anna(guest, command, timeout=60):
+    return guest.run("runuser -u anna -- " + command, timeout)
+
+
+def refused(guest, command):
+    told = anna(guest, command)
+    assert told.rc == 8 and told.err.strip() and not told.out, told
+    return told.err
+
+
+@case(limit=300)
+def polkit_decides(vm):
+    "An ordinary user may read, is refused clearly without an agent, and may do what a polkit rule or a password lets him; uasd answers meanwhile."
+    disk, guest = with_user(vm)
+    interface = disk.interface
+    [one] = guest.uasctl("list")["disks"]
+    assert anna(guest, "uasctl list --json").out.count(one["id"]) and anna(guest, "uasctl status " + interface).rc == 0
+    for command in ("switch %s usb-storage", "policy %s usb-storage", "cancel %s", "release %s", "forget %s"):
+        assert "org.uasd1." in refused(guest, "uasctl %s" % (command % interface)), command
+    assert guest.driver(interface) == "uas" and not guest.run("cat /etc/uasd/policy").out
+    # A rule lets him switch, and nothing else; what goes against the kernel's table is another action.
+    guest.put(RULE, 'polkit.addRule(function(action, subject) {\n    if (action.id == "org.uasd1.switch" && subject.user == "anna")\n'
+                    '        return polkit.Result.YES;\n});\n', 0o644)
+    guest.until(lambda: anna(guest, "uasctl switch %s usb-storage --wait" % interface).rc == 0, 30, "polkit has read its rule")
+    assert guest.driver(interface) == "usb-storage"
+    assert "org.uasd1.policy" in refused(guest, "uasctl policy %s uas" % interface)
+    assert "org.uasd1.force" in refused(guest, "uasctl switch %s uas --force" % interface)
+    guest.run("rm " + RULE, check=True)
+    # By berta's password, on a terminal; whoever takes his time over it holds up nobody.
+    guest.put("/run/vm-typist.py", TYPIST)
+    # By su: polkit looks for his agent in a session of logind.
+    job = guest.spawn("exec python3 /run/vm-typist.py secret su -l anna --session-command 'uasctl switch %s uas --wait'" % interface)
+    guest.wait_until("test -e /run/vm-asked", 60)
+    assert guest.run("timeout 5 uasctl list").rc == 0 and guest.driver(interface) == "usb-storage"
+    assert anna(guest, "timeout 5 busctl get-property org.uasd1 /org/uasd1 org.uasd1.Manager Version").rc == 0
+    guest.run(": >/run/vm-type", check=True)
+    done = job.wait(60)
+    assert done.rc == 0 and guest.driver(interface) == "uas", done
+    # Without polkit root goes on, and nobody else.
+    guest.run("systemctl mask --now polkit", check=True)
+    assert "polkit" in refused(guest, "uasctl switch %s usb-storage" % interface)
+    guest.run("busctl call org.uasd1 /org/uasd1 org.uasd1.Manager Switch 'ssa{sv}' %s usb-storage 0" % interface, check=True)
+    guest.wait_disk(interface, driver="usb-storage")
+
+
+def shape(interface):
+    """{(kind, name): what it takes and gives}; annotations and names of arguments aside."""
+    found = {}
+    for one in interface:
+        if one.tag == "property":
+            found["property", one.get("name")] = one.get("type"), one.get("access")
+        elif one.tag in ("method", "signal"):
+            found[one.tag, one.get("name")] = [(arg.get("type"), arg.get("direction", "out")) for arg in one.findall("arg")]
+    return found
+
+
+@case(limit=200)
+def as_in_the_xml(vm):
+    "Manager and Disk are on the bus as org.uasd1.xml, the contract, says; and on the private socket the same."
+    disk, guest = with_user(vm)
+    contract = {one.get("name"): shape(one) for one in ElementTree.parse(XML).getroot().findall("interface")}
+    path = guest.out("busctl tree --list org.uasd1 | grep /disk/")
+    there = {}
+    for where in ("/org/uasd1", path):
+        text = guest.out("busctl introspect --xml-interface org.uasd1 " + where)
+        there.update({one.get("name"): shape(one) for one in ElementTree.fromstring(text).findall("interface")})
+    for name, members in contract.items():
+        assert there[name] == members, (name, set(map(str, there[name].items())) ^ set(map(str, members.items())))
+    assert {name for name in there if name.startswith("org.uasd1")} == set(contract)
+    managed = guest.out("busctl call org.uasd1 /org/uasd1 org.freedesktop.DBus.ObjectManager GetManagedObjects")
+    assert path in managed and '"%s"' % disk.interface in managed
