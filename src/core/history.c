@@ -3,8 +3,6 @@
 
 #include "common/util.h"
 
-#define SUPER_SPEED_MBPS 5000
-
 static const char *const states[_HISTORY_MAX] = {
         [HISTORY_TRIAL] = "trial",
         [HISTORY_PASSED] = "passed",

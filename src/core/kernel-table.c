@@ -3,7 +3,6 @@
 
 #include "common/util.h"
 
-#define SUPER_SPEED_MBPS 5000
 
 /*
  * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3, and of unusual_devs.h those rows that say

@@ -3,8 +3,6 @@
 
 #include "common/util.h"
 
-#define SUPER_SPEED_MBPS 5000
-
 static bool fits_bad_descriptors(const struct look *l)
 {
         return l->f->caps_error < 0;

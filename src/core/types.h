@@ -12,6 +12,9 @@
  * NAME_to_string() never returns NULL for a valid value; NAME_from_string() returns the value, or -EINVAL.
  */
 
+/* In sysfs and descriptors SuperSpeed begins here. */
+#define SUPER_SPEED_MBPS 5000
+
 enum driver {
         DRIVER_NONE,        /* "none"; null in JSON */
         DRIVER_USB_STORAGE, /* BOT */

@@ -4,6 +4,7 @@
 #include "ctl/json.h"
 #include "ctl/output.h"
 #include "ctl/source.h"
+#include "sys/link.h"
 #include "sys/quirkfacts.h"
 
 #define WORDS_MAX 32
@@ -15,6 +16,7 @@ struct told {
         struct quirk_facts quirks;
         struct quirk_word words[WORDS_MAX]; /* they point into the quirks */
         size_t n_words;
+        struct link_facts link;
 };
 
 static void told_done(struct told *t)
@@ -63,6 +65,16 @@ static void print_quirks(const struct told *t)
         }
 }
 
+static void print_link(const struct told *t)
+{
+        char advice[512];
+
+        if (*link_advice(&t->link, advice, sizeof(advice))) {
+                putchar('\n');
+                output_sentence("Advice", advice);
+        }
+}
+
 static int print_text(const struct ctl *c, const struct view *v, const struct told *t)
 {
         const struct explain_row *rows = t->rows;
@@ -82,6 +94,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct to
                         print_remedy(remedy_of(t, rows + i, remedy, sizeof(remedy)), v->disk.facts.interface);
                 }
         print_quirks(t);
+        print_link(t);
         return 0;
 }
 
@@ -95,6 +108,7 @@ static int tell(const struct ctl *c, const struct view *v, struct told *ret)
                 return k;
         ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
         ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
+        link_read(&c->roots, f, &ret->link);
         return 0;
 }
 
@@ -103,6 +117,7 @@ static json_object *told_json(const struct view *v, const struct told *t)
         const struct json_member members[] = {
                 {"rows", json_rows(t->rows, t->n_rows)},
                 {"quirks", json_quirks(t->words, t->n_words)},
+                {"link", json_link(&t->link)},
         };
 
         return json_disk_with_all(v, members, ELEMENTSOF(members));

@@ -192,6 +192,20 @@ json_object *json_quirks(const struct quirk_word *words, size_t n)
         return whole(array, ok);
 }
 
+json_object *json_link(const struct link_facts *l)
+{
+        json_object *o = json_object_new_object();
+        const char *hub;
+        enum link_limit limit = link_limit(l, &hub);
+        char advice[512];
+
+        return o ? whole(o, put_int(o, "speed_mbps", l->speed_mbps) &&
+                                    put_string(o, "super_speed", link_able_to_string(l->able)) &&
+                                    put_string(o, "limit", link_limit_to_string(limit)) && put_string_or_null(o, "hub", hub) &&
+                                    put_string_or_null(o, "advice", link_advice(l, advice, sizeof(advice))))
+                 : NULL;
+}
+
 static json_object *json_says(const struct db_says *s, uint16_t bcd, const char *platform)
 {
         json_object *o = json_object_new_object();

@@ -5,12 +5,14 @@
 
 #include "core/bridge-db.h"
 #include "core/explain.h"
+#include "core/link.h"
 #include "core/quirk-words.h"
 #include "ctl/view.h"
 
 /* The schema of uasctl(1), JSON. NULL: no memory. */
 json_object *json_disk(const struct view *v);
 json_object *json_rows(const struct explain_row *rows, size_t n);
+json_object *json_link(const struct link_facts *l);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform);
 /* {"version":1,"disks":[...]}; takes disks. */

@@ -3,6 +3,16 @@
 #include "ctl/json.h"
 #include "ctl/output.h"
 #include "ctl/source.h"
+#include "sys/link.h"
+
+static void print_advice(const struct ctl *c, const struct view *v)
+{
+        struct link_facts l;
+        char advice[512];
+
+        link_read(&c->roots, &v->disk.facts, &l);
+        output_sentence("Advice", link_advice(&l, advice, sizeof(advice)));
+}
 
 int verb_status(const struct ctl *c, char **args)
 {
@@ -25,6 +35,7 @@ int verb_status(const struct ctl *c, char **args)
                 if (i > 0)
                         putchar('\n');
                 output_status(&shown.list[i]);
+                print_advice(c, &shown.list[i]);
         }
         return UASD_EXIT_OK;
 }

@@ -415,6 +415,46 @@ static void explain_quirks(void **state)
         assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by somebody at run time"));
 }
 
+/* Linked at high speed: by whom it is held back. The tree is that of xHCI: bus 1 is the other half of the same controller. */
+static void slow_link(void **state)
+{
+        const struct options json = {.json = true, .wait_usec = UINT64_MAX};
+        struct fixture *f = *state;
+        int sys = f->roots.sys;
+        char out[16384];
+
+        assert_int_equal(RUN(f, &defaults, out, "status", "sdb"), UASD_EXIT_OK);
+        assert_null(strstr(out, "Advice"));
+        assert_int_equal(unlinkat(sys, "devices/usb2/2-1/bos_descriptors", 0), 0);
+        make_dir(sys, "devices/usb1");
+        assert_int_equal(symlinkat("../../../devices/usb1", sys, "bus/usb/devices/usb1"), 0);
+        assert_int_equal(symlinkat("../../../devices/usb2", sys, "bus/usb/devices/usb2"), 0);
+        write_text(sys, "devices/usb1/speed", "5000\n");
+        write_text(sys, "devices/usb2/speed", "480\n");
+        write_text(sys, "devices/usb2/version", " 2.00\n");
+        write_text(sys, "devices/usb2/2-1/speed", "480\n");
+        write_text(sys, "devices/usb2/2-1/version", " 2.10\n");
+        make_dir(sys, "devices/usb2/2-0:1.0/usb2-port1/peer");
+        assert_int_equal(symlinkat("../2-0:1.0/usb2-port1", sys, "devices/usb2/2-1/port"), 0);
+        assert_int_equal(RUN(f, &defaults, out, "status", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Advice: It seems able to do SuperSpeed and is linked at 480 Mbit/s, though its port has"));
+        write_file(sys, "devices/usb2/2-1/bos_descriptors", bos, sizeof(bos));
+        assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Advice: It can do SuperSpeed and is linked at 480 Mbit/s, though its port has"));
+        assert_int_equal(unlinkat(sys, "devices/usb2/2-0:1.0/usb2-port1/peer", AT_REMOVEDIR), 0);
+        assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "\"super_speed\": \"yes\""));
+        assert_non_null(strstr(out, "\"limit\": \"port\""));
+        assert_non_null(strstr(out, "\"hub\": null"));
+        write_text(sys, "devices/usb1/speed", "480\n");
+        assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "\"limit\": \"controller\""));
+        write_text(sys, "devices/usb1/speed", "10000\n");
+        assert_int_equal(unlinkat(sys, "devices/usb2/2-1/port", 0), 0);
+        assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "\"limit\": \"unknown\""));
+}
+
 static void dry_runs(void **state)
 {
         struct options o = {.given = OPTION_DRY_RUN};
@@ -453,6 +493,7 @@ int main(void)
                 TEST(free_disk),       TEST(mounted_disk), TEST(configured_disk),      TEST(held_disk),
                 TEST(stale_hold),      TEST(no_usb),       TEST(verbs_without_daemon), TEST(dry_runs),
                 TEST(database),        TEST(explain_quirks),
+                TEST(slow_link),
                 TEST(wait_for_a_hold),
         };
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/link.h"
+
+#include <ctype.h>
+
+#include "common/util.h"
+
+#define BCD_USB_WITH_BOS 0x0210
+
+static const char *const limits[_LINK_LIMIT_MAX] = {
+        [LINK_LIMIT_NONE] = "none",           [LINK_LIMIT_CABLE] = "cable",
+        [LINK_LIMIT_PORT] = "port",           [LINK_LIMIT_HUB] = "hub",
+        [LINK_LIMIT_HUB_CABLE] = "hub-cable", [LINK_LIMIT_HUB_PORT] = "hub-port",
+        [LINK_LIMIT_CONTROLLER] = "controller", [LINK_LIMIT_UNKNOWN] = "unknown",
+};
+
+const char *link_limit_to_string(enum link_limit v)
+{
+        return limits[v];
+}
+
+const char *link_able_to_string(enum link_able v)
+{
+        return v == LINK_ABLE ? "yes" : v == LINK_ABLE_PERHAPS ? "perhaps" : "no";
+}
+
+unsigned link_bcd_usb(const char *version)
+{
+        unsigned major, minor;
+        char rest;
+
+        version += strspn(version, " ");
+        return isxdigit((unsigned char) *version) && sscanf(version, "%2x.%2x%c", &major, &minor, &rest) == 2 ? major << 8 | minor : 0;
+}
+
+enum link_able link_able(const struct facts *f)
+{
+        if (f->speed_mbps >= SUPER_SPEED_MBPS || f->max_speed_mbps >= SUPER_SPEED_MBPS)
+                return LINK_ABLE;
+        return f->max_speed_mbps == 0 && link_bcd_usb(f->usb_version) >= BCD_USB_WITH_BOS ? LINK_ABLE_PERHAPS : LINK_ABLE_NO;
+}
+
+enum link_limit link_limit(const struct link_facts *l, const char **ret_hub)
+{
+        *ret_hub = "";
+        if (l->able == LINK_ABLE_NO || l->speed_mbps >= SUPER_SPEED_MBPS)
+                return LINK_LIMIT_NONE;
+        if (l->controller_mbps > 0 && l->controller_mbps < SUPER_SPEED_MBPS)
+                return LINK_LIMIT_CONTROLLER;
+        /* A hub without a SuperSpeed side passes the question on to the port it is plugged into itself. */
+        for (size_t i = 0; i < l->n_steps; i++) {
+                const struct link_step *s = l->steps + i;
+
+                if (s->peer == LINK_PEER_THERE)
+                        return i ? LINK_LIMIT_HUB_CABLE : LINK_LIMIT_CABLE;
+                if (s->root && s->peer == LINK_PEER_NONE)
+                        return i ? LINK_LIMIT_HUB_PORT : LINK_LIMIT_PORT;
+                if (s->root || s->hub_bcd_usb == 0)
+                        break;
+                *ret_hub = s->hub;
+                if (s->hub_bcd_usb < BCD_USB_WITH_BOS)
+                        return LINK_LIMIT_HUB;
+        }
+        *ret_hub = "";
+        return LINK_LIMIT_UNKNOWN;
+}
+
+char *link_advice(const struct link_facts *l, char *ret, size_t size)
+{
+        const char *hub;
+        enum link_limit limit = link_limit(l, &hub);
+        char because[256] = "";
+
+        ret[0] = '\0';
+        switch (limit) {
+        case LINK_LIMIT_NONE:
+        case _LINK_LIMIT_MAX:
+                return ret;
+        case LINK_LIMIT_CABLE:
+                (void) snprintf(because, sizeof(because), "though its port has a SuperSpeed side. Try another cable, one for USB 3, "
+                                                          "and plug it in all the way.");
+                break;
+        case LINK_LIMIT_PORT:
+                (void) snprintf(because, sizeof(because), "since its port has no SuperSpeed side. Plug it into a USB 3 port.");
+                break;
+        case LINK_LIMIT_HUB:
+                (void) snprintf(because, sizeof(because), "since it is behind hub %s, a USB 2 one. Plug it into a USB 3 port of the "
+                                                          "machine, or use a USB 3 hub.", hub);
+                break;
+        case LINK_LIMIT_HUB_CABLE:
+                (void) snprintf(because, sizeof(because), "since hub %s is itself linked so, though the port it is plugged into has a "
+                                                          "SuperSpeed side. Try another cable, one for USB 3, between hub and machine.", hub);
+                break;
+        case LINK_LIMIT_HUB_PORT:
+                (void) snprintf(because, sizeof(because), "since the port that hub %s is plugged into has no SuperSpeed side. Plug the hub "
+                                                          "into a USB 3 port.", hub);
+                break;
+        case LINK_LIMIT_CONTROLLER:
+                (void) snprintf(because, sizeof(because), "since its USB controller has no SuperSpeed. Plug it into a port of another "
+                                                          "controller.");
+                break;
+        case LINK_LIMIT_UNKNOWN:
+                (void) snprintf(because, sizeof(because), "for which cable, port or a hub is to blame. Try a USB 3 port of the machine and "
+                                                          "another cable.");
+                break;
+        }
+        (void) snprintf(ret, size, "It %s SuperSpeed and is linked at %u Mbit/s, %s",
+                        l->able == LINK_ABLE ? "can do" : "seems able to do", l->speed_mbps, because);
+        return ret;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/link.h"
+
+#include <fcntl.h>
+#include <limits.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/sysfs.h"
+
+static unsigned read_speed(const struct roots *r, const char *device)
+{
+        char path[PATH_MAX];
+        uint64_t v;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/speed", device);
+        return attr_read_uint(r->sys, path, 10, &v) < 0 || v > UINT_MAX ? 0 : (unsigned) v;
+}
+
+static unsigned read_bcd_usb(const struct roots *r, const char *device)
+{
+        char path[PATH_MAX], version[16];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/version", device);
+        return attr_read(r->sys, path, version, sizeof(version)) < 0 ? 0 : link_bcd_usb(version);
+}
+
+/* ".../0000:00:14.0" of ".../0000:00:14.0/usb2". */
+static bool controller_of(const struct roots *r, const char *root_hub, char *ret, size_t size)
+{
+        char path[PATH_MAX], *slash;
+        ssize_t n;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", root_hub);
+        n = readlinkat(r->sys, path, ret, size - 1);
+        if (n < 0)
+                return false;
+        ret[n] = '\0';
+        slash = strrchr(ret, '/');
+        if (slash)
+                *slash = '\0';
+        return slash;
+}
+
+struct fastest {
+        const struct roots *roots;
+        char controller[PATH_MAX];
+        unsigned mbps;
+};
+
+static int look_at_root_hub(const char *name, void *data)
+{
+        struct fastest *f = data;
+        char controller[PATH_MAX];
+        unsigned mbps;
+
+        if (strncmp(name, "usb", 3) != 0 || !controller_of(f->roots, name, controller, sizeof(controller)) ||
+            !streq(controller, f->controller))
+                return 0;
+        mbps = read_speed(f->roots, name);
+        if (mbps > f->mbps)
+                f->mbps = mbps;
+        return 0;
+}
+
+static unsigned read_controller_speed(const struct roots *r, const char *root_hub)
+{
+        struct fastest f = { .roots = r };
+
+        if (controller_of(r, root_hub, f.controller, sizeof(f.controller)))
+                (void) dir_each(r->sys, SYSFS_USB_DEVICES, look_at_root_hub, &f);
+        return f.mbps;
+}
+
+static enum link_peer read_peer(const struct roots *r, const char *device)
+{
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/port/peer", device);
+        if (faccessat(r->sys, path, F_OK, 0) == 0)
+                return LINK_PEER_THERE;
+        path[strlen(path) - strlen("/peer")] = '\0';
+        return faccessat(r->sys, path, F_OK, 0) == 0 ? LINK_PEER_NONE : LINK_PEER_UNKNOWN;
+}
+
+void link_read(const struct roots *r, const struct facts *f, struct link_facts *ret)
+{
+        char device[INTERFACE_NAME_MAX], root_hub[INTERFACE_NAME_MAX];
+        struct link_facts l = { .speed_mbps = f->speed_mbps, .able = link_able(f) };
+
+        (void) copy_string(device, sizeof(device), f->interface);
+        device[strcspn(device, ":")] = '\0';
+        (void) snprintf(root_hub, sizeof(root_hub), "usb%.*s", (int) strcspn(device, "-"), device);
+        l.controller_mbps = read_controller_speed(r, root_hub);
+        /* "1-2.4" is plugged into "1-2", and that into the root hub. */
+        while (strchr(device, '-') && l.n_steps < ELEMENTSOF(l.steps)) {
+                struct link_step *s = l.steps + l.n_steps++;
+                char *dot = strrchr(device, '.');
+
+                s->peer = read_peer(r, device);
+                s->root = !dot;
+                if (dot)
+                        *dot = '\0';
+                (void) copy_string(s->hub, sizeof(s->hub), dot ? device : root_hub);
+                s->hub_bcd_usb = read_bcd_usb(r, s->hub);
+                if (s->root)
+                        break;
+        }
+        *ret = l;
+}
