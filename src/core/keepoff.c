@@ -2,6 +2,7 @@
 #include "core/keepoff.h"
 
 #include "common/util.h"
+#include "core/facts.h"
 
 void kept_disks_done(struct kept_disks *k)
 {
@@ -63,6 +64,17 @@ bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid)
         return off;
 }
 
+int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16_t pid, const char *name)
+{
+        char disk[USB_STRING_MAX * 4 + 16];
+        size_t n = k->n_left_out;
+
+        (void) snprintf(disk, sizeof(disk), "%04x:%04x%s%s", vid, pid, *name && *name != '@' ? ":" : "", name);
+        if (strv_push(&k->left_out_disks, &n, disk) < 0)
+                return -ENOMEM;
+        return strv_push(&k->left_out, &k->n_left_out, entry);
+}
+
 static int add(struct keepoff *k, const struct kept_disk *d)
 {
         /* Of a disk that is not plugged in the firmware is not known: what the kernel has for any. */
@@ -75,7 +87,7 @@ static int add(struct keepoff *k, const struct kept_disk *d)
                 if (streq(k->left_out[i], entry))
                         return 0;
         if (quirks_prepend(k->quirks, entry, k->quirks) < 0)
-                return strv_push(&k->left_out, &k->n_left_out, entry);
+                return keepoff_leave_out(k, entry, d->vid, d->pid, d->name);
         return quirks_prepend(k->own, entry, k->own);
 }
 
@@ -106,5 +118,6 @@ int keepoff_entries(const struct kept_disks *k, const char *others, struct keepo
 void keepoff_done(struct keepoff *k)
 {
         strv_free(k->left_out);
+        strv_free(k->left_out_disks);
         *k = (struct keepoff){0};
 }

@@ -30,10 +30,13 @@ bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid);
 struct keepoff {
         char quirks[QUIRKS_MAX + 1]; /* the whole parameter: ours, then those of others */
         char own[QUIRKS_MAX + 1];    /* ours; empty: nothing to be said */
-        char **left_out;             /* those that 127 characters do not hold */
+        char **left_out;             /* those that 127 characters do not hold, */
+        char **left_out_disks;       /* and for whom each was: "1209:5a5a:SERIAL" */
         size_t n_left_out;
 };
 
 /* others: the parameter as it would be without us. Policies come first, then distrust. 0 or -ENOMEM. */
 int keepoff_entries(const struct kept_disks *k, const char *others, struct keepoff *ret);
+/* Notes an entry for which there is no room; name as in struct kept_disk. 0 or -ENOMEM. */
+int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16_t pid, const char *name);
 void keepoff_done(struct keepoff *k);

@@ -250,7 +250,7 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
                 remedy_of_source(w, ret, size);
                 break;
         case QUIRK_OVERRULED:
-                (void) snprintf(ret, size, "Put all entries into that one string.");
+                (void) snprintf(ret, size, "Put all entries into that one string: uasctl policy --kernel helps.");
                 break;
         case QUIRK_NOT_READ:
                 (void) snprintf(ret, size, "Put it on the kernel command line: usb-storage.quirks=%s", w->entry);

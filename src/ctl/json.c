@@ -1,65 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/json.h"
 
-#include "common/util.h"
-
-#define JSON_VERSION 1
-
-static bool put(json_object *o, const char *key, json_object *value, bool may_be_null)
-{
-        if (!value && !may_be_null)
-                return false;
-        if (json_object_object_add(o, key, value) == 0)
-                return true;
-        json_object_put(value);
-        return false;
-}
-
-static bool put_string(json_object *o, const char *key, const char *s)
-{
-        return put(o, key, json_object_new_string(s), false);
-}
-
-static bool put_string_or_null(json_object *o, const char *key, const char *s)
-{
-        return isempty(s) ? put(o, key, NULL, true) : put_string(o, key, s);
-}
-
-static bool put_hex(json_object *o, const char *key, uint16_t value)
-{
-        char text[8];
-
-        (void) snprintf(text, sizeof(text), "%04x", value);
-        return put_string(o, key, text);
-}
-
-static bool put_int(json_object *o, const char *key, int64_t value)
-{
-        return put(o, key, json_object_new_int64(value), false);
-}
-
-static bool put_int_or_null(json_object *o, const char *key, int64_t value)
-{
-        return value ? put_int(o, key, value) : put(o, key, NULL, true);
-}
-
-/* Takes item. */
-static bool append(json_object *array, json_object *item)
-{
-        if (item && json_object_array_add(array, item) == 0)
-                return true;
-        json_object_put(item);
-        return false;
-}
-
-/* One of them failed: no half an object. */
-static json_object *whole(json_object *o, bool ok)
-{
-        if (ok)
-                return o;
-        json_object_put(o);
-        return NULL;
-}
+#include "ctl/json-parts.h"
 
 static json_object *json_lun(const struct lun *l)
 {
@@ -143,67 +85,6 @@ json_object *json_disk(const struct view *v)
              put(o, "busy", json_users(d), false) &&
              (d->outcome.code < 0 || put(o, "outcome", json_outcome(&d->outcome), false));
         return whole(o, ok);
-}
-
-static json_object *json_row(const struct explain_row *r)
-{
-        json_object *o = json_object_new_object();
-
-        return o ? whole(o, put_string(o, "reason_id", reason_to_string(r->reason)) &&
-                                    put(o, "fits", json_object_new_boolean(r->fits), false) &&
-                                    put(o, "decides", json_object_new_boolean(r->decides), false) &&
-                                    put_string(o, "found", r->found) &&
-                                    put_string_or_null(o, "means", r->means) &&
-                                    put_string_or_null(o, "remedy", r->remedy))
-                 : NULL;
-}
-
-json_object *json_rows(const struct explain_row *rows, size_t n)
-{
-        json_object *array = json_object_new_array();
-        bool ok = array;
-
-        for (size_t i = 0; ok && i < n; i++)
-                ok = append(array, json_row(&rows[i]));
-        return whole(array, ok);
-}
-
-static json_object *json_quirk(const struct quirk_word *w)
-{
-        json_object *o = json_object_new_object();
-        const char *file = w->line ? w->line->file : NULL;
-        char effect[512], remedy[512];
-
-        return o ? whole(o, put_string(o, "entry", w->entry) && put_string(o, "source", quirk_source_to_string(w->source)) &&
-                                    put_string_or_null(o, "file", file) && (!file || put_int(o, "line", w->line->line)) &&
-                                    put_string(o, "effect", quirk_effect_to_string(w->effect)) &&
-                                    put_string(o, "means", quirk_word_effect(w, effect, sizeof(effect))) &&
-                                    put_string(o, "remedy", quirk_word_remedy(w, remedy, sizeof(remedy))))
-                 : NULL;
-}
-
-json_object *json_quirks(const struct quirk_word *words, size_t n)
-{
-        json_object *array = json_object_new_array();
-        bool ok = array;
-
-        for (size_t i = 0; ok && i < n; i++)
-                ok = append(array, json_quirk(&words[i]));
-        return whole(array, ok);
-}
-
-json_object *json_link(const struct link_facts *l)
-{
-        json_object *o = json_object_new_object();
-        const char *hub;
-        enum link_limit limit = link_limit(l, &hub);
-        char advice[512];
-
-        return o ? whole(o, put_int(o, "speed_mbps", l->speed_mbps) &&
-                                    put_string(o, "super_speed", link_able_to_string(l->able)) &&
-                                    put_string(o, "limit", link_limit_to_string(limit)) && put_string_or_null(o, "hub", hub) &&
-                                    put_string_or_null(o, "advice", link_advice(l, advice, sizeof(advice))))
-                 : NULL;
 }
 
 static json_object *json_says(const struct db_says *s, uint16_t bcd, const char *platform)

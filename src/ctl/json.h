@@ -5,6 +5,7 @@
 
 #include "core/bridge-db.h"
 #include "core/explain.h"
+#include "core/keepoff.h"
 #include "core/link.h"
 #include "core/quirk-words.h"
 #include "ctl/view.h"
@@ -12,6 +13,12 @@
 /* The schema of uasctl(1), JSON. NULL: no memory. */
 json_object *json_disk(const struct view *v);
 json_object *json_rows(const struct explain_row *rows, size_t n);
+/* {"version":1,"kernel":{...}}, of uasctl policy --kernel. */
+struct json_kernel {
+        const struct keepoff *command_line, *modprobe; /* the latter NULL where usb-storage is built in */
+        const char *initramfs;                         /* command, or NULL */
+};
+json_object *json_kernel(const struct json_kernel *k);
 json_object *json_link(const struct link_facts *l);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform);

@@ -17,6 +17,7 @@ enum {
         ARG_FORCE,
         ARG_WAIT,
         ARG_TEXTFILE,
+        ARG_KERNEL,
 };
 
 static const struct option long_options[] = {
@@ -31,6 +32,7 @@ static const struct option long_options[] = {
         {"force", no_argument, NULL, ARG_FORCE},
         {"wait", optional_argument, NULL, ARG_WAIT},
         {"textfile", required_argument, NULL, ARG_TEXTFILE},
+        {"kernel", no_argument, NULL, ARG_KERNEL},
         {},
 };
 
@@ -67,6 +69,9 @@ int options_parse(int argc, char **argv, struct options *ret)
                         break;
                 case ARG_FORCE:
                         o.given |= OPTION_FORCE;
+                        break;
+                case ARG_KERNEL:
+                        o.given |= OPTION_KERNEL;
                         break;
                 case ARG_WAIT:
                         o.given |= OPTION_WAIT;

@@ -10,6 +10,7 @@ enum option_bit {
         OPTION_FORCE = 1 << 1,
         OPTION_WAIT = 1 << 2,
         OPTION_TEXTFILE = 1 << 3,
+        OPTION_KERNEL = 1 << 4,
 };
 
 struct options {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/policy.h"
+#include "ctl/policy.h"
 
 #include "common/log.h"
 #include "common/util.h"
+#include "core/policy.h"
 #include "ctl/json.h"
 #include "ctl/request.h"
 #include "ctl/source.h"
@@ -51,6 +52,17 @@ static int set(const struct ctl *c, const char *what, const char *policy)
 
 int verb_policy(const struct ctl *c, char **args)
 {
+        if (c->options->given & OPTION_KERNEL) {
+                if ((args[0] && args[1]) || c->options->given & OPTION_FORCE) {
+                        log_error("--kernel prints, and sets nothing: uasctl policy --kernel [DISK]");
+                        return UASD_EXIT_USAGE;
+                }
+                return policy_kernel(c, args[0]);
+        }
+        if (!args[0]) {
+                log_error("Too few arguments: uasctl policy DISK [auto|uas|usb-storage|ignore], or: uasctl policy --kernel [DISK]");
+                return UASD_EXIT_USAGE;
+        }
         if (!args[1]) {
                 if (c->options->given & OPTION_FORCE) {
                         log_error("--force needs a policy to set.");

@@ -11,8 +11,8 @@ const struct verb verbs[] = {
         {"db", 1, 1, 0, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
         {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT, "DISK [uas|usb-storage]",
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
-        {"policy", 1, 2, OPTION_FORCE, "DISK [auto|uas|usb-storage|ignore]",
-         "Show or set what is kept for a disk", verb_policy},
+        {"policy", 0, 2, OPTION_FORCE | OPTION_KERNEL, "DISK [auto|uas|usb-storage|ignore]",
+         "Show or set what is kept for a disk; --kernel [DISK]: as a line for the kernel", verb_policy},
         {"release", 1, 1, 0, "DISK", "End a hold and cancel what waits, now", verb_release},
         {"cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel},
         {"forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget},
@@ -30,6 +30,7 @@ static const struct {
         {OPTION_FORCE, "--force"},
         {OPTION_WAIT, "--wait"},
         {OPTION_TEXTFILE, "--textfile"},
+        {OPTION_KERNEL, "--kernel"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -90,6 +91,7 @@ void verbs_help(void)
                "      --no-ask-password        Do not ask for a password\n"
                "      --dry-run                switch: say what would be done, and do nothing\n"
                "      --force                  switch, policy: even where the kernel's own tables forbid uas\n"
+               "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
                "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"
                "      --textfile=DIR           metrics: write DIR/uasd.prom, for node_exporter\n\n"
                "See uasctl(1) for the exit status.\n");

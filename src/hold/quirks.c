@@ -49,8 +49,8 @@ int hold_quirks(const struct roots *r, const char *kernel, const char *dir)
         if (k >= 0)
                 k = keepoff_entries(&kept, others, &made);
         for (size_t i = 0; k >= 0 && i < made.n_left_out; i++)
-                log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: it may start on uas.",
-                            made.left_out[i]);
+                log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
+                            made.left_out[i], made.left_out_disks[i]);
         if (k >= 0 && made.own[0])
                 k = write_files(dir, &made);
         if (k < 0)

@@ -455,6 +455,84 @@ static void slow_link(void **state)
         assert_non_null(strstr(out, "\"limit\": \"unknown\""));
 }
 
+static void policy_kernel_line(void **state)
+{
+        const struct options kernel = {.legend = true, .given = OPTION_KERNEL}, bare = {.given = OPTION_KERNEL},
+                             json = {.json = true, .given = OPTION_KERNEL}, forced = {.given = OPTION_KERNEL | OPTION_FORCE};
+        struct fixture *f = *state;
+        char out[16384];
+
+        write_text(f->roots.sys, "module/usb_storage/initstate", "live\n");
+        write_text(f->roots.proc, "cmdline", "quiet\n");
+        /* Wrong use prints nothing. */
+        assert_int_equal(RUN(f, &defaults, out, "policy"), UASD_EXIT_USAGE);
+        assert_int_equal(RUN(f, &kernel, out, "policy", "sdb", "uas"), UASD_EXIT_USAGE);
+        assert_int_equal(RUN(f, &forced, out, "policy"), UASD_EXIT_USAGE);
+        assert_int_equal(RUN(f, &kernel, out, "policy", "sdz"), UASD_EXIT_NO_DISK);
+        assert_string_equal(out, "");
+        /* Nothing is wanted that the kernel would not do by itself. */
+        assert_int_equal(RUN(f, &kernel, out, "policy"), UASD_EXIT_OK);
+        assert_string_equal(out, "");
+        assert_int_equal(RUN(f, &kernel, out, "policy", "sdb"), UASD_EXIT_OK);
+        assert_string_equal(out, "");
+
+        write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=usb-storage\n");
+        make_dir(f->roots.etc, "modprobe.d");
+        write_text(f->roots.etc, "modprobe.d/local.conf", "options usb-storage quirks=1:1:f\n");
+        assert_int_equal(RUN(f, &kernel, out, "policy"), UASD_EXIT_OK);
+        assert_string_equal(out, "# For the kernel command line, in the boot loader's configuration:\n"
+                                 "usb-storage.quirks=1209:5a5a:u,1:1:f\n"
+                                 "# Or for a file in /etc/modprobe.d, instead of what is there:\n"
+                                 "options usb-storage quirks=1209:5a5a:u,1:1:f\n");
+        assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_OK);
+        assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,1:1:f\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
+        /* Each place goes on with what it has. */
+        write_text(f->roots.proc, "cmdline", "quiet usb-storage.quirks=2:2:u\n");
+        make_dir(f->roots.etc, "initramfs-tools");
+        write_text(f->roots.etc, "initramfs-tools/initramfs.conf", "");
+        assert_int_equal(RUN(f, &bare, out, "policy"), UASD_EXIT_OK);
+        assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,2:2:u\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
+        assert_int_equal(RUN(f, &json, out, "policy"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "\"line\": \"usb-storage.quirks=1209:5a5a:u,2:2:u\""));
+        assert_non_null(strstr(out, "\"added\": \"1209:5a5a:u\""));
+        assert_non_null(strstr(out, "\"initramfs\": \"update-initramfs -u\""));
+        /* Uas, against the word of somebody else. */
+        write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=uas\n");
+        write_text(f->roots.proc, "cmdline", "usb-storage.quirks=1209:5a5a:fu\n");
+        assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "usb-storage.quirks=1209:5a5a:f,1209:5a5a:fu\n"));
+        /* Built in: one place alone. */
+        assert_int_equal(unlinkat(f->roots.sys, "module/usb_storage/initstate", 0), 0);
+        write_text(f->roots.proc, "cmdline", "quiet\n");
+        write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=usb-storage\n");
+        assert_int_equal(RUN(f, &bare, out, "policy"), UASD_EXIT_OK);
+        assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u\n");
+        assert_int_equal(RUN(f, &json, out, "policy"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "\"modprobe\": null"));
+
+        /* No room, and what there is is too long already. */
+        write_text(f->roots.sys, "module/usb_storage/initstate", "live\n");
+        write_text(f->roots.proc, "cmdline",
+                   "usb-storage.quirks=1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
+                   "3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefg\n");
+        assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_FAILED);
+        assert_string_equal(out, "");
+        assert_int_equal(RUN(f, &json, out, "policy"), UASD_EXIT_FAILED);
+        assert_non_null(strstr(out, "\"disk\": \"1209:5a5a:S1\""));
+        write_text(f->roots.proc, "cmdline",
+                   "usb-storage.quirks=1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
+                   "3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy\n");
+        assert_int_equal(RUN(f, &bare, out, "policy"), UASD_EXIT_FAILED);
+        assert_string_equal(out, "");
+        /* What has nothing to choose. */
+        write_text(f->roots.proc, "cmdline", "quiet\n");
+        write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=ignore\n");
+        assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_REFUSED);
+        write_file(f->roots.sys, "devices/usb2/2-1/descriptors", descriptors, 18);
+        assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_INCAPABLE);
+        assert_string_equal(out, "");
+}
+
 static void dry_runs(void **state)
 {
         struct options o = {.given = OPTION_DRY_RUN};
@@ -493,7 +571,7 @@ int main(void)
                 TEST(free_disk),       TEST(mounted_disk), TEST(configured_disk),      TEST(held_disk),
                 TEST(stale_hold),      TEST(no_usb),       TEST(verbs_without_daemon), TEST(dry_runs),
                 TEST(database),        TEST(explain_quirks),
-                TEST(slow_link),
+                TEST(slow_link),       TEST(policy_kernel_line),
                 TEST(wait_for_a_hold),
         };
 

@@ -79,6 +79,7 @@ static void test_room(void **state)
         assert_int_equal(strlen(made.quirks), strlen(others) + strlen("1209:0002:u,"));
         assert_int_equal(made.n_left_out, 1);
         assert_string_equal(made.left_out[0], "1209:0001:u");
+        assert_string_equal(made.left_out_disks[0], "1209:0001:distrusted");
         keepoff_done(&made);
         kept_disks_done(&k);
 }

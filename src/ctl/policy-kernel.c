@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/kernel-line.h"
+
+#include "common/log.h"
+#include "common/util.h"
+#include "ctl/json.h"
+#include "ctl/local.h"
+#include "ctl/policy.h"
+#include "ctl/source.h"
+#include "sys/conf.h"
+#include "sys/initramfs.h"
+#include "sys/keepoff.h"
+#include "sys/quirkfacts.h"
+
+/* Which line, for which place; and what was there. */
+struct line {
+        struct keepoff made;
+        const struct quirk_line *base;
+};
+
+struct lines {
+        struct quirk_facts quirks;
+        struct kept_disks kept;
+        struct line command_line, modprobe;
+};
+
+static void lines_done(struct lines *l)
+{
+        keepoff_done(&l->command_line.made);
+        keepoff_done(&l->modprobe.made);
+        kept_disks_done(&l->kept);
+        quirk_facts_done(&l->quirks);
+}
+
+static int say_too_long(const struct quirk_line *line)
+{
+        const struct quirk_word word = {.source = line->source, .line = line};
+        char who[400];
+
+        log_error("The quirks of usb-storage, by %s, have %zu characters, and the kernel takes %d: none can be added before they are shorter.",
+                  quirk_word_who(&word, who, sizeof(who)), strlen(line->value), QUIRKS_MAX);
+        return UASD_EXIT_FAILED;
+}
+
+static int make(struct lines *l, const struct view *v)
+{
+        const struct facts *one = v ? &v->disk.facts : NULL;
+        enum driver target = v ? v->disk.decision.target : DRIVER_NONE;
+        struct {
+                enum quirk_source place;
+                struct line *line;
+        } places[] = {{QUIRK_COMMAND_LINE, &l->command_line}, {QUIRK_MODPROBE, &l->modprobe}};
+
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                struct line *line = places[i].line;
+                int k;
+
+                line->base = kernel_line_base(&l->quirks, places[i].place);
+                k = kernel_line_make(line->base, &l->kept, one, target, &line->made);
+                if (k == -E2BIG)
+                        return say_too_long(line->base);
+                if (k < 0)
+                        return UASD_EXIT_FAILED;
+        }
+        return UASD_EXIT_OK;
+}
+
+static int read_kept(const struct ctl *c, struct lines *l)
+{
+        _cleanup_(config_done) struct config config;
+        int k;
+
+        config_init(&config);
+        k = conf_load(&c->roots, &config, NULL, NULL);
+        if (k >= 0)
+                k = kept_disks_read(&c->roots, &config, NULL, &l->kept);
+        if (k >= 0)
+                k = quirk_facts_read(&c->roots, &l->quirks);
+        if (k >= 0)
+                return UASD_EXIT_OK;
+        log_error("Cannot read what is kept of disks: %s", strerror(-k));
+        return UASD_EXIT_FAILED;
+}
+
+/* What does not fit, by name. */
+static int say_left_out(const struct line *line, const char *place)
+{
+        for (size_t i = 0; i < line->made.n_left_out; i++)
+                log_error("The quirks of usb-storage, %d characters at most, have no room for %s (%s) %s: shorten what others have put there.",
+                          QUIRKS_MAX, line->made.left_out[i], line->made.left_out_disks[i], place);
+        return line->made.n_left_out ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}
+
+/* The kernel cannot tell alike disks apart, and two of them may be wanted otherwise. */
+static void say_alike(const struct lines *l, const struct views *views, const struct view *one)
+{
+        char label[VIEW_LABEL_MAX];
+
+        for (size_t i = 0; one && i < views->n; i++) {
+                const struct view *v = views->list + i;
+                const struct facts *f = &v->disk.facts, *g = &one->disk.facts;
+
+                if (v != one && f->vid == g->vid && f->pid == g->pid && v->disk.decision.target != one->disk.decision.target)
+                        log_warning("It would hold for %s as well, which is to be on %s: the kernel goes by %04x:%04x alone.",
+                                    view_label(v, label), driver_to_string(v->disk.decision.target), f->vid, f->pid);
+        }
+        for (size_t i = 0; !one && i < l->kept.n; i++) {
+                const struct kept_disk *d = l->kept.list + i;
+
+                if (d->policy == POLICY_USB_STORAGE && !keepoff_wanted(&l->kept, d->vid, d->pid))
+                        log_warning("%04x:%04x is left out, though %s is to be on usb-storage: a disk alike is not, and the kernel goes by "
+                                    "VID:PID alone.", d->vid, d->pid, *d->name ? d->name : "every other one");
+        }
+}
+
+static void say_how(const struct ctl *c, const struct lines *l)
+{
+        const char *command = initramfs_command(&c->roots);
+        const struct quirk_line *on = kernel_line_base(&l->quirks, QUIRK_COMMAND_LINE);
+
+        if (l->quirks.built_in) {
+                log_info("usb-storage is built into this kernel: modprobe.d does not reach it, the kernel command line does.");
+                return;
+        }
+        if (on && on->source == QUIRK_COMMAND_LINE)
+                log_info("The kernel command line has usb-storage.quirks= already: change it there, since it overrules modprobe.d.");
+        else
+                log_info("One of the two places is enough; the kernel command line overrules modprobe.d, with all that is in it.");
+        log_info("For modprobe.d the initramfs has to be made anew, since usb-storage is loaded there, by a copy%s%s",
+                 command ? ": " : ".", command ?: "");
+}
+
+static json_object *to_json(const struct ctl *c, const struct lines *l)
+{
+        const struct json_kernel k = {
+                .command_line = &l->command_line.made,
+                .modprobe = l->quirks.built_in ? NULL : &l->modprobe.made,
+                .initramfs = l->quirks.built_in ? NULL : initramfs_command(&c->roots),
+        };
+
+        return json_kernel(&k);
+}
+
+static void print_text(const struct ctl *c, const struct lines *l)
+{
+        if (*l->command_line.made.quirks)
+                printf("%susb-storage.quirks=%s\n",
+                       c->options->legend ? "# For the kernel command line, in the boot loader's configuration:\n" : "",
+                       l->command_line.made.quirks);
+        if (!l->quirks.built_in && *l->modprobe.made.quirks)
+                printf("%soptions usb-storage quirks=%s\n",
+                       c->options->legend ? "# Or for a file in /etc/modprobe.d, instead of what is there:\n" : "",
+                       l->modprobe.made.quirks);
+}
+
+static int choose(const struct ctl *c, const struct views *views, const char *what, const struct view **ret)
+{
+        char label[VIEW_LABEL_MAX];
+        int code = source_select(c, views, what, ret);
+
+        if (code != UASD_EXIT_OK || (*ret)->disk.decision.target != DRIVER_NONE)
+                return code;
+        log_error("%s stays on what it has, whatever the kernel is told: %s", view_label(*ret, label), (*ret)->reason);
+        return (*ret)->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
+}
+
+int policy_kernel(const struct ctl *c, const char *what)
+{
+        _cleanup_(lines_done) struct lines lines = {};
+        _cleanup_(views_done) struct views views = {};
+        const struct view *one = NULL;
+        int code = UASD_EXIT_OK, left_out;
+
+        if (what) {
+                code = source_local(c, &views);
+                if (code == UASD_EXIT_OK)
+                        code = choose(c, &views, what, &one);
+        }
+        if (code == UASD_EXIT_OK)
+                code = read_kept(c, &lines);
+        if (code == UASD_EXIT_OK)
+                code = make(&lines, one);
+        if (code != UASD_EXIT_OK)
+                return code;
+        left_out = say_left_out(&lines.command_line, "on the kernel command line");
+        if (!lines.quirks.built_in && say_left_out(&lines.modprobe, "in modprobe.d") != UASD_EXIT_OK)
+                left_out = UASD_EXIT_FAILED;
+        if (one && left_out != UASD_EXIT_OK)
+                return left_out; /* a line without it is not what was asked for */
+        say_alike(&lines, &views, one);
+        if (!*lines.command_line.made.own && !*lines.modprobe.made.own)
+                log_info("There is nothing to be added: the kernel does by itself, or as it is told already, what is wanted.");
+        else
+                say_how(c, &lines);
+        if (c->options->json) {
+                if (json_print(to_json(c, &lines)) < 0)
+                        return UASD_EXIT_FAILED;
+        } else
+                print_text(c, &lines);
+        return left_out;
+}
