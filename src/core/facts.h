@@ -57,5 +57,8 @@ struct facts {
         char distrust_reason[288];
 };
 
+/* True if they are two USB devices that only their ports tell apart: VID:PID and serial, or its lack, are the same. */
+bool facts_twins(const struct facts *a, const struct facts *b);
+
 /* What quirks.h wants to know of it. Its strings point into the facts. */
 void facts_bridge(const struct facts *f, struct bridge *ret);

@@ -18,6 +18,11 @@ void facts_bridge(const struct facts *f, struct bridge *ret)
         };
 }
 
+bool facts_twins(const struct facts *a, const struct facts *b)
+{
+        return a->vid == b->vid && a->pid == b->pid && streq(a->serial, b->serial) && !streq(a->port, b->port);
+}
+
 void look_at(const struct facts *f, struct look *ret)
 {
         char others[QUIRKS_MAX + 1];

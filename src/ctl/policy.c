@@ -26,6 +26,19 @@ static int show(const struct ctl *c, const char *what)
         return UASD_EXIT_OK;
 }
 
+/* What only its port tells from another one. */
+static void say_by_port(const struct views *views, const struct view *v)
+{
+        const struct facts *f = &v->disk.facts;
+        bool twin = false;
+
+        for (size_t i = 0; i < views->n; i++)
+                twin = twin || facts_twins(f, &views->list[i].disk.facts);
+        if (twin || !f->serial[0])
+                log_info("It is kept for the port it is plugged into: %s.",
+                         f->serial[0] ? "another disk says the same serial number" : "the disk says no serial number");
+}
+
 static int set(const struct ctl *c, const char *what, const char *policy)
 {
         _cleanup_(remote_close) struct remote remote = {};
@@ -45,6 +58,7 @@ static int set(const struct ctl *c, const char *what, const char *policy)
         code = request_call(c, &remote, &call, NULL);
         if (code == UASD_EXIT_OK) {
                 log_info("%s: the policy is %s from now on.", view_label(v, label), policy);
+                say_by_port(&views, v);
                 say_initramfs_is_old(c);
         }
         return code;

@@ -66,10 +66,25 @@ static void try_once_more(struct entry *e)
         (void) past_write(r, &e->life.disk.facts, &h);
 }
 
+/* Another disk that has this one's name: only their ports tell them apart. */
+static bool has_twin(const struct entry *e)
+{
+        const struct manager *m = e->manager;
+        const struct facts *f = &e->life.disk.facts;
+
+        for (size_t i = 0; i < m->n_entries; i++) {
+                const struct facts *g = &m->entries[i]->life.disk.facts;
+
+                if (facts_twins(f, g))
+                        return true;
+        }
+        return false;
+}
+
 int manager_set_policy(struct entry *e, enum policy p, bool force)
 {
         struct facts *f = &e->life.disk.facts;
-        int r = policy_store(&e->manager->roots, f, p, force);
+        int r = policy_store(&e->manager->roots, f, has_twin(e), p, force);
 
         if (r < 0)
                 return r;

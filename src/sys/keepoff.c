@@ -13,31 +13,30 @@ struct reading {
 };
 
 /*
- * "VID:PID:SERIAL" and "VID:PID@2-1.4" of a policy, "VID:PID:SERIAL@0000:00:14.0/ss/1.4" of a record: the same disk has to come
- * out. Where it does not, one word for uas is enough to leave both alone.
+ * "VID:PID:SERIAL" of a policy, "VID:PID:SERIAL@0000:00:14.0/ss/1.4" of a record, or of the policy of one of two disks that only their ports
+ * tell apart: the same disk has to come out. Where it does not, one word for uas is enough to leave both alone.
  */
 static struct kept_disk *disk_of(struct reading *d, const char *key, bool record)
 {
-        char name[USB_STRING_MAX * 4] = "", rest;
-        unsigned vid, pid;
-        const char *tail, *port;
+        char serial[USB_STRING_MAX * 4] = "", name[USB_STRING_MAX * 4 + 32] = "";
+        const char *tail, *port, *chain;
         struct kept_disk *disk;
         size_t n = d->disks.n;
+        unsigned vid, pid;
+        int end = 0;
 
-        if (sscanf(key, "%4x:%4x%c", &vid, &pid, &rest) != 3)
+        if (sscanf(key, "%4x:%4x:%n", &vid, &pid, &end) != 2 || end == 0)
                 return NULL;
-        tail = strchr(strchr(key, ':') + 1, rest) + 1;
-        port = strchr(rest == '@' ? key : tail, '@');
-        if (rest == ':')
-                (void) snprintf(name, sizeof(name), "%.*s", (int) (record && port ? port - tail : (long) strlen(tail)), tail);
-        if (!name[0] && port) {
-                const char *chain = strrchr(port, record ? '/' : '-');
-
-                (void) snprintf(name, sizeof(name), "@%s", chain ? chain + 1 : port + 1);
-        }
+        tail = key + end;
+        port = strchrnul(tail, '@');
+        chain = strrchr(port, '/');
+        (void) snprintf(serial, sizeof(serial), "%.*s", (int) (port - tail), tail);
+        (void) snprintf(name, sizeof(name), "%s", serial);
+        if (*port && (!serial[0] || !record))
+                (void) snprintf(name + strlen(name), sizeof(name) - strlen(name), "@%s", chain ? chain + 1 : port + 1);
         disk = kept_disk(&d->disks, (uint16_t) vid, (uint16_t) pid, name);
         if (disk && d->disks.n > n)
-                disk->policy = config_policy(d->config, disk->vid, disk->pid, name);
+                disk->policy = config_policy(d->config, disk->vid, disk->pid, serial);
         return disk;
 }
 
@@ -45,7 +44,7 @@ static int take_policy(const char *key, enum policy policy, void *data)
 {
         struct kept_disk *disk = disk_of(data, key, false);
 
-        if (disk)
+        if (disk && policy != POLICY_AUTO) /* nothing of its own is said of this one */
                 disk->policy = policy;
         return 0;
 }

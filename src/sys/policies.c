@@ -5,68 +5,73 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "core/history.h"
 #include "sys/statefile.h"
 
 #define POLICY_PATH_VAR STATE_DIR "/" STATE_POLICY
 #define POLICY_PATH_ETC "uasd/" STATE_POLICY
-#define KEY_MAX (USB_STRING_MAX * 4 + 16)
 
-/* '=' and what a line cannot hold are escaped in a serial, so that no device can write lines of its own. */
-static char *policy_key(const struct facts *f, char *ret, size_t size)
+/* A disk by its own name, wherever it is, and by name and port, which are the key of its record. */
+struct keys {
+        char disk[HISTORY_KEY_MAX]; /* empty: it has no name of its own */
+        char port[HISTORY_KEY_MAX];
+};
+
+static void make_keys(const struct facts *f, struct keys *ret)
 {
-        char serial[USB_STRING_MAX * 4], *out = ret;
-        size_t left = size;
-        int n;
-
-        if (!f->serial[0]) {
-                (void) snprintf(ret, size, "%04x:%04x@%s", f->vid, f->pid, f->port);
-                return ret;
-        }
-        n = snprintf(out, left, "%04x:%04x:", f->vid, f->pid);
-        out += n;
-        left -= (size_t) n;
-        make_harmless(f->serial, serial, sizeof(serial));
-        for (const char *s = serial; *s && left > 5; s++) {
-                n = *s == '=' ? snprintf(out, left, "\\x3d") : snprintf(out, left, "%c", *s);
-                out += n;
-                left -= (size_t) n;
-        }
-        return ret;
+        history_key(f, ret->port, sizeof(ret->port));
+        history_key_disk(f, ret->disk, sizeof(ret->disk));
+        ret->disk[f->serial[0] ? strlen(ret->disk) - 1 : 0] = '\0'; /* without its '@' */
 }
 
-struct lookup {
-        char key[KEY_MAX];
+struct word {
         int policy; /* -1: not found */
         bool forced;
+};
+
+struct lookup {
+        struct keys keys;
+        struct word disk, port;
 };
 
 static int lookup_line(const char *key, const char *value, void *data)
 {
         struct lookup *l = data;
+        struct word *found = streq(key, l->keys.port) ? &l->port : streq(key, l->keys.disk) ? &l->disk : NULL;
         char word[32], rest[16] = "";
 
-        if (streq(key, l->key) && sscanf(value, "%31s %15s", word, rest) >= 1) {
-                l->policy = policy_from_string(word);
-                l->forced = streq(rest, "force");
+        if (found && sscanf(value, "%31s %15s", word, rest) >= 1) {
+                found->policy = policy_from_string(word);
+                found->forced = streq(rest, "force");
         }
         return 0;
 }
 
+static int look_up(const struct roots *r, struct lookup *l)
+{
+        int k = state_read(r->etc, POLICY_PATH_ETC, lookup_line, l);
+
+        if (k == 0 && r->var >= 0)
+                k = state_read(r->var, POLICY_PATH_VAR, lookup_line, l);
+        return k;
+}
+
 int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret, bool *ret_forced)
 {
-        struct lookup l = { .policy = -1 };
+        struct lookup l = { .disk.policy = -1, .port.policy = -1 };
+        const struct word *word;
         int k;
 
-        policy_key(f, l.key, sizeof(l.key));
-        k = state_read(r->etc, POLICY_PATH_ETC, lookup_line, &l);
-        if (k == 0 && r->var >= 0)
-                k = state_read(r->var, POLICY_PATH_VAR, lookup_line, &l);
+        make_keys(f, &l.keys);
+        k = look_up(r, &l);
         if (k < 0)
                 return k;
-        if (l.policy < 0)
+        /* At its port "auto" may be said: what is said of the disk is then said of another one with its name. */
+        word = l.port.policy >= 0 ? &l.port : &l.disk;
+        if (word->policy < 0 || word->policy == POLICY_AUTO)
                 return 0;
-        *ret = (enum policy) l.policy;
-        *ret_forced = l.forced;
+        *ret = (enum policy) word->policy;
+        *ret_forced = word->forced;
         return 1;
 }
 
@@ -95,38 +100,44 @@ int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p,
 }
 
 struct rewrite {
-        const char *key;
+        const struct keys *keys;
+        bool port_alone;
+        bool disk_said; /* there is a line for the name */
         FILE *out;
 };
 
 static int copy_line(const char *key, const char *value, void *data)
 {
         struct rewrite *w = data;
+        bool disk = streq(key, w->keys->disk);
 
-        if (!streq(key, w->key))
+        w->disk_said = w->disk_said || disk;
+        if (!streq(key, w->keys->port) && (!disk || w->port_alone))
                 (void) fprintf(w->out, "%s=%s\n", key, value);
         return 0;
 }
 
-int policy_store(const struct roots *r, const struct facts *f, enum policy p, bool forced)
+int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced)
 {
-        char key[KEY_MAX], *text = NULL;
         _cleanup_free_ char *owned = NULL;
+        struct rewrite w = { .port_alone = port || !f->serial[0] };
+        struct keys keys;
+        char *text = NULL;
         size_t size;
-        FILE *out;
         int k;
 
-        policy_key(f, key, sizeof(key));
-        out = open_memstream(&text, &size);
-        if (!out)
+        make_keys(f, &keys);
+        w.keys = &keys;
+        w.out = open_memstream(&text, &size);
+        if (!w.out)
                 return -errno;
-        (void) fputs("# Written by uasctl policy. /etc/uasd/policy is what a boot reads; /var/lib/uasd/policy is its copy.\n", out);
-        k = state_read(r->etc, POLICY_PATH_ETC, copy_line, &(struct rewrite){ key, out });
+        (void) fputs("# Written by uasctl policy. /etc/uasd/policy is what a boot reads; /var/lib/uasd/policy is its copy.\n", w.out);
+        k = state_read(r->etc, POLICY_PATH_ETC, copy_line, &w);
         if (k == 0 && r->var >= 0)
-                k = state_read(r->var, POLICY_PATH_VAR, copy_line, &(struct rewrite){ key, out });
-        if (p != POLICY_AUTO)
-                (void) fprintf(out, "%s=%s%s\n", key, policy_to_string(p), forced ? " force" : "");
-        if (fclose(out) < 0)
+                k = state_read(r->var, POLICY_PATH_VAR, copy_line, &w);
+        if (p != POLICY_AUTO || (w.port_alone && w.disk_said))
+                (void) fprintf(w.out, "%s=%s%s\n", w.port_alone ? keys.port : keys.disk, policy_to_string(p), forced ? " force" : "");
+        if (fclose(w.out) < 0)
                 k = -ENOMEM;
         owned = text;
         if (k < 0)

@@ -97,13 +97,13 @@ static void check_policy(struct roots *r, const uint8_t *data, size_t size)
         (void) policy_lookup(r, &other, &others, &unused);
 
         p = p == POLICY_UAS ? POLICY_USB_STORAGE : POLICY_UAS;
-        CHECK(policy_store(r, &f, p, !forced) == 0);
+        CHECK(policy_store(r, &f, false, p, !forced) == 0);
         CHECK(policy_lookup(r, &f, &now, &forced_now) == 1);
         CHECK(now == p && forced_now == !forced);
         now = POLICY_AUTO;
         (void) policy_lookup(r, &other, &now, &unused);
         CHECK(streq(f.serial, other.serial) || now == others);
-        CHECK(policy_store(r, &f, POLICY_AUTO, false) == 0);
+        CHECK(policy_store(r, &f, false, POLICY_AUTO, false) == 0);
         CHECK(policy_lookup(r, &f, &now, &forced_now) == 0);
         free(text);
 }

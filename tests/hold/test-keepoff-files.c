@@ -37,8 +37,13 @@ static void test_words(void **state)
         } table[] = {
                 {"", "", "", NULL},
                 {"1209:5a5a:ONE=usb-storage\n", "", "", "1209:5a5a:u"},
-                {"1209:5a5a@2-1.4=usb-storage\n", "", "", "1209:5a5a:u"},
+                {"1209:5a5a:" PORT "=usb-storage\n", "", "", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=uas\n", "", "", NULL},
+                /* Two with one serial: each has its own word, and the kernel cannot tell them apart. */
+                {"1209:5a5a:ONE" PORT "=usb-storage\n", "", "", "1209:5a5a:u"},
+                {"1209:5a5a:ONE" PORT "=usb-storage\n1209:5a5a:ONE@0000:00:14.0/ss/1.3=uas\n", "", "", NULL},
+                {"1209:5a5a:ONE" PORT "=usb-storage\n1209:5a5a:ONE@0000:00:14.0/ss/1.3=usb-storage\n", "", "", "1209:5a5a:u"},
+                {"1209:5a5a:ONE@0000:00:14.0/ss/1.3=uas\n1209:5a5a:ONE=usb-storage\n", "", "", NULL},
                 {"1209:5a5a:ONE=nonsense\n12:=usb-storage\n", "", "", NULL},
                 {"", "1209:5a5a:ONE" PORT DISTRUSTED, "", "1209:5a5a:u"},
                 {"", "1209:5a5a:ONE" PORT DIED, "", "1209:5a5a:u"},
@@ -46,9 +51,9 @@ static void test_words(void **state)
                 {"", "1209:5a5a:ONE" PORT "=state=distrusted firmware=0100 kernel=other boot=- date=- reason=\n", "", NULL},
                 /* The same disk: what it once passed says nothing against its policy. Another one: it does. */
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:ONE" PORT PASSED, "", "1209:5a5a:u"},
-                {"1209:5a5a@2-1.4=usb-storage\n", "1209:5a5a:" PORT PASSED, "", "1209:5a5a:u"},
+                {"1209:5a5a:" PORT "=usb-storage\n", "1209:5a5a:" PORT PASSED, "", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:TWO" PORT PASSED, "", NULL},
-                {"1209:5a5a@2-1.3=usb-storage\n", "1209:5a5a:" PORT PASSED, "", NULL},
+                {"1209:5a5a:@0000:00:14.0/ss/1.3=usb-storage\n", "1209:5a5a:" PORT PASSED, "", NULL},
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:TWO" PORT OPEN, "", NULL},
                 {"", "", "[Disk 1209:5a5a]\nPolicy=usb-storage\n", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=uas\n", "", "[Disk 1209:5a5a]\nPolicy=usb-storage\n", NULL},

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Kept policy of disks that are hard to tell apart: what is said of one is not said of the other, after a boot, a replug, a swap. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/util.h"
+#include "sys/policies.h"
+#include "tree.h"
+
+#define AUTO POLICY_AUTO
+#define UAS POLICY_UAS
+#define BOT POLICY_USB_STORAGE
+
+/* A disk at a port: "2-1" of a bus that may be another one at the next boot, while its controller stays. */
+static struct facts at(const char *serial, unsigned bus, const char *chain)
+{
+        struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .busnum = bus, .controller_device = "0000:00:14.0"};
+
+        (void) copy_string(f.serial, sizeof(f.serial), serial);
+        (void) snprintf(f.port, sizeof(f.port), "%u-%s", bus, chain);
+        return f;
+}
+
+static enum policy policy_of(struct tree *t, const struct facts *f)
+{
+        enum policy p = AUTO;
+        bool forced = false;
+
+        assert_true(policy_lookup(&t->roots, f, &p, &forced) >= 0);
+        return p;
+}
+
+/*
+ * Two disks at ports 1 and 2. What is said, in this order, of the first and of the second while both are there; then what holds for whatever
+ * is at 1 and at 2 when they are swapped, and after a boot that numbers the buses otherwise.
+ */
+static const struct {
+        const char *what, *serial[2];
+        enum policy said[2], swapped[2];
+} table[] = {
+        {"by serial: it goes with the disk", {"ONE", "TWO"}, {BOT, UAS}, {UAS, BOT}},
+        {"one alone", {"ONE", "TWO"}, {BOT, AUTO}, {AUTO, BOT}},
+        {"the other alone", {"ONE", "TWO"}, {AUTO, UAS}, {UAS, AUTO}},
+        {"without serials: it stays with the port", {"", ""}, {BOT, UAS}, {BOT, UAS}},
+        {"without serials, one alone", {"", ""}, {BOT, AUTO}, {BOT, AUTO}},
+        {"one serial for both", {"ALIKE", "ALIKE"}, {BOT, UAS}, {BOT, UAS}},
+        {"one serial for both, one alone", {"ALIKE", "ALIKE"}, {BOT, AUTO}, {BOT, AUTO}},
+        {"a serial, and none: the one that has none is known by its port", {"ONE", ""}, {BOT, UAS}, {AUTO, BOT}},
+        {"serials with what ends a key", {"A@B", "A"}, {BOT, UAS}, {UAS, BOT}},
+        {"serials that read like keys", {"A=uas", "A@0000:00:14.0/ss/1"}, {BOT, UAS}, {UAS, BOT}},
+};
+
+static void test_two(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct facts disk[2];
+                struct tree t;
+                bool twins;
+
+                tree_make(&t);
+                for (unsigned j = 0; j < 2; j++)
+                        disk[j] = at(table[i].serial[j], 2, j ? "2" : "1");
+                twins = facts_twins(disk, disk + 1);
+                for (unsigned j = 0; j < 2; j++)
+                        assert_int_equal(policy_store(&t.roots, disk + j, twins, table[i].said[j], false), 0);
+                for (unsigned bus = 2; bus < 5; bus++)
+                        for (unsigned j = 0; j < 2; j++) {
+                                struct facts f = at(table[i].serial[j], bus, j ? "2" : "1"),
+                                             other = at(table[i].serial[!j], bus, j ? "2" : "1");
+
+                                if (policy_of(&t, &f) != table[i].said[j])
+                                        fail_msg("%s: disk %u on bus %u", table[i].what, j + 1, bus);
+                                if (policy_of(&t, &other) != table[i].swapped[j])
+                                        fail_msg("%s: what is at %u after the swap, on bus %u", table[i].what, j + 1, bus);
+                        }
+                tree_remove(&t);
+        }
+}
+
+/* A twin comes later; what was said of the name holds for it too, until something is said of it. */
+static void test_twin_comes(void **state)
+{
+        struct facts one = at("ALIKE", 2, "1"), two = at("ALIKE", 2, "2"), three = at("ALIKE", 2, "3");
+        struct tree t;
+
+        tree_make(&t);
+        assert_int_equal(policy_store(&t.roots, &one, false, BOT, false), 0);
+        assert_int_equal(policy_of(&t, &two), BOT);
+        assert_int_equal(policy_store(&t.roots, &two, true, UAS, false), 0);
+        assert_int_equal(policy_of(&t, &one), BOT);
+        assert_int_equal(policy_of(&t, &two), UAS);
+        assert_int_equal(policy_of(&t, &three), BOT);
+        /* Auto of one is not auto of the other. */
+        assert_int_equal(policy_store(&t.roots, &two, true, AUTO, false), 0);
+        assert_int_equal(policy_of(&t, &one), BOT);
+        assert_int_equal(policy_of(&t, &two), AUTO);
+        /* Alone again, it is known by its name, and nothing old stands in the way. */
+        assert_int_equal(policy_store(&t.roots, &two, false, UAS, false), 0);
+        assert_int_equal(policy_of(&t, &two), UAS);
+        assert_int_equal(policy_of(&t, &one), UAS);
+        assert_int_equal(policy_store(&t.roots, &two, false, AUTO, false), 0);
+        assert_int_equal(policy_of(&t, &two), AUTO);
+        assert_int_equal(policy_of(&t, &one), AUTO);
+        assert_null(strchr(tree_read(&t, "etc/uasd/policy"), '='));
+        tree_remove(&t);
+}
+
+static void test_twins(void **state)
+{
+        struct facts one = at("ALIKE", 2, "1"), two = at("ALIKE", 2, "2");
+
+        assert_true(facts_twins(&one, &two));
+        assert_false(facts_twins(&one, &one)); /* two interfaces of one device */
+        two.pid++;
+        assert_false(facts_twins(&one, &two));
+        two = at("OTHER", 2, "2");
+        assert_false(facts_twins(&one, &two));
+        one = at("", 2, "1");
+        two = at("", 2, "2");
+        assert_true(facts_twins(&one, &two));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_two),
+                cmocka_unit_test(test_twin_comes),
+                cmocka_unit_test(test_twins),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
