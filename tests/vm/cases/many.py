@@ -55,3 +55,32 @@ def hub_vanishes(vm):
         disk.plug()
     for disk in disks:
         well(guest, disk, "uas")
+
+
+@case(tier="full", image="vendor")
+def twins_of_two_minds(vm):
+    "Two disks of one serial, one policy each: after a replug each is where it is wanted, and swapped the policies stay with the ports."
+    one, two = vm.disk(label="ONE", serial="TWIN"), vm.disk(label="TWO", serial="TWIN")
+    guest = plugged(vm, one, two)
+    done = guest.run("uasctl policy %s usb-storage" % one.interface)
+    assert done.rc == 0 and "kept for the port" in done.err, done
+    well(guest, one, "usb-storage")
+    well(guest, two, "uas")
+    for disk in (one, two):
+        disk.unplug()
+    guest.until(lambda: guest.uasctl("list")["disks"] == [], 60, "an empty list")
+    for disk in (two, one):
+        disk.plug()
+    well(guest, one, "usb-storage")
+    well(guest, two, "uas")
+    ports = two.port, one.port
+    for disk in (one, two):
+        disk.unplug()
+        guest.detach(disk)
+    for disk, port in zip((one, two), ports):
+        guest.attach(disk, port)
+        disk.plug()
+    well(guest, one, "uas")
+    well(guest, two, "usb-storage")
+    by = {each["interface"]: each for each in guest.uasctl("list")["disks"]}
+    assert by[two.interface]["policy"] == "usb-storage" and by[one.interface]["policy"] == "auto", by
