@@ -18,3 +18,9 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max);
 
 /* The sentence for a reason (`reason` in JSON). Never NULL. */
 const char *reason_sentence(enum reason r);
+
+/*
+ * Of a disk without a driver, though uas is there and nothing keeps it off: what may have happened, and what to do, sentences. Empty for any
+ * other. probe_error: with what uas gave up (kmsg_note_probe() of core/kmsg.h), 0 where nothing tells. Returns ret.
+ */
+char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t size);

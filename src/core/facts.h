@@ -39,7 +39,8 @@ struct facts {
         bool no_sg;          /* known to have no scatter-gather */
         bool no_streams;     /* known to have no streams */
 
-        bool uas_kept_away; /* uas is not loaded and may not or cannot be */
+        bool uas_kept_away; /* uas is not loaded and may not or cannot be, ... */
+        enum uas_module uas_module; /* ... as this says; UAS_MODULE_UNKNOWN where nobody has asked */
         char quirks[QUIRKS_MAX + 1]; /* the parameter, without its newline */
         char quirks_own[QUIRK_ENTRY_MAX]; /* an entry in it that our initramfs made; empty: none */
 

@@ -107,7 +107,7 @@ static const struct rule {
         letters_t (*letters)(const struct bridge *b);
         const char *name;
 } rules[] = {
-        {rule_asmedia, "ASMedia ASM105x"},
+        {rule_asmedia, "ASMedia ASM105x, perhaps the ASM1051, whose UAS is broken"},
         {rule_seagate, "Seagate"},
         {rule_hiksemi, "HIKSEMI MD202"},
 };

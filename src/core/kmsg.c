@@ -342,3 +342,35 @@ const char *blame_sentence(enum blame b)
         }
         return "the bridge";
 }
+
+/* What follows all of these words at the front of the text, or NULL. */
+static const char *after(const char *text, const char *const words[3])
+{
+        for (size_t i = 0; i < 3; i++) {
+                size_t n = strlen(words[i]);
+
+                if (strncmp(text, words[i], n) != 0)
+                        return NULL;
+                text += n;
+        }
+        return text;
+}
+
+void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
+{
+        char port[64];
+        const char *number;
+        unsigned long long v;
+
+        if (k->user)
+                return;
+        (void) snprintf(port, sizeof(port), "%.*s", (int) strcspn(interface, ":"), interface);
+        /* The first up to Linux 6.8, the second since. */
+        number = after(k->text, (const char *const[]){ "uas: probe of ", interface, " failed with error -" });
+        if (!number)
+                number = after(k->text, (const char *const[]){ "uas ", interface, ": probe with driver uas failed with error -" });
+        if (number && parse_uint(number, 10, 4095, &v) >= 0)
+                *error = -(int) v;
+        else if (after(k->text, (const char *const[]){ "usb ", port, ": new " }))
+                *error = 0;
+}

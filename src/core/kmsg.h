@@ -72,3 +72,9 @@ bool sign_read(const struct kmsg *k, struct sign *ret);
 const char *blame_sentence(enum blame b);
 const char *blame_to_string(enum blame b);
 int blame_from_string(const char *s);
+
+/*
+ * Takes note of what this record says of uas and an interface ("2-1:1.0"): *error becomes the negative errno with which uas gave up on it
+ * (drivers/base/dd.c), or 0 where another device was plugged in there.
+ */
+void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error);

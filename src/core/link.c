@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/link.h"
 
-#include <ctype.h>
-
 #include "common/util.h"
 
 #define BCD_USB_WITH_BOS 0x0210
@@ -26,11 +24,16 @@ const char *link_able_to_string(enum link_able v)
 
 unsigned link_bcd_usb(const char *version)
 {
-        unsigned major, minor;
-        char rest;
+        unsigned long long major, minor;
+        char text[16];
+        char *dot;
 
-        version += strspn(version, " ");
-        return isxdigit((unsigned char) *version) && sscanf(version, "%2x.%2x%c", &major, &minor, &rest) == 2 ? major << 8 | minor : 0;
+        if (!copy_string(text, sizeof(text), version + strspn(version, " ")) || !(dot = strchr(text, '.')))
+                return 0;
+        *dot = '\0';
+        if (parse_uint(text, 16, 0xff, &major) < 0 || parse_uint(dot + 1, 16, 0xff, &minor) < 0)
+                return 0;
+        return (unsigned) (major << 8 | minor);
 }
 
 enum link_able link_able(const struct facts *f)

@@ -140,19 +140,6 @@ static bool fits_policy(const struct look *l)
         return l->wish != DRIVER_NONE;
 }
 
-/* Also for a disk that was brought to usb-storage for this very reason: else it would go round in circles. */
-static bool fits_uas_kept_away(const struct look *l)
-{
-        return l->f->uas_kept_away && l->f->driver != DRIVER_UAS;
-}
-
-static void found_uas_kept_away(const struct look *l, char *ret, size_t size)
-{
-        (void) snprintf(ret, size, "%s",
-                        l->f->uas_kept_away ? "uas is not loaded, and may not or cannot be"
-                                            : "uas is loaded or can be");
-}
-
 static bool fits_verdict_bad(const struct look *l)
 {
         return l->f->verdict == VERDICT_BAD;
@@ -357,7 +344,7 @@ const struct row policy_rows[_REASON_MAX] = {
                 .choose = choose_bot,
                 .found = found_uas_kept_away,
                 .means = "The uas module is kept away by a blacklist or an install line, or it is missing.",
-                .remedy = "Take the blacklist or install line out of modprobe.d, or install the module.",
+                .remedy = "Take the blacklist or install line out of modprobe.d, or install the module. To keep one disk off uas: uasctl policy DISK usb-storage",
         },
         {
                 .reason = REASON_DISTRUSTED,

@@ -33,6 +33,10 @@ struct row {
 /* One row a reason; the last one fits always. */
 extern const struct row policy_rows[_REASON_MAX];
 
+/* policy-module.c */
+bool fits_uas_kept_away(const struct look *l);
+void found_uas_kept_away(const struct look *l, char *ret, size_t size);
+
 /* policy-past.c */
 bool fits_trial_failed(const struct look *l);
 void found_trial(const struct look *l, char *ret, size_t size);

@@ -78,6 +78,16 @@ enum reason {
         _REASON_MAX,
 };
 
+/* What comes of asking for the module uas. */
+enum uas_module {
+        UAS_MODULE_UNKNOWN,
+        UAS_MODULE_THERE, /* loaded or built in */
+        UAS_MODULE_LOADABLE,
+        UAS_MODULE_BLACKLISTED,
+        UAS_MODULE_INSTALL_LINE, /* one stands in its way */
+        UAS_MODULE_MISSING,      /* this kernel has none, or it is not installed */
+};
+
 /* Who uses a disk. */
 enum user_kind {
         USER_MOUNT,

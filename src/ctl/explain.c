@@ -5,6 +5,7 @@
 #include "ctl/output.h"
 #include "ctl/source.h"
 #include "sys/link.h"
+#include "sys/probelog.h"
 #include "sys/quirkfacts.h"
 
 #define WORDS_MAX 32
@@ -17,6 +18,7 @@ struct told {
         struct quirk_word words[WORDS_MAX]; /* they point into the quirks */
         size_t n_words;
         struct link_facts link;
+        char unbound[512];
 };
 
 static void told_done(struct told *t)
@@ -65,14 +67,15 @@ static void print_quirks(const struct told *t)
         }
 }
 
-static void print_link(const struct told *t)
+static void print_advice(const struct told *t)
 {
         char advice[512];
 
-        if (*link_advice(&t->link, advice, sizeof(advice))) {
+        (void) link_advice(&t->link, advice, sizeof(advice));
+        if (*advice || *t->unbound)
                 putchar('\n');
-                output_sentence("Advice", advice);
-        }
+        output_sentence("Unbound", t->unbound);
+        output_sentence("Advice", advice);
 }
 
 static int print_text(const struct ctl *c, const struct view *v, const struct told *t)
@@ -94,7 +97,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct to
                         print_remedy(remedy_of(t, rows + i, remedy, sizeof(remedy)), v->disk.facts.interface);
                 }
         print_quirks(t);
-        print_link(t);
+        print_advice(t);
         return 0;
 }
 
@@ -108,6 +111,8 @@ static int tell(const struct ctl *c, const struct view *v, struct told *ret)
                 return k;
         ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
         ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
+        (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->roots, f->interface) : 0, ret->unbound,
+                               sizeof(ret->unbound));
         link_read(&c->roots, f, &ret->link);
         return 0;
 }
@@ -118,6 +123,7 @@ static json_object *told_json(const struct view *v, const struct told *t)
                 {"rows", json_rows(t->rows, t->n_rows)},
                 {"quirks", json_quirks(t->words, t->n_words)},
                 {"link", json_link(&t->link)},
+                {"unbound", json_object_new_string(t->unbound)},
         };
 
         return json_disk_with_all(v, members, ELEMENTSOF(members));

@@ -121,24 +121,26 @@ static bool blacklisted(const struct kmod *k, const char *name)
         return found;
 }
 
-int uas_module_state(const struct roots *r, enum module_state *ret)
+int uas_module_state(const struct roots *r, enum uas_module *ret)
 {
         _cleanup_(kmod_done) struct kmod kmod = { 0 };
         int k;
 
         if (uas_registered(r)) {
-                *ret = MODULE_THERE;
+                *ret = UAS_MODULE_THERE;
                 return 0;
         }
         k = find_uas(&kmod);
         if (k < 0 && k != -ENOENT)
                 return k;
         if (k == -ENOENT || !kmod.module_get_path(kmod.module))
-                *ret = MODULE_MISSING;
-        else if (kmod.module_get_install_commands(kmod.module) || blacklisted(&kmod, "uas"))
-                *ret = MODULE_KEPT;
+                *ret = UAS_MODULE_MISSING;
+        else if (kmod.module_get_install_commands(kmod.module))
+                *ret = UAS_MODULE_INSTALL_LINE;
+        else if (blacklisted(&kmod, "uas"))
+                *ret = UAS_MODULE_BLACKLISTED;
         else
-                *ret = MODULE_LOADABLE;
+                *ret = UAS_MODULE_LOADABLE;
         return 0;
 }
 
@@ -167,8 +169,8 @@ int uas_module_load(const struct roots *r)
 
 void facts_complete_module(const struct roots *r, struct facts *f)
 {
-        enum module_state state;
-
+        if (uas_module_state(r, &f->uas_module) < 0)
+                f->uas_module = UAS_MODULE_UNKNOWN;
         /* In doubt it can be had: the switch finds out before it touches anything. */
-        f->uas_kept_away = uas_module_state(r, &state) >= 0 && (state == MODULE_KEPT || state == MODULE_MISSING);
+        f->uas_kept_away = f->uas_module > UAS_MODULE_LOADABLE;
 }

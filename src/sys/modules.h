@@ -9,19 +9,12 @@
  * install line is not loaded.
  */
 
-enum module_state {
-        MODULE_THERE,    /* loaded or built in */
-        MODULE_LOADABLE,
-        MODULE_KEPT,     /* blacklisted, or an install line stands in its way */
-        MODULE_MISSING,
-};
-
-int uas_module_state(const struct roots *r, enum module_state *ret);
+int uas_module_state(const struct roots *r, enum uas_module *ret);
 /*
  * -ENOENT: no such module; -EPERM: install line; -EACCES: blacklisted, and we may not load it ourselves. (A blacklist speaks of aliases
  * alone; but modprobe@.service goes by it.)
  */
 int uas_module_load(const struct roots *r);
 
-/* Fills facts.uas_kept_away. */
+/* Fills facts.uas_kept_away and facts.uas_module. */
 void facts_complete_module(const struct roots *r, struct facts *f);

@@ -455,6 +455,27 @@ static void slow_link(void **state)
         assert_non_null(strstr(out, "\"limit\": \"unknown\""));
 }
 
+/* No driver, though uas is there: the kernel's log tells why, if it may be read. */
+static void explain_no_driver(void **state)
+{
+        static const char record[] = "4,1042,98765,-;uas: probe of 2-1:1.0 failed with error -28\n";
+        struct fixture *f = *state;
+        char out[16384];
+
+        assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
+        assert_null(strstr(out, "Unbound"));
+        assert_int_equal(unlinkat(f->roots.sys, INTERFACE "/driver", 0), 0);
+        assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Unbound: uas is loaded and does not have it"));
+        write_text(f->roots.dev, "kmsg", record);
+        assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "Unbound: uas tried to take it and gave up with error -28"));
+        /* For the kernel's log shown to root alone. */
+        assert_int_equal(unlinkat(f->roots.dev, "kmsg", 0), 0);
+        assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "journalctl -k --grep '2-1:1.0'"));
+}
+
 static void policy_kernel_line(void **state)
 {
         const struct options kernel = {.legend = true, .given = OPTION_KERNEL}, bare = {.given = OPTION_KERNEL},
@@ -571,7 +592,7 @@ int main(void)
                 TEST(free_disk),       TEST(mounted_disk), TEST(configured_disk),      TEST(held_disk),
                 TEST(stale_hold),      TEST(no_usb),       TEST(verbs_without_daemon), TEST(dry_runs),
                 TEST(database),        TEST(explain_quirks),
-                TEST(slow_link),       TEST(policy_kernel_line),
+                TEST(explain_no_driver), TEST(slow_link),       TEST(policy_kernel_line),
                 TEST(wait_for_a_hold),
         };
 

@@ -58,6 +58,19 @@ static const struct {
          true,
          "uas is not loaded, and may not or cannot be"},
         {{BOTH}, REASON_UAS_KEPT_AWAY, false, "uas is loaded or can be"},
+        {{BOTH, .uas_module = UAS_MODULE_LOADABLE}, REASON_UAS_KEPT_AWAY, false, "uas is loaded or can be"},
+        {{BOTH, .uas_kept_away = true, .uas_module = UAS_MODULE_BLACKLISTED},
+         REASON_UAS_KEPT_AWAY,
+         true,
+         "uas is not loaded, and modprobe.d has it blacklisted"},
+        {{BOTH, .uas_kept_away = true, .uas_module = UAS_MODULE_INSTALL_LINE},
+         REASON_UAS_KEPT_AWAY,
+         true,
+         "uas is not loaded, and an install line in modprobe.d stands in its way"},
+        {{BOTH, .driver = DRIVER_USB_STORAGE, .uas_kept_away = true, .uas_module = UAS_MODULE_MISSING},
+         REASON_UAS_KEPT_AWAY,
+         true,
+         "this kernel has no module uas, or it is not installed"},
         {{BOTH, .distrusted = true}, REASON_DISTRUSTED, true, "distrusted"},
         {{BOTH, .distrusted = true, .distrust_reason = "reset under load"},
          REASON_DISTRUSTED,
@@ -92,7 +105,7 @@ static const struct {
         {{.caps = {.uas = true, .max_power = 1}, ASM1051},
          REASON_KERNEL_RULE,
          true,
-         "rule of the kernel: ASMedia ASM105x"},
+         "rule of the kernel: ASMedia ASM105x, perhaps the ASM1051, whose UAS is broken"},
         {{BOTH, PLAIN}, REASON_KERNEL_RULE, false, "no rule of the kernel keeps it off UAS"},
         {{BOTH, .speed_mbps = 5000, .controller = "dummy_hcd", .no_streams = true},
          REASON_NO_STREAMS,
@@ -140,6 +153,35 @@ static void test_same_as_decide(void **state)
         }
 }
 
+#define UNBOUND BOTH, .interface = "2-1:1.0", .unknown_target = DRIVER_UAS, .uas_module = UAS_MODULE_THERE
+
+/* Without a driver, and nothing of the table is the reason. */
+static void test_unbound(void **state)
+{
+        static const struct {
+                struct facts f;
+                int error;
+                const char *part; /* NULL: nothing is said */
+        } rows[] = {
+                {{UNBOUND}, 0, "it gave up on the disk, or somebody has unbound it."},
+                {{UNBOUND}, 0, "Meanwhile: uasctl switch 2-1:1.0 usb-storage"},
+                {{UNBOUND}, -ENOSPC, "gave up with error -28. If it is for want of streams"},
+                {{UNBOUND, .driver = DRIVER_UAS}, -ENOSPC, NULL},
+                {{UNBOUND, .driver = DRIVER_USB_STORAGE}, 0, NULL},
+                {{UNBOUND, .just_unbound = true}, 0, NULL},
+                {{UNBOUND, .policy = POLICY_USB_STORAGE}, 0, NULL},
+                {{BOTH, .unknown_target = DRIVER_UAS, .uas_module = UAS_MODULE_LOADABLE}, 0, NULL},
+                {{BOTH, .uas_kept_away = true, .uas_module = UAS_MODULE_BLACKLISTED}, 0, NULL},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char text[512];
+
+                (void) explain_unbound(&rows[i].f, rows[i].error, text, sizeof(text));
+                assert_row(i, rows[i].part ? strstr(text, rows[i].part) != NULL : !*text);
+        }
+}
+
 static void test_room(void **state)
 {
         struct explain_row rows[_REASON_MAX + 1];
@@ -171,6 +213,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_found),
                 cmocka_unit_test(test_same_as_decide),
+                cmocka_unit_test(test_unbound),
                 cmocka_unit_test(test_room),
                 cmocka_unit_test(test_sentences),
         };

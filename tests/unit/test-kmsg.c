@@ -218,11 +218,40 @@ static void test_blame(void **state)
         assert_int_equal(blame_from_string("weather"), -EINVAL);
 }
 
+/* When uas gave up on an interface, and on which. */
+static void test_probe(void **state)
+{
+        static const struct {
+                const char *record;
+                int before, after;
+        } rows[] = {
+                {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -28\n", 0, -28},
+                {"4,1,2,-;uas 2-1:1.0: probe with driver uas failed with error -12\n", -28, -12},
+                {"4,1,2,-;uas: probe of 2-1:1.1 failed with error -28\n", 0, 0},
+                {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -28x\n", 0, 0},
+                {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -99999\n", 0, 0},
+                {"4,1,2,-;usb-storage: probe of 2-1:1.0 failed with error -5\n", 0, 0},
+                {"12,1,2,-;uas: probe of 2-1:1.0 failed with error -28\n", 0, 0}, /* a program */
+                {"6,1,2,-;usb 2-1: new SuperSpeed USB device number 7 using xhci_hcd\n", -28, 0},
+                {"6,1,2,-;usb 2-1.1: new SuperSpeed USB device number 7 using xhci_hcd\n", -28, -28},
+                {"6,1,2,-;usb 2-1: USB disconnect, device number 7\n", -28, -28},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                int error = rows[i].before;
+                struct kmsg k;
+
+                assert_int_equal(kmsg_parse(rows[i].record, strlen(rows[i].record), &k), 0);
+                kmsg_note_probe(&k, "2-1:1.0", &error);
+                assert_row(i, error == rows[i].after);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_signs),     cmocka_unit_test(test_silent), cmocka_unit_test(test_parse),
-                cmocka_unit_test(test_malformed), cmocka_unit_test(test_blame),
+                cmocka_unit_test(test_malformed), cmocka_unit_test(test_blame), cmocka_unit_test(test_probe),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

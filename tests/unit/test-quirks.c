@@ -3,6 +3,8 @@
 
 #include "unit.h"
 
+#define ASMEDIA "ASMedia ASM105x, perhaps the ASM1051, whose UAS is broken"
+
 #define LONG_17 "10000000000001209" /* 64 bits of an unsigned long wrap around to 1209 */
 
 static void test_find(void **state)
@@ -79,20 +81,20 @@ static void test_kernel(void **state)
                 {{0x357d, 0x7788, 0x0200}, "f", true, KERNEL_TABLE_UAS, "JMicron JMS566"},
                 {{0x0bc2, 0xab38}, "t", false, KERNEL_RULE, "Seagate"},
                 {{0x0bc2, 0x331a}, "jt", false, KERNEL_TABLE_UAS, "Seagate Expansion Desk"},
-                {{0x174c, 0x55aa, HS, .max_power = 1}, "", true, KERNEL_RULE, "ASMedia ASM105x"},
-                {{0x174c, 0x5106, HS, .max_power = 1}, "", true, KERNEL_RULE, "ASMedia ASM105x"},
+                {{0x174c, 0x55aa, HS, .max_power = 1}, "", true, KERNEL_RULE, ASMEDIA},
+                {{0x174c, 0x5106, HS, .max_power = 1}, "", true, KERNEL_RULE, ASMEDIA},
                 {{0x174c, 0x55aa, HS, .max_power = 0}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x174c, 0x55ab, HS, .max_power = 1}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 32},
                  "",
                  true,
                  KERNEL_RULE,
-                 "ASMedia ASM105x"},
+                 ASMEDIA},
                 {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16},
                  "g",
                  false,
                  KERNEL_RULE,
-                 "ASMedia ASM105x"},
+                 ASMEDIA},
                 {{0x174c, 0x55aa, SS, .status_streams = 32}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD202"},
                  "",
