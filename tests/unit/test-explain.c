@@ -153,6 +153,55 @@ static void test_same_as_decide(void **state)
         }
 }
 
+/* Why is it on usb-storage, or on nothing? Every answer has its row, which decides, says what it means and, where there is one, what helps. */
+static void test_answers(void **state)
+{
+#define GOOD .verdict = VERDICT_GOOD, .unknown_target = DRIVER_UAS, .speed_mbps = 5000
+#define ON_BOT .driver = DRIVER_USB_STORAGE
+        static const struct {
+                const char *what;
+                struct facts f;
+                enum reason reason;
+                bool remedy;
+        } rows[] = {
+                {"it does not speak UAS", {GOOD, ON_BOT, .authorized = true, .caps = {.bot = true}}, REASON_NO_UAS, false},
+                {"its pipes have no names", {GOOD, ON_BOT, .authorized = true, .caps = {.bot = true, .uas = true}}, REASON_NO_PIPES, false},
+                {"somebody's quirk", {BOTH, PLAIN, GOOD, ON_BOT, .quirks = "1209:5a5a:u"}, REASON_QUIRK, true},
+                {"the kernel's table", {BOTH, HITACHI, GOOD, ON_BOT}, REASON_KERNEL_TABLE, true},
+                {"usb-storage's table alone", {BOTH, .vid = 0x2109, .pid = 0x0715, GOOD, ON_BOT}, REASON_KERNEL_TABLE, true},
+                {"ASMedia, by streams",
+                 {.authorized = true, .vid = 0x174c, .pid = 0x5106, GOOD, ON_BOT,
+                  .caps = {.bot = true, .uas = true, .pipes = true, .max_power = 1, .status_streams = 32}},
+                 REASON_KERNEL_RULE, true},
+                {"no scatter-gather", {BOTH, PLAIN, GOOD, ON_BOT, .controller = "dwc2", .no_sg = true}, REASON_NO_SG, true},
+                {"no streams", {BOTH, PLAIN, GOOD, ON_BOT, .controller = "xhci_hcd", .no_streams = true}, REASON_NO_STREAMS, true},
+                {"a kernel without uas",
+                 {BOTH, PLAIN, GOOD, ON_BOT, .uas_kept_away = true, .uas_module = UAS_MODULE_MISSING},
+                 REASON_UAS_KEPT_AWAY, true},
+                {"uas blacklisted, and no driver",
+                 {BOTH, PLAIN, GOOD, .uas_kept_away = true, .uas_module = UAS_MODULE_BLACKLISTED},
+                 REASON_UAS_KEPT_AWAY, true},
+                {"a program has it", {BOTH, PLAIN, GOOD, .driver = DRIVER_OTHER, .driver_name = "usbfs"}, REASON_OTHER_DRIVER, true},
+                {"another machine has it", {BOTH, PLAIN, GOOD, .driver = DRIVER_OTHER, .driver_name = "usbip-host"}, REASON_OTHER_DRIVER, true},
+                {"its history", {BOTH, PLAIN, GOOD, ON_BOT, .distrusted = true}, REASON_DISTRUSTED, true},
+                {"what is known of it", {BOTH, PLAIN, ON_BOT, .verdict = VERDICT_BAD}, REASON_VERDICT_BAD, true},
+                {"none of them", {BOTH, PLAIN, GOOD, ON_BOT}, REASON_FASTEST, true},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct explain_row explained[_REASON_MAX];
+                const struct explain_row *row = explained;
+
+                (void) explain(&rows[i].f, explained, ELEMENTSOF(explained));
+                while (!row->decides)
+                        row++;
+                if (row->reason != rows[i].reason)
+                        fail_msg("%s: decided by %s", rows[i].what, reason_to_string(row->reason));
+                if (!*row->found || !row->means || !row->remedy == rows[i].remedy)
+                        fail_msg("%s: %s %s", rows[i].what, row->found, row->remedy ?: "no remedy");
+        }
+}
+
 #define UNBOUND BOTH, .interface = "2-1:1.0", .unknown_target = DRIVER_UAS, .uas_module = UAS_MODULE_THERE
 
 /* Without a driver, and nothing of the table is the reason. */
@@ -213,6 +262,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_found),
                 cmocka_unit_test(test_same_as_decide),
+                cmocka_unit_test(test_answers),
                 cmocka_unit_test(test_unbound),
                 cmocka_unit_test(test_room),
                 cmocka_unit_test(test_sentences),
