@@ -61,5 +61,11 @@ struct facts {
 /* True if they are two USB devices that only their ports tell apart: VID:PID and serial, or its lack, are the same. */
 bool facts_twins(const struct facts *a, const struct facts *b);
 
+/* True if the device says it could do more than its link does. */
+static inline bool facts_slow_link(const struct facts *f)
+{
+        return f->max_speed_mbps > f->speed_mbps;
+}
+
 /* What quirks.h wants to know of it. Its strings point into the facts. */
 void facts_bridge(const struct facts *f, struct bridge *ret);

@@ -1,21 +1,83 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "common/util.h"
+#include "ctl/columns.h"
 #include "ctl/json.h"
-#include "ctl/output.h"
 #include "ctl/source.h"
+#include "ctl/style.h"
+#include "ctl/table.h"
+
+#define WIDTH_ENOUGH 80 /* on less all columns are cut */
+
+/* What a maker calls his disk must leave room for the reason: of what the others leave it gets a third. */
+static unsigned product_width(unsigned terminal)
+{
+        unsigned width = terminal > 56 ? (terminal - 56) / 3 : 0;
+
+        return width < 8 ? 8 : width;
+}
+
+static const char *colour_of_cell(enum column c, const struct view *v)
+{
+        if (c == COLUMN_STATE)
+                return sgr_of_state(v->disk.state);
+        return c == COLUMN_SPEED && facts_slow_link(&v->disk.facts) ? SGR_YELLOW : NULL;
+}
+
+static int add_disk(struct libscols_table *t, const struct columns *c, const struct view *v)
+{
+        struct libscols_line *line = scols_table_new_line(t, NULL);
+        int r = line ? 0 : -ENOMEM;
+
+        for (size_t i = 0; i < c->n && r == 0; i++) {
+                char room[CELL_MAX];
+                const char *text = column_text(c->list[i], v, room);
+
+                if (c->list[i] == COLUMN_PRODUCT && style_width() > 0)
+                        style_shorten(room, product_width(style_width()));
+                r = scols_line_set_data(line, i, *text ? text : "-");
+                if (r == 0)
+                        r = scols_cell_set_color(scols_line_get_cell(line, i), colour_of_cell(c->list[i], v));
+        }
+        return r;
+}
+
+static int flags_of_column(enum column c)
+{
+        if (column_is_number(c))
+                return SCOLS_FL_RIGHT;
+        return column_is_long(c) || style_width() < WIDTH_ENOUGH ? SCOLS_FL_TRUNC : 0;
+}
+
+static int print_list(const struct views *v, const struct columns *c, bool legend)
+{
+        struct table_column columns[COLUMNS_MAX];
+        struct libscols_table *t;
+        int r = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                columns[i] = (struct table_column){column_name(c->list[i]), flags_of_column(c->list[i])};
+        t = table_new(columns, c->n, legend);
+        for (size_t i = 0; t && i < v->n && r == 0; i++)
+                r = add_disk(t, c, &v->list[i]);
+        return table_print(t, r);
+}
 
 int verb_list(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {};
+        struct columns columns;
         int code, k;
 
+        if (columns_parse(c->options->columns, &columns) < 0)
+                return UASD_EXIT_USAGE;
         code = source_read(c, &views);
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)
                 k = json_print(json_views(&views));
         else if (views.n > 0)
-                k = output_list(&views, c->options->legend);
+                k = print_list(&views, &columns, c->options->legend);
         else {
                 log_info("There are no USB disks.");
                 k = 0;

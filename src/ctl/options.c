@@ -28,6 +28,7 @@ static const struct option long_options[] = {
         {"no-pager", no_argument, NULL, ARG_NO_PAGER},
         {"no-ask-password", no_argument, NULL, ARG_NO_ASK_PASSWORD},
         {"quiet", no_argument, NULL, 'q'},
+        {"output", required_argument, NULL, 'o'},
         {"dry-run", no_argument, NULL, ARG_DRY_RUN},
         {"force", no_argument, NULL, ARG_FORCE},
         {"wait", optional_argument, NULL, ARG_WAIT},
@@ -42,13 +43,17 @@ int options_parse(int argc, char **argv, struct options *ret)
         int c;
 
         optind = 0;
-        while ((c = getopt_long(argc, argv, "hq", long_options, NULL)) >= 0)
+        while ((c = getopt_long(argc, argv, "hqo:", long_options, NULL)) >= 0)
                 switch (c) {
                 case 'h':
                         o.help = true;
                         break;
                 case 'q':
                         o.quiet = true;
+                        break;
+                case 'o':
+                        o.given |= OPTION_OUTPUT;
+                        o.columns = optarg;
                         break;
                 case ARG_VERSION:
                         o.version = true;
@@ -92,6 +97,10 @@ int options_parse(int argc, char **argv, struct options *ret)
                 default: /* getopt has told */
                         return -EINVAL;
                 }
+        if (o.json && (o.given & OPTION_OUTPUT)) {
+                log_error("--output chooses columns of the table; --json shows everything.");
+                return -EINVAL;
+        }
         *ret = o;
         return optind;
 }

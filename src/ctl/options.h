@@ -11,12 +11,14 @@ enum option_bit {
         OPTION_WAIT = 1 << 2,
         OPTION_TEXTFILE = 1 << 3,
         OPTION_KERNEL = 1 << 4,
+        OPTION_OUTPUT = 1 << 5,
 };
 
 struct options {
         bool help, version;
         bool json, legend, quiet, ask_password;
         unsigned given;     /* enum option_bit */
+        const char *columns; /* of --output=, as it was given; NULL: it was not */
         uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */
         const char *textfile; /* directory; NULL: to stdout */
 };

@@ -3,11 +3,11 @@
 
 #include "core/bridge-db.h"
 #include "core/explain.h"
+#include "ctl/style.h"
 #include "ctl/view.h"
 
 /* What people read, on stdout. All that a device or a user named is made harmless. 0 or -ENOMEM. */
 
-int output_list(const struct views *v, bool legend);
 int output_rows(const struct explain_row *rows, size_t n, bool legend);
 /* The statements of the database, and which of them hold for this firmware and platform. */
 int output_says(const struct db_entry *e, uint16_t bcd, const char *platform, bool legend);
@@ -20,7 +20,3 @@ void output_sentence(const char *key, const char *value);
 
 /* The end of a line: ". Sentence", or nothing. */
 void output_tail(const char *sentence);
-
-/* SGR of a state's colour, and the end of it; "" where there are to be none. */
-const char *colour_of_state(enum state s);
-const char *colour_end(void);

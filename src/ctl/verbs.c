@@ -5,7 +5,7 @@
 #include "common/util.h"
 
 const struct verb verbs[] = {
-        {"list", 0, 0, 0, "", "List USB disks and what drives them (also without a verb)", verb_list},
+        {"list", 0, 0, OPTION_OUTPUT, "", "List USB disks and what drives them (also without a verb)", verb_list},
         {"status", 0, 1, 0, "[DISK]", "Show one disk or all of them in full", verb_status},
         {"explain", 1, 1, 0, "DISK", "Show why a disk gets the driver it gets", verb_explain},
         {"db", 1, 1, 0, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
@@ -31,6 +31,7 @@ static const struct {
         {OPTION_WAIT, "--wait"},
         {OPTION_TEXTFILE, "--textfile"},
         {OPTION_KERNEL, "--kernel"},
+        {OPTION_OUTPUT, "--output"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -85,6 +86,7 @@ void verbs_help(void)
                "  -h, --help                   Show this help\n"
                "      --version                Show the version\n"
                "      --json                   Print JSON\n"
+               "  -o, --output=[+]COLUMN,...   list: show these columns; with +: these as well\n"
                "      --no-legend              Print no headings\n"
                "      --no-pager               Accepted; there is no pager\n"
                "  -q, --quiet                  Say errors alone\n"

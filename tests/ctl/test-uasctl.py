@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasctl on a private bus, against fake-uasd: exit status, what stands on stdout, what on stderr."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -18,6 +21,7 @@ import openmetrics
 from tree import Tree
 
 UASCTL, FAKE, IN_TREE = sys.argv[1:4]
+MANUAL = os.path.join(os.path.dirname(__file__), '../../man/uasctl.1.scd')
 
 BUS_CONFIG = """<busconfig>
 <type>system</type><listen>unix:path={}/bus</listen><auth>EXTERNAL</auth>
@@ -71,7 +75,9 @@ class Uasctl(unittest.TestCase):
         lines = p.stdout.splitlines()
         self.assertEqual(len(lines), 10)
         self.assertTrue(lines[0].startswith('ID'))
-        self.assertRegex(lines[1], r'^2-1:1\.0 +sda +931\.5G +5000 +usb-storage +uas +settled +Maker Disk')
+        self.assertEqual(lines[0].split(), 'ID DISKS SIZE SPEED DRIVER STATE PRODUCT REASON'.split())
+        self.assertRegex(lines[1], r'^2-1:1\.0 +sda +931\.5G +5000M +usb-storage +settled +Maker Disk +For this reason\.$')
+        self.assertRegex(lines[2], r' 480M/5000M ')
         self.assertEqual(self.run_ctl('list', '--no-legend', '--no-pager').stdout.splitlines(), lines[1:])
         self.assertIn('\\x1b]0;pwned', p.stdout)
 
@@ -95,24 +101,76 @@ class Uasctl(unittest.TestCase):
         self.assertRegex(out, r'(?m)^ +Speed: 5000 Mbit/s, USB 3.20$')
         self.assertRegex(self.run_ctl('status', 'BUSY').stdout, r'(?m)^ +Speed: 480 Mbit/s, USB 3.20; the device could do 5000$')
 
-    def test_on_a_terminal(self):
-        """Colours on a terminal alone, and none if NO_COLOR says so; the device's own never."""
+    def columns(self):
+        """What the manual says there is."""
+        with open(MANUAL) as f:
+            return re.findall(r'(?m)^\*([A-Z-]+)\*$', f.read().split('# COLUMNS')[1].split('\n# ')[0])
+
+    def test_columns(self):
         self.start()
-        for no_color, expect in (('', True), ('1', False)):
-            ours, theirs = pty.openpty()
-            subprocess.run([UASCTL], env=dict(self.env, NO_COLOR=no_color, TERM='xterm', COLUMNS='100'), stdout=theirs,
-                           check=True, timeout=20)
-            os.close(theirs)
-            out = b''
-            try:
-                while chunk := os.read(ours, 65536):
-                    out += chunk
-            except OSError:
-                pass
-            os.close(ours)
-            self.assertEqual(b'\033[32msettled' in out, expect, out)
-            self.assertNotIn(b'\033]', out)
-            self.assertNotIn(b'\033[31mDisk', out)
+        known = self.columns()
+        p = self.run_ctl('-o', ','.join(known))
+        self.assertEqual(p.stdout.splitlines()[0].split(), known)
+        self.assertEqual(self.run_ctl('list', '--output=id,Disks', '--no-legend').stdout.splitlines()[0].split(),
+                         ['2-1:1.0', 'sda'])
+        self.assertRegex(self.run_ctl('list', '-o', '+SERIAL,ID').stdout.splitlines()[1], r' For this reason\. FREE +2-1:1\.0$')
+        self.assertEqual(self.run_ctl('-o', 'bus,port,target,bridge,revision,usb,capable,policy,verdict,history,host,reason-id,busy',
+                                      '--no-legend').stdout.splitlines()[3].split(),
+                         '2 2-4 uas 1209:5a5a 5a.5a 3.20 no auto unknown - host1 fastest -'.split())
+        for wrong in 'NAME', '', '+', 'ID,,STATE', 'ID,NAME', 'ID ', ','.join(['ID'] * 65):
+            p = self.run_ctl('list', '-o', wrong, code=2)
+            self.assertEqual(p.stdout, '')
+            self.assertEqual(len(p.stderr.splitlines()), 1)
+        self.assertEqual(p.stderr, 'uasctl: More than 64 columns are too many.\n')
+        p = self.run_ctl('list', '-o', 'NAME', code=2)
+        self.assertEqual(p.stderr, f"uasctl: There is no column 'NAME'. There are: {', '.join(known)}.\n")
+        self.run_ctl('switch', 'sdb', 'uas', code=3)
+        self.assertIn('mounted on /mnt/usb (sdb1)', self.run_ctl('list', '-o', 'ID,BUSY').stdout.splitlines()[2])
+
+    def on_terminal(self, *args, width=100, **env):
+        """What uasctl writes to a terminal of this width."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 50, width, 0, 0))
+        p = subprocess.Popen([UASCTL, *args], env={**self.env, 'TERM': 'xterm', **env}, stdin=theirs, stdout=theirs,
+                             stderr=theirs)
+        os.close(theirs)
+        out = b''
+        try:
+            while chunk := os.read(ours, 65536):
+                out += chunk
+        except OSError:
+            pass
+        os.close(ours)
+        self.assertEqual(p.wait(20), 0, out)
+        self.assertNotIn(b'\033]', out)
+        self.assertNotIn(b'\033[31mDisk', out)
+        return out.decode()
+
+    def test_colours(self):
+        """On a terminal alone, and none if one does not want any; the device's own never."""
+        self.start()
+        for env, expect in (({}, True), ({'NO_COLOR': ''}, True), ({'NO_COLOR': '1'}, False), ({'TERM': 'dumb'}, False),
+                            ({'SYSTEMD_COLORS': '0'}, False), ({'SYSTEMD_COLORS': '1', 'NO_COLOR': '1'}, True)):
+            out = self.on_terminal(**env)
+            self.assertEqual('\033[32msettled' in out, expect, (env, out))
+            self.assertEqual('\033[33m480M/5000M' in out, expect, (env, out))
+        self.env['SYSTEMD_COLORS'] = '1'
+        p = subprocess.run([UASCTL], env=self.env, capture_output=True, text=True, timeout=20)
+        self.assertIn('\033[32msettled', p.stdout)
+
+    def test_width(self):
+        """No line is wider than the terminal: the reason is cut first, on a narrow one all is."""
+        self.start()
+        for width in 60, 79, 80, 100, 140:
+            lines = self.on_terminal(width=width, NO_COLOR='1').splitlines()
+            self.assertEqual(len(lines), 10)
+            self.assertEqual(lines[0].split()[-1], 'REASON')
+            self.assertLessEqual(max(map(len, lines)), width)
+            if width >= 80:
+                self.assertTrue(all(f'2-{i}:1.0 sd' in lines[i] and 'usb-storage' in lines[i] for i in range(1, 10)), lines)
+        self.assertIn('Maker \\x1b]0;… ', self.on_terminal(width=100))
+        self.assertEqual(max(map(len, self.on_terminal(NO_COLOR='1', COLUMNS='70').splitlines())), 70)
+        self.assertIn('Maker \\x1b]0;pwned\\x07\\x1b[31mDisk For this reason.', self.run_ctl().stdout)
 
     def test_policy(self):
         self.start()
@@ -311,7 +369,7 @@ class Uasctl(unittest.TestCase):
 
     def test_manual(self):
         """Help and manual tell of the same verbs and options."""
-        with open(os.path.join(os.path.dirname(__file__), '../../man/uasctl.1.scd')) as f:
+        with open(MANUAL) as f:
             manual = f.read()
         text = self.run_ctl('--help').stdout
         options = set(re.findall(r'(?m)^  .*?(--[a-z-]+)', text))

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/columns.h"
+
+#include "common/log.h"
+#include "common/util.h"
+#include "ctl/style.h"
+
+static const char *const names[_COLUMN_MAX] = {
+        [COLUMN_ID] = "ID",
+        [COLUMN_BUS] = "BUS",
+        [COLUMN_PORT] = "PORT",
+        [COLUMN_DISKS] = "DISKS",
+        [COLUMN_SIZE] = "SIZE",
+        [COLUMN_SPEED] = "SPEED",
+        [COLUMN_DRIVER] = "DRIVER",
+        [COLUMN_TARGET] = "TARGET",
+        [COLUMN_STATE] = "STATE",
+        [COLUMN_PRODUCT] = "PRODUCT",
+        [COLUMN_BRIDGE] = "BRIDGE",
+        [COLUMN_REVISION] = "REVISION",
+        [COLUMN_SERIAL] = "SERIAL",
+        [COLUMN_USB] = "USB",
+        [COLUMN_CAPABLE] = "CAPABLE",
+        [COLUMN_POLICY] = "POLICY",
+        [COLUMN_VERDICT] = "VERDICT",
+        [COLUMN_HISTORY] = "HISTORY",
+        [COLUMN_HOST] = "HOST",
+        [COLUMN_BUSY] = "BUSY",
+        [COLUMN_REASON] = "REASON",
+        [COLUMN_REASON_ID] = "REASON-ID",
+};
+
+static const struct columns shown = {
+        {COLUMN_ID, COLUMN_DISKS, COLUMN_SIZE, COLUMN_SPEED, COLUMN_DRIVER, COLUMN_STATE, COLUMN_PRODUCT, COLUMN_REASON},
+        8,
+};
+
+const char *column_name(enum column c)
+{
+        return names[c];
+}
+
+bool column_is_number(enum column c)
+{
+        return c == COLUMN_BUS || c == COLUMN_SIZE || c == COLUMN_SPEED;
+}
+
+bool column_is_long(enum column c)
+{
+        return c == COLUMN_HISTORY || c == COLUMN_BUSY || c == COLUMN_REASON;
+}
+
+static int find(const char *name, size_t length)
+{
+        for (int i = 0; i < _COLUMN_MAX; i++)
+                if (strlen(names[i]) == length && strncasecmp(names[i], name, length) == 0)
+                        return i;
+        return -EINVAL;
+}
+
+static void tell_unknown(const char *name, size_t length)
+{
+        char list[16 * _COLUMN_MAX] = "";
+
+        for (size_t i = 0, used = 0; i < _COLUMN_MAX && used < sizeof(list); i++)
+                used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", names[i]);
+        log_error("There is no column '%.*s'. There are: %s.", (int) length, name, list);
+}
+
+int columns_parse(const char *spec, struct columns *ret)
+{
+        struct columns c = !spec || *spec == '+' ? shown : (struct columns){};
+
+        for (const char *at = spec ? spec + (*spec == '+') : NULL; at;) {
+                size_t length = strcspn(at, ",");
+                int k = find(at, length);
+
+                if (k < 0) {
+                        tell_unknown(at, length);
+                        return k;
+                }
+                if (c.n == COLUMNS_MAX) {
+                        log_error("More than %i columns are too many.", COLUMNS_MAX);
+                        return -EINVAL;
+                }
+                c.list[c.n++] = (enum column) k;
+                at = at[length] ? at + length + 1 : NULL;
+        }
+        *ret = c;
+        return 0;
+}
+
+/* "480M/5000M": what it runs at, and what it could do, if that is more. */
+static void speed_text(const struct facts *f, char *ret)
+{
+        size_t used = f->speed_mbps ? (size_t) snprintf(ret, CELL_MAX, "%uM", f->speed_mbps) : 0;
+
+        if (facts_slow_link(f))
+                (void) snprintf(ret + used, CELL_MAX - used, "/%uM", f->max_speed_mbps);
+}
+
+/* All LUNs together: a cell has room for one number. */
+static void sizes_text(const struct disk *d, char *ret)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < d->n_luns; i++)
+                sum += d->luns[i].size;
+        if (sum > 0)
+                (void) size_text(sum, ret, CELL_MAX);
+}
+
+static void users_text(const struct disk *d, char *ret)
+{
+        for (size_t i = 0, used = 0; i < d->n_users && used + 2 < CELL_MAX; i++) {
+                char one[1024];
+
+                if (i > 0)
+                        used += (size_t) snprintf(ret + used, CELL_MAX - used, ", ");
+                (void) make_harmless(user_text(&d->users[i], one, sizeof(one)), ret + used, CELL_MAX - used);
+                used += strlen(ret + used);
+        }
+}
+
+const char *column_text(enum column c, const struct view *v, char ret[static CELL_MAX])
+{
+        const struct disk *d = &v->disk;
+        const struct facts *f = &d->facts;
+        char text[1024];
+
+        ret[0] = '\0';
+        switch (c) {
+        case COLUMN_ID:
+                return make_harmless(f->interface, ret, CELL_MAX);
+        case COLUMN_BUS:
+                (void) snprintf(ret, CELL_MAX, "%.*s", (int) strspn(f->port, "0123456789"), f->port);
+                break;
+        case COLUMN_PORT:
+                return make_harmless(f->port, ret, CELL_MAX);
+        case COLUMN_DISKS:
+                return make_harmless(view_block_names(v, text, sizeof(text)), ret, CELL_MAX);
+        case COLUMN_SIZE:
+                sizes_text(d, ret);
+                break;
+        case COLUMN_SPEED:
+                speed_text(f, ret);
+                break;
+        case COLUMN_DRIVER:
+                return view_driver(v) ? make_harmless(view_driver(v), ret, CELL_MAX) : ret;
+        case COLUMN_TARGET:
+                return d->decision.target == DRIVER_NONE ? ret : driver_to_string(d->decision.target);
+        case COLUMN_STATE:
+                return state_to_string(d->state);
+        case COLUMN_PRODUCT:
+                return make_harmless(view_product(v, text, sizeof(text)), ret, CELL_MAX);
+        case COLUMN_BRIDGE:
+                (void) snprintf(ret, CELL_MAX, "%04x:%04x", f->vid, f->pid);
+                break;
+        case COLUMN_REVISION:
+                (void) snprintf(ret, CELL_MAX, "%x.%02x", f->bcd >> 8, f->bcd & 0xff);
+                break;
+        case COLUMN_SERIAL:
+                return make_harmless(f->serial, ret, CELL_MAX);
+        case COLUMN_USB:
+                return make_harmless(f->usb_version, ret, CELL_MAX);
+        case COLUMN_CAPABLE:
+                return view_capable(v) ? "yes" : "no";
+        case COLUMN_POLICY:
+                return policy_to_string(f->policy);
+        case COLUMN_VERDICT:
+                return verdict_to_string(f->verdict);
+        case COLUMN_HISTORY:
+                return harmless_sentence(v->history, ret, CELL_MAX);
+        case COLUMN_HOST:
+                return make_harmless(d->host, ret, CELL_MAX);
+        case COLUMN_BUSY:
+                users_text(d, ret);
+                break;
+        case COLUMN_REASON:
+                return harmless_sentence(v->reason, ret, CELL_MAX);
+        case COLUMN_REASON_ID:
+                return make_harmless(v->reason_id, ret, CELL_MAX);
+        case _COLUMN_MAX:
+                break;
+        }
+        return ret;
+}

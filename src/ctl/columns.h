@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "ctl/view.h"
+
+/* What `uasctl list` can show of a disk. Called as the members of JSON are, where there is one. */
+enum column {
+        COLUMN_ID,
+        COLUMN_BUS,
+        COLUMN_PORT,
+        COLUMN_DISKS,
+        COLUMN_SIZE,
+        COLUMN_SPEED,
+        COLUMN_DRIVER,
+        COLUMN_TARGET,
+        COLUMN_STATE,
+        COLUMN_PRODUCT,
+        COLUMN_BRIDGE,
+        COLUMN_REVISION,
+        COLUMN_SERIAL,
+        COLUMN_USB,
+        COLUMN_CAPABLE,
+        COLUMN_POLICY,
+        COLUMN_VERDICT,
+        COLUMN_HISTORY,
+        COLUMN_HOST,
+        COLUMN_BUSY,
+        COLUMN_REASON,
+        COLUMN_REASON_ID,
+        _COLUMN_MAX,
+};
+
+#define COLUMNS_MAX 64 /* of one list: a column may stand in it more than once */
+struct columns {
+        enum column list[COLUMNS_MAX];
+        size_t n;
+};
+
+/*
+ * spec: names with commas in between, in any case; with "+" in front, behind those that are shown without one; NULL: those.
+ * 0, or -EINVAL, told.
+ */
+int columns_parse(const char *spec, struct columns *ret);
+
+const char *column_name(enum column c);
+/* Numbers stand to the right. */
+bool column_is_number(enum column c);
+/* May be cut off where the terminal is too narrow. */
+bool column_is_long(enum column c);
+
+#define CELL_MAX 4096
+/* What stands there, harmless; "" is shown as "-". Returns ret or a string of its own. */
+const char *column_text(enum column c, const struct view *v, char ret[static CELL_MAX]);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/types.h"
+
+/*
+ * How things may look where the standard output goes. Found out at the first question, and so it stays: a pager stands
+ * in between later.
+ */
+bool style_utf8(void);
+/* On a terminal, unless NO_COLOR is there or TERM is dumb; SYSTEMD_COLORS=, a boolean, goes before all that. */
+bool style_colours(void);
+/* Of the terminal: $COLUMNS, or what it says itself. 0: it is none, lines may have any length. */
+unsigned style_width(void);
+
+/* Cuts off what is wider, in cells of the terminal, and marks it. There is room for two bytes more than s has. */
+void style_shorten(char *s, unsigned width);
+
+#define SGR_YELLOW "\033[33m"
+#define SGR_BOLD "\033[1m"
+
+/* SGR of a state's colour; colour_of_state() and colour_end() are "" where there are to be none. */
+const char *sgr_of_state(enum state s);
+const char *colour_of_state(enum state s);
+const char *colour_end(void);
+
+/*
+ * make_harmless() for sentences of ours. Names in them may have been made harmless before: "\x1b" shall not become
+ * "\x5cx1b". Returns ret.
+ */
+char *harmless_sentence(const char *s, char *ret, size_t size);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <libsmartcols/libsmartcols.h>
+
+struct table_column {
+        const char *name;
+        int flags; /* SCOLS_FL_* */
+};
+
+/*
+ * A table as wide as the terminal, what is cut off by the flags of its columns; its cells are to be harmless. NULL: no
+ * memory.
+ */
+struct libscols_table *table_new(const struct table_column *columns, size_t n, bool legend);
+/* Takes t; r: how filling it went. 0 or a negative errno. */
+int table_print(struct libscols_table *t, int r);
