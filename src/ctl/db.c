@@ -3,6 +3,7 @@
 
 #include "ctl/json.h"
 #include "ctl/output.h"
+#include "ctl/pager.h"
 #include "ctl/source.h"
 
 static const char *why(const struct db_entry *e, const struct db_word *w)
@@ -24,6 +25,7 @@ static int print_text(const struct ctl *c, const struct facts *f, const struct d
         struct db_word word;
         char text[64];
 
+        pager_open(c->options);
         db_weigh(e, f->bcd, platform, &word);
         (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
         output_field("Bridge", text);

@@ -3,6 +3,7 @@
 
 #include "ctl/json.h"
 #include "ctl/output.h"
+#include "ctl/pager.h"
 #include "ctl/source.h"
 #include "sys/link.h"
 #include "sys/probelog.h"
@@ -84,6 +85,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct to
         char remedy[512];
         int k;
 
+        pager_open(c->options);
         output_status(v);
         putchar('\n');
         k = output_rows(rows, t->n_rows, c->options->legend);

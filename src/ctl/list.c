@@ -3,11 +3,12 @@
 #include "common/util.h"
 #include "ctl/columns.h"
 #include "ctl/json.h"
+#include "ctl/pager.h"
 #include "ctl/source.h"
 #include "ctl/style.h"
 #include "ctl/table.h"
 
-#define WIDTH_ENOUGH 80 /* on less all columns are cut */
+#define WIDTH_ENOUGH 80 /* on less all is cut but what the disk is called */
 
 /* What a maker calls his disk must leave room for the reason: of what the others leave it gets a third. */
 static unsigned product_width(unsigned terminal)
@@ -46,7 +47,9 @@ static int flags_of_column(enum column c)
 {
         if (column_is_number(c))
                 return SCOLS_FL_RIGHT;
-        return column_is_long(c) || style_width() < WIDTH_ENOUGH ? SCOLS_FL_TRUNC : 0;
+        if (column_is_long(c) || (style_width() < WIDTH_ENOUGH && c != COLUMN_ID && c != COLUMN_DISKS))
+                return SCOLS_FL_TRUNC;
+        return 0;
 }
 
 static int print_list(const struct views *v, const struct columns *c, bool legend)
@@ -76,9 +79,10 @@ int verb_list(const struct ctl *c, char **args)
                 return code;
         if (c->options->json)
                 k = json_print(json_views(&views));
-        else if (views.n > 0)
+        else if (views.n > 0) {
+                pager_open(c->options);
                 k = print_list(&views, &columns, c->options->legend);
-        else {
+        } else {
                 log_info("There are no USB disks.");
                 k = 0;
         }

@@ -39,7 +39,7 @@ static const struct option long_options[] = {
 
 int options_parse(int argc, char **argv, struct options *ret)
 {
-        struct options o = {.legend = true, .ask_password = true, .wait_usec = UINT64_MAX};
+        struct options o = {.legend = true, .pager = true, .ask_password = true, .wait_usec = UINT64_MAX};
         int c;
 
         optind = 0;
@@ -64,7 +64,8 @@ int options_parse(int argc, char **argv, struct options *ret)
                 case ARG_NO_LEGEND:
                         o.legend = false;
                         break;
-                case ARG_NO_PAGER: /* there is none: taken so that scripts may say it to every tool */
+                case ARG_NO_PAGER:
+                        o.pager = false;
                         break;
                 case ARG_NO_ASK_PASSWORD:
                         o.ask_password = false;

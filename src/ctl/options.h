@@ -16,7 +16,7 @@ enum option_bit {
 
 struct options {
         bool help, version;
-        bool json, legend, quiet, ask_password;
+        bool json, legend, pager, quiet, ask_password;
         unsigned given;     /* enum option_bit */
         const char *columns; /* of --output=, as it was given; NULL: it was not */
         uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */

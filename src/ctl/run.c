@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/util.h"
+#include "ctl/pager.h"
 #include "ctl/verbs.h"
 
 static int run(int argc, char **argv, const char *root)
@@ -44,10 +45,11 @@ int uasctl_run(int argc, char **argv, const char *root)
         (void) setlocale(LC_ALL, "");
         log_open("uasctl", LOG_INFO);
         code = run(argc, argv, root);
-        /* A full disk behind stdout must not pass for success. */
-        if (fflush(stdout) != 0 || ferror(stdout)) {
+        /* A full disk behind stdout must not pass for success; who leaves the pager early has seen enough. */
+        if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
                 log_error("Cannot write to the standard output: %s", strerror(errno));
                 return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;
         }
+        (void) pager_close();
         return code;
 }

@@ -2,6 +2,7 @@
 #include "common/log.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
+#include "ctl/pager.h"
 #include "ctl/source.h"
 #include "sys/link.h"
 
@@ -31,6 +32,8 @@ int verb_status(const struct ctl *c, char **args)
                 return json_print(json_views(&shown)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         if (shown.n == 0)
                 log_info("There are no USB disks.");
+        else
+                pager_open(c->options);
         for (size_t i = 0; i < shown.n; i++) {
                 if (i > 0)
                         putchar('\n');

@@ -21,13 +21,20 @@ bool style_utf8(void)
         return streq(nl_langinfo(CODESET), "UTF-8");
 }
 
+bool style_dumb(void)
+{
+        const char *term = getenv("TERM");
+
+        return term && streq(term, "dumb");
+}
+
 static bool find_colours(void)
 {
-        const char *asked = getenv("SYSTEMD_COLORS"), *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+        const char *asked = getenv("SYSTEMD_COLORS"), *no_color = getenv("NO_COLOR");
         static const char *const no[] = {"0", "n", "no", "f", "false", "off"};
 
         if (isempty(asked))
-                return isatty(STDOUT_FILENO) && isempty(no_color) && !(term && streq(term, "dumb"));
+                return isatty(STDOUT_FILENO) && isempty(no_color) && !style_dumb();
         for (size_t i = 0; i < ELEMENTSOF(no); i++)
                 if (strcasecmp(asked, no[i]) == 0)
                         return false;

@@ -13,6 +13,8 @@
 bool style_utf8(void);
 /* On a terminal, unless NO_COLOR is there or TERM is dumb; SYSTEMD_COLORS=, a boolean, goes before all that. */
 bool style_colours(void);
+/* A terminal that can do nothing but print, by TERM. */
+bool style_dumb(void);
 /* Of the terminal: $COLUMNS, or what it says itself. 0: it is none, lines may have any length. */
 unsigned style_width(void);
 

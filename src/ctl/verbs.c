@@ -88,7 +88,7 @@ void verbs_help(void)
                "      --json                   Print JSON\n"
                "  -o, --output=[+]COLUMN,...   list: show these columns; with +: these as well\n"
                "      --no-legend              Print no headings\n"
-               "      --no-pager               Accepted; there is no pager\n"
+               "      --no-pager               Do not show long text through a pager\n"
                "  -q, --quiet                  Say errors alone\n"
                "      --no-ask-password        Do not ask for a password\n"
                "      --dry-run                switch: say what would be done, and do nothing\n"

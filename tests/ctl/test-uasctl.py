@@ -131,7 +131,7 @@ class Uasctl(unittest.TestCase):
         """What uasctl writes to a terminal of this width."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 50, width, 0, 0))
-        p = subprocess.Popen([UASCTL, *args], env={**self.env, 'TERM': 'xterm', **env}, stdin=theirs, stdout=theirs,
+        p = subprocess.Popen([UASCTL, *args], env={**self.env, 'TERM': 'xterm', 'PAGER': '', **env}, stdin=theirs, stdout=theirs,
                              stderr=theirs)
         os.close(theirs)
         out = b''
@@ -166,11 +166,55 @@ class Uasctl(unittest.TestCase):
             self.assertEqual(len(lines), 10)
             self.assertEqual(lines[0].split()[-1], 'REASON')
             self.assertLessEqual(max(map(len, lines)), width)
-            if width >= 80:
-                self.assertTrue(all(f'2-{i}:1.0 sd' in lines[i] and 'usb-storage' in lines[i] for i in range(1, 10)), lines)
+            for i in range(1, 10):
+                self.assertTrue(lines[i].startswith(f'2-{i}:1.0 sd'), lines)
+                self.assertTrue('usb-storage' in lines[i] or width < 80, lines)
         self.assertIn('Maker \\x1b]0;… ', self.on_terminal(width=100))
         self.assertEqual(max(map(len, self.on_terminal(NO_COLOR='1', COLUMNS='70').splitlines())), 70)
         self.assertIn('Maker \\x1b]0;pwned\\x07\\x1b[31mDisk For this reason.', self.run_ctl().stdout)
+
+    def test_pager(self):
+        """Where there is a terminal, as it was asked for, and without a shell."""
+        self.start()
+        seen = os.path.join(self.dir, 'seen')
+        ours = os.path.join(self.dir, 'less')
+        with open(ours, 'w') as f:
+            f.write('#!/bin/sh\n'
+                    f'exec >{seen}\nprintf "%s\\n" "$LESS" "$LESSSECURE" "$LESSCHARSET" "$*"\ncat\n')
+        os.chmod(ours, 0o755)
+
+        def paged(*args, **env):
+            self.assertFalse(os.path.exists(seen))
+            shown = self.on_terminal(*args, **env)
+            if not os.path.exists(seen):
+                self.assertIn('2-1:1.0', shown)
+                return None
+            self.assertEqual(shown, '')
+            with open(seen) as f:
+                text = f.read()
+            os.unlink(seen)
+            return text.splitlines()
+
+        lines = paged(PAGER=f'{ours}  a;touch $(x) ', width=70)
+        self.assertEqual(lines[:4], ['FRSXMK', '1', 'utf-8', 'a;touch $(x)'])
+        self.assertEqual(len(lines), 14)
+        self.assertEqual({len(re.sub('\033[^m]*m', '', line)) for line in lines[5:]}, {70})
+        self.assertIn('\033[32msettl', lines[5])
+        self.assertEqual(paged(SYSTEMD_PAGER=ours, PAGER='/nonexistent', SYSTEMD_LESS='X')[0], 'X')
+        self.assertIn('     State: settled', '\n'.join(paged('status', PAGER=ours, NO_COLOR='1')))
+        for none in ({'PAGER': ''}, {'PAGER': 'cat'}, {'SYSTEMD_PAGER': '', 'PAGER': ours}, {'PAGER': ours, 'TERM': 'dumb'}):
+            self.assertIsNone(paged(**none))
+        self.assertIsNone(paged('--no-pager', PAGER=ours))
+        self.assertIsNone(paged('--json', PAGER=ours))
+        self.env['PAGER'] = ours
+        self.assertIn('2-1:1.0', self.run_ctl().stdout)
+        self.assertFalse(os.path.exists(seen))
+        # One that is not there: the others; none of them: as ever.
+        os.rename(ours, os.path.join(self.dir, 'pager'))
+        self.assertEqual(len(paged(PAGER='/nonexistent', PATH=f'{self.dir}:/usr/bin:/bin')), 14)
+        self.assertIn('2-9:1.0', self.on_terminal(PAGER='/nonexistent', PATH='/nonexistent'))
+        # Seen enough.
+        self.assertEqual(self.on_terminal(PAGER='true'), '')
 
     def test_policy(self):
         self.start()
