@@ -48,6 +48,9 @@ bool column_is_number(enum column c);
 /* May be cut off where the terminal is too narrow. */
 bool column_is_long(enum column c);
 
+/* On a terminal leaves room for the reason. Returns s, in which there is room for two bytes more. */
+char *product_shorten(char *s);
+
 #define CELL_MAX 4096
 /* What stands there, harmless; "" is shown as "-". Returns ret or a string of its own. */
 const char *column_text(enum column c, const struct view *v, char ret[static CELL_MAX]);

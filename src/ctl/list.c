@@ -7,16 +7,9 @@
 #include "ctl/source.h"
 #include "ctl/style.h"
 #include "ctl/table.h"
+#include "ctl/tree.h"
 
 #define WIDTH_ENOUGH 80 /* on less all is cut but what the disk is called */
-
-/* What a maker calls his disk must leave room for the reason: of what the others leave it gets a third. */
-static unsigned product_width(unsigned terminal)
-{
-        unsigned width = terminal > 56 ? (terminal - 56) / 3 : 0;
-
-        return width < 8 ? 8 : width;
-}
 
 static const char *colour_of_cell(enum column c, const struct view *v)
 {
@@ -25,22 +18,23 @@ static const char *colour_of_cell(enum column c, const struct view *v)
         return c == COLUMN_SPEED && facts_slow_link(&v->disk.facts) ? SGR_YELLOW : NULL;
 }
 
-static int add_disk(struct libscols_table *t, const struct columns *c, const struct view *v)
+static int add_disk(struct tree *t, const struct view *v, bool tree)
 {
-        struct libscols_line *line = scols_table_new_line(t, NULL);
+        struct libscols_line *line = scols_table_new_line(t->table, tree ? tree_above(t, v->disk.facts.port) : NULL);
+        const struct columns *c = t->columns;
         int r = line ? 0 : -ENOMEM;
 
         for (size_t i = 0; i < c->n && r == 0; i++) {
                 char room[CELL_MAX];
                 const char *text = column_text(c->list[i], v, room);
 
-                if (c->list[i] == COLUMN_PRODUCT && style_width() > 0)
-                        style_shorten(room, product_width(style_width()));
+                if (c->list[i] == COLUMN_PRODUCT)
+                        (void) product_shorten(room);
                 r = scols_line_set_data(line, i, *text ? text : "-");
                 if (r == 0)
                         r = scols_cell_set_color(scols_line_get_cell(line, i), colour_of_cell(c->list[i], v));
         }
-        return r;
+        return r == 0 && tree ? tree_luns(t, line, v) : r;
 }
 
 static int flags_of_column(enum column c)
@@ -52,18 +46,22 @@ static int flags_of_column(enum column c)
         return 0;
 }
 
-static int print_list(const struct views *v, const struct columns *c, bool legend)
+static int print_list(const struct ctl *ctl, const struct views *v, const struct columns *c)
 {
         struct table_column columns[COLUMNS_MAX];
-        struct libscols_table *t;
+        struct tree t = {.roots = &ctl->roots, .columns = c};
+        bool tree = ctl->options->given & OPTION_TREE;
         int r = 0;
 
         for (size_t i = 0; i < c->n; i++)
                 columns[i] = (struct table_column){column_name(c->list[i]), flags_of_column(c->list[i])};
-        t = table_new(columns, c->n, legend);
-        for (size_t i = 0; t && i < v->n && r == 0; i++)
-                r = add_disk(t, c, &v->list[i]);
-        return table_print(t, r);
+        if (tree)
+                columns[0].flags = SCOLS_FL_TREE;
+        t.table = table_new(columns, c->n, ctl->options->legend);
+        for (size_t i = 0; t.table && i < v->n && r == 0; i++)
+                r = add_disk(&t, &v->list[i], tree);
+        tree_done(&t);
+        return table_print(t.table, r);
 }
 
 int verb_list(const struct ctl *c, char **args)
@@ -81,7 +79,7 @@ int verb_list(const struct ctl *c, char **args)
                 k = json_print(json_views(&views));
         else if (views.n > 0) {
                 pager_open(c->options);
-                k = print_list(&views, &columns, c->options->legend);
+                k = print_list(c, &views, &columns);
         } else {
                 log_info("There are no USB disks.");
                 k = 0;

@@ -18,6 +18,7 @@ enum {
         ARG_WAIT,
         ARG_TEXTFILE,
         ARG_KERNEL,
+        ARG_TREE,
 };
 
 static const struct option long_options[] = {
@@ -31,6 +32,7 @@ static const struct option long_options[] = {
         {"output", required_argument, NULL, 'o'},
         {"dry-run", no_argument, NULL, ARG_DRY_RUN},
         {"force", no_argument, NULL, ARG_FORCE},
+        {"tree", no_argument, NULL, ARG_TREE},
         {"wait", optional_argument, NULL, ARG_WAIT},
         {"textfile", required_argument, NULL, ARG_TEXTFILE},
         {"kernel", no_argument, NULL, ARG_KERNEL},
@@ -79,6 +81,9 @@ int options_parse(int argc, char **argv, struct options *ret)
                 case ARG_KERNEL:
                         o.given |= OPTION_KERNEL;
                         break;
+                case ARG_TREE:
+                        o.given |= OPTION_TREE;
+                        break;
                 case ARG_WAIT:
                         o.given |= OPTION_WAIT;
                         o.wait_usec = UINT64_MAX;
@@ -98,8 +103,8 @@ int options_parse(int argc, char **argv, struct options *ret)
                 default: /* getopt has told */
                         return -EINVAL;
                 }
-        if (o.json && (o.given & OPTION_OUTPUT)) {
-                log_error("--output chooses columns of the table; --json shows everything.");
+        if (o.json && (o.given & (OPTION_OUTPUT | OPTION_TREE))) {
+                log_error("--output and --tree are about the table; --json shows everything.");
                 return -EINVAL;
         }
         *ret = o;

@@ -12,6 +12,7 @@ enum option_bit {
         OPTION_TEXTFILE = 1 << 3,
         OPTION_KERNEL = 1 << 4,
         OPTION_OUTPUT = 1 << 5,
+        OPTION_TREE = 1 << 6,
 };
 
 struct options {

@@ -15,6 +15,7 @@ struct libscols_table *table_new(const struct table_column *columns, size_t n, b
         (void) scols_table_enable_colors(t, style_colours());
         /* What is harmless already it would escape again; without UTF-8 that is the lesser evil. */
         (void) scols_table_enable_noencoding(t, style_utf8());
+        (void) scols_table_enable_ascii(t, !style_utf8());
         (void) scols_table_enable_noheadings(t, !legend);
         /* Behind a pager it could not find out itself. */
         (void) scols_table_set_termforce(t, width > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);

@@ -5,7 +5,7 @@
 #include "common/util.h"
 
 const struct verb verbs[] = {
-        {"list", 0, 0, OPTION_OUTPUT, "", "List USB disks and what drives them (also without a verb)", verb_list},
+        {"list", 0, 0, OPTION_OUTPUT | OPTION_TREE, "", "List USB disks and what drives them (also without a verb)", verb_list},
         {"status", 0, 1, 0, "[DISK]", "Show one disk or all of them in full", verb_status},
         {"explain", 1, 1, 0, "DISK", "Show why a disk gets the driver it gets", verb_explain},
         {"db", 1, 1, 0, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
@@ -32,6 +32,7 @@ static const struct {
         {OPTION_TEXTFILE, "--textfile"},
         {OPTION_KERNEL, "--kernel"},
         {OPTION_OUTPUT, "--output"},
+        {OPTION_TREE, "--tree"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -87,6 +88,7 @@ void verbs_help(void)
                "      --version                Show the version\n"
                "      --json                   Print JSON\n"
                "  -o, --output=[+]COLUMN,...   list: show these columns; with +: these as well\n"
+               "      --tree                   list: show buses and hubs as well\n"
                "      --no-legend              Print no headings\n"
                "      --no-pager               Do not show long text through a pager\n"
                "  -q, --quiet                  Say errors alone\n"

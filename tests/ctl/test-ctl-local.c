@@ -329,6 +329,37 @@ static void verbs_without_daemon(void **state)
         assert_int_equal(RUN(f, &defaults, out, "wait", "sdb"), UASD_EXIT_DEFERRED);
 }
 
+/* The same disk behind a hub, with two LUNs, below a controller. */
+static void hubs(void **state)
+{
+        const struct options o = {.given = OPTION_TREE | OPTION_OUTPUT, .columns = "id,size,speed,driver,product"};
+        struct fixture *f = *state;
+        int sys = f->roots.sys;
+        char out[16384];
+
+        make_dir(sys, "devices/pci0/0000:00:14.0/usb2");
+        write_text(sys, "devices/pci0/0000:00:14.0/usb2/speed", "10000\n");
+        assert_int_equal(symlinkat("../../../bus/pci/drivers/xhci_hcd", sys, "devices/pci0/0000:00:14.0/driver"), 0);
+        assert_int_equal(symlinkat("../../../devices/pci0/0000:00:14.0/usb2", sys, "bus/usb/devices/usb2"), 0);
+        assert_int_equal(symlinkat("../../../devices/usb2/2-1", sys, "bus/usb/devices/2-1.4"), 0);
+        assert_int_equal(renameat(sys, "bus/usb/devices/2-1:1.0", sys, "bus/usb/devices/2-1.4:1.0"), 0);
+        write_text(sys, "devices/usb2/2-1/dev", "189:132\n");
+        make_dir(f->roots.run, "udev/data");
+        write_text(f->roots.run, "udev/data/c189:132", "E:ID_VENDOR=Some_\033Maker\nE:ID_MODEL=USB_Hub\n");
+        assert_int_equal(RUN(f, &o, out, "list"), UASD_EXIT_OK);
+        assert_string_equal(out, "usb2                     10000M xhci_hcd    0000:00:14.0\n"
+                                 "`-2-1                     5000M hub         Some \\x5cx1bMaker USB Hub\n"
+                                 "  `-2-1.4:1.0   1M 5000M/10000M usb-storage Maker Disk\n");
+        make_dir(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/block/sdc");
+        write_text(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/type", "0\n");
+        write_text(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/block/sdc/dev", "8:32\n");
+        write_text(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/block/sdc/size", "4096\n");
+        assert_int_equal(RUN(f, &o, out, "list"), UASD_EXIT_OK);
+        assert_non_null(strstr(out, "`-2-1.4:1.0   3M "));
+        assert_non_null(strstr(out, "    |-sdb       1M "));
+        assert_non_null(strstr(out, "    `-sdc       2M "));
+}
+
 static void database(void **state)
 {
         const struct options json = {.json = true, .wait_usec = UINT64_MAX};
@@ -592,7 +623,7 @@ int main(void)
                 TEST(free_disk),       TEST(mounted_disk), TEST(configured_disk),      TEST(held_disk),
                 TEST(stale_hold),      TEST(no_usb),       TEST(verbs_without_daemon), TEST(dry_runs),
                 TEST(database),        TEST(explain_quirks),
-                TEST(explain_no_driver), TEST(slow_link),       TEST(policy_kernel_line),
+                TEST(explain_no_driver), TEST(slow_link),       TEST(policy_kernel_line), TEST(hubs),
                 TEST(wait_for_a_hold),
         };
 

@@ -127,6 +127,15 @@ class Uasctl(unittest.TestCase):
         self.run_ctl('switch', 'sdb', 'uas', code=3)
         self.assertIn('mounted on /mnt/usb (sdb1)', self.run_ctl('list', '-o', 'ID,BUSY').stdout.splitlines()[2])
 
+    def test_tree(self):
+        """Disks below their bus; what it is comes from sysfs, which knows nothing of these."""
+        self.start()
+        lines = self.run_ctl('list', '--tree', '-o', 'ID,DISKS').stdout.splitlines()
+        self.assertEqual(lines[:3], ['ID        DISKS', 'usb2      ', '├─2-1:1.0 sda'])
+        self.assertEqual(lines[10:], ['└─2-9:1.0 sdi'])
+        self.env['LC_ALL'] = 'C'
+        self.assertEqual(self.run_ctl('list', '--tree', '-o', 'ID,DISKS').stdout.splitlines()[10], '`-2-9:1.0 sdi')
+
     def on_terminal(self, *args, width=100, **env):
         """What uasctl writes to a terminal of this width."""
         ours, theirs = pty.openpty()

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/hubs.h"
+
+#include <ctype.h>
+#include <limits.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/sysfs.h"
+#include "sys/udevdb.h"
+
+bool hub_above(const char *name, char ret[static INTERFACE_NAME_MAX])
+{
+        const char *end = strrchr(name, '.') ?: strchr(name, '-');
+
+        if (!isdigit((unsigned char) *name) || !end)
+                return false;
+        (void) snprintf(ret, INTERFACE_NAME_MAX, "%s%.*s", *end == '.' ? "" : "usb", (int) (end - name), name);
+        return true;
+}
+
+/* ".../0000:00:14.0/usb2": the device of the controller. */
+static void read_controller_name(const struct roots *r, const char *path, struct hub *h)
+{
+        char target[PATH_MAX], *slash;
+        ssize_t n = readlinkat(r->sys, path, target, sizeof(target) - 1);
+
+        if (n < 0)
+                return;
+        target[n] = '\0';
+        slash = strrchr(target, '/');
+        if (!slash)
+                return;
+        *slash = '\0';
+        slash = strrchr(target, '/');
+        (void) copy_string(h->product, sizeof(h->product), slash ? slash + 1 : target);
+}
+
+static void read_product(const struct roots *r, const char *name, struct hub *h)
+{
+        char id[UDEVDB_ID_MAX], vendor[USB_STRING_MAX] = "", model[USB_STRING_MAX] = "";
+
+        if (!udevdb_usb_id(r, name, id))
+                return;
+        (void) udevdb_property(r, id, "ID_VENDOR", vendor, sizeof(vendor));
+        (void) udevdb_property(r, id, "ID_MODEL", model, sizeof(model));
+        (void) snprintf(h->product, sizeof(h->product), "%s%s%s", vendor, *vendor && *model ? " " : "", model);
+        for (char *c = h->product; *c; c++)
+                if (*c == '_')
+                        *c = ' ';
+}
+
+void hub_read(const struct roots *r, const char *name, struct hub *ret)
+{
+        char path[INTERFACE_NAME_MAX + 64], above[INTERFACE_NAME_MAX];
+        bool root = !hub_above(name, above);
+        struct hub h = { 0 };
+        uint64_t speed;
+
+        (void) copy_string(h.name, sizeof(h.name), name);
+        if (strchr(name, '/')) {
+                *ret = h;
+                return;
+        }
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/speed", name);
+        if (attr_read_uint(r->sys, path, 10, &speed) >= 0 && speed <= UINT_MAX)
+                h.speed_mbps = (unsigned) speed;
+        if (root) {
+                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../driver", name);
+                (void) link_basename(r->sys, path, h.driver, sizeof(h.driver));
+                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", name);
+                read_controller_name(r, path, &h);
+        } else {
+                (void) copy_string(h.driver, sizeof(h.driver), "hub");
+                read_product(r, name, &h);
+        }
+        *ret = h;
+}
