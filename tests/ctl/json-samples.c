@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+#include "ctl/json.h"
+
+/* One of everything that is printed as JSON, a line each: with all there can be, and with as little as there can be. */
+
+static struct view full(void)
+{
+        struct view v = sample_view("2-1:1.0", "sdb", "S1");
+        struct user *u;
+
+        v.disk.facts.max_speed_mbps = 10000;
+        v.disk.decision.target = DRIVER_UAS;
+        (void) copy_string(v.history, sizeof(v.history), "on trial");
+        v.disk.outcome = (struct outcome){7, "bind", "It did not come back."};
+        sample_user(&v, USER_MOUNT, "sdb1", "/mnt/usb");
+        u = v.disk.users;
+        u->namespace = strdup("mnt:[4026532243]");
+        u->command = strdup("sh");
+        u->unit = strdup("x.service");
+        u->pid = 7;
+        sample_user(&v, USER_SWAP, "sdb2", NULL);
+        return v;
+}
+
+static struct view little(void)
+{
+        struct view v = sample_view("2-2:1.0", NULL, "");
+
+        v.disk.facts.driver = DRIVER_NONE;
+        v.disk.facts.driver_name[0] = '\0';
+        v.disk.host[0] = '\0';
+        return v;
+}
+
+int main(void)
+{
+        static const struct explain_row rows[] = {
+                {REASON_NO_UAS, false, false, "", NULL, NULL},
+                {REASON_FASTEST, true, true, "nothing", "The fastest.", "Do this."},
+        };
+        struct quirk_line line = {QUIRK_MODPROBE, (char *) "/etc/modprobe.d/a.conf", 3, (char *) "1209:5a5a:u"};
+        const struct quirk_word words[] = {
+                {"1209:5a5a:u", QUIRK_MODPROBE, QUIRK_IN_FORCE, &line, NULL},
+                {"1209:5a5a:", QUIRK_RUN_TIME, QUIRK_SECOND, NULL, NULL},
+        };
+        char *entry[] = {(char *) "1209:5a5b:u"}, *whose[] = {(char *) "1209:5a5b:S2"};
+        const struct keepoff boot = {.quirks = "1209:5a5a:u", .own = "1209:5a5a:u", .left_out = entry, .left_out_disks = whose, .n_left_out = 1},
+                             nothing = {};
+        const struct link_facts fast = {.speed_mbps = 5000, .able = LINK_ABLE},
+                                slow = {.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 5000,
+                                        .steps = {{LINK_PEER_NONE, "1-2", 0x0200, false}, {LINK_PEER_THERE, "usb1", 0x0200, true}}, .n_steps = 2};
+        _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
+        const char *const changed[] = {"state", NULL};
+        struct db_entry known = {.chip = "Chip", .n_says = 2}, unknown = {};
+        int r = 0;
+
+        ended.disk.outcome = (struct outcome){0, "", "Done."};
+        r |= db_says_parse("bad;0100-0210;*;List one;2026-10;slow", &known.says[0]);
+        r |= db_says_parse("good;*;x86;List two;2026-11", &known.says[1]);
+        r |= json_print_line(json_views(&(struct views){&f, 1}));
+        r |= json_print_line(json_views(&(struct views){&l, 1}));
+        r |= json_print_line(json_views(&(struct views){&ended, 1}));
+        r |= json_print_line(json_disk_with(&f, "rows", json_rows(rows, ELEMENTSOF(rows))));
+        r |= json_print_line(json_disk_with(&f, "quirks", json_quirks(words, ELEMENTSOF(words))));
+        r |= json_print_line(json_disk_with(&f, "database", json_database(&known, 0x0210, "x86_64")));
+        r |= json_print_line(json_disk_with(&l, "database", json_database(&unknown, 0x0210, "x86_64")));
+        r |= json_print_line(json_disk_with(&f, "link", json_link(&fast)));
+        r |= json_print_line(json_disk_with(&f, "link", json_link(&slow)));
+        r |= json_print_line(json_disk_with(&f, "unbound", json_object_new_string("uas gave up on it.")));
+        r |= json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));
+        r |= json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
+        r |= json_print_line(json_event(&f, "changed", 1, changed));
+        return r ? 1 : 0;
+}
