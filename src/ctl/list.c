@@ -64,6 +64,14 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         return table_print(t.table, r);
 }
 
+static bool shows_users(const struct columns *c)
+{
+        for (size_t i = 0; i < c->n; i++)
+                if (c->list[i] == COLUMN_BUSY)
+                        return true;
+        return false;
+}
+
 int verb_list(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {};
@@ -72,7 +80,7 @@ int verb_list(const struct ctl *c, char **args)
 
         if (columns_parse(c->options->columns, &columns) < 0)
                 return UASD_EXIT_USAGE;
-        code = source_read(c, &views);
+        code = c->options->json || shows_users(&columns) ? source_read(c, &views) : source_read_quick(c, &views);
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)

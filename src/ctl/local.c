@@ -38,7 +38,7 @@ static int describe(struct view *v)
         return v->reason && v->reason_id ? 0 : -ENOMEM;
 }
 
-static int read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
+static int read_one(const struct roots *r, const struct config *c, const char *interface, bool quick, struct views *views)
 {
         _cleanup_(view_done) struct view v = {};
         struct usb_disk u = {};
@@ -62,8 +62,9 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
         decide(&v.disk.facts, &v.disk.decision);
         v.disk.state = derive_state(r, &v.disk);
         /* The walk over every process shows others' files to root alone. */
-        v.users_error =
-                users_find(r, v.disk.luns, v.disk.n_luns, geteuid() == 0, &v.disk.users, &v.disk.n_users);
+        if (!quick || v.disk.state == STATE_WAITING)
+                v.users_error =
+                        users_find(r, v.disk.luns, v.disk.n_luns, geteuid() == 0, &v.disk.users, &v.disk.n_users);
         k = describe(&v);
         if (k < 0)
                 return k;
@@ -75,7 +76,7 @@ static void free_list(char ***list)
         strv_free(*list);
 }
 
-int local_read(const struct roots *r, struct views *ret)
+static int read_all(const struct roots *r, bool quick, struct views *ret)
 {
         _cleanup_(free_list) char **interfaces = NULL;
         _cleanup_(views_done) struct views views = {};
@@ -90,7 +91,7 @@ int local_read(const struct roots *r, struct views *ret)
         if (k < 0)
                 return k;
         for (char **i = interfaces; i && *i; i++) {
-                k = read_one(r, &c, *i, &views);
+                k = read_one(r, &c, *i, quick, &views);
                 if (k < 0)
                         return k;
         }
@@ -98,4 +99,14 @@ int local_read(const struct roots *r, struct views *ret)
         *ret = views;
         views = (struct views){};
         return 0;
+}
+
+int local_read(const struct roots *r, struct views *ret)
+{
+        return read_all(r, false, ret);
+}
+
+int local_read_quick(const struct roots *r, struct views *ret)
+{
+        return read_all(r, true, ret);
 }

@@ -10,3 +10,5 @@
  * Returns 0 or -errno.
  */
 int local_read(const struct roots *r, struct views *ret);
+/* The same, but who uses a disk is looked for where its reason says so alone: where it waits. */
+int local_read_quick(const struct roots *r, struct views *ret);

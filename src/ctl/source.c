@@ -46,9 +46,9 @@ bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *re
         return k >= 0;
 }
 
-int source_local(const struct ctl *c, struct views *ret)
+static int read_local(const struct ctl *c, bool quick, struct views *ret)
 {
-        int k = local_read(&c->roots, ret);
+        int k = quick ? local_read_quick(&c->roots, ret) : local_read(&c->roots, ret);
 
         if (k < 0) {
                 log_error("Cannot read the USB disks from sysfs: %s", strerror(-k));
@@ -61,11 +61,26 @@ int source_local(const struct ctl *c, struct views *ret)
         return UASD_EXIT_OK;
 }
 
-int source_read(const struct ctl *c, struct views *ret)
+int source_local(const struct ctl *c, struct views *ret)
+{
+        return read_local(c, false, ret);
+}
+
+static int read_any(const struct ctl *c, bool quick, struct views *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
 
-        return source_ask(c, &remote, ret) ? UASD_EXIT_OK : source_local(c, ret);
+        return source_ask(c, &remote, ret) ? UASD_EXIT_OK : read_local(c, quick, ret);
+}
+
+int source_read(const struct ctl *c, struct views *ret)
+{
+        return read_any(c, false, ret);
+}
+
+int source_read_quick(const struct ctl *c, struct views *ret)
+{
+        return read_any(c, true, ret);
 }
 
 int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret)

@@ -11,6 +11,8 @@ bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *re
 int source_local(const struct ctl *c, struct views *ret);
 /* For verbs that read: from the daemon, else from the kernel itself. */
 int source_read(const struct ctl *c, struct views *ret);
+/* The same for those that show no users (ctl/local.h): no walk over every process for each disk. */
+int source_read_quick(const struct ctl *c, struct views *ret);
 
 /* For verbs that write: without the daemon there is nothing to be done. */
 int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret);

@@ -136,11 +136,31 @@ class Uasctl(unittest.TestCase):
         self.env['LC_ALL'] = 'C'
         self.assertEqual(self.run_ctl('list', '--tree', '-o', 'ID,DISKS').stdout.splitlines()[10], '`-2-9:1.0 sdi')
 
-    def on_terminal(self, *args, width=100, **env):
+    def tree(self):
+        """A machine in a folder: a disk that rests, and one that waits."""
+        tree = Tree(IN_TREE)
+        self.addCleanup(tree.close)
+        tree.disk('2-1', 'sda', 'uas')
+        tree.disk('2-3', 'sdb')
+        return tree
+
+    def test_without_daemon(self):
+        """The table looks for users where it shows them, or where a disk waits for them, and nowhere else."""
+        tree = self.tree()
+        p = tree.run('list', '--no-legend')
+        self.assertRegex(p.stdout, r'^2-1:1\.0 +sda +1M +5000M +uas +settled .*\n2-3:1\.0 +sdb +1M +5000M +usb-storage +waiting ')
+        os.unlink(tree.path('proc/1/mountinfo'))
+        for args, looked in (['list'], [False, True]), (['list', '--tree'], [False, True]), (['-o', 'ID,BUSY'], [True, True]), \
+                            (['--json'], [True, True]), (['status'], [True, True]):
+            p = tree.run(*args)
+            self.assertEqual(p.returncode, 0)
+            self.assertEqual([f'Cannot find out who uses {port}:1.0' in p.stderr for port in ('2-1', '2-3')], looked, (args, p.stderr))
+
+    def on_terminal(self, *args, width=100, program=(UASCTL,), **env):
         """What uasctl writes to a terminal of this width."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 50, width, 0, 0))
-        p = subprocess.Popen([UASCTL, *args], env={**self.env, 'TERM': 'xterm', 'PAGER': '', **env}, stdin=theirs, stdout=theirs,
+        p = subprocess.Popen([*program, *args], env={**self.env, 'TERM': 'xterm', 'PAGER': '', **env}, stdin=theirs, stdout=theirs,
                              stderr=theirs)
         os.close(theirs)
         out = b''
@@ -211,6 +231,9 @@ class Uasctl(unittest.TestCase):
         self.assertIn('\033[32msettl', lines[5])
         self.assertEqual(paged(SYSTEMD_PAGER=ours, PAGER='/nonexistent', SYSTEMD_LESS='X')[0], 'X')
         self.assertIn('     State: settled', '\n'.join(paged('status', PAGER=ours, NO_COLOR='1')))
+        tree = self.tree()
+        for verb, row in ('explain', 'unknown-bridge'), ('db', 'Verdict: unknown'):
+            self.assertIn(row, '\n'.join(paged(verb, 'sda', program=[IN_TREE, tree.top], PAGER=ours, NO_COLOR='1')))
         for none in ({'PAGER': ''}, {'PAGER': 'cat'}, {'SYSTEMD_PAGER': '', 'PAGER': ours}, {'PAGER': ours, 'TERM': 'dumb'}):
             self.assertIsNone(paged(**none))
         self.assertIsNone(paged('--no-pager', PAGER=ours))
