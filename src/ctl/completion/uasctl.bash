@@ -1,0 +1,75 @@
+# bash completion for uasctl(1)                            -*- shell-script -*-
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+# Ports and block devices of USB disks, from sysfs: there is no waiting for a daemon while somebody types. Ports instead of
+# interfaces, since readline takes words apart at colons.
+_uasctl_disks() {
+        local interface block class subclass
+        for interface in "${_UASCTL_SYSFS:-/sys}"/bus/usb/devices/*:*; do
+                { read -r class && read -r subclass <&3; } 2>/dev/null \
+                        <"$interface/bInterfaceClass" 3<"$interface/bInterfaceSubClass" || continue
+                [[ $class$subclass == 0806 ]] || continue
+                class=${interface##*/}
+                echo "${class%%:*}"
+                for block in "$interface"/host*/target*/*/block/*; do
+                        [[ -e $block ]] && echo "${block##*/}"
+                done
+        done
+}
+
+_uasctl() {
+        local cur=${COMP_WORDS[COMP_CWORD]} verb='' option='' words='' i n=0
+        local -A arguments=(
+                [list]='' [status]='DISK' [explain]='DISK' [db]='DISK' [switch]='DISK uas,usb-storage'
+                [policy]='DISK auto,uas,usb-storage,ignore' [release]='DISK' [cancel]='DISK' [forget]='DISK' [monitor]='DISK'
+                [metrics]='' [wait]='DISK'
+        )
+        local -A options=([switch]='--dry-run --force --wait --wait=' [policy]='--force' [metrics]='--textfile=' [wait]='--wait --wait=')
+        local common='-h --help --version --json --no-legend --no-pager -q --quiet --no-ask-password'
+
+        # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
+        for ((i = 1; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                --textfile) option=--textfile ;;
+                -*) option=${COMP_WORDS[i]} && [[ ${COMP_WORDS[i + 1]} == '=' ]] || option='' ;;
+                =) ;;
+                *)
+                        if [[ $option ]]; then
+                                option=''
+                        elif [[ $verb ]]; then
+                                ((++n))
+                        else
+                                verb=${COMP_WORDS[i]}
+                        fi
+                        ;;
+                esac
+        done
+        [[ $cur == '=' ]] && cur=''
+
+        COMPREPLY=()
+        if [[ $option == --textfile ]]; then
+                compopt -o filenames 2>/dev/null
+                mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+                return
+        elif [[ $option ]]; then
+                return
+        elif [[ $cur == -* ]]; then
+                words="$common ${options[${verb:-none}]:-}"
+        elif [[ ! $verb ]]; then
+                words=${!arguments[*]}
+        else
+                read -ra i <<<"${arguments[$verb]:-}"
+                words=${i[n]:-}
+                words=${words//,/ }
+                if [[ $words == DISK && $cur == /* ]]; then
+                        compopt -o filenames 2>/dev/null
+                        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+                        return
+                fi
+                [[ $words == DISK ]] && words=$(_uasctl_disks)
+        fi
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+        [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+        return 0
+}
+complete -F _uasctl uasctl

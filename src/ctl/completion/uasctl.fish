@@ -1,0 +1,61 @@
+# fish completion for uasctl(1)
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+# Ports and block devices of USB disks, from sysfs: there is no waiting for a daemon while somebody types.
+function __uasctl_disks
+    set -l sys /sys
+    set -q _UASCTL_SYSFS; and set sys $_UASCTL_SYSFS
+    for interface in $sys/bus/usb/devices/*:*
+        test -r $interface/bInterfaceClass -a -r $interface/bInterfaceSubClass; or continue
+        read -l class <$interface/bInterfaceClass
+        read -l subclass <$interface/bInterfaceSubClass
+        test $class$subclass = 0806; or continue
+        set -l port (string replace -r ':.*' '' (string replace -r '.*/' '' $interface))
+        set -l blocks (string replace -r '.*/' '' $interface/host*/target*/*/block/*)
+        printf '%s\t%s\n' $port "$blocks"
+        for block in $blocks
+            printf '%s\t%s\n' $block $port
+        end
+    end
+end
+
+# That many words without a dash stand before the cursor, and the first is one of these verbs.
+function __uasctl_at
+    set -l words
+    for word in (commandline -opc)[2..-1]
+        string match -q -- '-*' $word; or set -a words $word
+    end
+    test (count $words) -eq $argv[1]; or return
+    test $argv[1] -eq 0; or contains -- $words[1] $argv[2..-1]
+end
+
+complete -c uasctl -f
+complete -c uasctl -n '__uasctl_at 0' -a list -d 'List USB disks and what drives them'
+complete -c uasctl -n '__uasctl_at 0' -a status -d 'Show one disk or all of them in full'
+complete -c uasctl -n '__uasctl_at 0' -a explain -d 'Show why a disk gets the driver it gets'
+complete -c uasctl -n '__uasctl_at 0' -a db -d "Show what is known of a disk's bridge"
+complete -c uasctl -n '__uasctl_at 0' -a switch -d 'Switch a disk until it is unplugged'
+complete -c uasctl -n '__uasctl_at 0' -a policy -d 'Show or set what is kept for a disk'
+complete -c uasctl -n '__uasctl_at 0' -a release -d 'End a hold and cancel what waits'
+complete -c uasctl -n '__uasctl_at 0' -a cancel -d 'Cancel what waits'
+complete -c uasctl -n '__uasctl_at 0' -a forget -d "Clear a disk's history and distrust"
+complete -c uasctl -n '__uasctl_at 0' -a monitor -d 'Show what happens, as it happens'
+complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks'
+complete -c uasctl -n '__uasctl_at 0' -a wait -d 'Wait until nothing is to come for a disk'
+
+complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor wait' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor wait; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
+complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
+
+complete -c uasctl -s h -l help -d 'Show a short help'
+complete -c uasctl -l version -d 'Show the version'
+complete -c uasctl -l json -d 'Print JSON'
+complete -c uasctl -l no-legend -d 'Print no headings'
+complete -c uasctl -l no-pager -d 'Accepted; there is no pager'
+complete -c uasctl -s q -l quiet -d 'Say errors alone'
+complete -c uasctl -l no-ask-password -d 'Do not ask for a password'
+complete -c uasctl -n '__fish_seen_subcommand_from switch' -l dry-run -d 'Say what would be done, and do nothing'
+complete -c uasctl -n '__fish_seen_subcommand_from switch policy' -l force -d "Even where the kernel's tables forbid uas"
+complete -c uasctl -n '__fish_seen_subcommand_from switch wait' -l wait -d 'Wait for the end'
+complete -c uasctl -n '__fish_seen_subcommand_from metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'

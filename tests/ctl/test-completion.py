@@ -1,0 +1,251 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Code, --help, the manual and the completions of three shells know the same verbs, arguments and options."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import string
+import subprocess
+import sys
+import time
+import unittest
+
+from tree import Tree
+
+PROGRAM = sys.argv[1]
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
+COMPLETION = os.path.join(TOP, 'src/ctl/completion')
+
+
+def read(path):
+    with open(os.path.join(TOP, path)) as f:
+        return f.read()
+
+
+def needs(shell):
+    return unittest.skipUnless(shutil.which(shell), f'no {shell}')
+
+
+class Completion(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tree = Tree(PROGRAM)
+        cls.addClassCleanup(cls.tree.close)
+        text = cls.tree.run('--help').stdout
+        verbs, options = text.split('Options:')
+        # verb -> what stands behind it: "DISK [uas|usb-storage]"
+        cls.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+\]?| \[[a-z|-]+\])*)(?:  .*)?$',
+                                                             verbs.split('Verbs:')[1].split('\nDISK is')[0])}
+        cls.help_options = set(re.findall(r'(?<![\w-])--?[a-z][a-z-]*', '\n'.join(
+            line[:31] for line in options.splitlines())))
+        cls.common, cls.of_verb = cls.options_in_code()
+
+    @classmethod
+    def options_in_code(cls):
+        """What getopt knows, and which verb takes it."""
+        every = set(re.findall(r"'(--[a-z-]+)'", cls.tree.run('--=').stderr.split('possibilities')[1]))
+        every |= {f'-{c}' for c in string.ascii_letters + string.digits if cls.tree.run(f'-{c}', '--help').returncode == 0}
+        common, of_verb = set(every), {verb: set() for verb in cls.verbs}
+        for option in every - {'-h', '--help', '--version'}:
+            for verb, arguments in cls.verbs.items():
+                p = cls.tree.run(verb, *['sdz'] * (1 if arguments.startswith('DISK') else 0),
+                                 f'{option}=' + cls.tree.top if option == '--textfile' else option)
+                if 'does not take' in p.stderr:
+                    common.discard(option)
+                else:
+                    of_verb[verb].add(option)
+        return common, {verb: options - common for verb, options in of_verb.items()}
+
+    def all_options(self):
+        return self.common.union(*self.of_verb.values())
+
+    def values(self, verb):
+        """The words that may follow DISK."""
+        m = re.search(r'DISK \[([a-z|-]+)\]', self.verbs[verb])
+        return set(m[1].split('|')) if m else set()
+
+    def test_sane(self):
+        self.assertIn('list', self.verbs)
+        self.assertEqual(self.of_verb['switch'], {'--dry-run', '--force', '--wait'})
+        self.assertEqual(self.of_verb['list'], set())
+        self.assertLessEqual({'-h', '--help', '-q', '--json'}, self.common)
+        self.assertEqual(self.values('switch'), {'uas', 'usb-storage'})
+
+    def test_table(self):
+        """Help is made of the table; so is what is run."""
+        rows = re.findall(r'(?m)^        \{"([a-z]+)", \d', read('src/ctl/verbs.c'))
+        self.assertEqual(list(self.verbs), rows)
+        self.assertIn('There is no verb', self.tree.run('nonsense').stderr)
+
+    def test_help(self):
+        self.assertEqual(self.help_options, self.all_options())
+
+    def test_manual(self):
+        manual = read('man/uasctl.1.scd')
+        told = manual.split('# OPTIONS')[1].split('\n# ')[0]
+        self.assertEqual({o for line in re.findall(r'(?m)^(\*-.*)$', told) for o in re.findall(r'\*(--?[a-z-]+)\*', line)},
+                         self.all_options())
+        lines = re.findall(r'(?m)^\*([a-z]+)\*(.*)$', manual.split('# VERBS')[1].split('\n# ')[0])
+        self.assertEqual({verb: rest.replace('*', '').strip() for verb, rest in lines}, self.verbs)
+
+    # bash
+
+    def bash(self, *words):
+        """What is offered for the last word; readline gives '=' as a word of its own."""
+        script = ('source "$1"; shift; complete -p uasctl >/dev/null || exit 1; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+                  'complete() { false; }; _uasctl uasctl "${@: -1}" "${@: -2:1}" || exit 2; '
+                  '((${#COMPREPLY[@]} == 0)) || printf "%s\\n" "${COMPREPLY[@]}"')
+        p = subprocess.run(['bash', '--norc', '-u', '-c', script, 'bash', f'{COMPLETION}/uasctl.bash', 'uasctl', *words],
+                           capture_output=True, text=True, timeout=20,
+                           env=dict(os.environ, _UASCTL_SYSFS=self.tree.path('sys'), LC_ALL='C.UTF-8'))
+        self.assertEqual((p.returncode, p.stderr), (0, ''), words)
+        offered = p.stdout.splitlines()
+        self.assertEqual(len(offered), len(set(offered)), offered)
+        return set(offered)
+
+    def disks(self):
+        """Three disks that any driver may have, a keyboard, and what they are to be completed to."""
+        if not os.path.exists(self.tree.path('sys/block/sda')):
+            self.tree.disk('2-1', 'sda', 'uas')
+            self.tree.disk('1-1.4', 'sdb')
+            self.tree.disk('1-2', 'sdc', None)
+            for name, value in {'bInterfaceClass': '03', 'bInterfaceSubClass': '01'}.items():
+                self.tree.write(f'sys/bus/usb/devices/1-3:1.0/{name}', value + '\n')
+        return {'2-1', 'sda', '1-1.4', 'sdb', '1-2', 'sdc'}
+
+    def test_bash_verbs(self):
+        self.assertEqual(self.bash(''), set(self.verbs))
+        self.assertEqual(self.bash('--json', 'st'), {'status'})
+
+    def test_bash_options(self):
+        for verb in self.verbs:
+            offered = {o.rstrip('=') for o in self.bash(verb, '-')}
+            self.assertEqual(offered, self.common | self.of_verb[verb], verb)
+        self.assertEqual(self.bash('-'), self.common)
+        self.assertEqual(self.bash('switch', 'sda', 'uas', '--dr'), {'--dry-run'})
+
+    def test_bash_arguments(self):
+        disks = self.disks()
+        for verb, arguments in self.verbs.items():
+            takes = 'DISK' in arguments
+            self.assertEqual(self.bash(verb, ''), disks if takes else set(), verb)
+            self.assertEqual(self.bash(verb, '--quiet', 'sd'), {d for d in disks if d.startswith('sd')} if takes else set())
+            self.assertEqual(self.bash(verb, 'sda', ''), self.values(verb), verb)
+            self.assertEqual(self.bash(verb, 'sda', 'uas', ''), set())
+        self.assertEqual(self.bash('nonsense', ''), set())
+        self.assertEqual(self.bash('switch', '--wait', '=', '5', 'sda', 'us'), {'usb-storage'})
+        self.assertEqual(self.bash('switch', '--wait', '=', ''), set())
+        self.assertEqual(self.bash('switch', '--wait', ''), disks)
+
+    def test_bash_paths(self):
+        self.assertEqual(self.bash('status', '/dev/nul'), {'/dev/null'})
+        folder = self.tree.path('etc')
+        for words in (['--textfile', folder[:-1]], ['--textfile', '=', folder[:-1]]):
+            self.assertEqual(self.bash('metrics', *words), {folder})
+        self.assertEqual(self.bash('metrics', '--textfile', '='), self.bash('metrics', '--textfile', ''))
+
+    def test_bash_disk_goes(self):
+        """What is not there, or cannot be read, is not offered, and nobody is told."""
+        self.tree.write('sys/bus/usb/devices/9-9:1.0/bInterfaceClass', '08\n')
+        self.assertEqual(self.bash('status', '9'), set())
+
+    # fish
+
+    def test_fish_text(self):
+        text = read('src/ctl/completion/uasctl.fish')
+        self.assertEqual(re.findall(r"'__uasctl_at 0' -a ([a-z]+) ", text), list(self.verbs))
+        told = {}
+        for line in re.findall(r'(?m)^complete -c uasctl (.*(?<!\S)-l .*)$', text):
+            for o in {f'--{m}' for m in re.findall(r' -l ([a-z-]+)', ' ' + line)} | {f'-{m}' for m in re.findall(r' -s (.)', ' ' + line)}:
+                m = re.search(r'__fish_seen_subcommand_from ([a-z ]+)', line)
+                told[o] = set(m[1].split()) if m else set()
+        self.assertEqual(told, {o: {v for v in self.verbs if o in self.of_verb[v]} for o in self.all_options()})
+        for verbs in re.findall(r"'__uasctl_at 1 ([a-z ]+)[';]", text):
+            self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK' in a})
+        self.assertEqual({v: set(w.split()) for v, w in re.findall(r"'__uasctl_at 2 ([a-z]+)' -a '(.*)'", text)},
+                         {v: self.values(v) for v in self.verbs if self.values(v)})
+
+    @needs('fish')
+    def test_fish(self):
+        disks = self.disks()
+
+        def fish(line):
+            p = subprocess.run(['fish', '--no-config', '-c', f'source {COMPLETION}/uasctl.fish; complete -C $argv', line],
+                               capture_output=True, text=True, timeout=60,
+                               env=dict(os.environ, _UASCTL_SYSFS=self.tree.path('sys'), HOME=self.tree.top))
+            self.assertEqual((p.returncode, p.stderr), (0, ''), line)
+            return {one.split('\t')[0] for one in p.stdout.splitlines()}
+
+        self.assertEqual(fish('uasctl '), set(self.verbs))
+        for verb, arguments in self.verbs.items():
+            self.assertEqual({o.rstrip('=') for o in fish(f'uasctl {verb} --')},
+                             {o for o in self.common | self.of_verb[verb] if o.startswith('--')}, verb)
+            self.assertEqual(fish(f'uasctl {verb} '), disks if 'DISK' in arguments else set(), verb)
+            self.assertEqual(fish(f'uasctl {verb} -q sda '), self.values(verb), verb)
+        self.assertIn('/dev/null', fish('uasctl status /dev/nul'))
+
+    # zsh
+
+    def test_zsh_text(self):
+        text = read('src/ctl/completion/_uasctl')
+        self.assertEqual(re.findall(r"(?m)^ +'([a-z]+):", text), list(self.verbs))
+        common = text.split('common=(')[1].split('\n        )')[0]
+
+        def options(part):
+            names = set(re.findall(r"""(?m)(?:^ +|[ ])['"](--[a-z-]+)[=\[]""", part))
+            return names | {o for group in re.findall(r'\{(-.,--[a-z-]+)\}', part) for o in group.split(',')}
+
+        self.assertEqual(options(common), self.common)
+        told, values, takes = {}, {}, set()
+        for label, part in re.findall(r'(?ms)^                ([a-z|*]+)\)\n(.*?);;', text.split('case $words[1] in')[1]):
+            for verb in label.split('|'):
+                told[verb] = options(part)
+                m = re.search(r":\(([a-z -]+)\)'", part)
+                values[verb] = set(m[1].split()) if m else set()
+                takes |= {verb} if '1:disk:_uasctl_disks' in part else set()
+        self.assertLessEqual(set(told), set(self.verbs) | {'*'})
+        self.assertEqual({v: told.get(v, told['*']) for v in self.verbs}, self.of_verb)
+        self.assertEqual({v: values.get(v, set()) for v in self.verbs}, {v: self.values(v) for v in self.verbs})
+        self.assertEqual(takes, {v for v, a in self.verbs.items() if 'DISK' in a})
+
+    @needs('zsh')
+    def test_zsh(self):
+        self.disks()
+        pid, fd = pty.fork()
+        if pid == 0:
+            env = dict(os.environ, _UASCTL_SYSFS=self.tree.path('sys'), TERM='dumb', HOME=self.tree.top, LC_ALL='C.UTF-8')
+            os.execvpe('zsh', ['zsh', '-f', '-i'], env)
+        self.addCleanup(os.close, fd)
+        self.addCleanup(os.waitpid, pid, 0)
+        self.addCleanup(os.kill, pid, 9)
+        seen = ['']
+
+        def until(*expect):
+            end = time.monotonic() + 60
+            while not all(e in seen[0] for e in expect):
+                self.assertTrue(select.select([fd], [], [], end - time.monotonic())[0], f'{expect}: {seen[0]}')
+                seen[0] += os.read(fd, 65536).decode(errors='replace')
+            seen[0] = ''
+
+        def send(text):
+            os.write(fd, text.encode())
+
+        send(f"fpath=({COMPLETION} $fpath); autoload -U compinit; compinit -u -D; setopt auto_list no_beep no_list_ambiguous; "
+             "PS1=; stty cols 200; echo rea''dy\n")
+        until('ready')
+        for line, expect in (('uasctl ', [*self.verbs]), ('uasctl switch ', ['1-1.4', '1-2', '2-1', 'sda', 'sdb', 'sdc']),
+                             ('uasctl switch sda u', ['uas', 'usb-storage']), ('uasctl policy sda ', sorted(self.values('policy'))),
+                             ('uasctl switch --', [o for o in self.common | self.of_verb['switch'] if o.startswith('--')])):
+            send(line + '\t\t')
+            until(*expect)
+            send('\x15echo cle\'\'ar\n')
+            until('clear')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
