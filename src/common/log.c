@@ -56,7 +56,7 @@ static bool send_journal(int level, const char *message, const char *message_id,
         if (message_id && asprintf(&texts[n], "MESSAGE_ID=%s", message_id) >= 0)
                 n++;
         for (size_t i = 0; i < n_fields && n < ELEMENTSOF(texts); i++) {
-                char harmless[512];
+                char harmless[LOG_VALUE_MAX];
 
                 if (!isempty(fields[i].value) &&
                     asprintf(&texts[n], "%s=%s", fields[i].name, make_harmless(fields[i].value, harmless, sizeof(harmless))) >= 0)

@@ -23,6 +23,8 @@ _printf_(2, 3) void log_full(int level, const char *format, ...);
 #define log_info(...) log_full(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_full(LOG_DEBUG, __VA_ARGS__)
 
+#define LOG_VALUE_MAX 512 /* of a field; what is longer is cut */
+
 struct log_field {
         const char *name; /* one of FIELD_* */
         const char *value; /* NULL: left out */

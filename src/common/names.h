@@ -71,6 +71,7 @@
 /* Journal fields */
 #define FIELD_DISK "UASD_DISK"
 #define FIELD_INTERFACE "UASD_INTERFACE"
+#define FIELD_USB_ID "UASD_USB_ID" /* VID:PID:SERIAL: the disk itself, at whatever port */
 #define FIELD_STATE "UASD_STATE"
 #define FIELD_FROM "UASD_FROM"
 #define FIELD_TO "UASD_TO"

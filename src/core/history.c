@@ -10,6 +10,11 @@ static const char *const states[_HISTORY_MAX] = {
         [HISTORY_ENDED] = "ended",
 };
 
+const char *history_state_to_string(enum history_state s)
+{
+        return states[s];
+}
+
 /* ---- a line ---- */
 
 static void take_word(struct history *h, const char *key, const char *value, int *ret_state)
@@ -83,7 +88,7 @@ int history_format(const struct history *h, char *ret, size_t size)
 
 /* ---- its key ---- */
 
-char *history_key_disk(const struct facts *f, char *ret, size_t size)
+char *history_usb_id(const struct facts *f, char *ret, size_t size)
 {
         char serial[USB_STRING_MAX * 3];
         size_t used;
@@ -94,6 +99,13 @@ char *history_key_disk(const struct facts *f, char *ret, size_t size)
         for (const char *s = serial; *s && used + 6 < size; s++)
                 used += (size_t) (*s == '=' || *s == '@' || *s == '#' ? snprintf(ret + used, size - used, "\\x%02x", (unsigned) *s) :
                                                                          snprintf(ret + used, size - used, "%c", *s));
+        return ret;
+}
+
+char *history_key_disk(const struct facts *f, char *ret, size_t size)
+{
+        size_t used = strlen(history_usb_id(f, ret, size));
+
         if (used + 1 < size)
                 (void) copy_string(ret + used, size - used, "@");
         return ret;

@@ -41,13 +41,18 @@ struct here {
         char boot[40];
 };
 
+/* "VID:PID:SERIAL", what a line cannot hold escaped, so that no device writes lines of its own. Returns ret. */
+char *history_usb_id(const struct facts *f, char *ret, size_t size);
+#define USB_ID_MAX (USB_STRING_MAX * 4 + 16)
+
 /*
- * The key of this disk at this port: "VID:PID:SERIAL@0000:00:14.0/ss/1.4". What a line cannot hold is
- * escaped, so that no device writes lines of its own. history_key_disk(): without the port, up to and with the '@'.
+ * The key of this disk at this port: "VID:PID:SERIAL@0000:00:14.0/ss/1.4". history_key_disk(): without the port, up to and with the '@'.
  */
 char *history_key(const struct facts *f, char *ret, size_t size);
 char *history_key_disk(const struct facts *f, char *ret, size_t size);
 #define HISTORY_KEY_MAX (USB_STRING_MAX * 4 + 128)
+
+const char *history_state_to_string(enum history_state s);
 
 /* What the record comes to here and now, into the facts. h: NULL if there is none. */
 void history_judge(const struct history *h, const struct here *here, struct facts *f);

@@ -212,6 +212,38 @@ json_object *json_event(const struct view *v, const char *event, uint64_t time_u
                                 put_string(o, "event", event) && put(o, "disk", json_disk(v), false));
 }
 
+static json_object *json_happened(const struct event *e)
+{
+        static const char *const keys[_EVENT_VALUE_MAX] = {
+                [EVENT_WORD] = "event",   [EVENT_USB_ID] = "usb_id", [EVENT_INTERFACE] = "interface", [EVENT_PORT] = "port",
+                [EVENT_DISKS] = "disks",  [EVENT_STATE] = "state",   [EVENT_FROM] = "from",           [EVENT_TO] = "to",
+                [EVENT_REASON] = "reason_id", [EVENT_STEP] = "step", [EVENT_TEXT] = "text",
+        };
+        json_object *o = json_object_new_object();
+        bool ok = o && put(o, "time_usec", json_object_new_uint64(e->usec), false) &&
+                  put_string(o, "source", e->record ? "record" : "journal");
+
+        for (enum event_value v = 0; ok && v < _EVENT_VALUE_MAX; v++)
+                ok = put_string_or_null(o, keys[v], e->values[v]);
+        return whole(o, ok);
+}
+
+json_object *json_events(const struct events *e)
+{
+        json_object *o = json_object_new_object(), *array = json_object_new_array();
+        bool ok = o && array;
+
+        for (size_t i = 0; ok && i < e->n; i++)
+                ok = append(array, json_happened(&e->list[i]));
+        if (!ok) {
+                json_object_put(array);
+                return whole(o, false);
+        }
+        ok = put(o, "events", array, false);
+        return whole(o, ok && put_int(o, "version", JSON_VERSION) &&
+                                put(o, "journal", json_object_new_boolean(e->journal), false));
+}
+
 static char *text_of(json_object *o, int flags)
 {
         const char *text;

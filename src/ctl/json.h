@@ -8,6 +8,7 @@
 #include "core/keepoff.h"
 #include "core/link.h"
 #include "core/quirk-words.h"
+#include "ctl/events.h"
 #include "ctl/view.h"
 
 /* The schema of uasctl(1), JSON. NULL: no memory. */
@@ -42,6 +43,9 @@ char *json_text(json_object *o);
 
 /* One thing that happened to a disk; changed: names of members, NULL-terminated. */
 json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed);
+
+/* What happened, and whether there was a journal to know it from. */
+json_object *json_events(const struct events *e);
 
 /* The same on a line of its own. */
 int json_print_line(json_object *o);

@@ -2,6 +2,7 @@
 #include "ctl/options.h"
 
 #include <getopt.h>
+#include <time.h>
 
 #include "common/log.h"
 #include "common/util.h"
@@ -19,6 +20,7 @@ enum {
         ARG_TEXTFILE,
         ARG_KERNEL,
         ARG_TREE,
+        ARG_SINCE,
 };
 
 static const struct option long_options[] = {
@@ -34,10 +36,36 @@ static const struct option long_options[] = {
         {"force", no_argument, NULL, ARG_FORCE},
         {"tree", no_argument, NULL, ARG_TREE},
         {"wait", optional_argument, NULL, ARG_WAIT},
+        {"since", required_argument, NULL, ARG_SINCE},
         {"textfile", required_argument, NULL, ARG_TEXTFILE},
         {"kernel", no_argument, NULL, ARG_KERNEL},
         {},
 };
+
+/* A local date with or without time, or how long ago. */
+static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
+{
+        static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"};
+        uint64_t ago, now_usec = (uint64_t) now * USEC_PER_SEC;
+
+        for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
+                struct tm tm = {.tm_isdst = -1};
+                const char *end = strptime(s, formats[i], &tm);
+                time_t t;
+
+                if (!end || *end)
+                        continue;
+                t = mktime(&tm);
+                if (t < 0)
+                        return -EINVAL;
+                *ret_usec = (uint64_t) t * USEC_PER_SEC;
+                return 0;
+        }
+        if (parse_seconds(s, &ago) < 0)
+                return -EINVAL;
+        *ret_usec = ago < now_usec ? now_usec - ago : 0;
+        return 0;
+}
 
 int options_parse(int argc, char **argv, struct options *ret)
 {
@@ -89,6 +117,13 @@ int options_parse(int argc, char **argv, struct options *ret)
                         o.wait_usec = UINT64_MAX;
                         if (optarg && parse_seconds(optarg, &o.wait_usec) < 0) {
                                 log_error("--wait=%s is no time.", optarg);
+                                return -EINVAL;
+                        }
+                        break;
+                case ARG_SINCE:
+                        o.given |= OPTION_SINCE;
+                        if (parse_since(optarg, time(NULL), &o.since_usec) < 0) {
+                                log_error("--since=%s is no time: it takes 2026-11-20, 2026-11-20 15:45:07 or 2h.", optarg);
                                 return -EINVAL;
                         }
                         break;

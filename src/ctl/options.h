@@ -13,6 +13,7 @@ enum option_bit {
         OPTION_KERNEL = 1 << 4,
         OPTION_OUTPUT = 1 << 5,
         OPTION_TREE = 1 << 6,
+        OPTION_SINCE = 1 << 7,
 };
 
 struct options {
@@ -21,6 +22,7 @@ struct options {
         unsigned given;     /* enum option_bit */
         const char *columns; /* of --output=, as it was given; NULL: it was not */
         uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */
+        uint64_t since_usec; /* of --since=, since 1970; 0: everything */
         const char *textfile; /* directory; NULL: to stdout */
 };
 

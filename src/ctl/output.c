@@ -103,6 +103,11 @@ void output_sentence(const char *key, const char *value)
                 printf("%10s%s %s\n", key, *key ? ":" : " ", SENTENCE(value));
 }
 
+void output_part(const char *text)
+{
+        printf("%s", SENTENCE(text));
+}
+
 void output_tail(const char *sentence)
 {
         printf("%s%s\n", isempty(sentence) ? "" : ". ", isempty(sentence) ? "" : SENTENCE(sentence));

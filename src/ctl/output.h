@@ -18,5 +18,8 @@ void output_field(const char *key, const char *value);
 /* The same for a sentence, in which names may be harmless already. */
 void output_sentence(const char *key, const char *value);
 
+/* A part of a line, names in it harmless already or not. */
+void output_part(const char *text);
+
 /* The end of a line: ". Sentence", or nothing. */
 void output_tail(const char *sentence);

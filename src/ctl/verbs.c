@@ -17,6 +17,7 @@ const struct verb verbs[] = {
         {"cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel},
         {"forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget},
         {"monitor", 0, 1, 0, "[DISK]", "Show what happens, as it happens", verb_monitor},
+        {"log", 0, 1, OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
         {"wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait},
 };
@@ -33,6 +34,7 @@ static const struct {
         {OPTION_KERNEL, "--kernel"},
         {OPTION_OUTPUT, "--output"},
         {OPTION_TREE, "--tree"},
+        {OPTION_SINCE, "--since"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -97,6 +99,7 @@ void verbs_help(void)
                "      --force                  switch, policy: even where the kernel's own tables forbid uas\n"
                "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
                "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"
+               "      --since=TIME             log: from then on; a date, or how long ago\n"
                "      --textfile=DIR           metrics: write DIR/uasd.prom, for node_exporter\n\n"
                "See uasctl(1) for the exit status.\n");
 }

@@ -45,5 +45,6 @@ int verb_release(const struct ctl *c, char **args);
 int verb_cancel(const struct ctl *c, char **args);
 int verb_forget(const struct ctl *c, char **args);
 int verb_monitor(const struct ctl *c, char **args);
+int verb_log(const struct ctl *c, char **args);
 int verb_metrics(const struct ctl *c, char **args);
 int verb_wait(const struct ctl *c, char **args);

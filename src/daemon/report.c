@@ -2,6 +2,7 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "core/history.h"
 #include "daemon/manager.h"
 
 /* The journal: every ending by its message id, with the same fields. */
@@ -21,10 +22,11 @@ static void ending(const struct entry *e, int level, const char *id, const char 
 {
         const struct disk *d = &e->life.disk;
         const char *to = d->decision.target == DRIVER_NONE ? "" : driver_to_string(d->decision.target);
-        char names[256];
+        char names[256], usb_id[USB_ID_MAX];
         const struct log_field fields[] = {
                 { FIELD_DISK, disk_names(d, names, sizeof(names)) },
                 { FIELD_INTERFACE, d->facts.interface },
+                { FIELD_USB_ID, history_usb_id(&d->facts, usb_id, sizeof(usb_id)) },
                 { FIELD_STATE, state_to_string(d->state) },
                 { FIELD_FROM, driver_to_string(d->facts.driver) },
                 { FIELD_TO, to },

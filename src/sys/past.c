@@ -111,30 +111,49 @@ void past_judge(const struct roots *r, struct facts *f)
         history_judge(k > 0 ? &h : NULL, &here, f);
 }
 
-int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
-              void *data)
+int past_list(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
-        struct here here;
         struct file file;
         int k = read_newest(r, &file);
 
-        here_now(r, &here);
-        if (kernel)
-                (void) copy_string(here.kernel, sizeof(here.kernel), kernel);
-        for (size_t i = 0; i < file.n; i++) {
+        for (size_t i = 0; k >= 0 && i < file.n; i++) {
                 char *equals = strchr(file.lines[i], '=');
-                struct facts f = { .verdict = VERDICT_UNKNOWN };
                 struct history h;
 
                 if (!equals || history_parse(equals + 1, &h) < 0)
                         continue;
                 *equals = '\0';
-                f.bcd = h.firmware;
-                history_judge(&h, &here, &f);
-                fn(file.lines[i], &f, data);
+                k = fn(file.lines[i], &h, data);
         }
         file_done(&file);
         return k < 0 ? k : 0;
+}
+
+struct judging {
+        struct here here;
+        void (*fn)(const char *key, const struct facts *f, void *data);
+        void *data;
+};
+
+static int judge_one(const char *key, const struct history *h, void *data)
+{
+        const struct judging *j = data;
+        struct facts f = { .verdict = VERDICT_UNKNOWN, .bcd = h->firmware };
+
+        history_judge(h, &j->here, &f);
+        j->fn(key, &f, j->data);
+        return 0;
+}
+
+int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
+              void *data)
+{
+        struct judging j = { .fn = fn, .data = data };
+
+        here_now(r, &j.here);
+        if (kernel)
+                (void) copy_string(j.here.kernel, sizeof(j.here.kernel), kernel);
+        return past_list(r, judge_one, &j);
 }
 
 /* ---- writing ---- */

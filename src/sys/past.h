@@ -16,6 +16,9 @@ void past_judge(const struct roots *r, struct facts *f);
 /* 1 and the record of this disk at this port; 0: none; -errno. */
 int past_read(const struct roots *r, const struct facts *f, struct history *ret);
 
+/* Every record with its key, as it stands, until fn fails. 0 or -errno. */
+int past_list(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data);
+
 /*
  * Every record with its key, and what it comes to with this kernel (NULL: the one that runs) on a disk that still has its
  * firmware. 0 or -errno.

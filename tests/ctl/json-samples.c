@@ -51,11 +51,14 @@ int main(void)
         const struct link_facts fast = {.speed_mbps = 5000, .able = LINK_ABLE},
                                 slow = {.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 5000,
                                         .steps = {{LINK_PEER_NONE, "1-2", 0x0200, false}, {LINK_PEER_THERE, "usb1", 0x0200, true}}, .n_steps = 2};
+        struct event happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
         const char *const changed[] = {"state", NULL};
         struct db_entry known = {.chip = "Chip", .n_says = 2}, unknown = {};
         int r = 0;
 
+        for (enum event_value v = 0; v < _EVENT_VALUE_MAX; v++)
+                happened[0].values[v] = (char *) "word";
         ended.disk.outcome = (struct outcome){0, "", "Done."};
         r |= db_says_parse("bad;0100-0210;*;List one;2026-10;slow", &known.says[0]);
         r |= db_says_parse("good;*;x86;List two;2026-11", &known.says[1]);
@@ -71,6 +74,7 @@ int main(void)
         r |= json_print_line(json_disk_with(&f, "unbound", json_object_new_string("uas gave up on it.")));
         r |= json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));
         r |= json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
+        r |= json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}));
         r |= json_print_line(json_event(&f, "changed", 1, changed));
         return r ? 1 : 0;
 }

@@ -51,10 +51,11 @@ class Completion(unittest.TestCase):
         every = set(re.findall(r"'(--[a-z-]+)'", cls.tree.run('--=').stderr.split('possibilities')[1]))
         every |= {f'-{c}' for c in string.ascii_letters + string.digits if cls.tree.run(f'-{c}', '--help').returncode == 0}
         common, of_verb = set(every), {verb: set() for verb in cls.verbs}
+        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h'}
         for option in every - {'-h', '--help', '--version'}:
             for verb, arguments in cls.verbs.items():
                 p = cls.tree.run(verb, *['sdz'] * (1 if arguments.startswith('DISK') else 0),
-                                 f'{option}=' + cls.tree.top if option == '--textfile' else option)
+                                 option + values.get(option, ''))
                 if 'does not take' in p.stderr:
                     common.discard(option)
                 else:

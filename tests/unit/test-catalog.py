@@ -18,6 +18,8 @@ wrong = ["no catalog entry: " + name for name, one in names.items() if one not i
 wrong += ["no such message id: " + one for one in entries if one not in names.values()]
 wrong += ["twice in the catalog: " + one for one in set(entries) if entries.count(one) > 1]
 wrong += ["never sent: " + name for name in names if not re.search(r"\b%s\b" % name, code)]
+log = open(top + "/src/ctl/events.c").read()
+wrong += ["uasctl log does not know it: " + name for name in names if not re.search(r"\b%s\b" % name, log)]
 wrong += ["no such field: " + one for one in set(re.findall(r"@(\w+)@", catalog)) if one not in fields]
 wrong += ["no subject: " + one for one in entries if not re.search(r"^-- %s\nSubject: \S" % one, catalog, re.M)]
 assert names, "no message ids found"

@@ -40,11 +40,12 @@ complete -c uasctl -n '__uasctl_at 0' -a release -d 'End a hold and cancel what 
 complete -c uasctl -n '__uasctl_at 0' -a cancel -d 'Cancel what waits'
 complete -c uasctl -n '__uasctl_at 0' -a forget -d "Clear a disk's history and distrust"
 complete -c uasctl -n '__uasctl_at 0' -a monitor -d 'Show what happens, as it happens'
+complete -c uasctl -n '__uasctl_at 0' -a log -d 'Show what has become of disks'
 complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks'
 complete -c uasctl -n '__uasctl_at 0' -a wait -d 'Wait until nothing is to come for a disk'
 
-complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor wait' -a '(__uasctl_disks)'
-complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor wait; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor log wait' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor log wait; and string match -q "/*" -- (commandline -ct)' -F
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
 
@@ -58,4 +59,5 @@ complete -c uasctl -l no-ask-password -d 'Do not ask for a password'
 complete -c uasctl -n '__fish_seen_subcommand_from switch' -l dry-run -d 'Say what would be done, and do nothing'
 complete -c uasctl -n '__fish_seen_subcommand_from switch policy' -l force -d "Even where the kernel's tables forbid uas"
 complete -c uasctl -n '__fish_seen_subcommand_from switch wait' -l wait -d 'Wait for the end'
+complete -c uasctl -n '__fish_seen_subcommand_from log' -l since -x -d 'From then on'
 complete -c uasctl -n '__fish_seen_subcommand_from metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'

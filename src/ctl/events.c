@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/events.h"
+
+#include <systemd/sd-journal.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/past.h"
+
+void events_done(struct events *e)
+{
+        for (size_t i = 0; i < e->n; i++)
+                for (size_t v = 0; v < _EVENT_VALUE_MAX; v++)
+                        free(e->list[i].values[v]);
+        free(e->list);
+        *e = (struct events){};
+}
+
+/* Room for one more; NULL: no memory. */
+static struct event *grow(struct events *e)
+{
+        struct event *grown = reallocarray(e->list, e->n + 1, sizeof(*grown));
+
+        if (!grown)
+                return NULL;
+        e->list = grown;
+        grown[e->n] = (struct event){};
+        return &grown[e->n++];
+}
+
+static int compare(const void *a, const void *b)
+{
+        const struct event *x = a, *y = b;
+
+        return x->usec < y->usec ? -1 : x->usec > y->usec;
+}
+
+void events_sort(struct events *e)
+{
+        if (e->n > 1)
+                qsort(e->list, e->n, sizeof(*e->list), compare);
+}
+
+/* ---- the journal ---- */
+
+static const struct {
+        const char *id, *word;
+} endings[] = {
+        {MESSAGE_SWITCHED, "switched"},     {MESSAGE_WAITING, "waiting"},   {MESSAGE_ROLLED_BACK, "rolled-back"},
+        {MESSAGE_FAILED, "failed"},         {MESSAGE_RELEASED, "released"}, {MESSAGE_HELD, "held"},
+        {MESSAGE_DISTRUSTED, "distrusted"}, {MESSAGE_TROUBLE, "trouble"},   {MESSAGE_TRIAL_PASSED, "trial-passed"},
+};
+
+static const struct {
+        const char *name;
+        enum event_value value;
+} fields[] = {
+        {FIELD_USB_ID, EVENT_USB_ID}, {FIELD_INTERFACE, EVENT_INTERFACE}, {FIELD_DISK, EVENT_DISKS},
+        {FIELD_STATE, EVENT_STATE},   {FIELD_FROM, EVENT_FROM},           {FIELD_TO, EVENT_TO},
+        {FIELD_REASON, EVENT_REASON}, {FIELD_STEP, EVENT_STEP},           {"MESSAGE", EVENT_TEXT},
+};
+
+static int match(sd_journal *j, const char *field, const char *value)
+{
+        char text[LOG_VALUE_MAX + 32], harmless[LOG_VALUE_MAX];
+
+        (void) snprintf(text, sizeof(text), "%s=%s", field, make_harmless(value, harmless, sizeof(harmless)));
+        return sd_journal_add_match(j, text, 0);
+}
+
+static int match_all(sd_journal *j, const struct facts *disk)
+{
+        char id[USB_ID_MAX];
+        int k = match(j, "_UID", "0"); /* anybody may write what looks like it */
+
+        for (size_t i = 0; i < ELEMENTSOF(endings) && k >= 0; i++)
+                k = match(j, "MESSAGE_ID", endings[i].id);
+        if (k >= 0 && disk)
+                k = match(j, FIELD_USB_ID, history_usb_id(disk, id, sizeof(id)));
+        /* Two of a kind without a serial are told apart by the port alone. */
+        if (k >= 0 && disk && !disk->serial[0])
+                k = match(j, FIELD_INTERFACE, disk->interface);
+        return k;
+}
+
+/* A copy of the field's value; NULL: it has none, or *ret_error. */
+static char *value_of(sd_journal *j, const char *field, int *ret_error)
+{
+        size_t size, name = strlen(field) + 1;
+        const void *data;
+        char *value;
+
+        if (sd_journal_get_data(j, field, &data, &size) < 0 || size < name)
+                return NULL;
+        value = strndup((const char *) data + name, size - name);
+        if (!value)
+                *ret_error = -ENOMEM;
+        return value;
+}
+
+static int take_entry(sd_journal *j, struct events *e)
+{
+        struct event *event = grow(e);
+        _cleanup_free_ char *id = NULL;
+        int k = 0;
+
+        if (!event)
+                return -ENOMEM;
+        (void) sd_journal_get_realtime_usec(j, &event->usec);
+        for (size_t i = 0; i < ELEMENTSOF(fields); i++)
+                event->values[fields[i].value] = value_of(j, fields[i].name, &k);
+        id = value_of(j, "MESSAGE_ID", &k);
+        for (size_t i = 0; id && i < ELEMENTSOF(endings); i++)
+                if (streq(endings[i].id, id))
+                        event->values[EVENT_WORD] = strdup(endings[i].word);
+        return event->values[EVENT_WORD] ? k : -ENOMEM;
+}
+
+static void close_journal(sd_journal **j)
+{
+        sd_journal_close(*j);
+}
+
+int events_from_journal(const char *root, const struct events_filter *f, struct events *e)
+{
+        _cleanup_(close_journal) sd_journal *j = NULL;
+        int k = root ? sd_journal_open_directory(&j, root, SD_JOURNAL_OS_ROOT) : sd_journal_open(&j, SD_JOURNAL_LOCAL_ONLY);
+
+        if (k < 0)
+                return k == -ENOENT ? 0 : k;
+        /* One that is not there, or that this user may not read, opens as well: it has nothing in it. */
+        e->journal = sd_journal_seek_head(j) >= 0 && sd_journal_next(j) > 0;
+        if (!e->journal)
+                return 0;
+        k = match_all(j, f->disk);
+        if (k >= 0)
+                k = sd_journal_seek_realtime_usec(j, f->since_usec);
+        while (k >= 0) {
+                k = sd_journal_next(j);
+                if (k == 0)
+                        return 0;
+                if (k > 0)
+                        k = take_entry(j, e);
+        }
+        return k;
+}
+
+/* ---- the record ---- */
+
+struct records {
+        const struct events_filter *filter;
+        struct events *events;
+        char key[HISTORY_KEY_MAX]; /* how those begin that are wanted; without a serial: all of it */
+};
+
+static uint64_t usec_of(const char *date)
+{
+        struct tm tm = {};
+        time_t t;
+
+        if (!strptime(date, "%Y-%m-%dT%H:%M:%SZ", &tm) || (t = timegm(&tm)) < 0)
+                return 0;
+        return (uint64_t) t * USEC_PER_SEC;
+}
+
+static int take_record(const char *key, const struct history *h, void *data)
+{
+        struct records *r = data;
+        const char *at = strchr(key, '@');
+        uint64_t usec = usec_of(h->date);
+        struct event *event;
+
+        if (!at || usec < r->filter->since_usec || strncmp(key, r->key, strlen(r->key)) != 0)
+                return 0;
+        if (r->filter->disk && !r->filter->disk->serial[0] && !streq(key, r->key))
+                return 0;
+        event = grow(r->events);
+        if (!event)
+                return -ENOMEM;
+        event->usec = usec;
+        event->record = true;
+        event->values[EVENT_WORD] = strdup(history_state_to_string(h->state));
+        event->values[EVENT_USB_ID] = strndup(key, (size_t) (at - key));
+        event->values[EVENT_PORT] = strdup(at + 1);
+        if (asprintf(&event->values[EVENT_TEXT], "%s with firmware %x.%02x on Linux %s%s%s", event->values[EVENT_WORD],
+                     h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason[0] ? ": " : "", h->reason) < 0)
+                event->values[EVENT_TEXT] = NULL;
+        for (enum event_value v = 0; v < _EVENT_VALUE_MAX; v++)
+                if (!event->values[v] && (v == EVENT_WORD || v == EVENT_USB_ID || v == EVENT_PORT || v == EVENT_TEXT))
+                        return -ENOMEM;
+        return 0;
+}
+
+int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e)
+{
+        struct records records = {f, e, ""};
+
+        if (f->disk)
+                (void) (f->disk->serial[0] ? history_key_disk : history_key)(f->disk, records.key, sizeof(records.key));
+        return past_list(r, take_record, &records);
+}

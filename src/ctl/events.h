@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/facts.h"
+#include "sys/roots.h"
+
+/* What has become of disks: endings that uasd wrote to the journal, and what is on record of them (sys/past.h). */
+
+enum event_value {
+        EVENT_WORD,   /* a stable word: "switched"; of a record its state: "distrusted" */
+        EVENT_USB_ID, /* VID:PID:SERIAL */
+        EVENT_INTERFACE,
+        EVENT_PORT, /* of a record: "0000:00:14.0/ss/1" */
+        EVENT_DISKS,
+        EVENT_STATE,
+        EVENT_FROM,
+        EVENT_TO,
+        EVENT_REASON,
+        EVENT_STEP,
+        EVENT_TEXT,
+        _EVENT_VALUE_MAX,
+};
+
+struct event {
+        uint64_t usec; /* since 1970; 0: not known */
+        bool record;
+        char *values[_EVENT_VALUE_MAX]; /* NULL: does not apply */
+};
+
+struct events {
+        struct event *list;
+        size_t n;
+        bool journal; /* there is one that can be read */
+};
+
+struct events_filter {
+        const struct facts *disk; /* NULL: every disk */
+        uint64_t since_usec;      /* since 1970 */
+};
+
+void events_done(struct events *e);
+/*
+ * Adds what fits, oldest first. root: where the journal is, a folder like that of the roots; NULL: the machine's.
+ * 0, also without a journal; -errno.
+ */
+int events_from_journal(const char *root, const struct events_filter *f, struct events *e);
+int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e);
+void events_sort(struct events *e);

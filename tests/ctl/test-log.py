@@ -1,0 +1,155 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl log: real journal files, and what is on record."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from tree import Tree
+
+PROGRAM = sys.argv[1]
+NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/common/names.h')
+REMOTE = next((p for p in ('/usr/lib/systemd/systemd-journal-remote', '/lib/systemd/systemd-journal-remote') if os.path.exists(p)), None)
+MACHINE = '0123456789abcdef0123456789abcdef'
+BOOT = 'fedcba9876543210fedcba9876543210'
+EPOCH = 1763900000  # 2025-11-23 12:13:20 UTC
+
+with open(NAMES) as f:
+    IDS = dict(re.findall(r'#define MESSAGE_(\w+) "([0-9a-f]{32})"', f.read()))
+
+
+def record(key, state, date, reason=''):
+    return f'{key}=state={state} firmware=0214 kernel=6.1.0-test boot=- date={date} reason={reason}\n'
+
+
+class Log(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(PROGRAM)
+        self.addCleanup(self.tree.close)
+        self.tree.disk('2-1', 'sda', serial='S1')
+        self.tree.disk('2-2', 'sdb', serial='')
+        self.n = 0
+
+    def journal(self, *entries, folder='var/log/journal'):
+        """Entries of a journal, a second each."""
+        text = ''
+        for entry in entries:
+            self.n += 1
+            entry = {'_UID': '0', **entry}
+            text += f'__REALTIME_TIMESTAMP={(EPOCH + self.n) * 1000000}\n__MONOTONIC_TIMESTAMP={self.n * 1000000}\n_BOOT_ID={BOOT}\n'
+            text += ''.join(f'{k}={v}\n' for k, v in entry.items()) + '\n'
+        folder = self.tree.path(f'{folder}/{MACHINE}')
+        os.makedirs(folder, exist_ok=True)
+        p = subprocess.run([REMOTE, '-o', f'{folder}/system.journal', '--split-mode=none', '-'], input=text, text=True,
+                           capture_output=True, timeout=60)
+        self.assertEqual(p.returncode, 0, p.stderr)
+
+    def ending(self, name, interface='2-1:1.0', serial='S1', **more):
+        return {'MESSAGE_ID': IDS[name], 'UASD_INTERFACE': interface, 'UASD_USB_ID': f'1209:5a5a:{serial}',
+                'MESSAGE': f'{interface} sda: text of {name}', 'PRIORITY': '5', **more}
+
+    def log(self, *args, code=0, talk=''):
+        p = self.tree.run('log', *args)
+        self.assertEqual((p.returncode, p.stderr), (code, talk))
+        return p.stdout.splitlines()
+
+    # What is on record
+
+    NO_JOURNAL = 'uasctl: There is no journal to be read{}: this is what is on record.\n'.format(
+        '' if os.geteuid() == 0 else ' (root and the group systemd-journal may)')
+
+    def test_nothing(self):
+        self.log(talk=self.NO_JOURNAL + 'uasctl: Nothing is known to have happened.\n')
+
+    def test_records(self):
+        self.tree.write('etc/uasd/history', 'generation=1\n' +
+                        record('1209:5a5a:S1@0000:00:14.0/ss/1', 'distrusted', '2026-11-20T15:45:07Z', 'it had to be reset') +
+                        record('1209:5a5a:S1@0000:00:14.0/ss/4', 'passed', '2026-11-18T10:00:00Z') +
+                        record('1209:5a5a:S12@0000:00:14.0/ss/1', 'ended', '2026-11-19T10:00:00Z') +
+                        record('1209:5a5a:@0000:00:14.0/ss/2', 'passed', '-') +
+                        record('1209:5a5a:@0000:00:14.0/ss/2.1', 'passed', '2026-11-17T10:00:00Z'))
+        one = '2026-11-18 10:00:00  on record     1209:5a5a:S1 at 0000:00:14.0/ss/4: passed with firmware 2.14 on Linux 6.1.0-test'
+        two = ('2026-11-20 15:45:07  on record     1209:5a5a:S1 at 0000:00:14.0/ss/1: distrusted with firmware 2.14 on Linux 6.1.0-test: '
+               'it had to be reset')
+        three = '-                    on record     1209:5a5a: at 0000:00:14.0/ss/2: passed with firmware 2.14 on Linux 6.1.0-test'
+        self.assertEqual(self.log('sda', talk=self.NO_JOURNAL), [one, two])
+        self.assertEqual(self.log('sdb', talk=self.NO_JOURNAL), [three])  # by its port alone
+        everything = self.log(talk=self.NO_JOURNAL)
+        self.assertEqual((len(everything), everything[0], everything[-1]), (5, three, two))
+        self.assertEqual(self.log('--since=2026-11-20', talk=self.NO_JOURNAL), [two])
+        self.assertEqual(self.log('sda', '--since=2026-11-20 15:45:07', talk=self.NO_JOURNAL), [two])
+        self.assertEqual(self.log('--since=1h', '-q'), [])
+
+    def test_hostile_record(self):
+        self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:\x1b[31m@p', 'passed', '\x1b[31m', '\x1b[31m\x07'))
+        lines = self.log('-q')
+        self.assertEqual(len(lines), 1)
+        self.assertNotRegex(lines[0], '[\x00-\x1f]')
+
+    def test_usage(self):
+        for args, talk in ((['--since=soon'], 'is no time'), (['--since='], 'is no time'), (['--since=2026-13-01'], 'is no time'),
+                           (['sda', 'sdb'], 'Too many')):
+            p = self.tree.run('log', *args)
+            self.assertEqual((p.returncode, p.stdout), (2, ''), args)
+            self.assertIn(talk, p.stderr)
+        self.assertEqual(self.tree.run('list', '--since=1h').returncode, 2)
+        self.assertEqual(self.tree.run('log', 'sdz').returncode, 4)
+
+    # The journal
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_journal(self):
+        self.journal(self.ending('HELD'), {'MESSAGE': 'of somebody else'}, self.ending('SWITCHED'),
+                     self.ending('WAITING', '2-4:1.0'),                     # the same disk at another port
+                     self.ending('FAILED', serial='S2'),                    # another one at this port
+                     self.ending('TROUBLE', _UID='1000'),                   # anybody can write that
+                     self.ending('FAILED', '2-2:1.0', ''), self.ending('HELD', '2-3:1.0', ''))
+        at = '2025-11-23 12:13:2'
+        first = [f'{at}1  held          2-1:1.0 sda: text of HELD', f'{at}3  switched      2-1:1.0 sda: text of SWITCHED',
+                 f'{at}4  waiting       2-4:1.0 sda: text of WAITING']
+        self.assertEqual(self.log('sda'), first)
+        self.assertEqual(self.log('sdb'), [f'{at}7  failed        2-2:1.0 sda: text of FAILED'])
+        self.assertEqual(len(self.log()), 6)
+        self.assertEqual(self.log('sda', '--since=2025-11-23 12:13:23'), first[1:])
+        # Between the two.
+        self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:S1@0000:00:14.0/ss/1', 'passed', '2025-11-23T12:13:22Z'))
+        self.assertEqual([line[21:30] for line in self.log('sda')], ['held     ', 'on record', 'switched ', 'waiting  '])
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_every_ending(self):
+        self.journal(*(self.ending(name) for name in IDS), folder='run/log/journal')
+        self.assertEqual([line[21:33].strip() for line in self.log('sda')], [name.lower().replace('_', '-') for name in IDS])
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_json(self):
+        self.journal(self.ending('ROLLED_BACK', UASD_DISK='sda', UASD_STATE='failed', UASD_FROM='usb-storage', UASD_TO='uas',
+                                 UASD_REASON='fastest', UASD_STEP='bind'))
+        self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:S1@p', 'passed', '-', 'so'))
+        out = json.loads('\n'.join(self.log('sda', '--json')))
+        self.assertEqual((out['version'], out['journal']), (1, True))
+        nothing = dict.fromkeys(('interface', 'port', 'disks', 'state', 'from', 'to', 'reason_id', 'step'))
+        self.assertEqual(out['events'], [
+            {**nothing, 'time_usec': 0, 'source': 'record', 'event': 'passed', 'usb_id': '1209:5a5a:S1', 'port': 'p',
+             'text': 'passed with firmware 2.14 on Linux 6.1.0-test: so'},
+            {**nothing, 'time_usec': (EPOCH + 1) * 1000000, 'source': 'journal', 'event': 'rolled-back', 'usb_id': '1209:5a5a:S1',
+             'interface': '2-1:1.0', 'disks': 'sda', 'state': 'failed', 'from': 'usb-storage', 'to': 'uas', 'reason_id': 'fastest',
+             'step': 'bind', 'text': '2-1:1.0 sda: text of ROLLED_BACK'}])
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_broken_journal(self):
+        """What can be read is shown."""
+        self.journal(self.ending('HELD'))
+        path = self.tree.path(f'var/log/journal/{MACHINE}')
+        shutil.copy(f'{path}/system.journal', f'{path}/system@x.journal')
+        with open(f'{path}/system@x.journal', 'r+b') as f:
+            f.truncate(100)
+        self.assertEqual(len(self.log('sda')), 1)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
