@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "core/history.h"
 #include "hold/early.h"
 #include "hold/hold.h"
 #include "hold/quirks.h"
@@ -44,21 +45,41 @@ static int verb_udev(const struct roots *r, char **args)
         return fflush(stdout) == EOF ? -errno : 0;
 }
 
+/* Of which disk, as uasd says it; afterwards, since nobody waits for that. What cannot be read is left out. */
+static void tell_release(const struct roots *r, const char *interface, bool expired)
+{
+        struct usb_disk d = {};
+        char names[256] = "", usb_id[USB_ID_MAX] = "";
+        size_t used = 0;
+
+        if (usb_disk_read(r, interface, false, &d) > 0) {
+                strings_from_udev(r, &d.facts);
+                (void) history_usb_id(&d.facts, usb_id, sizeof(usb_id));
+        }
+        for (size_t i = 0; i < d.n_luns && used + BLOCK_NAME_MAX + 2 < sizeof(names); i++)
+                if (d.luns[i].disk.name[0])
+                        used += (size_t) snprintf(names + used, sizeof(names) - used, "%s%s", used ? " " : "", d.luns[i].disk.name);
+        usb_disk_done(&d);
+
+        const struct log_field fields[] = {{FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};
+
+        if (expired)
+                log_ending(LOG_WARNING, MESSAGE_RELEASED, fields, ELEMENTSOF(fields),
+                           "Released the mounts of %s: its time ran out before it was switched.", interface);
+        else
+                log_ending(LOG_NOTICE, MESSAGE_RELEASED, fields, ELEMENTSOF(fields), "Released the mounts of %s.", interface);
+}
+
 static int verb_release(const struct roots *r, char **args)
 {
         const char *interface = args[0];
-        const struct log_field fields[] = {{FIELD_DISK, interface}, {FIELD_INTERFACE, interface}};
         bool expired = false;
         int k = hold_end(r, interface, &expired);
 
         if (k < 0)
                 log_error("Cannot release the mounts of %s: %s", interface, strerror(-k));
-        else if (k > 0 && expired)
-                log_ending(LOG_WARNING, MESSAGE_RELEASED, fields, ELEMENTSOF(fields),
-                           "Released the mounts of %s: its time ran out before it was switched.", interface);
         else if (k > 0)
-                log_ending(LOG_NOTICE, MESSAGE_RELEASED, fields, ELEMENTSOF(fields),
-                           "Released the mounts of %s.", interface);
+                tell_release(r, interface, expired);
         return k;
 }
 
