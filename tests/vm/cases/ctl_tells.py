@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What `uasctl log` and `uasctl metrics` say of a disk of the real kernel, and what the journal has of it."""
+
+import json
+
+from context import case
+from evidence import only_disk
+
+
+@case(tier="fast")
+def log_and_metrics(vm):
+    "A disk that has been switched: its history by name from the journal, in two languages; its counters; the timer writes for node_exporter."
+    guest = vm.resume()
+    disk = vm.disk()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    guest.run("uasctl switch sda usb-storage", check=True)
+
+    one = json.loads(guest.out("uasctl list --json"))["disks"][0]
+    entry = json.loads(guest.out("journalctl -b -o json -n 1 UASD_INTERFACE=" + disk.interface + " MESSAGE_ID="
+                                 "b47b9c49de4a4effa326bd9e95b92095").splitlines()[-1])
+    assert entry["UASD_USB_ID"] == f"{one['vendor_id']}:{one['product_id']}:{one['serial']}", entry
+
+    log = json.loads(guest.out("uasctl log sda --json"))
+    assert log["journal"] is True, log
+    last = [event for event in log["events"] if event["source"] == "journal"][-1]
+    assert (last["event"], last["interface"], last["to"]) == ("switched", disk.interface, "usb-storage"), last
+    assert last["usb_id"] == entry["UASD_USB_ID"], last
+    assert "switched" in guest.out("uasctl log sda").splitlines()[-1]
+    assert guest.out("uasctl log sda --since=2100-01-01") == ""
+    # Who is nobody in particular sees what he may, and is told so.
+    assert guest.run("setpriv --reuid=65534 --clear-groups uasctl log sda").rc == 0
+
+    text = guest.out("uasctl metrics")
+    assert text.rstrip().endswith("# EOF") and 'uasd_up 1\n' in text, text
+    done = [line for line in text.splitlines() if line.startswith("uasd_scsi_completed_total{")]
+    assert len(done) == 1 and int(done[0].split()[-1]) > 0, text
+
+    guest.run("mkdir -p /var/lib/prometheus/node-exporter && systemctl start uasd-metrics.timer && systemctl start uasd-metrics.service",
+              check=True)
+    guest.wait_until("test -s /var/lib/prometheus/node-exporter/uasd.prom", 20)
+    assert guest.run("systemctl is-enabled uasd-metrics.timer").out.strip() != "enabled"
+    guest.run("systemctl stop uasd-metrics.timer", check=True)
