@@ -70,8 +70,14 @@ static int match(sd_journal *j, const char *field, const char *value)
         return sd_journal_add_match(j, text, 0);
 }
 
-static int match_all(sd_journal *j, const struct facts *disk)
+const char *events_word(size_t i)
 {
+        return i < ELEMENTSOF(endings) ? endings[i].word : NULL;
+}
+
+static int match_all(sd_journal *j, const struct events_filter *f)
+{
+        const struct facts *disk = f->disk;
         char id[USB_ID_MAX];
         int k = match(j, "_UID", "0"); /* anybody may write what looks like it */
 
@@ -82,6 +88,8 @@ static int match_all(sd_journal *j, const struct facts *disk)
         /* Two of a kind without a serial are told apart by the port alone. */
         if (k >= 0 && disk && !disk->serial[0])
                 k = match(j, FIELD_INTERFACE, disk->interface);
+        if (k >= 0 && f->boot)
+                k = match(j, "_BOOT_ID", f->boot);
         return k;
 }
 
@@ -134,7 +142,7 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
         e->journal = sd_journal_seek_head(j) >= 0 && sd_journal_next(j) > 0;
         if (!e->journal)
                 return 0;
-        k = match_all(j, f->disk);
+        k = match_all(j, f);
         if (k >= 0)
                 k = sd_journal_seek_realtime_usec(j, f->since_usec);
         while (k >= 0) {
@@ -195,7 +203,7 @@ static int take_record(const char *key, const struct history *h, void *data)
 
 int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e)
 {
-        struct records records = {f, e, ""};
+        struct records records = {.filter = f, .events = e};
 
         if (f->disk)
                 (void) (f->disk->serial[0] ? history_key_disk : history_key)(f->disk, records.key, sizeof(records.key));

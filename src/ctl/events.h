@@ -40,6 +40,7 @@ struct events {
 struct events_filter {
         const struct facts *disk; /* NULL: every disk */
         uint64_t since_usec;      /* since 1970 */
+        const char *boot;         /* id of the one boot, for the journal; NULL: every boot */
 };
 
 void events_done(struct events *e);
@@ -50,3 +51,6 @@ void events_done(struct events *e);
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e);
 int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e);
 void events_sort(struct events *e);
+
+/* The words of endings, one after the other; NULL: there is no such number. */
+const char *events_word(size_t i);

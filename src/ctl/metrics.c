@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <systemd/sd-id128.h>
 
 #include "common/log.h"
 #include "common/names.h"
+#include "ctl/events.h"
 #include "ctl/openmetrics.h"
 #include "ctl/source.h"
 #include "sys/quirkparam.h"
 #include "sys/scsicount.h"
 #include "sys/statefile.h"
+#include "sys/sysfs.h"
 
 #define TEXTFILE "uasd.prom"
 #define BYTES_PER_MBIT 125000
 
 /* What is measured. */
 struct measured {
+        const struct events *events; /* of this boot */
         const struct roots *roots;
         const struct views *views;
         bool daemon; /* uasd has answered */
@@ -26,7 +30,18 @@ static const struct metric_family build_info = {"uasd_build_info", false, "The v
                                   quirks_used = {"uasd_quirks_used_bytes", false,
                                                  "How much of the quirks parameter of usb_storage is used."},
                                   quirks_size = {"uasd_quirks_size_bytes", false,
-                                                 "How much the quirks parameter of usb_storage holds."};
+                                                 "How much the quirks parameter of usb_storage holds."},
+                                  endings = {"uasd_endings_total", true,
+                                             "What uasd wrote to the journal in this boot: switches, roll-backs, distrust."};
+
+static uint64_t count_endings(const struct events *e, const char *word)
+{
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < e->n; i++)
+                n += streq(e->list[i].values[EVENT_WORD], word);
+        return n;
+}
 
 static void write_machine(struct metrics_writer *w, const struct measured *m)
 {
@@ -34,10 +49,13 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
 
         metrics_sample(w, &build_info, 1, (const struct metric_label[]){{"version", UASD_VERSION}, {}});
         metrics_sample(w, &up, m->daemon, NULL);
-        if (quirks_param_read(m->roots, quirks) < 0)
-                return;
-        metrics_sample(w, &quirks_used, strlen(quirks), NULL);
-        metrics_sample(w, &quirks_size, QUIRKS_MAX, NULL);
+        if (quirks_param_read(m->roots, quirks) >= 0) {
+                metrics_sample(w, &quirks_used, strlen(quirks), NULL);
+                metrics_sample(w, &quirks_size, QUIRKS_MAX, NULL);
+        }
+        for (size_t i = 0; m->events->journal && events_word(i); i++)
+                metrics_sample(w, &endings, count_endings(m->events, events_word(i)),
+                               (const struct metric_label[]){{"event", events_word(i)}, {}});
 }
 
 /* ---- of a disk ---- */
@@ -148,6 +166,18 @@ static void write_all(struct metrics_writer *w, const struct measured *m)
         metrics_end(w);
 }
 
+/* Those that may not read the journal leave that out: it would look as if nothing had happened. */
+static void read_events(const struct ctl *c, struct events *e)
+{
+        char text[SD_ID128_UUID_STRING_MAX];
+        sd_id128_t id;
+
+        if (attr_read(c->roots.proc, "sys/kernel/random/boot_id", text, sizeof(text)) < 0 || sd_id128_from_string(text, &id) < 0 ||
+            events_from_journal(c->root, &(struct events_filter){.boot = sd_id128_to_string(id, text)}, e) < 0 ||
+            (e->n == 0 && geteuid() != 0))
+                e->journal = false;
+}
+
 /* ---- where to ---- */
 
 static int write_textfile(const struct measured *m, const char *folder)
@@ -175,7 +205,8 @@ int verb_metrics(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {}, daemon = {};
         _cleanup_(remote_close) struct remote remote = {};
-        struct measured m = {.roots = &c->roots, .views = &views};
+        _cleanup_(events_done) struct events events = {};
+        struct measured m = {.roots = &c->roots, .views = &views, .events = &events};
         const char *folder = c->options->textfile;
         int code, k = 0;
 
@@ -187,6 +218,7 @@ int verb_metrics(const struct ctl *c, char **args)
                 k = view_take_life(&views.list[i], &daemon);
         if (k < 0)
                 return UASD_EXIT_FAILED;
+        read_events(c, &events);
         if (!folder) {
                 write_all(&(struct metrics_writer){.out = stdout}, &m);
                 return UASD_EXIT_OK;

@@ -6,18 +6,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import unittest
 
-from tree import Tree
+from tree import EPOCH, MACHINE, REMOTE, Tree
 
 PROGRAM = sys.argv[1]
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/common/names.h')
-REMOTE = next((p for p in ('/usr/lib/systemd/systemd-journal-remote', '/lib/systemd/systemd-journal-remote') if os.path.exists(p)), None)
-MACHINE = '0123456789abcdef0123456789abcdef'
-BOOT = 'fedcba9876543210fedcba9876543210'
-EPOCH = 1763900000  # 2025-11-23 12:13:20 UTC
 
 with open(NAMES) as f:
     IDS = dict(re.findall(r'#define MESSAGE_(\w+) "([0-9a-f]{32})"', f.read()))
@@ -33,21 +28,6 @@ class Log(unittest.TestCase):
         self.addCleanup(self.tree.close)
         self.tree.disk('2-1', 'sda', serial='S1')
         self.tree.disk('2-2', 'sdb', serial='')
-        self.n = 0
-
-    def journal(self, *entries, folder='var/log/journal'):
-        """Entries of a journal, a second each."""
-        text = ''
-        for entry in entries:
-            self.n += 1
-            entry = {'_UID': '0', **entry}
-            text += f'__REALTIME_TIMESTAMP={(EPOCH + self.n) * 1000000}\n__MONOTONIC_TIMESTAMP={self.n * 1000000}\n_BOOT_ID={BOOT}\n'
-            text += ''.join(f'{k}={v}\n' for k, v in entry.items()) + '\n'
-        folder = self.tree.path(f'{folder}/{MACHINE}')
-        os.makedirs(folder, exist_ok=True)
-        p = subprocess.run([REMOTE, '-o', f'{folder}/system.journal', '--split-mode=none', '-'], input=text, text=True,
-                           capture_output=True, timeout=60)
-        self.assertEqual(p.returncode, 0, p.stderr)
 
     def ending(self, name, interface='2-1:1.0', serial='S1', **more):
         return {'MESSAGE_ID': IDS[name], 'UASD_INTERFACE': interface, 'UASD_USB_ID': f'1209:5a5a:{serial}',
@@ -104,7 +84,7 @@ class Log(unittest.TestCase):
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_journal(self):
-        self.journal(self.ending('HELD'), {'MESSAGE': 'of somebody else'}, self.ending('SWITCHED'),
+        self.tree.journal(self.ending('HELD'), {'MESSAGE': 'of somebody else'}, self.ending('SWITCHED'),
                      self.ending('WAITING', '2-4:1.0'),                     # the same disk at another port
                      self.ending('FAILED', serial='S2'),                    # another one at this port
                      self.ending('TROUBLE', _UID='1000'),                   # anybody can write that
@@ -122,12 +102,12 @@ class Log(unittest.TestCase):
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_every_ending(self):
-        self.journal(*(self.ending(name) for name in IDS), folder='run/log/journal')
+        self.tree.journal(*(self.ending(name) for name in IDS), folder='run/log/journal')
         self.assertEqual([line[21:33].strip() for line in self.log('sda')], [name.lower().replace('_', '-') for name in IDS])
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_json(self):
-        self.journal(self.ending('ROLLED_BACK', UASD_DISK='sda', UASD_STATE='failed', UASD_FROM='usb-storage', UASD_TO='uas',
+        self.tree.journal(self.ending('ROLLED_BACK', UASD_DISK='sda', UASD_STATE='failed', UASD_FROM='usb-storage', UASD_TO='uas',
                                  UASD_REASON='fastest', UASD_STEP='bind'))
         self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:S1@p', 'passed', '-', 'so'))
         out = json.loads('\n'.join(self.log('sda', '--json')))
@@ -143,7 +123,7 @@ class Log(unittest.TestCase):
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_broken_journal(self):
         """What can be read is shown."""
-        self.journal(self.ending('HELD'))
+        self.tree.journal(self.ending('HELD'))
         path = self.tree.path(f'var/log/journal/{MACHINE}')
         shutil.copy(f'{path}/system.journal', f'{path}/system@x.journal')
         with open(f'{path}/system@x.journal', 'r+b') as f:

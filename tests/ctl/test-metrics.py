@@ -12,7 +12,7 @@ import sys
 import unittest
 
 import openmetrics
-from tree import Tree
+from tree import REMOTE, Tree
 
 PROGRAM = sys.argv[1]
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -86,6 +86,17 @@ class Metrics(unittest.TestCase):
         self.assertEqual(self.value(m, 'uasd_quirks_used_bytes'), 23)
         self.assertEqual(self.value(m, 'uasd_quirks_size_bytes'), 127)
 
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_endings(self):
+        with open(os.path.join(HERE, '../../src/common/names.h')) as f:
+            ids = dict(re.findall(r'#define MESSAGE_(\w+) "([0-9a-f]{32})"', f.read()))
+        self.tree.journal({'MESSAGE_ID': ids['SWITCHED'], '_BOOT_ID': 'f' * 32}, *[{'MESSAGE_ID': ids['SWITCHED']}] * 2,
+                          {'MESSAGE_ID': ids['ROLLED_BACK']}, {'MESSAGE_ID': ids['FAILED'], '_UID': '1000'}, {'MESSAGE': 'x'})
+        m = self.metrics()
+        self.assertEqual({dict(l)['event']: v for (n, l), v in m.items() if n == 'uasd_endings_total'},
+                         {**{name.lower().replace('_', '-'): 0 for name in ids}, 'switched': 2, 'rolled-back': 1})
+        self.assertIn('uasd_endings_total{event="switched"} 2\n', self.tree.run('metrics').stdout)
+
     # For node_exporter
 
     def textfile(self, folder, **more):
@@ -144,7 +155,7 @@ class Metrics(unittest.TestCase):
         self.two_disks()
         with open(os.path.join(HERE, '../../man/uasctl.1.scd')) as f:
             manual = f.read().split('# METRICS')[1].split('# EXIT STATUS')[0]
-        families = {n for n, _ in self.metrics()} | {'uasd_disk_last_switch_code'}  # tests/ctl/test-uasctl.py has one
+        families = {n for n, _ in self.metrics()} | {'uasd_disk_last_switch_code', 'uasd_endings_total'}  # tested elsewhere
         self.assertEqual(families, set(re.findall(r'\*(uasd_\w+)\*', manual)))
 
     @unittest.skipUnless(shutil.which('promtool'), 'no promtool (Debian package prometheus)')

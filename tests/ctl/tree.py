@@ -11,6 +11,11 @@ PIPES = b''.join(bytes([7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24,
                  for i, address in enumerate((0x01, 0x82, 0x83, 0x04)))
 INTERFACES = bytes([9, 2, 95, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 0, 8, 6, 0x50, 0, 9, 4, 0, 1, 4, 8, 6, 0x62, 0]) + PIPES
 
+REMOTE = next((p for p in ('/usr/lib/systemd/systemd-journal-remote', '/lib/systemd/systemd-journal-remote') if os.path.exists(p)), None)
+MACHINE = '0123456789abcdef0123456789abcdef'
+BOOT = '00000000-0000-0000-0000-000000000001'
+EPOCH = 1763900000  # 2025-11-23 12:13:20 UTC
+
 
 class Tree:
     def __init__(self, program):
@@ -22,7 +27,8 @@ class Tree:
         self.write('proc/1/mountinfo', '20 1 8:2 / / rw - ext4 /dev/sda2 rw\n')
         self.write('proc/swaps', 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n')
         self.write('proc/sys/kernel/osrelease', '6.1.0-test\n')
-        self.write('proc/sys/kernel/random/boot_id', '00000000-0000-0000-0000-000000000001\n')
+        self.write('proc/sys/kernel/random/boot_id', BOOT + '\n')
+        self.entries = 0
         self.write('sys/module/usb_storage/parameters/quirks', '\n')
 
     def close(self):
@@ -73,6 +79,19 @@ class Tree:
         if driver:
             self.link(f'{interface}/driver', f'sys/bus/usb/drivers/{driver}')
             self.link(f'sys/bus/usb/drivers/{driver}/{port}:1.0', interface)
+
+    def journal(self, *entries, folder='var/log/journal'):
+        """A real file of the journal with these entries, root's and of this boot unless they say otherwise, a second each."""
+        text = ''
+        for entry in entries:
+            self.entries += 1
+            entry = {'_UID': '0', '_BOOT_ID': BOOT.replace('-', ''), **entry}
+            text += (f'__REALTIME_TIMESTAMP={(EPOCH + self.entries) * 1000000}\n__MONOTONIC_TIMESTAMP={self.entries * 1000000}\n' +
+                     ''.join(f'{k}={v}\n' for k, v in entry.items()) + '\n')
+        folder = self.path(f'{folder}/{MACHINE}')
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run([REMOTE, '-o', f'{folder}/system.journal', '--split-mode=none', '-'], input=text, text=True, check=True,
+                       capture_output=True, timeout=60)
 
     def run(self, *args, **more):
         """uasctl without a daemon, unless env says otherwise."""
