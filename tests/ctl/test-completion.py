@@ -49,9 +49,9 @@ class Completion(unittest.TestCase):
     def options_in_code(cls):
         """What getopt knows, and which verb takes it."""
         every = set(re.findall(r"'(--[a-z-]+)'", cls.tree.run('--=').stderr.split('possibilities')[1]))
-        every |= {f'-{c}' for c in string.ascii_letters + string.digits if cls.tree.run(f'-{c}', '--help').returncode == 0}
+        every |= {f'-{c}' for c in string.ascii_letters + string.digits if 0 in (cls.tree.run(*words, '--help').returncode for words in ([f'-{c}'], [f'-{c}', 'driver']))}
         common, of_verb = set(every), {verb: set() for verb in cls.verbs}
-        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h'}
+        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h', '--output': '=driver', '-o': 'driver'}
         for option in every - {'-h', '--help', '--version'}:
             for verb, arguments in cls.verbs.items():
                 p = cls.tree.run(verb, *['sdz'] * (1 if arguments.startswith('DISK') else 0),
@@ -73,7 +73,7 @@ class Completion(unittest.TestCase):
     def test_sane(self):
         self.assertIn('list', self.verbs)
         self.assertEqual(self.of_verb['switch'], {'--dry-run', '--force', '--wait'})
-        self.assertEqual(self.of_verb['list'], set())
+        self.assertEqual(self.of_verb['list'], {'-o', '--output', '--tree'})
         self.assertLessEqual({'-h', '--help', '-q', '--json'}, self.common)
         self.assertEqual(self.values('switch'), {'uas', 'usb-storage'})
 
@@ -199,7 +199,7 @@ class Completion(unittest.TestCase):
 
         def options(part):
             names = set(re.findall(r"""(?m)(?:^ +|[ ])['"](--[a-z-]+)[=\[]""", part))
-            return names | {o for group in re.findall(r'\{(-.,--[a-z-]+)\}', part) for o in group.split(',')}
+            return names | {o for group in re.findall(r'\{(-.,--[a-z-]+)\}', re.sub(r'(?<=[a-z])[+=](?=[,}])', '', part)) for o in group.split(',')}
 
         self.assertEqual(options(common), self.common)
         told, values, takes = {}, {}, set()

@@ -24,13 +24,13 @@ _uasctl() {
                 [policy]='DISK auto,uas,usb-storage,ignore' [release]='DISK' [cancel]='DISK' [forget]='DISK' [monitor]='DISK'
                 [log]='DISK' [metrics]='' [wait]='DISK'
         )
-        local -A options=([switch]='--dry-run --force --wait --wait=' [policy]='--force' [log]='--since=' [metrics]='--textfile=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [log]='--since=' [metrics]='--textfile=' [wait]='--wait --wait=')
         local common='-h --help --version --json --no-legend --no-pager -q --quiet --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                --since | --textfile) option=${COMP_WORDS[i]} ;;
+                -o | --output | --since | --textfile) option=${COMP_WORDS[i]} ;;
                 -*) option=${COMP_WORDS[i]} && [[ ${COMP_WORDS[i + 1]} == '=' ]] || option='' ;;
                 =) ;;
                 *)
