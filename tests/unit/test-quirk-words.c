@@ -9,7 +9,7 @@ static void test_args(void **state)
 {
         static const struct {
                 const char *args, *name[3], *value[3]; /* NULL name: no more */
-        } table[] = {
+        } rows[] = {
                 {"", {NULL}, {NULL}},
                 {" \t\n", {NULL}, {NULL}},
                 {"quiet", {"quiet"}, {NULL}},
@@ -27,14 +27,14 @@ static void test_args(void **state)
                 {"a=1\"2 3\"4 b", {"a", "b"}, {"1\"2 3\"4", NULL}},
         };
 
-        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 char text[64], *rest = text, *name, *value;
 
-                (void) copy_string(text, sizeof(text), table[i].args);
-                for (size_t j = 0; j < 3 && table[i].name[j]; j++) {
+                (void) copy_string(text, sizeof(text), rows[i].args);
+                for (size_t j = 0; j < 3 && rows[i].name[j]; j++) {
                         rest = kernel_next_arg(rest, &name, &value);
-                        assert_row(i, rest && streq(name, table[i].name[j]));
-                        assert_row(i, table[i].value[j] ? value && streq(value, table[i].value[j]) : !value);
+                        assert_row(i, rest && streq(name, rows[i].name[j]));
+                        assert_row(i, rows[i].value[j] ? value && streq(value, rows[i].value[j]) : !value);
                 }
                 assert_row(i, !kernel_next_arg(rest, &name, &value));
         }
