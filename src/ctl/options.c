@@ -21,6 +21,7 @@ enum {
         ARG_KERNEL,
         ARG_TREE,
         ARG_SINCE,
+        ARG_REDACT,
 };
 
 static const struct option long_options[] = {
@@ -36,6 +37,7 @@ static const struct option long_options[] = {
         {"force", no_argument, NULL, ARG_FORCE},
         {"tree", no_argument, NULL, ARG_TREE},
         {"wait", optional_argument, NULL, ARG_WAIT},
+        {"redact", no_argument, NULL, ARG_REDACT},
         {"since", required_argument, NULL, ARG_SINCE},
         {"textfile", required_argument, NULL, ARG_TEXTFILE},
         {"kernel", no_argument, NULL, ARG_KERNEL},
@@ -119,6 +121,10 @@ int options_parse(int argc, char **argv, struct options *ret)
                                 log_error("--wait=%s is no time.", optarg);
                                 return -EINVAL;
                         }
+                        break;
+                case ARG_REDACT:
+                        o.given |= OPTION_REDACT;
+                        o.redact = true;
                         break;
                 case ARG_SINCE:
                         o.given |= OPTION_SINCE;

@@ -14,11 +14,12 @@ enum option_bit {
         OPTION_OUTPUT = 1 << 5,
         OPTION_TREE = 1 << 6,
         OPTION_SINCE = 1 << 7,
+        OPTION_REDACT = 1 << 8,
 };
 
 struct options {
         bool help, version;
-        bool json, legend, pager, quiet, ask_password;
+        bool json, legend, pager, quiet, ask_password, redact;
         unsigned given;     /* enum option_bit */
         const char *columns; /* of --output=, as it was given; NULL: it was not */
         uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */

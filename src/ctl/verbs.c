@@ -19,6 +19,7 @@ const struct verb verbs[] = {
         {"monitor", 0, 1, 0, "[DISK]", "Show what happens, as it happens", verb_monitor},
         {"log", 0, 1, OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
+        {"report", 0, 0, OPTION_REDACT, "", "Print all that a bug report needs", verb_report},
         {"wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait},
 };
 const size_t n_verbs = ELEMENTSOF(verbs);
@@ -35,6 +36,7 @@ static const struct {
         {OPTION_OUTPUT, "--output"},
         {OPTION_TREE, "--tree"},
         {OPTION_SINCE, "--since"},
+        {OPTION_REDACT, "--redact"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -99,6 +101,7 @@ void verbs_help(void)
                "      --force                  switch, policy: even where the kernel's own tables forbid uas\n"
                "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
                "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"
+               "      --redact                 report: without serial numbers, mount points and the journal's words\n"
                "      --since=TIME             log: from then on; a date, or how long ago\n"
                "      --textfile=DIR           metrics: write DIR/uasd.prom, for node_exporter\n\n"
                "See uasctl(1) for the exit status.\n");

@@ -22,9 +22,9 @@ _uasctl() {
         local -A arguments=(
                 [list]='' [status]='DISK' [explain]='DISK' [db]='DISK' [switch]='DISK uas,usb-storage'
                 [policy]='DISK auto,uas,usb-storage,ignore' [release]='DISK' [cancel]='DISK' [forget]='DISK' [monitor]='DISK'
-                [log]='DISK' [metrics]='' [wait]='DISK'
+                [log]='DISK' [metrics]='' [report]='' [wait]='DISK'
         )
-        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [log]='--since=' [metrics]='--textfile=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [log]='--since=' [metrics]='--textfile=' [report]='--redact' [wait]='--wait --wait=')
         local common='-h --help --version --json --no-legend --no-pager -q --quiet --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.

@@ -42,6 +42,7 @@ complete -c uasctl -n '__uasctl_at 0' -a forget -d "Clear a disk's history and d
 complete -c uasctl -n '__uasctl_at 0' -a monitor -d 'Show what happens, as it happens'
 complete -c uasctl -n '__uasctl_at 0' -a log -d 'Show what has become of disks'
 complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks'
+complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print all that a bug report needs'
 complete -c uasctl -n '__uasctl_at 0' -a wait -d 'Wait until nothing is to come for a disk'
 
 complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor log wait' -a '(__uasctl_disks)'
@@ -64,3 +65,4 @@ complete -c uasctl -n '__fish_seen_subcommand_from switch policy' -l force -d "E
 complete -c uasctl -n '__fish_seen_subcommand_from switch wait' -l wait -d 'Wait for the end'
 complete -c uasctl -n '__fish_seen_subcommand_from log' -l since -x -d 'From then on'
 complete -c uasctl -n '__fish_seen_subcommand_from metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'
+complete -c uasctl -n '__fish_seen_subcommand_from report' -l redact -d 'Without private data'
