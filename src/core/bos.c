@@ -3,7 +3,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <string.h>
+
+#include "common/util.h"
 
 /* USB 3.2, 9.6.2 */
 enum {
@@ -69,11 +71,25 @@ static unsigned superspeed(const uint8_t *p, size_t n)
         return top;
 }
 
+unsigned usb_version_bcd(const char *version)
+{
+        unsigned long long major, minor;
+        char text[16];
+        char *dot;
+
+        if (!copy_string(text, sizeof(text), version + strspn(version, " ")) || !(dot = strchr(text, '.')))
+                return 0;
+        *dot = '\0';
+        if (parse_uint(text, 16, 0xff, &major) < 0 || parse_uint(dot + 1, 16, 0xff, &minor) < 0)
+                return 0;
+        return (unsigned) (major << 8 | minor);
+}
+
 unsigned device_max_speed(const void *bos, size_t size, const char *usb_version, unsigned link_mbps)
 {
         const uint8_t *p = bos;
         bool told = p && size >= BOS_SIZE && p[0] >= BOS_SIZE && p[0] <= size && p[1] == DT_BOS;
-        unsigned major = 0, minor = 0, top = told ? superspeed(p + p[0], size - p[0]) : 0;
+        unsigned bcd = usb_version_bcd(usb_version), top = told ? superspeed(p + p[0], size - p[0]) : 0;
 
         if (top > 0)
                 return top > link_mbps ? top : link_mbps;
@@ -81,8 +97,6 @@ unsigned device_max_speed(const void *bos, size_t size, const char *usb_version,
                 return 0;
         if (told)
                 return 480;
-        if (sscanf(usb_version, "%2x.%2x", &major, &minor) != 2)
-                return 0;
         /* Who can do more says 2.10 at this speed, and has a BOS: it is not shown. Some say 3.x all the same. */
-        return major >= 3 ? 5000 : major < 2 || (major == 2 && minor == 0) ? 480 : 0;
+        return bcd >= 0x0300 ? 5000 : bcd > 0 && bcd <= 0x0200 ? 480 : 0;
 }

@@ -11,3 +11,6 @@
  * runs at now. Returns never less than that, but 0 if it cannot be known. Lanes are told nowhere: 20 Gbit/s show in the link alone.
  */
 unsigned device_max_speed(const void *bos, size_t size, const char *usb_version, unsigned link_mbps);
+
+/* bcdUSB as sysfs says it, "2.10", as 0x0210; 0: not understood. */
+unsigned usb_version_bcd(const char *version);

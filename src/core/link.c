@@ -2,6 +2,7 @@
 #include "core/link.h"
 
 #include "common/util.h"
+#include "core/bos.h"
 
 #define BCD_USB_WITH_BOS 0x0210
 
@@ -22,25 +23,11 @@ const char *link_able_to_string(enum link_able v)
         return v == LINK_ABLE ? "yes" : v == LINK_ABLE_PERHAPS ? "perhaps" : "no";
 }
 
-unsigned link_bcd_usb(const char *version)
-{
-        unsigned long long major, minor;
-        char text[16];
-        char *dot;
-
-        if (!copy_string(text, sizeof(text), version + strspn(version, " ")) || !(dot = strchr(text, '.')))
-                return 0;
-        *dot = '\0';
-        if (parse_uint(text, 16, 0xff, &major) < 0 || parse_uint(dot + 1, 16, 0xff, &minor) < 0)
-                return 0;
-        return (unsigned) (major << 8 | minor);
-}
-
 enum link_able link_able(const struct facts *f)
 {
         if (f->speed_mbps >= SUPER_SPEED_MBPS || f->max_speed_mbps >= SUPER_SPEED_MBPS)
                 return LINK_ABLE;
-        return f->max_speed_mbps == 0 && link_bcd_usb(f->usb_version) >= BCD_USB_WITH_BOS ? LINK_ABLE_PERHAPS : LINK_ABLE_NO;
+        return f->max_speed_mbps == 0 && usb_version_bcd(f->usb_version) >= BCD_USB_WITH_BOS ? LINK_ABLE_PERHAPS : LINK_ABLE_NO;
 }
 
 enum link_limit link_limit(const struct link_facts *l, const char **ret_hub)

@@ -51,8 +51,6 @@ enum link_limit {
 const char *link_limit_to_string(enum link_limit v);
 const char *link_able_to_string(enum link_able v);
 
-/* "2.10", as sysfs has it, as 0x0210; 0: not understood. */
-unsigned link_bcd_usb(const char *version);
 /* By the facts of a disk: speed_mbps, max_speed_mbps, usb_version. */
 enum link_able link_able(const struct facts *f);
 

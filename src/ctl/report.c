@@ -87,8 +87,9 @@ static int redact_event(struct serials *known, struct event *e)
         (void) copy_string(text, sizeof(text), *id);
         serial = strchr(text, ':');
         serial = serial ? strchr(serial + 1, ':') : NULL;
-        if (!serial++)
+        if (!serial)
                 return replace(id, REDACTED);
+        serial++;
         k = redact_serial(known, serial, sizeof(text) - (size_t) (serial - text));
         return k < 0 ? k : replace(id, text);
 }

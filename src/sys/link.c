@@ -6,6 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "core/bos.h"
 #include "sys/sysfs.h"
 
 static unsigned read_speed(const struct roots *r, const char *device)
@@ -22,7 +23,7 @@ static unsigned read_bcd_usb(const struct roots *r, const char *device)
         char path[PATH_MAX], version[16];
 
         (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/version", device);
-        return attr_read(r->sys, path, version, sizeof(version)) < 0 ? 0 : link_bcd_usb(version);
+        return attr_read(r->sys, path, version, sizeof(version)) < 0 ? 0 : usb_version_bcd(version);
 }
 
 /* ".../0000:00:14.0" of ".../0000:00:14.0/usb2". */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What holds a link back. */
+#include "core/bos.h"
 #include "core/link.h"
 
 #include "unit.h"
@@ -64,14 +65,14 @@ static void test_limits(void **state)
 
 static void test_versions(void **state)
 {
-        assert_int_equal(link_bcd_usb(" 2.10"), 0x0210);
-        assert_int_equal(link_bcd_usb("2.00"), 0x0200);
-        assert_int_equal(link_bcd_usb("3.20"), 0x0320);
-        assert_int_equal(link_bcd_usb("10.00"), 0x1000);
-        assert_int_equal(link_bcd_usb(""), 0);
-        assert_int_equal(link_bcd_usb("2"), 0);
-        assert_int_equal(link_bcd_usb("-2.10"), 0);
-        assert_int_equal(link_bcd_usb("2.100"), 0);
+        assert_int_equal(usb_version_bcd(" 2.10"), 0x0210);
+        assert_int_equal(usb_version_bcd("2.00"), 0x0200);
+        assert_int_equal(usb_version_bcd("3.20"), 0x0320);
+        assert_int_equal(usb_version_bcd("10.00"), 0x1000);
+        assert_int_equal(usb_version_bcd(""), 0);
+        assert_int_equal(usb_version_bcd("2"), 0);
+        assert_int_equal(usb_version_bcd("-2.10"), 0);
+        assert_int_equal(usb_version_bcd("2.100"), 0);
 }
 
 static void test_able(void **state)
