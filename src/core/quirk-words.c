@@ -132,14 +132,14 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
                         word.source = QUIRK_UASD;
                 else if (quirks_remove(early, text, early) > 0)
                         word.source = QUIRK_INITRAMFS;
-                else if (quirks_remove(said, text, said) > 0) {
+                else if (fits && quirks_remove(said, text, said) > 0) {
                         word.source = last->source;
                         word.line = last;
                 } else
                         word.source = QUIRK_RUN_TIME;
                 add_word(&w, text, &word);
         }
-        for (size_t i = 0; i < q->lines.n; i++) {
+        for (size_t i = 0; q->lines.list && i < q->lines.n; i++) {
                 const struct quirk_line *line = q->lines.list + i;
                 struct quirk_word word = {.source = line->source, .effect = effect_of(q, line, last), .line = line};
 

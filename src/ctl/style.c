@@ -88,7 +88,9 @@ void style_shorten(char *s, unsigned width)
                 if (used < width)
                         cut = at + n;
                 else if (used > width) {
-                        (void) strcpy(cut, style_utf8() ? "…" : "~");
+                        const char *mark = style_utf8() ? "…" : "~";
+
+                        memcpy(cut, mark, strlen(mark) + 1);
                         return;
                 }
         }
