@@ -128,6 +128,7 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
                 char text[QUIRKS_MAX + 1];
 
                 (void) snprintf(text, sizeof(text), "%.*s", (int) n, entry);
+                text[strcspn(text, "\n")] = '\0'; /* the kernel keeps that of an echo */
                 if (quirks_remove(now, text, now) > 0)
                         word.source = QUIRK_UASD;
                 else if (quirks_remove(early, text, early) > 0)

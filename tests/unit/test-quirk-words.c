@@ -76,6 +76,8 @@ static const struct {
                    "1209:5a5a:u|" A ", line 7|not looked at: the entry before it is for the same bridge"}},
         {"nobody's", "1209:5a5a:u",
          .words = {"1209:5a5a:u|somebody at run time, or an older modprobe.d or initramfs|in force"}},
+        {"nobody's, by echo", "1:1:u,1209:5a5a:u\n",
+         .words = {"1209:5a5a:u|somebody at run time, or an older modprobe.d or initramfs|in force"}},
         {"nobody's, while a file says otherwise", "1209:5a5a:f", "1209:5a5a:u",
          .words = {"1209:5a5a:f|somebody at run time, or an older modprobe.d or initramfs|in force",
                    "1209:5a5a:u|" A ", line 7|not in the parameter now"}},

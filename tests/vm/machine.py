@@ -188,8 +188,7 @@ class Machine:
                           chardev="cable%d" % port, bus="xhci.0", port=str(port))
 
     def detach(self, port):
-        self.monitor.call("device_del", id="usb%d" % port)
-        self.monitor.call("chardev-remove", id="cable%d" % port)
+        self.monitor.call("device_del", id="usb%d" % port)  # its chardev goes with it
 
     def kill(self):
         """The power is gone."""

@@ -13,6 +13,14 @@ def words(guest, disk):
     return [(w["entry"], w["source"], w["effect"]) for w in entry["quirks"]]
 
 
+def told(guest, disk, *what):
+    """Until explain says just that: a switch under way has an entry of its own."""
+    try:
+        guest.until(lambda: words(guest, disk) == list(what), 30, "the words")
+    except Exception:
+        raise AssertionError("%s, not %s" % (words(guest, disk), what)) from None
+
+
 def load_anew(guest, disk):
     disk.unplug()
     guest.until(lambda: guest.uasctl("list")["disks"] == [], 60, "an empty list")
@@ -28,19 +36,19 @@ def whose_quirk(vm):
     guest = vm.resume()
     guest.plug(disk)
     guest.until(lambda: guest.uasctl("list")["disks"] != [], 60, "the disk in the list")
-    assert words(guest, disk) == []
+    told(guest, disk, *[])
     guest.put(CONF, "# mine\noptions usb-storage quirks=1209:5a5a:f\n")
-    assert words(guest, disk) == [("1209:5a5a:f", "modprobe.d", "not-loaded")]
+    told(guest, disk, *[("1209:5a5a:f", "modprobe.d", "not-loaded")])
     guest.run("echo 1209:5a5a:u > %s" % PARAMETER, check=True)
-    assert words(guest, disk) == [("1209:5a5a:u", "run-time", "in-force"), ("1209:5a5a:f", "modprobe.d", "not-loaded")]
+    told(guest, disk, *[("1209:5a5a:u", "run-time", "in-force"), ("1209:5a5a:f", "modprobe.d", "not-loaded")])
     load_anew(guest, disk)
     assert guest.read(PARAMETER) == "1209:5a5a:f"
-    assert words(guest, disk) == [("1209:5a5a:f", "modprobe.d", "in-force")]
+    told(guest, disk, *[("1209:5a5a:f", "modprobe.d", "in-force")])
     assert "%s, line 2: in force" % CONF in guest.out("uasctl explain %s" % disk.interface)
     guest.put("/etc/modprobe.d/zz.conf", "options usb_storage quirks=dead:beef:u\n")
     load_anew(guest, disk)
     assert guest.read(PARAMETER) == "dead:beef:u"
-    assert words(guest, disk) == [("1209:5a5a:f", "modprobe.d", "overruled")]
+    told(guest, disk, *[("1209:5a5a:f", "modprobe.d", "overruled")])
 
     guest.run("uasctl policy %s usb-storage" % disk.interface, check=True)
     line = guest.out("uasctl policy --kernel --no-legend 2>/dev/null | grep ^options")
