@@ -2,12 +2,12 @@
 #include "sys/hubs.h"
 
 #include <ctype.h>
-#include <limits.h>
 
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/sysfs.h"
 #include "sys/udevdb.h"
+#include "sys/usbdisk.h"
 
 bool hub_above(const char *name, char ret[static INTERFACE_NAME_MAX])
 {
@@ -17,23 +17,6 @@ bool hub_above(const char *name, char ret[static INTERFACE_NAME_MAX])
                 return false;
         (void) snprintf(ret, INTERFACE_NAME_MAX, "%s%.*s", *end == '.' ? "" : "usb", (int) (end - name), name);
         return true;
-}
-
-/* ".../0000:00:14.0/usb2": the device of the controller. */
-static void read_controller_name(const struct roots *r, const char *path, struct hub *h)
-{
-        char target[PATH_MAX], *slash;
-        ssize_t n = readlinkat(r->sys, path, target, sizeof(target) - 1);
-
-        if (n < 0)
-                return;
-        target[n] = '\0';
-        slash = strrchr(target, '/');
-        if (!slash)
-                return;
-        *slash = '\0';
-        slash = strrchr(target, '/');
-        (void) copy_string(h->product, sizeof(h->product), slash ? slash + 1 : target);
 }
 
 static void read_product(const struct roots *r, const char *name, struct hub *h)
@@ -55,21 +38,17 @@ void hub_read(const struct roots *r, const char *name, struct hub *ret)
         char path[INTERFACE_NAME_MAX + 64], above[INTERFACE_NAME_MAX];
         bool root = !hub_above(name, above);
         struct hub h = { 0 };
-        uint64_t speed;
 
         (void) copy_string(h.name, sizeof(h.name), name);
         if (strchr(name, '/')) {
                 *ret = h;
                 return;
         }
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/speed", name);
-        if (attr_read_uint(r->sys, path, 10, &speed) >= 0 && speed <= UINT_MAX)
-                h.speed_mbps = (unsigned) speed;
+        h.speed_mbps = usb_speed(r, name);
         if (root) {
                 (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../driver", name);
                 (void) link_basename(r->sys, path, h.driver, sizeof(h.driver));
-                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", name);
-                read_controller_name(r, path, &h);
+                (void) usb_controller(r, name, h.product, sizeof(h.product));
         } else {
                 (void) copy_string(h.driver, sizeof(h.driver), "hub");
                 read_product(r, name, &h);

@@ -8,15 +8,7 @@
 #include "common/util.h"
 #include "core/bos.h"
 #include "sys/sysfs.h"
-
-static unsigned read_speed(const struct roots *r, const char *device)
-{
-        char path[PATH_MAX];
-        uint64_t v;
-
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/speed", device);
-        return attr_read_uint(r->sys, path, 10, &v) < 0 || v > UINT_MAX ? 0 : (unsigned) v;
-}
+#include "sys/usbdisk.h"
 
 static unsigned read_bcd_usb(const struct roots *r, const char *device)
 {
@@ -26,39 +18,22 @@ static unsigned read_bcd_usb(const struct roots *r, const char *device)
         return attr_read(r->sys, path, version, sizeof(version)) < 0 ? 0 : usb_version_bcd(version);
 }
 
-/* ".../0000:00:14.0" of ".../0000:00:14.0/usb2". */
-static bool controller_of(const struct roots *r, const char *root_hub, char *ret, size_t size)
-{
-        char path[PATH_MAX], *slash;
-        ssize_t n;
-
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", root_hub);
-        n = readlinkat(r->sys, path, ret, size - 1);
-        if (n < 0)
-                return false;
-        ret[n] = '\0';
-        slash = strrchr(ret, '/');
-        if (slash)
-                *slash = '\0';
-        return slash;
-}
-
 struct fastest {
         const struct roots *roots;
-        char controller[PATH_MAX];
+        char controller[USB_STRING_MAX];
         unsigned mbps;
 };
 
 static int look_at_root_hub(const char *name, void *data)
 {
         struct fastest *f = data;
-        char controller[PATH_MAX];
+        char controller[USB_STRING_MAX];
         unsigned mbps;
 
-        if (strncmp(name, "usb", 3) != 0 || !controller_of(f->roots, name, controller, sizeof(controller)) ||
+        if (strncmp(name, "usb", 3) != 0 || !usb_controller(f->roots, name, controller, sizeof(controller)) ||
             !streq(controller, f->controller))
                 return 0;
-        mbps = read_speed(f->roots, name);
+        mbps = usb_speed(f->roots, name);
         if (mbps > f->mbps)
                 f->mbps = mbps;
         return 0;
@@ -68,7 +43,7 @@ static unsigned read_controller_speed(const struct roots *r, const char *root_hu
 {
         struct fastest f = { .roots = r };
 
-        if (controller_of(r, root_hub, f.controller, sizeof(f.controller)))
+        if (usb_controller(r, root_hub, f.controller, sizeof(f.controller)))
                 (void) dir_each(r->sys, SYSFS_USB_DEVICES, look_at_root_hub, &f);
         return f.mbps;
 }

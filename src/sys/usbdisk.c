@@ -84,32 +84,42 @@ static void read_max_speed(int usb, struct facts *f)
         f->max_speed_mbps = device_max_speed(n > 0 ? bos : NULL, n > 0 ? (size_t) n : 0, f->usb_version, f->speed_mbps);
 }
 
-/* ".../0000:00:14.0/usb2": what stands above the root hub. */
-static void read_controller_device(const struct roots *r, struct facts *f)
+bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size)
 {
-        char path[64], target[PATH_MAX], *slash;
+        char path[INTERFACE_NAME_MAX + 32], target[PATH_MAX], *slash;
         ssize_t n;
 
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/usb%u", f->busnum);
-        n = readlinkat(r->sys, path, target, sizeof(target) - 1);
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", root_hub);
+        n = readlinkat(r->sys, path, target, sizeof(target) - 1); /* ".../0000:00:14.0/usb2" */
         if (n < 0)
-                return;
+                return false;
         target[n] = '\0';
         slash = strrchr(target, '/');
         if (!slash)
-                return;
+                return false;
         *slash = '\0';
         slash = strrchr(target, '/');
-        (void) copy_string(f->controller_device, sizeof(f->controller_device), slash ? slash + 1 : target);
+        (void) copy_string(ret, size, slash ? slash + 1 : target);
+        return true;
+}
+
+unsigned usb_speed(const struct roots *r, const char *device)
+{
+        char path[INTERFACE_NAME_MAX + 32];
+        uint64_t v;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/speed", device);
+        return attr_read_uint(r->sys, path, 10, &v) < 0 || v > UINT_MAX ? 0 : (unsigned) v;
 }
 
 /* The driver of the controller: it stands above the root hub "usbN". */
 static void read_controller(const struct roots *r, struct facts *f)
 {
-        char path[64], name[32];
+        char path[64], name[32], root_hub[16];
 
-        read_controller_device(r, f);
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/usb%u/../driver", f->busnum);
+        (void) snprintf(root_hub, sizeof(root_hub), "usb%u", f->busnum);
+        (void) usb_controller(r, root_hub, f->controller_device, sizeof(f->controller_device));
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../driver", root_hub);
         if (link_basename(r->sys, path, name, sizeof(name)) <= 0)
                 return;
         (void) copy_string(f->controller, sizeof(f->controller), name);

@@ -33,3 +33,8 @@ int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces);
 
 /* The interface a block device (/sys/block/NAME or a partition's name) hangs on. -ENOENT: not behind USB storage. */
 int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX]);
+
+/* The device of the controller above a root hub ("usb2"): "0000:00:14.0". False if there is none, ret untouched. */
+bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size);
+/* What a USB device ("2-1") or root hub is linked at, in Mbit/s; 0: not known. Takes no device lock. */
+unsigned usb_speed(const struct roots *r, const char *device);
