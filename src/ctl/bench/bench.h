@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/types.h"
+
+/*
+ * What `uasctl bench` knows of a comparison. One side fills it in (profiles, fio, the session with its rounds), the
+ * other tells it (statistics, tables, JSON, charts, history); neither takes anything else of the other.
+ *
+ * Rates are per second, sizes in bytes, latencies in nanoseconds as fio has them (clat, since 3.0), times of day in
+ * microseconds of CLOCK_REALTIME. Strings are owned by what they stand in and are NULL where nothing is known.
+ */
+
+/* A section of a fio job file. */
+struct bench_pattern {
+        char *name;           /* the section: "RND4K-Q32T1" */
+        char *rw;             /* as fio has it: "randread", "rw", ... */
+        uint64_t block_size;
+        uint64_t size;        /* of the region it works on; 0: the whole disk or file */
+        unsigned iodepth;
+        unsigned numjobs;
+        unsigned read_percent; /* 100 reads alone, 0 writes alone */
+        bool random;
+        bool direct;
+        bool sync_engine;     /* iodepth is 1 whatever the file says */
+};
+
+/* One direction of one run, all of its jobs together. */
+struct bench_side {
+        uint64_t bytes;
+        uint64_t ios;
+        double bytes_per_sec;
+        double iops;
+        double mean_ns;
+        uint64_t p50_ns;
+        uint64_t p95_ns;
+        uint64_t p99_ns;
+};
+
+/* One run of fio: one pattern under one driver. */
+struct bench_run {
+        unsigned pattern;        /* index in struct bench */
+        enum driver driver;
+        unsigned round;          /* 0 is the first one, which is dropped */
+        unsigned order;          /* 0..n-1, as they were run: A B B A */
+        uint64_t started_usec;
+        uint64_t runtime_usec;
+        struct bench_side read;
+        struct bench_side write;
+        double depth_share;      /* 0..1: of all I/O, how much was submitted at the depth asked for (fio's iodepth_level) */
+        double cpu_percent;
+        double other_bytes_per_sec; /* what others moved on the same bus meanwhile; negative: not known */
+        int error;               /* 0, or the negative errno fio ended with */
+        char *host;              /* of several machines: whose; NULL: all together, or only one */
+};
+
+/* What it was measured on. Links, speeds in megabits a second. */
+struct bench_conditions {
+        char *model;
+        char *bridge;            /* VID:PID and chip where known */
+        char *firmware;          /* bcdDevice */
+        char *serial;
+        char *controller;
+        char *kernel;
+        char *fio;
+        char *scheduler[_DRIVER_MAX];
+        unsigned queue_depth[_DRIVER_MAX];
+        unsigned speed_mbps;
+        uint64_t disk_size;
+        uint64_t memory;         /* of the machine: what a page cache may hide */
+        bool rotational;
+        char *path;              /* --file: what was measured through the file system; NULL: the raw device */
+};
+
+/* What ended a half before its time. The most important thing a bench can find. */
+struct bench_finding {
+        bool found;
+        enum driver driver;
+        unsigned run;            /* index of the run during which it came */
+        char *what;              /* a sentence: "2 commands aborted, 1 reset" */
+};
+
+struct bench {
+        char id[37];             /* a UUID: names the result in /var/lib/uasd/bench */
+        char *profile;
+        uint64_t started_usec;
+        struct bench_conditions conditions;
+        struct bench_pattern *patterns;
+        size_t n_patterns;
+        struct bench_run *runs;
+        size_t n_runs;
+        struct bench_finding finding;
+        bool interrupted;
+};
+
+void bench_done(struct bench *b); /* frees all that it owns */
