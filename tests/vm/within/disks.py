@@ -57,7 +57,7 @@ def names(interface):
     return [os.path.basename(path) for path in sorted(found)]
 
 
-def until(question, seconds, what):
+def until(question, seconds, what, pause=0.05):
     end = time.monotonic() + seconds
     while True:
         answer = question()
@@ -65,7 +65,7 @@ def until(question, seconds, what):
             return answer
         if time.monotonic() > end:
             raise AssertionError("not within %d s: %s" % (seconds, what))
-        time.sleep(0.05)
+        time.sleep(pause)
 
 
 def on_a_driver(interface, luns, seconds=60):

@@ -17,6 +17,7 @@ EVENTS = (("nothing", 8), ("dirtied", 8), ("mount", 4), ("open", 3), ("swap", 1)
           ("kill_both", 3), ("unplug", 3), ("fault", 2), ("cut", 1))
 HERE = "/run/vm"
 MNT = "/run/vm-mnt"
+HISTORY = "/var/lib/uasd/history"
 
 
 class Soak:
@@ -131,7 +132,8 @@ class Soak:
 
     def forget(self, disk):
         """A disk that failed would stay where it is for good."""
-        if disks.listed(disk["interface"]).get("reason_id") == "distrusted":
+        if "state=distrusted" in (disks.read(HISTORY) or "") and \
+                disks.listed(disk["interface"]).get("reason_id") == "distrusted":
             disks.sh("uasctl", "forget", disk["interface"])
             disks.sh("uasctl", "wait", disk["interface"], timeout=300)
             self.settle(disk, "forgotten")
@@ -162,7 +164,6 @@ class Soak:
         except AssertionError as error:
             self.add("driverless")
             raise AssertionError("%s: %s" % (what, error)) from None
-        disks.settle()
         self.verify(disk, disk["lossy"])
         try:
             disks.until(lambda: not disks.left_behind(interface, found), 40, "")
@@ -239,7 +240,7 @@ class Soak:
                         pass
         asked.wait(200)
         # uasctl answers without it, too; but only a uasd that has looked round knows what is still to be done.
-        disks.until(lambda: daemon() and ("uasd" not in whom or daemon() != before), 60, "uasd is there")
+        disks.until(lambda: daemon() and ("uasd" not in whom or daemon() != before), 60, "uasd is there", 0.3)
 
     def kill_switch(self, which, disk, target):
         self.killing(disk, target, ["uasd-switch"])
