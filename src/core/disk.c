@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "common/exit-codes.h"
 #include "common/util.h"
 #include "core/explain.h"
 
@@ -199,6 +200,11 @@ _printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
                 if (last >= 0xc0)
                         return;
         }
+}
+
+bool disk_went_wrong(const struct disk *d)
+{
+        return d->outcome.code > UASD_EXIT_OK && d->outcome.code != UASD_EXIT_DEFERRED;
 }
 
 char *disk_reason(const struct disk *d, char *ret, size_t size)

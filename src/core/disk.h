@@ -77,6 +77,8 @@ void users_opened(struct user **users, size_t *n, const char *node);
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);
 
+/* Its last try went wrong, as opposed to one that found the disk in use. */
+bool disk_went_wrong(const struct disk *d);
 /*
  * The sentence for `reason` in list and JSON: what the state means for this disk now, and why
  * ("Waits for uas until nothing uses it: /mnt/usb (sda1)."). Names in it are made harmless. Returns ret.

@@ -26,22 +26,21 @@ static bool has_disks(const struct life *l)
         return false;
 }
 
-/* A try that went wrong, as opposed to one that found the disk in use. */
-static bool went_wrong(const struct life *l)
-{
-        return l->disk.outcome.code > UASD_EXIT_OK && l->disk.outcome.code != UASD_EXIT_DEFERRED;
-}
-
-/* Off uas, because it failed there: the try that brought it to uas does not count. */
+/* Off uas, where it failed: the try that brought it there does not count. */
 static bool flees(const struct life *l)
 {
-        return l->disk.decision.reason == REASON_DISTRUSTED || l->disk.decision.reason == REASON_TRIAL_FAILED;
+        return l->disk.facts.distrusted && l->disk.decision.target == DRIVER_USB_STORAGE;
 }
 
-/* One automatic try an attachment: hold, switch, rollback, hold would never end. */
+/*
+ * One automatic try an attachment: hold, switch, rollback, hold would never end. A disk that cannot stay where it is
+ * has a few: a sick one may have been busy answering udev just when it was to be taken off uas.
+ */
 static bool used_up(const struct life *l)
 {
-        return went_wrong(l) || (l->tried && !l->requested && !flees(l));
+        if (flees(l))
+                return l->flights > FLIGHTS_MOST;
+        return disk_went_wrong(&l->disk) || (l->tried && !l->requested);
 }
 
 /* ---- what an event changes ---- */
@@ -112,8 +111,8 @@ static void ask_again(struct life *l, const struct event *e)
         l->waited = false;
         l->looked = l->hidden = l->named = false;
         l->free_since = 0;
-        l->retry_at = 0;
-        l->retries = 0;
+        l->retry_at = l->not_before = 0;
+        l->retries = l->flights = 0;
         l->disk.outcome = (struct outcome){ .code = -1 };
 }
 
@@ -138,14 +137,20 @@ static void done(struct life *l, const struct event *e, uint64_t now)
                 l->retries = 0;
                 l->retry_at = 0;
         }
+        if (disk_went_wrong(&l->disk)) {
+                l->not_before = now + (FLIGHT_PAUSE_USEC << l->flights);
+                l->flights += l->flights <= FLIGHTS_MOST;
+                l->looked = l->in_use = l->hidden = l->named = false;
+                l->free_since = 0;
+        }
 }
 
 static void trouble(struct life *l)
 {
         l->cancelled = false;
         l->looked = false;
-        l->retry_at = 0;
-        l->retries = 0;
+        l->retry_at = l->not_before = 0;
+        l->retries = l->flights = 0;
         l->disk.outcome = (struct outcome){ .code = -1 };
 }
 
@@ -231,7 +236,7 @@ static void begin(struct life *l, struct actions *ret)
 static uint64_t act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret,
                          struct actions *last)
 {
-        uint64_t start = l->retry_at > now ? l->retry_at : now;
+        uint64_t later = l->retry_at > l->not_before ? l->retry_at : l->not_before, start = later > now ? later : now;
         bool try = decision_wants_switch(&l->disk.facts, &l->disk.decision) && !l->cancelled && !used_up(l) &&
                    !env->stopping && l->hold_deadline >= start + HOLD_LEAST_USEC;
 
@@ -257,8 +262,9 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
                 return USEC_INFINITY;
         /* Inside delay_use, or driverless: there is nothing yet that anybody could use. */
         if (!has_disks(l)) {
-                if (now < l->retry_at)
-                        return l->retry_at;
+                ready = l->retry_at > l->not_before ? l->retry_at : l->not_before;
+                if (now < ready)
+                        return ready;
                 begin(l, last);
                 return USEC_INFINITY;
         }
@@ -277,6 +283,8 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
         if (l->in_use || !l->free_since) /* or the look has not told yet */
                 return l->retry_at ? l->retry_at : USEC_INFINITY;
         ready = l->free_since + (l->requested && !l->waited ? 0 : env->quiet_usec);
+        if (ready < l->not_before)
+                ready = l->not_before;
         if (now < ready)
                 return ready;
         begin(l, last);

@@ -50,6 +50,9 @@ struct environment {
 #define RELEASE_PAUSE_USEC 10000000ULL
 /* A trial that is over, and cannot be put on record: asked again after this at least. */
 #define TRIAL_AGAIN_USEC 60000000ULL
+/* A disk that fails under uas and did not get away from it: so many more tries, each after twice the pause. */
+#define FLIGHTS_MOST 4
+#define FLIGHT_PAUSE_USEC 15000000ULL
 
 /* What the machine keeps of one disk beyond struct disk. */
 struct life {
@@ -70,6 +73,8 @@ struct life {
         bool requested;     /* a user asked: may try again, and need not be quiet first */
         bool cancelled;     /* a user said no */
         bool watched;       /* ACTION_WATCH is in force */
+        unsigned flights;   /* tries to get off uas that went wrong, since it failed there */
+        uint64_t not_before; /* the next of them */
         uint64_t retry_at;  /* nobody may tell of the end of its use: looked at again then */
         unsigned retries;
         uint64_t trial_until; /* 0: not on trial */

@@ -44,7 +44,6 @@ static void distrust(struct entry *e, const struct finding *finding)
                 .failed = f->trial_open,
                 .lost = finding->fatal,
         };
-        struct attachment_mark a;
         char interface[INTERFACE_NAME_MAX];
 
         if (e->troubled)
@@ -57,10 +56,8 @@ static void distrust(struct entry *e, const struct finding *finding)
                 (void) copy_string(h.reason, sizeof(h.reason), finding->what);
         keep(e, &h);
         /* Asked for, and on trial: trouble leads back all the same. */
-        if (f->trial_open && f->override_target == DRIVER_UAS && attachment_read(&m->roots, f, &a) >= 0) {
-                a.override_target = DRIVER_NONE;
-                (void) attachment_write(&m->roots, f, &a);
-        }
+        if (f->trial_open)
+                (void) attachment_drop_override(&m->roots, f, DRIVER_UAS);
         /* Told with what it comes to. */
         facts_complete(&m->roots, &m->config, f);
         trouble_judge(e, f);

@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "sys/marks.h"
 #include "sys/past.h"
 #include "switch/transaction.h"
 
@@ -48,6 +49,8 @@ void undo_trial(struct transaction *t)
         if (t->bound && !t->late && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = past_write(&t->roots, f, &h);
+                /* Whoever asked for uas has his answer; a disk that could not be taken back shall not stay there for him. */
+                (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
         } else if (t->on_trial)
                 r = past_end_trials(&t->roots, f);
         complain(t, r);

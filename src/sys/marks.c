@@ -129,6 +129,18 @@ int attachment_write(const struct roots *r, const struct facts *f, const struct 
         return state_write(r->run, attachment_path(f, path, sizeof(path)), text, false);
 }
 
+int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target)
+{
+        struct attachment_mark a;
+        int k = attachment_read(r, f, &a);
+
+        if (k < 0 || a.override_target != target)
+                return k;
+        a.override_target = DRIVER_NONE;
+        a.override_forced = false;
+        return attachment_write(r, f, &a);
+}
+
 static int prune_one(const char *name, void *data)
 {
         const struct roots *r = data;

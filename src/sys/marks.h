@@ -38,6 +38,8 @@ int attachment_read(const struct roots *r, const struct facts *f, struct attachm
 /* Neither tried nor released on this attachment; false also if that cannot be told. */
 bool attachment_fresh(const struct roots *r, const struct facts *f);
 int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m);
+/* A request for `target` ends; one for another driver stays. */
+int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
 /* Drops the marks of attachments which are no longer plugged in. */
 int attachments_prune(const struct roots *r);
 

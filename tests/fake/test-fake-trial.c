@@ -2,6 +2,7 @@
 #include "sweep.h"
 #include <fcntl.h>
 
+#include "sys/marks.h"
 #include "sys/past.h"
 #include "sys/usbdisk.h"
 
@@ -133,6 +134,25 @@ static void machine_stalls(struct fake_usb *u)
         u->stalls_on_uas = u->machine_late = true;
 }
 
+/* Somebody asks for DRIVER; what is left of it is told by asked(). */
+static void ask(enum driver driver)
+{
+        struct facts f;
+
+        facts_of(&f);
+        assert_int_equal(attachment_write(&fake->roots, &f, &(struct attachment_mark){.override_target = driver}), 0);
+}
+
+static enum driver asked(void)
+{
+        struct attachment_mark a;
+        struct facts f;
+
+        facts_of(&f);
+        assert_true(attachment_read(&fake->roots, &f, &a) >= 0);
+        return a.override_target;
+}
+
 static void late(void (*prepare)(struct fake_usb *u), enum history_state on_record)
 {
         struct scene s = scenes[0];
@@ -141,7 +161,9 @@ static void late(void (*prepare)(struct fake_usb *u), enum history_state on_reco
 
         s.prepare = prepare;
         scene_make(&s);
+        ask(DRIVER_UAS);
         scene_switch(&s, &r);
+        assert_int_equal(asked(), on_record == HISTORY_DISTRUSTED ? DRIVER_NONE : DRIVER_UAS);
         assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
         assert_string_equal(r.step, "verify");
         assert_int_equal(recorded(&h), on_record);

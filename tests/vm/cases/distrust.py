@@ -79,3 +79,44 @@ def no_place_to_write(vm):
     assert one["reason_id"] == "distrusted", one
     assert "cannot be put on record" in guest.journal("-b -u uasd")
     assert not record_of(guest, disk)
+
+LATECOMER = """
+import glob, os, sys, time
+interface, stop = sys.argv[1:]
+found = []
+while not found:
+    if os.path.realpath("/sys/bus/usb/devices/%s/driver" % interface).endswith("/uas"):
+        found = glob.glob("/sys/bus/usb/devices/%s/host*/target*/*/block/*" % interface)
+    time.sleep(0.002)
+while True:
+    try:
+        fd = os.open("/dev/" + os.path.basename(found[0]), os.O_RDONLY)
+        break
+    except OSError:
+        time.sleep(0.002)
+print("open", flush=True)
+while not os.path.exists(stop):
+    time.sleep(0.1)
+"""
+
+
+@case(tier="default", limit=200)
+def met_somebody_on_the_way_back(vm):
+    "Its reads fail under uas, and just then somebody has it open: not taken from under him, and off uas when he has gone."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nPolicy=usb-storage\n", "/run/latecomer.py": LATECOMER})
+    guest.run("systemctl restart uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    only_disk(guest, "settled")
+    disk.fault(name="fail", proto="uas", op="read")
+    late = guest.spawn("exec python3 -u /run/latecomer.py %s /run/stop" % disk.interface)
+    asked = guest.run("uasctl switch %s uas --wait=60" % disk.interface, 100)
+    assert asked.rc == 1 and "in use already" in asked.err, asked
+    assert guest.driver(disk.interface) == "uas" and "open" in late.output(), (late.output(), guest.journal("-b -u uasd"))
+    one = only_disk(guest, "waiting")
+    assert one["history"].startswith("distrusted: ") and [user["kind"] for user in one["busy"]] == ["open"], one
+    guest.run("touch /run/stop", check=True)
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    one = only_disk(guest, "settled")
+    guest.run("udevadm settle; mount /dev/disk/by-label/DATA /mnt", check=True)
