@@ -6,7 +6,6 @@
 
 /* org.uasd1.Manager: what users ask for. polkit_may() comes last before anything is done. */
 
-#define MAY_SWITCH "org.uasd1.switch"
 #define MAY_POLICY "org.uasd1.policy"
 #define MAY_FORCE "org.uasd1.force"
 
@@ -56,7 +55,7 @@ static int refuse_impossible(const struct entry *e, enum driver target, sd_bus_e
 static int method_switch(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct manager *m = data;
-        char job[sizeof(JOB_PATH_PREFIX) + 16];
+        char job[JOB_PATH_MAX];
         struct entry *e;
         const char *name;
         unsigned request;

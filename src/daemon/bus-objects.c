@@ -266,5 +266,7 @@ int bus_objects_add(sd_bus *bus, struct manager *m)
                 r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, find_disk, m);
         if (r >= 0)
                 r = sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, list_disks, m);
+        if (r >= 0)
+                r = bus_jobs_add(bus, m);
         return r;
 }

@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "common/util.h"
 #include "daemon/polkit.h"
 #include "sys/statefile.h"
 
@@ -30,9 +31,7 @@ struct bus {
 
 /* ---- told to everybody who is connected ---- */
 
-typedef int (*tell_fn)(sd_bus *bus, const char *path, void *data);
-
-static void tell_all(struct bus *b, const char *path, tell_fn tell, void *data)
+void bus_tell_all(struct bus *b, const char *path, tell_fn tell, void *data)
 {
         if (!path)
                 return;
@@ -63,7 +62,7 @@ void bus_disk_added(struct bus *b, struct entry *e)
 {
         _cleanup_free_ char *path = bus_disk_path(e);
 
-        tell_all(b, path, tell_added, NULL);
+        bus_tell_all(b, path, tell_added, NULL);
 }
 
 void bus_disk_removed(struct bus *b, struct entry *e)
@@ -71,7 +70,7 @@ void bus_disk_removed(struct bus *b, struct entry *e)
         _cleanup_free_ char *path = bus_disk_path(e);
 
         if (e->announced)
-                tell_all(b, path, tell_removed, NULL);
+                bus_tell_all(b, path, tell_removed, NULL);
         e->announced = false;
 }
 
@@ -80,33 +79,7 @@ void bus_disk_changed(struct bus *b, struct entry *e)
         _cleanup_free_ char *path = bus_disk_path(e);
 
         if (e->announced)
-                tell_all(b, path, tell_changed, NULL);
-}
-
-struct request_end {
-        struct entry *entry;
-        int code;
-        const char *step;
-        char text[1024];
-};
-
-static int tell_request_end(sd_bus *bus, const char *path, void *data)
-{
-        const struct request_end *r = data;
-
-        return sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", path,
-                                  r->entry->life.disk.facts.interface, r->code, r->step, r->text);
-}
-
-void bus_request_done(struct bus *b, struct entry *e, int code, const char *step, const char *text)
-{
-        struct request_end end = { .entry = e, .code = code, .step = step };
-        char path[sizeof(JOB_PATH_PREFIX) + 16];
-
-        make_harmless(text, end.text, sizeof(end.text));
-        (void) snprintf(path, sizeof(path), JOB_PATH_PREFIX "/%u", e->request);
-        e->request = 0;
-        tell_all(b, path, tell_request_end, &end);
+                bus_tell_all(b, path, tell_changed, NULL);
 }
 
 /* ---- the system bus ---- */
@@ -149,7 +122,7 @@ static void join_system_bus(struct bus *b)
         polkit_forget(b->manager);
         b->system = sd_bus_flush_close_unref(b->system);
         if (r >= 0)
-                r = sd_bus_set_address(bus, SYSTEM_BUS);
+                r = sd_bus_set_address(bus, secure_getenv("DBUS_SYSTEM_BUS_ADDRESS") ?: SYSTEM_BUS);
         if (r >= 0)
                 r = sd_bus_set_bus_client(bus, 1);
         if (r >= 0)
@@ -260,7 +233,7 @@ static int listen_private(struct bus *b)
 
         if (r < 0)
                 return r;
-        (void) snprintf(address.sun_path, sizeof(address.sun_path), "/run/" RUN_PRIVATE_SOCKET);
+        (void) snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%i/" RUN_PRIVATE_SOCKET, m->roots.run);
         b->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (b->listener < 0)
                 return -errno;

@@ -48,8 +48,11 @@ static void take_line(struct job *j, char *line)
 {
         int end = 0;
 
-        if (sscanf(line, "STEP %23s", j->outcome.step) == 1)
+        if (sscanf(line, "STEP %23s", j->outcome.step) == 1) {
+                if (j->entry)
+                        bus_request_step(j->entry->manager->bus, j->entry, j->outcome.step);
                 return;
+        }
         if (sscanf(line, "CLAIMED %31s", j->outcome.claimed) == 1 || sscanf(line, "OPENED %31s", j->outcome.opened) == 1)
                 return;
         if (sscanf(line, "END %i %23s %n", &j->outcome.code, j->outcome.step, &end) == 2 && end > 0)

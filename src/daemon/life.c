@@ -17,7 +17,7 @@ static void complain(const char *file, int line, const char *what, void *data)
         log_warning("%s:%i: %s", file, line, what);
 }
 
-int manager_new(struct manager **ret)
+int manager_new(const char *root, struct manager **ret)
 {
         struct manager *m = calloc(1, sizeof(*m));
         int r;
@@ -27,7 +27,7 @@ int manager_new(struct manager **ret)
         m->lock = -1;
         m->roots = ROOTS_NULL;
         config_init(&m->config);
-        r = roots_open(&m->roots, NULL);
+        r = roots_open(&m->roots, root);
         if (r >= 0)
                 r = conf_load(&m->roots, &m->config, complain, NULL);
         if (r >= 0)

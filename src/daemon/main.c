@@ -59,7 +59,7 @@ int main(int argc, char *argv[])
         (void) sigprocmask(SIG_BLOCK, &mask, NULL);
         (void) signal(SIGPIPE, SIG_IGN);
 
-        r = manager_new(&m);
+        r = manager_new(NULL, &m);
         if (r >= 0 && cmdline_has(&m->roots, CMDLINE_OFF)) {
                 log_notice(CMDLINE_OFF " on the kernel command line: doing nothing");
                 (void) sd_notify(0, "READY=1\nSTATUS=Switched off on the kernel command line");

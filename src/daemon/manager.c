@@ -115,12 +115,15 @@ static void settle_request(struct entry *e)
 {
         const struct disk *d = &e->life.disk;
         char reason[512];
+        bool pending = d->state == STATE_WAITING || d->state == STATE_HELD;
 
-        if (!e->request || e->request_source || d->state == STATE_SWITCHING)
+        if (!e->request || e->request_source)
                 return;
-        /* It may wait once more after that, for what nobody asked: to get away from uas. */
-        if ((d->state == STATE_WAITING || d->state == STATE_HELD) && !disk_went_wrong(d))
+        /* It may wait once more after it went wrong, for what nobody asked: to get away from uas. */
+        if (d->state == STATE_SWITCHING || (pending && !disk_went_wrong(d))) {
+                bus_request_changed(e->manager->bus, e);
                 return;
+        }
         if (d->state == STATE_FAILED || d->outcome.code == UASD_EXIT_OK || disk_went_wrong(d))
                 bus_request_done(e->manager->bus, e, d->outcome.code, d->outcome.step, d->outcome.text);
         else {

@@ -19,6 +19,14 @@ struct manager;
 struct job;
 struct look;
 
+/* What a user asked for, as org.uasd1.Job has it. */
+struct asked {
+        enum driver from, to; /* to: DRIVER_NONE: what its policy says */
+        char step[24];        /* the switch is at, or ended in */
+        int code;             /* an exit status; -1: not ended */
+        const char *told;     /* the last state that was */
+};
+
 struct entry {
         struct manager *manager;
         struct life life;
@@ -32,6 +40,7 @@ struct entry {
         size_t n_watches;
         bool nodes_watched;      /* each node it has: a close of any will be told */
         unsigned request;        /* number of the request under way, for the bus; 0: none */
+        struct asked asked;      /* what it is */
         sd_event_source *request_source; /* it has still to be told to the machine */
         bool announced;          /* on the bus */
         struct trouble trouble;  /* what the kernel said of it, on this attachment */
@@ -59,7 +68,8 @@ struct manager {
         sd_bus *pid1; /* open while it is awaited that the boot is over */
 };
 
-int manager_new(struct manager **ret);
+/* root: the folder the machine is in; NULL: this machine. */
+int manager_new(const char *root, struct manager **ret);
 /* Takes stock of what is plugged in and what an earlier uasd left, and listens from then on. */
 int manager_start(struct manager *m);
 /* Begins nothing more; what runs is finished by uasd-switch itself. */
@@ -144,10 +154,14 @@ void report_distrust(const struct entry *e, const char *reason);
 void report_trouble(const struct entry *e, const struct finding *f);
 void report_trial(const struct entry *e);
 
-/* bus.c */
+/* bus.c, bus-jobs.c */
 int bus_new(struct manager *m, struct bus **ret);
 void bus_free(struct bus *b);
 void bus_disk_added(struct bus *b, struct entry *e);
 void bus_disk_removed(struct bus *b, struct entry *e);
 void bus_disk_changed(struct bus *b, struct entry *e);
+/* The request of an entry, its number set: it is one; it may have another state; its switch is at this step; it has ended. */
+void bus_request_added(struct bus *b, struct entry *e, enum driver target);
+void bus_request_changed(struct bus *b, struct entry *e);
+void bus_request_step(struct bus *b, struct entry *e, const char *step);
 void bus_request_done(struct bus *b, struct entry *e, int code, const char *step, const char *text);

@@ -50,6 +50,7 @@ int manager_request(struct entry *e, enum driver target, bool force, unsigned *r
                 bus_request_done(m->bus, e, UASD_EXIT_FAILED, "", "replaced by a newer request");
         e->request = ++m->last_request;
         *ret_request = e->request;
+        bus_request_added(m->bus, e, target);
         return 0;
 }
 

@@ -1,0 +1,293 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: what is on it is what org.uasd1.xml says; jobs; a bus that comes late, and again."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
+from tree import Tree  # noqa: E402
+
+UASD, UASCTL = sys.argv[1:3]
+XML = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/daemon/org.uasd1.xml')
+SKIPPED = 77
+
+BUS_CONFIG = """<busconfig>
+<type>system</type><listen>unix:path={}/bus</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*"/><allow own="*"/><allow eavesdrop="true"/></policy>
+</busconfig>"""
+
+# Plays uasd-switch: waits at a step for whoever made the file "at-STEP", and moves the disk.
+SWITCH = """#!/bin/sh
+interface= target=
+for word; do interface=$target target=$word; done
+: >"$TREE/moving"
+for step in identify claim sync bind; do
+        echo "STEP $step 1"
+        while [ -e "$TREE/at-$step" ]; do sleep 0.02; done
+done
+if [ -e "$TREE/fails" ]; then
+        echo "END 7 bind The disk did not come back."
+        exit 7
+fi
+ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$target")" "$TREE/sys/bus/usb/devices/$interface/driver"
+echo "END 0 release It is moved."
+"""
+
+
+def until(condition, what, seconds=20):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        if time.monotonic() > end:
+            raise AssertionError('not within %s s: %s' % (seconds, what))
+        time.sleep(0.02)
+    return found
+
+
+class Daemon(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.tree = Tree(UASCTL)
+        self.addCleanup(self.tree.close)
+        # A real mount table, since no other tells of its changes; nothing here is in it.
+        os.unlink(self.tree.path('proc/1/mountinfo'))
+        os.symlink('/proc/self/mountinfo', self.tree.path('proc/1/mountinfo'))
+        self.tree.disk('2-1', 'sdz', 'uas')
+        self.tree.write('dev/sdz', '')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\n')
+        self.tree.write('switch', SWITCH)
+        os.chmod(self.tree.path('switch'), 0o755)
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(lambda: shutil.rmtree(self.dir))
+        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=f'unix:path={self.dir}/bus', TREE=self.tree.top, LC_ALL='C.UTF-8',
+                        UASD_SWITCH=self.tree.path('switch'))
+        self.said = open(os.path.join(self.dir, 'said'), 'w+')
+        self.addCleanup(self.said.close)
+
+    def start(self, program, **more):
+        p = subprocess.Popen(program, env=self.env, stdin=subprocess.DEVNULL, text=True, **more)
+
+        def stop():
+            p.kill()
+            p.wait()
+            if p.stdout:
+                p.stdout.close()
+        self.addCleanup(stop)
+        return p
+
+    def start_bus(self):
+        config = os.path.join(self.dir, 'bus.conf')
+        with open(config, 'w') as f:
+            f.write(BUS_CONFIG.format(self.dir))
+        return self.start(['dbus-daemon', '--config-file', config, '--nofork'], stderr=subprocess.DEVNULL)
+
+    def start_daemon(self):
+        return self.start([UASD, self.tree.top], stderr=self.said)
+
+    def busctl(self, *args):
+        return subprocess.run(['busctl', *args], env=self.env, capture_output=True, text=True, timeout=20)
+
+    def on_bus(self):
+        return self.busctl('status', 'org.uasd1').returncode == 0
+
+    def both(self):
+        self.start_bus()
+        daemon = self.start_daemon()
+        until(self.on_bus, 'uasd is on the bus')
+        return daemon
+
+    def ctl(self, *args, code=0):
+        p = self.tree.run(*args, env=self.env)
+        self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr, self.journal()))
+        return p
+
+    def journal(self):
+        with open(self.said.name) as f:
+            return f.read()
+
+    def disk(self):
+        [one] = json.loads(self.ctl('list', '--json').stdout)['disks']
+        return one
+
+    def managed(self):
+        p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')
+        self.assertEqual(p.returncode, 0, p.stderr)
+        return {path: {name: {key: value['data'] for key, value in members.items()} for name, members in interfaces.items()}
+                for path, interfaces in json.loads(p.stdout)['data'][0].items()}
+
+    def job(self):
+        """Path and properties of the one there is; None, {}: there is none."""
+        jobs = {path: interfaces['org.uasd1.Job'] for path, interfaces in self.managed().items() if 'org.uasd1.Job' in interfaces}
+        self.assertLessEqual(len(jobs), 1)
+        return jobs.popitem() if jobs else (None, {})
+
+    def listen(self):
+        p = self.start(['busctl', '--json=short', 'monitor', '--match=type=signal,path_namespace=/org/uasd1'], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE)
+        self.addCleanup(p.stderr.close)
+        self.assertIn('Monitoring', p.stderr.readline())
+        return p.stdout
+
+    def told_of(self, listener, path):
+        """All that was told of a job, until it was gone: State, Step and Result of changes."""
+        told = []
+        for line in listener:
+            one = json.loads(line)
+            member, data = one['member'], one['payload']['data']
+            if member == 'PropertiesChanged' and one['path'] == path:
+                self.assertEqual((data[0], data[1]['Disk']['data']), ('org.uasd1.Job', '2-1:1.0'))
+                told.append(tuple(data[1][name]['data'] for name in ('State', 'Step', 'Result')))
+            elif data[0] == path:
+                told.append((member, *data[1:]) if member == 'JobRemoved' else member)
+            if told[-1:] == ['InterfacesRemoved']:
+                return told
+        raise AssertionError(told)
+
+    def switch(self, target='usb-storage'):
+        p = self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Switch', 'ssa{sv}', '2-1:1.0', target, '0')
+        self.assertEqual(p.returncode, 0, p.stderr)
+        return p.stdout.split('"')[1]
+
+    def use(self, yes):
+        """A holder takes the disk; or lets go, and closes it."""
+        holder = self.tree.path('sys/class/block/sdz/holders/dm-9')
+        if yes:
+            os.mkdir(holder)
+            return
+        os.rmdir(holder)
+        with open(self.tree.path('dev/sdz')):
+            pass
+
+    # What is there
+
+    def shape(self, interfaces):
+        """{interface: {(kind, name): what it takes and gives}}; annotations and names of arguments aside."""
+        found = {}
+        for interface in interfaces:
+            members = found[interface.get('name')] = {}
+            for one in interface:
+                if one.tag == 'property':
+                    members['property', one.get('name')] = one.get('type'), one.get('access')
+                elif one.tag in ('method', 'signal'):
+                    members[one.tag, one.get('name')] = [(arg.get('type'), arg.get('direction', 'out')) for arg in one.findall('arg')]
+        return found
+
+    def test_contract(self):
+        self.both()
+        self.use(True)
+        self.assertEqual(self.switch(), '/org/uasd1/job/1')
+        there = {}
+        for path in ['/org/uasd1', *self.managed()]:
+            p = self.busctl('introspect', '--xml-interface', 'org.uasd1', path)
+            there.update(self.shape(ElementTree.fromstring(p.stdout).findall('interface')))
+        there = {name: members for name, members in there.items() if name.startswith('org.uasd1')}
+        self.assertEqual(there, self.shape(ElementTree.parse(XML).getroot().findall('interface')))
+
+    # Jobs
+
+    def test_job(self):
+        "It waits, runs step by step and ends, all of which is told; then it is gone."
+        self.both()
+        self.assertEqual(self.job(), (None, {}))
+        listener = self.listen()
+        self.use(True)
+        path = self.switch()
+        waiting = {'Id': 1, 'Disk': '2-1:1.0', 'From': 'uas', 'To': 'usb-storage', 'State': 'waiting', 'Step': '', 'Result': ''}
+        self.assertEqual(self.job(), (path, waiting))
+        self.tree.write('at-sync', '')
+        self.use(False)
+        until(lambda: self.job()[1].get('Step') == 'sync', 'step sync')
+        self.assertEqual(self.job(), (path, dict(waiting, State='running', Step='sync')))
+        p = self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel')
+        self.assertIn('not broken off', p.stderr)
+        os.unlink(self.tree.path('at-sync'))
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        until(lambda: self.job() == (None, {}), 'the job is gone')
+        self.assertEqual(self.busctl('get-property', 'org.uasd1', path, 'org.uasd1.Job', 'State').returncode, 1)
+        steps = [('running', step, '') for step in ('identify', 'claim', 'sync', 'bind')]
+        self.assertEqual(self.told_of(listener, path), [
+            'InterfacesAdded', ('running', '', ''), *steps, ('done', 'release', 'done'),
+            ('JobRemoved', '2-1:1.0', 0, 'release', 'It is moved.'), 'InterfacesRemoved'])
+
+    def test_rolled_back(self):
+        self.both()
+        listener = self.listen()
+        self.tree.write('fails', '')
+        self.assertIn('(step bind)', self.ctl('switch', 'sdz', 'usb-storage', code=7).stderr)
+        told = self.told_of(listener, '/org/uasd1/job/1')
+        self.assertEqual(told[-3:], [('done', 'bind', 'rolled-back'),
+                                     ('JobRemoved', '2-1:1.0', 7, 'bind', 'The disk did not come back.'), 'InterfacesRemoved'])
+
+    def test_cancel(self):
+        "A job that waits is cancelled through its own object; nothing is moved when the disk becomes free."
+        self.both()
+        self.use(True)
+        p = self.busctl('call', 'org.uasd1', '/org/uasd1/job/1', 'org.uasd1.Job', 'Cancel')
+        self.assertEqual(p.returncode, 1)
+        path = self.switch()
+        self.assertEqual(self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel').returncode, 0)
+        self.assertEqual(self.job(), (None, {}))
+        self.assertEqual(self.disk()['state'], 'settled')
+        self.use(False)
+        self.assertEqual(self.disk()['driver'], 'uas')
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+
+    def test_newer_request(self):
+        "One job a disk: a newer one takes its place."
+        self.both()
+        self.use(True)
+        listener = self.listen()
+        first = self.switch()
+        self.assertEqual(self.switch(), '/org/uasd1/job/2')
+        self.assertEqual(self.told_of(listener, first)[1:], [
+            ('done', '', 'failed'), ('JobRemoved', '2-1:1.0', 1, '', 'replaced by a newer request'), 'InterfacesRemoved'])
+        self.assertEqual(self.job()[0], '/org/uasd1/job/2')
+
+    def test_killed_client(self):
+        "Whoever asked is killed: the job goes on."
+        self.both()
+        self.use(True)
+        client = self.start([UASCTL, self.tree.top, 'switch', 'sdz', 'usb-storage', '--wait'], stderr=subprocess.DEVNULL)
+        path, _ = until(lambda: self.job() if self.job()[0] else None, 'there is a job')
+        client.kill()
+        client.wait()
+        self.assertEqual(self.job()[1]['State'], 'waiting')
+        self.use(False)
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        until(lambda: not self.job()[0], 'the job is gone')
+        self.assertIn('It is moved.', self.journal())
+
+    # The bus
+
+    def test_late_bus(self):
+        "uasd serves root before there is a bus, joins it when it comes, and again after it was started anew."
+        self.start_daemon()
+        until(lambda: self.tree.run('list', env=self.env).stderr == '', 'uasd answers on its private socket')
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+        bus = self.start_bus()
+        until(self.on_bus, 'uasd is on the bus')
+        self.assertEqual([one['org.uasd1.Disk']['Driver'] for one in self.managed().values() if 'org.uasd1.Disk' in one], ['usb-storage'])
+        bus.kill()
+        bus.wait()
+        os.unlink(os.path.join(self.dir, 'bus'))
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+        self.start_bus()
+        until(self.on_bus, 'uasd is on the new bus')
+        self.ctl('switch', 'sdz', 'uas')
+        self.assertEqual(self.disk()['driver'], 'uas')
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('polkit asks nobody here: root alone may switch')
+        sys.exit(SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "daemon/manager.h"
+
+/*
+ * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch.
+ * Linked with --wrap=posix_spawn.
+ */
+
+int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
+                       char *const argv[], char *const envp[]);
+int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
+                       char *const argv[], char *const envp[]);
+
+int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
+                       char *const argv[], char *const envp[])
+{
+        return __real_posix_spawn(pid, getenv("UASD_SWITCH") ?: path, files, attr, argv, envp);
+}
+
+static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
+{
+        manager_stop(data);
+        return sd_event_exit(sd_event_source_get_event(s), 0);
+}
+
+int main(int argc, char **argv)
+{
+        struct manager *m = NULL;
+        sigset_t mask;
+        int r;
+
+        if (argc != 2)
+                return fprintf(stderr, "usage: uasd-in-tree ROOT\n"), 2;
+        log_open("uasd", LOG_DEBUG);
+        (void) sigemptyset(&mask);
+        (void) sigaddset(&mask, SIGTERM);
+        (void) sigaddset(&mask, SIGCHLD);
+        (void) sigprocmask(SIG_BLOCK, &mask, NULL);
+        r = manager_new(argv[1], &m);
+        if (r >= 0)
+                r = sd_event_add_signal(m->event, NULL, SIGTERM, on_stop, m);
+        if (r >= 0)
+                r = manager_start(m);
+        if (r >= 0)
+                r = sd_event_loop(m->event);
+        manager_free(m);
+        return r < 0;
+}
