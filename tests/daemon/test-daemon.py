@@ -16,7 +16,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../
 from tree import Tree  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
-XML = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/daemon/org.uasd1.xml')
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
+XML = os.path.join(TOP, 'src/daemon/org.uasd1.xml')
 SKIPPED = 77
 
 BUS_CONFIG = """<busconfig>
@@ -190,6 +191,12 @@ class Daemon(unittest.TestCase):
             there.update(self.shape(ElementTree.fromstring(p.stdout).findall('interface')))
         there = {name: members for name, members in there.items() if name.startswith('org.uasd1')}
         self.assertEqual(there, self.shape(ElementTree.parse(XML).getroot().findall('interface')))
+
+    def test_activation(self):
+        "D-Bus starts the unit by the link that enabling it makes."
+        with open(os.path.join(TOP, 'src/daemon/org.uasd1.service')) as activation, open(os.path.join(TOP, 'systemd/uasd.service')) as unit:
+            [started] = [line.split('=')[1] for line in activation if line.startswith('SystemdService=')]
+            self.assertIn(started, [line.split('=')[1] for line in unit if line.startswith('Alias=')])
 
     # Jobs
 
