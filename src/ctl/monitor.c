@@ -5,6 +5,7 @@
 #include "common/names.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
+#include "ctl/progress.h"
 #include "ctl/source.h"
 
 /* What is known; every signal is told as it comes, by what it carries, so that no state is missed. */
@@ -119,6 +120,7 @@ static int tell(const struct monitor *m, const struct view *v, const char *event
         }
         if (!any)
                 return 0;
+        progress_clear();
         if (m->json)
                 k = tell_json(v, event, changed);
         else
@@ -180,7 +182,11 @@ static int take_changes(struct monitor *m, sd_bus_message *message)
         const char *interface;
         struct view *v;
 
-        if (sd_bus_message_read(message, "s", &interface) < 0 || !streq(interface, UASD_BUS_DISK))
+        if (sd_bus_message_read(message, "s", &interface) < 0)
+                return 0;
+        if (streq(interface, UASD_BUS_JOB))
+                progress_take(message, m->only);
+        if (!streq(interface, UASD_BUS_DISK))
                 return 0;
         if (sd_bus_path_decode(sd_bus_message_get_path(message), UASD_BUS_PATH "/disk", &id) <= 0)
                 return 0;
@@ -227,6 +233,7 @@ static int on_owner(sd_bus_message *message, void *data, sd_bus_error *e)
 
         if (sd_bus_message_read(message, "sss", &name, &from, &to) < 0 || !streq(name, UASD_BUS_NAME))
                 return 0;
+        progress_clear();
         if (isempty(to))
                 log_info("uasd has ended; waiting for it to come back.");
         m->reread = !isempty(to);

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/pager.h"
+#include "ctl/progress.h"
 #include "ctl/verbs.h"
 
 static int run(int argc, char **argv, const char *root)
@@ -27,6 +28,7 @@ static int run(int argc, char **argv, const char *root)
                 return UASD_EXIT_OK;
         }
         log_open("uasctl", o.quiet ? LOG_ERR : LOG_INFO);
+        progress_open(&o);
         verb = verb_check(&o, argv + first);
         if (!verb)
                 return UASD_EXIT_USAGE;

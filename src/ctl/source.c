@@ -5,6 +5,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/local.h"
+#include "ctl/progress.h"
 #include "ctl/select.h"
 
 #define SOCKET_MAX (sizeof("/proc/self/fd//" RUN_PRIVATE_SOCKET) + 16)
@@ -104,6 +105,7 @@ int source_connect(const struct ctl *c, struct remote *ret_remote, struct views 
 
 int source_lost(int error)
 {
+        progress_clear();
         log_error("%s any more.", error == -ETIMEDOUT ? "uasd does not answer" : "uasd is not there");
         return UASD_EXIT_FAILED;
 }

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/plan.h"
+#include "ctl/progress.h"
 #include "ctl/request.h"
 #include "ctl/source.h"
 #include "ctl/watch.h"
@@ -142,6 +143,8 @@ static int follow(struct watch *watch, const struct wish *w, const char *id, con
                 if (watch->ended)
                         return tell_outcome(label, &watch->outcome);
                 v = views_find(&views, id);
+                if (!v || now_boottime() >= end)
+                        progress_clear();
                 if (!v) {
                         log_error("%s: it is not there any more.", label);
                         return UASD_EXIT_NO_DISK;
@@ -174,7 +177,7 @@ static int request(const struct ctl *c, const char *what, const struct wish *w)
                 code = source_select(c, &views, what, &v);
         if (code != UASD_EXIT_OK)
                 return code;
-        k = watch_open(&watch, &remote);
+        k = watch_open(&watch, &remote, v->disk.facts.interface);
         if (k < 0)
                 return source_lost(k);
         tell_wish(v, w);

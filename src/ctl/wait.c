@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "ctl/progress.h"
 #include "ctl/source.h"
 #include "ctl/watch.h"
 #include "sys/marks.h"
@@ -24,7 +25,7 @@ static int wait_remote(struct remote *remote, const char *id, uint64_t end)
         _cleanup_(watch_close) struct watch watch = {};
         int k;
 
-        k = watch_open(&watch, remote);
+        k = watch_open(&watch, remote, id);
         if (k < 0)
                 return source_lost(k);
         for (;;) {
@@ -35,6 +36,8 @@ static int wait_remote(struct remote *remote, const char *id, uint64_t end)
                 if (k < 0)
                         return source_lost(k);
                 v = views_find(&views, id);
+                if (!v || !state_is_pending(v->disk.state) || now_boottime() >= end)
+                        progress_clear();
                 if (!v)
                         return gone(id);
                 if (!state_is_pending(v->disk.state))

@@ -3,11 +3,28 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "ctl/progress.h"
 #include "sys/marks.h"
 
+/* Steps of a job are shown; nothing is to be read anew for them. */
 static int on_change(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        ((struct watch *) data)->changed = true;
+        struct watch *w = data;
+        const char *interface;
+
+        if (sd_bus_message_read(m, "s", &interface) >= 0 && streq(interface, UASD_BUS_JOB))
+                progress_take(m, w->disk);
+        else
+                w->changed = true;
+        return 0;
+}
+
+static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *path;
+
+        if (sd_bus_message_read(m, "o", &path) >= 0 && strncmp(path, UASD_BUS_PATH "/job/", strlen(UASD_BUS_PATH "/job/")) != 0)
+                ((struct watch *) data)->changed = true;
         return 0;
 }
 
@@ -38,13 +55,13 @@ static int on_job(sd_bus_message *m, void *data, sd_bus_error *e)
         return 0;
 }
 
-int watch_open(struct watch *w, struct remote *r)
+int watch_open(struct watch *w, struct remote *r, const char *disk)
 {
         /* Peer to peer there is no bus to say who sent it. */
         const char *sender = r->peer ? NULL : UASD_BUS_NAME;
         int k;
 
-        *w = (struct watch){.remote = r, .outcome.code = -1};
+        *w = (struct watch){.remote = r, .disk = disk, .outcome.code = -1};
         k = sd_bus_match_signal(r->bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved",
                                 on_job, w);
         if (k >= 0)
@@ -52,7 +69,7 @@ int watch_open(struct watch *w, struct remote *r)
                                         "PropertiesChanged", on_change, w);
         if (k >= 0)
                 k = sd_bus_match_signal(r->bus, &w->slots[2], sender, UASD_BUS_PATH,
-                                        "org.freedesktop.DBus.ObjectManager", NULL, on_change, w);
+                                        "org.freedesktop.DBus.ObjectManager", NULL, on_objects, w);
         if (k >= 0 && !r->peer)
                 k = sd_bus_match_signal(r->bus, &w->slots[3], "org.freedesktop.DBus", "/org/freedesktop/DBus",
                                         "org.freedesktop.DBus", "NameOwnerChanged", on_owner, w);
@@ -67,7 +84,7 @@ void watch_close(struct watch *w)
                 w->slots[i] = sd_bus_slot_unref(w->slots[i]);
 }
 
-int watch_next(struct watch *w, uint64_t deadline)
+static int next(struct watch *w, uint64_t deadline)
 {
         for (;;) {
                 uint64_t now;
@@ -87,4 +104,14 @@ int watch_next(struct watch *w, uint64_t deadline)
                 if (k < 0 && k != -EINTR)
                         return k;
         }
+}
+
+int watch_next(struct watch *w, uint64_t deadline)
+{
+        int k = next(w, deadline);
+
+        /* Only what has changed leaves a switch where it is. */
+        if (k < 0 || w->ended || w->gone)
+                progress_clear();
+        return k;
 }

@@ -4,6 +4,7 @@
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -68,7 +69,7 @@ class Daemon(unittest.TestCase):
         os.chmod(self.tree.path('switch'), 0o755)
         self.dir = tempfile.mkdtemp()
         self.addCleanup(lambda: shutil.rmtree(self.dir))
-        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=f'unix:path={self.dir}/bus', TREE=self.tree.top, LC_ALL='C.UTF-8',
+        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=f'unix:path={self.dir}/bus', TREE=self.tree.top, LC_ALL='C.UTF-8', TERM='xterm',
                         UASD_SWITCH=self.tree.path('switch'))
         self.said = open(os.path.join(self.dir, 'said'), 'w+')
         self.addCleanup(self.said.close)
@@ -271,6 +272,38 @@ class Daemon(unittest.TestCase):
         until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
         until(lambda: not self.job()[0], 'the job is gone')
         self.assertIn('It is moved.', self.journal())
+
+    def on_terminal(self, *args, stdout=subprocess.DEVNULL):
+        """uasctl with a terminal behind stderr, and what reads from that."""
+        ours, theirs = pty.openpty()
+        client = self.start([UASCTL, self.tree.top, *args], stderr=theirs, stdout=stdout)
+        os.close(theirs)
+        screen = os.fdopen(ours, 'rb', buffering=0)
+        self.addCleanup(screen.close)
+        return client, screen
+
+    def read_until(self, screen, text):
+        said = b''
+        while text not in said:
+            said += screen.read(4096)
+        return said
+
+    def test_progress(self):
+        "The step is shown on a terminal, on one line which is gone at the end; nowhere else, and not to whoever wants to hear nothing."
+        self.both()
+        self.assertNotIn('\033', self.ctl('switch', 'sdz', 'usb-storage').stderr)
+        client, screen = self.on_terminal('switch', 'sdz', 'uas')
+        said = self.read_until(screen, b'It is moved.\r\n')
+        self.assertIn(b'2-1:1.0: identify\r\033[K2-1:1.0: claim\r\033[K2-1:1.0: sync\r\033[K2-1:1.0: bind\r\033[K', said)
+        self.assertTrue(said.endswith(b'\r\033[Kuasctl: 2-1:1.0 (sdz): It is moved.\r\n'), said)
+        client, screen = self.on_terminal('-q', 'switch', 'sdz', 'usb-storage')
+        self.assertEqual(client.wait(20), 0)
+        with self.assertRaises(OSError):  # nothing to be read, and nobody to write it
+            screen.read(4096)
+        client, screen = self.on_terminal('monitor', stdout=subprocess.PIPE)
+        self.assertIn(' present: ', client.stdout.readline())
+        self.switch('uas')
+        self.read_until(screen, b'2-1:1.0: bind\r\033[K')
 
     # The bus
 
