@@ -31,6 +31,14 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
         return n;
 }
 
+const struct explain_row *explain_deciding(const struct explain_row *rows, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].decides)
+                        return rows + i;
+        return NULL;
+}
+
 const char *reason_sentence(enum reason r)
 {
         for (size_t i = 0; i < ELEMENTSOF(policy_rows); i++)

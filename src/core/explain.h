@@ -16,6 +16,9 @@ struct explain_row {
 /* Fills at most `max` rows, all rows of the table in order. Returns how many. */
 size_t explain(const struct facts *f, struct explain_row *rows, size_t max);
 
+/* The row that decides; NULL: it is not among these. */
+const struct explain_row *explain_deciding(const struct explain_row *rows, size_t n);
+
 /* The sentence for a reason (`reason` in JSON). Never NULL. */
 const char *reason_sentence(enum reason r);
 

@@ -28,6 +28,7 @@ void found_uas_kept_away(const struct look *l, char *ret, size_t size)
         case UAS_MODULE_UNKNOWN:
         case UAS_MODULE_THERE:
         case UAS_MODULE_LOADABLE:
+        case _UAS_MODULE_MAX:
                 break;
         }
         (void) snprintf(ret, size, "%s", l->f->uas_kept_away ? what : "uas is loaded or can be");

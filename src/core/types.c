@@ -59,6 +59,12 @@ static const char *const user_kind_names[_USER_KIND_MAX] = {
         [USER_OPEN] = "open",   [USER_LOOP] = "loop", [USER_CLAIM] = "claim",
 };
 
+static const char *const uas_module_names[_UAS_MODULE_MAX] = {
+        [UAS_MODULE_UNKNOWN] = "unknown",         [UAS_MODULE_THERE] = "there",
+        [UAS_MODULE_LOADABLE] = "loadable",       [UAS_MODULE_BLACKLISTED] = "blacklisted",
+        [UAS_MODULE_INSTALL_LINE] = "install-line", [UAS_MODULE_MISSING] = "missing",
+};
+
 static const char *to_string(const char *const *names, size_t n, unsigned v)
 {
         return v < n ? names[v] : NULL;
@@ -88,3 +94,4 @@ DEFINE_STRINGS(state)
 DEFINE_STRINGS(verdict)
 DEFINE_STRINGS(reason)
 DEFINE_STRINGS(user_kind)
+DEFINE_STRINGS(uas_module)

@@ -86,6 +86,7 @@ enum uas_module {
         UAS_MODULE_BLACKLISTED,
         UAS_MODULE_INSTALL_LINE, /* one stands in its way */
         UAS_MODULE_MISSING,      /* this kernel has none, or it is not installed */
+        _UAS_MODULE_MAX,
 };
 
 /* Who uses a disk. */
@@ -105,6 +106,7 @@ const char *state_to_string(enum state v);
 const char *verdict_to_string(enum verdict v);
 const char *reason_to_string(enum reason v);
 const char *user_kind_to_string(enum user_kind v);
+const char *uas_module_to_string(enum uas_module v);
 
 int driver_from_string(const char *s);
 int policy_from_string(const char *s);
@@ -112,3 +114,4 @@ int state_from_string(const char *s);
 int verdict_from_string(const char *s);
 int reason_from_string(const char *s);
 int user_kind_from_string(const char *s);
+int uas_module_from_string(const char *s);

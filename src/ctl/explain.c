@@ -27,29 +27,19 @@ static void told_done(struct told *t)
         quirk_facts_done(&t->quirks);
 }
 
-/* Remedies speak of DISK: the name of this one makes them commands to paste. */
-static void print_remedy(const char *remedy, const char *id)
+/* Who put the deciding entry there tells how to be rid of it. NULL: no entry decides. */
+static const char *remedy_of_quirk(const struct told *t, char *ret, size_t size)
 {
-        char text[512] = "";
-        const char *at;
+        const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
 
-        if (remedy && (at = strstr(remedy, "DISK")))
-                (void) snprintf(text, sizeof(text), "%.*s%s%s", (int) (at - remedy), remedy, id,
-                                at + strlen("DISK"));
-        output_sentence("Remedy", text[0] ? text : remedy);
-}
-
-/* Who put the deciding entry there tells how to be rid of it. */
-static const char *remedy_of(const struct told *t, const struct explain_row *row, char *ret, size_t size)
-{
-        if (row->reason == REASON_QUIRK)
+        if (row && row->reason == REASON_QUIRK)
                 for (size_t i = 0; i < t->n_words; i++)
                         if (t->words[i].source != QUIRK_INITRAMFS && t->words[i].effect <= QUIRK_SECOND) {
                                 (void) quirk_word_remedy(t->words + i, ret, size);
                                 (void) snprintf(ret + strlen(ret), size - strlen(ret), " Or: uasctl policy DISK uas");
                                 return ret;
                         }
-        return row->remedy;
+        return NULL;
 }
 
 static void print_quirks(const struct told *t)
@@ -91,13 +81,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct to
         k = output_rows(rows, t->n_rows, c->options->legend);
         if (k < 0)
                 return k;
-        for (size_t i = 0; i < t->n_rows; i++)
-                if (rows[i].decides) {
-                        putchar('\n');
-                        output_field("Decides", reason_to_string(rows[i].reason));
-                        output_sentence("Means", rows[i].means);
-                        print_remedy(remedy_of(t, rows + i, remedy, sizeof(remedy)), v->disk.facts.interface);
-                }
+        output_decision(rows, t->n_rows, remedy_of_quirk(t, remedy, sizeof(remedy)), v->disk.facts.interface);
         print_quirks(t);
         print_advice(t);
         return 0;

@@ -22,6 +22,8 @@ enum {
         ARG_TREE,
         ARG_SINCE,
         ARG_REDACT,
+        ARG_REPLAY,
+        ARG_HWDB,
 };
 
 static const struct option long_options[] = {
@@ -38,6 +40,8 @@ static const struct option long_options[] = {
         {"tree", no_argument, NULL, ARG_TREE},
         {"wait", optional_argument, NULL, ARG_WAIT},
         {"redact", no_argument, NULL, ARG_REDACT},
+        {"replay", required_argument, NULL, ARG_REPLAY},
+        {"hwdb", required_argument, NULL, ARG_HWDB},
         {"since", required_argument, NULL, ARG_SINCE},
         {"textfile", required_argument, NULL, ARG_TEXTFILE},
         {"kernel", no_argument, NULL, ARG_KERNEL},
@@ -126,6 +130,14 @@ int options_parse(int argc, char **argv, struct options *ret)
                         o.given |= OPTION_REDACT;
                         o.redact = true;
                         break;
+                case ARG_REPLAY:
+                        o.given |= OPTION_REPLAY;
+                        o.replay = optarg;
+                        break;
+                case ARG_HWDB:
+                        o.given |= OPTION_HWDB;
+                        o.hwdb = optarg;
+                        break;
                 case ARG_SINCE:
                         o.given |= OPTION_SINCE;
                         if (parse_since(optarg, time(NULL), &o.since_usec) < 0) {
@@ -146,6 +158,10 @@ int options_parse(int argc, char **argv, struct options *ret)
                 }
         if (o.json && (o.given & (OPTION_OUTPUT | OPTION_TREE))) {
                 log_error("--output and --tree are about the table; --json shows everything.");
+                return -EINVAL;
+        }
+        if (o.redact + !!o.replay + !!o.hwdb > 1) {
+                log_error("--redact, --replay and --hwdb are three things to be done: one at a time.");
                 return -EINVAL;
         }
         *ret = o;

@@ -15,6 +15,8 @@ enum option_bit {
         OPTION_TREE = 1 << 6,
         OPTION_SINCE = 1 << 7,
         OPTION_REDACT = 1 << 8,
+        OPTION_REPLAY = 1 << 9,
+        OPTION_HWDB = 1 << 10,
 };
 
 struct options {
@@ -25,6 +27,8 @@ struct options {
         uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */
         uint64_t since_usec; /* of --since=, since 1970; 0: everything */
         const char *textfile; /* directory; NULL: to stdout */
+        const char *replay;   /* a report; NULL: none */
+        const char *hwdb;     /* the disk that was named; NULL: none */
 };
 
 /* Returns the index of the first argument that is no option (argc: none), or -EINVAL, told. Reorders argv. */

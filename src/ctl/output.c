@@ -103,6 +103,24 @@ void output_sentence(const char *key, const char *value)
                 printf("%10s%s %s\n", key, *key ? ":" : " ", SENTENCE(value));
 }
 
+void output_decision(const struct explain_row *rows, size_t n, const char *remedy, const char *id)
+{
+        const struct explain_row *row = explain_deciding(rows, n);
+        char text[512] = "";
+        const char *at;
+
+        if (!row)
+                return;
+        putchar('\n');
+        output_field("Decides", reason_to_string(row->reason));
+        output_sentence("Means", row->means);
+        /* Remedies speak of DISK: the name of this one makes them commands to paste. */
+        remedy = remedy ?: row->remedy;
+        if (remedy && (at = strstr(remedy, "DISK")))
+                (void) snprintf(text, sizeof(text), "%.*s%s%s", (int) (at - remedy), remedy, id, at + strlen("DISK"));
+        output_sentence("Remedy", text[0] ? text : remedy);
+}
+
 void output_part(const char *text)
 {
         printf("%s", SENTENCE(text));

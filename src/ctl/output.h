@@ -9,6 +9,8 @@
 /* What people read, on stdout. All that a device or a user named is made harmless. 0 or -ENOMEM. */
 
 int output_rows(const struct explain_row *rows, size_t n, bool legend);
+/* The one that decides, in sentences, id being what the disk is called. remedy: a better one than the row's, or NULL. */
+void output_decision(const struct explain_row *rows, size_t n, const char *remedy, const char *id);
 /* The statements of the database, and which of them hold for this firmware and platform. */
 int output_says(const struct db_entry *e, uint16_t bcd, const char *platform, bool legend);
 void output_status(const struct view *v);

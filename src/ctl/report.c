@@ -5,8 +5,10 @@
 #include "core/explain.h"
 #include "core/history.h"
 #include "ctl/events.h"
+#include "ctl/facts-block.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
+#include "ctl/report.h"
 #include "ctl/source.h"
 #include "sys/bridgedb.h"
 #include "sys/quirkfacts.h"
@@ -193,6 +195,10 @@ int verb_report(const struct ctl *c, char **args)
         bool answers;
         int code, k;
 
+        if (c->options->replay)
+                return report_replay(c, c->options->replay);
+        if (c->options->hwdb)
+                return report_hwdb(c, c->options->hwdb);
         code = source_local(c, &views);
         if (code != UASD_EXIT_OK)
                 return code;
@@ -213,5 +219,8 @@ int verb_report(const struct ctl *c, char **args)
         putchar('\n');
         if (k >= 0)
                 k = json_print(json_events(&newest));
+        putchar('\n');
+        if (k >= 0)
+                k = facts_block_print(&views);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -19,7 +19,7 @@ const struct verb verbs[] = {
         {"monitor", 0, 1, 0, "[DISK]", "Show what happens, as it happens", verb_monitor},
         {"log", 0, 1, OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
-        {"report", 0, 0, OPTION_REDACT, "", "Print all that a bug report needs", verb_report},
+        {"report", 0, 0, OPTION_REDACT | OPTION_REPLAY | OPTION_HWDB, "", "Print all that a bug report needs", verb_report},
         {"wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait},
 };
 const size_t n_verbs = ELEMENTSOF(verbs);
@@ -37,6 +37,8 @@ static const struct {
         {OPTION_TREE, "--tree"},
         {OPTION_SINCE, "--since"},
         {OPTION_REDACT, "--redact"},
+        {OPTION_REPLAY, "--replay"},
+        {OPTION_HWDB, "--hwdb"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -102,6 +104,8 @@ void verbs_help(void)
                "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
                "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"
                "      --redact                 report: without serial numbers, mount points and the journal's words\n"
+               "      --replay=FILE            report: decide anew what is in one\n"
+               "      --hwdb=DISK              report: what is known here of its bridge, to be contributed\n"
                "      --since=TIME             log: from then on; a date, or how long ago\n"
                "      --textfile=DIR           metrics: write DIR/uasd.prom, for node_exporter\n\n"
                "See uasctl(1) for the exit status.\n");

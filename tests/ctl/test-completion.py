@@ -51,7 +51,7 @@ class Completion(unittest.TestCase):
         every = set(re.findall(r"'(--[a-z-]+)'", cls.tree.run('--=').stderr.split('possibilities')[1]))
         every |= {f'-{c}' for c in string.ascii_letters + string.digits if 0 in (cls.tree.run(*words, '--help').returncode for words in ([f'-{c}'], [f'-{c}', 'driver']))}
         common, of_verb = set(every), {verb: set() for verb in cls.verbs}
-        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h', '--output': '=driver', '-o': 'driver'}
+        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h', '--output': '=driver', '-o': 'driver', '--replay': '=/dev/null', '--hwdb': '=sdz'}
         for option in every - {'-h', '--help', '--version'}:
             for verb, arguments in cls.verbs.items():
                 p = cls.tree.run(verb, *['sdz'] * (1 if arguments.startswith('DISK') else 0),

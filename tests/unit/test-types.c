@@ -25,6 +25,7 @@ DEFINE_TEST(state, _STATE_MAX)
 DEFINE_TEST(verdict, _VERDICT_MAX)
 DEFINE_TEST(reason, _REASON_MAX)
 DEFINE_TEST(user_kind, _USER_KIND_MAX)
+DEFINE_TEST(uas_module, _UAS_MODULE_MAX)
 
 /* The public contract spells these out. */
 static void test_contract(void **state)
@@ -51,6 +52,7 @@ int main(void)
                 cmocka_unit_test(test_driver),   cmocka_unit_test(test_policy),
                 cmocka_unit_test(test_state),    cmocka_unit_test(test_verdict),
                 cmocka_unit_test(test_reason),   cmocka_unit_test(test_user_kind),
+                cmocka_unit_test(test_uas_module),
                 cmocka_unit_test(test_contract),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

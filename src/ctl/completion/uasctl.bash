@@ -24,13 +24,13 @@ _uasctl() {
                 [policy]='DISK auto,uas,usb-storage,ignore' [release]='DISK' [cancel]='DISK' [forget]='DISK' [monitor]='DISK'
                 [log]='DISK' [metrics]='' [report]='' [wait]='DISK'
         )
-        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [log]='--since=' [metrics]='--textfile=' [report]='--redact' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [log]='--since=' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
         local common='-h --help --version --json --no-legend --no-pager -q --quiet --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                -o | --output | --since | --textfile) option=${COMP_WORDS[i]} ;;
+                -o | --output | --since | --textfile | --replay | --hwdb) option=${COMP_WORDS[i]} ;;
                 -*) option=${COMP_WORDS[i]} && [[ ${COMP_WORDS[i + 1]} == '=' ]] || option='' ;;
                 =) ;;
                 *)
@@ -51,6 +51,12 @@ _uasctl() {
                 compopt -o filenames 2>/dev/null
                 mapfile -t COMPREPLY < <(compgen -d -- "$cur")
                 return
+        elif [[ $option == --replay || $option == --hwdb && $cur == /* ]]; then
+                compopt -o filenames 2>/dev/null
+                mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+                return
+        elif [[ $option == --hwdb ]]; then
+                words=$(_uasctl_disks)
         elif [[ $option ]]; then
                 return
         elif [[ $cur == -* ]]; then

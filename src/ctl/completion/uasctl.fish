@@ -66,3 +66,5 @@ complete -c uasctl -n '__fish_seen_subcommand_from switch wait' -l wait -d 'Wait
 complete -c uasctl -n '__fish_seen_subcommand_from log' -l since -x -d 'From then on'
 complete -c uasctl -n '__fish_seen_subcommand_from metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'
 complete -c uasctl -n '__fish_seen_subcommand_from report' -l redact -d 'Without private data'
+complete -c uasctl -n '__fish_seen_subcommand_from report' -l replay -r -F -d 'Decide anew what is in one'
+complete -c uasctl -n '__fish_seen_subcommand_from report' -l hwdb -x -a '(__uasctl_disks)' -d 'What is known here of its bridge'

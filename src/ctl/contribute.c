@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/log.h"
+#include "common/names.h"
+#include "core/bridge-db.h"
+#include "core/history.h"
+#include "ctl/report.h"
+#include "ctl/source.h"
+#include "sys/bridgedb.h"
+#include "sys/past.h"
+
+/* report --hwdb: an entry for udev/61-uasd.hwdb and a line for the kernel's unusual_uas.h, from this disk's own history. */
+
+#define OWN_SOURCE "own history"
+
+/* What the disk's records come to, at whatever port: a statement a firmware and verdict. */
+struct findings {
+        char key[HISTORY_KEY_MAX]; /* how keys of the disk begin */
+        char host[sizeof(((struct db_says *) NULL)->host)];
+        struct db_says says[DB_SAYS_MAX];
+        size_t n;
+};
+
+/* ASCII without what ends a field or begins a comment there, cut to what a field holds. */
+static void copy_plain(char *ret, size_t size, const char *s)
+{
+        char harmless[1024];
+        size_t n = 0;
+
+        make_harmless(s, harmless, sizeof(harmless));
+        for (const char *p = harmless; *p && n + 1 < size; p++) {
+                ret[n] = *p;
+                if (*p == ';' || *p == '#' || (unsigned char) *p >= 0x80)
+                        ret[n] = '?';
+                n++;
+        }
+        while (n > 0 && ret[n - 1] == ' ')
+                n--;
+        ret[n] = '\0';
+}
+
+static int take_record(const char *key, const struct history *h, void *data)
+{
+        struct findings *f = data;
+        bool bad = h->state == HISTORY_DISTRUSTED || (h->state == HISTORY_TRIAL && h->distrusted);
+        struct db_says *s = f->says;
+        char note[256];
+
+        if (strncmp(key, f->key, strlen(f->key)) != 0 || (!bad && h->state != HISTORY_PASSED))
+                return 0;
+        while (s < f->says + f->n && (s->bcd_min != h->firmware || (s->verdict == VERDICT_BAD) != bad))
+                s++;
+        if (s == f->says + DB_SAYS_MAX)
+                return -ENOBUFS;
+        if (s < f->says + f->n && strncmp(h->date, s->date, sizeof(s->date) - 1) < 0)
+                return 0; /* the newest of a kind */
+        f->n += s == f->says + f->n;
+        *s = (struct db_says){.verdict = bad ? VERDICT_BAD : VERDICT_GOOD, .bcd_min = h->firmware, .bcd_max = h->firmware};
+        (void) copy_string(s->host, sizeof(s->host), f->host);
+        (void) copy_string(s->source, sizeof(s->source), OWN_SOURCE);
+        (void) snprintf(s->date, sizeof(s->date), "%.*s", (int) strcspn(h->date, "T"), h->date[0] ? h->date : "-");
+        (void) snprintf(note, sizeof(note), "Linux %s%s%s", h->kernel, bad && h->reason[0] ? ": " : "", bad ? h->reason : "");
+        copy_plain(s->note, sizeof(s->note), note);
+        return 0;
+}
+
+static void print_entry(const struct facts *f, const struct db_entry *known, const struct findings *found)
+{
+        char name[160], text[2 * USB_STRING_MAX];
+
+        (void) snprintf(text, sizeof(text), "%s%s%s", f->manufacturer, f->manufacturer[0] && f->product[0] ? " " : "", f->product);
+        copy_plain(name, sizeof(name), text);
+        printf("# %s\nusb:v%04Xp%04X*\n", name, f->vid, f->pid);
+        /* Behind what is there: in a file of its own it adds to it, and takes nothing away. */
+        for (size_t i = 0; i < found->n; i++) {
+                const struct db_says *s = &found->says[i];
+
+                printf(" " PROP_DB_SAYS "%zu=%s;%04X-%04X;%s;%s;%s;%s\n", known->n_says + i + 1, verdict_to_string(s->verdict),
+                       s->bcd_min, s->bcd_max, s->host, s->source, s->date, s->note);
+        }
+}
+
+/* ---- the kernel's list ---- */
+
+/* The flags of drivers/usb/storage/usb.c for the letters of the quirks parameter. */
+static const char *const flag_names['z' - 'a' + 1] = {
+        ['a' - 'a'] = "SANE_SENSE",        ['b' - 'a'] = "BAD_SENSE",           ['c' - 'a'] = "FIX_CAPACITY",
+        ['d' - 'a'] = "NO_READ_DISC_INFO", ['e' - 'a'] = "NO_READ_CAPACITY_16", ['f' - 'a'] = "NO_REPORT_OPCODES",
+        ['g' - 'a'] = "MAX_SECTORS_240",   ['h' - 'a'] = "CAPACITY_HEURISTICS", ['i' - 'a'] = "IGNORE_DEVICE",
+        ['j' - 'a'] = "NO_REPORT_LUNS",    ['k' - 'a'] = "NO_SAME",             ['l' - 'a'] = "NOT_LOCKABLE",
+        ['m' - 'a'] = "MAX_SECTORS_64",    ['n' - 'a'] = "INITIAL_READ10",      ['o' - 'a'] = "CAPACITY_OK",
+        ['p' - 'a'] = "WRITE_CACHE",       ['r' - 'a'] = "IGNORE_RESIDUE",      ['s' - 'a'] = "SINGLE_LUN",
+        ['t' - 'a'] = "NO_ATA_1X",         ['u' - 'a'] = "IGNORE_UAS",          ['w' - 'a'] = "NO_WP_DETECT",
+        ['y' - 'a'] = "ALWAYS_SYNC",
+};
+
+/* A C string. */
+static void print_quoted(const char *s)
+{
+        char plain[USB_STRING_MAX];
+
+        copy_plain(plain, sizeof(plain), s);
+        putchar('"');
+        for (const char *p = plain; *p; p++)
+                if (*p == '"' || *p == '\\')
+                        putchar('?');
+                else
+                        putchar(*p);
+        putchar('"');
+}
+
+/* The letters it has to have: those in force here, and 'u' for one that was found bad. */
+static void letters_wanted(const struct facts *f, bool bad, const struct kernel_flags *kernel, char ret[static QUIRK_ENTRY_MAX])
+{
+        char others[QUIRKS_MAX + 1];
+
+        (void) copy_string(others, sizeof(others), f->quirks);
+        if (f->quirks_own[0])
+                (void) quirks_remove(f->quirks, f->quirks_own, others);
+        if (!quirks_find(others, f->vid, f->pid, ret))
+                (void) snprintf(ret, QUIRK_ENTRY_MAX, "%s%s", kernel->letters, kernel->ignore_uas ? "u" : "");
+        if (bad && !strchr(ret, 'u'))
+                (void) snprintf(ret + strlen(ret), QUIRK_ENTRY_MAX - strlen(ret), "u");
+}
+
+static bool all_in(const char *letters, const struct kernel_flags *kernel)
+{
+        for (; *letters; letters++)
+                if (*letters == 'u' ? !kernel->ignore_uas : !strchr(kernel->letters, *letters))
+                        return false;
+        return true;
+}
+
+static void print_unusual(const struct facts *f, bool bad)
+{
+        char letters[QUIRK_ENTRY_MAX];
+        struct kernel_flags kernel;
+        const char *before = "";
+        struct bridge b;
+
+        facts_bridge(f, &b);
+        kernel_flags(&b, &kernel);
+        letters_wanted(f, bad, &kernel, letters);
+        if (all_in(letters, &kernel)) {
+                printf("\n/* drivers/usb/storage/unusual_uas.h needs no line for it%s. */\n", *letters ? ": the kernel knows all of this" : "");
+                return;
+        }
+        printf("\n/* drivers/usb/storage/unusual_uas.h */\nUNUSUAL_DEV(0x%04x, 0x%04x, 0x%04x, 0x%04x,\n\t\t", f->vid, f->pid, f->bcd, f->bcd);
+        print_quoted(f->manufacturer);
+        printf(",\n\t\t");
+        print_quoted(f->product);
+        printf(",\n\t\tUSB_SC_DEVICE, USB_PR_DEVICE, NULL,\n\t\t");
+        for (const char *p = letters; *p; p++)
+                if (*p >= 'a' && *p <= 'z' && flag_names[*p - 'a']) {
+                        printf("%sUS_FL_%s", before, flag_names[*p - 'a']);
+                        before = " | ";
+                }
+        printf("),\n");
+}
+
+static bool is_bad(const struct findings *found, uint16_t bcd)
+{
+        for (size_t i = 0; i < found->n; i++)
+                if (found->says[i].verdict == VERDICT_BAD && db_firmware_fits(&found->says[i], bcd))
+                        return true;
+        return false;
+}
+
+static int find(const struct ctl *c, const struct facts *f, struct findings *ret)
+{
+        char platform[PLATFORM_MAX];
+
+        /* Without a serial only the port says that it is this one. */
+        (void) (f->serial[0] ? history_key_disk : history_key)(f, ret->key, sizeof(ret->key));
+        platform_read(&c->roots, platform);
+        platform[strcspn(platform, " ")] = '\0';
+        copy_plain(ret->host, sizeof(ret->host), platform[0] ? platform : "*");
+        return past_list(&c->roots, take_record, ret);
+}
+
+int report_hwdb(const struct ctl *c, const char *disk)
+{
+        _cleanup_(views_done) struct views views = {};
+        struct findings found = {};
+        struct db_entry known;
+        const struct view *v;
+        const struct facts *f;
+        int code, k;
+
+        code = source_local(c, &views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &views, disk, &v);
+        if (code != UASD_EXIT_OK)
+                return code;
+        f = &v->disk.facts;
+        k = find(c, f, &found);
+        (void) bridgedb_read(&c->roots, f->port, &known);
+        if (k < 0 && k != -ENOBUFS) {
+                log_error("Cannot read what is on record of %s: %s", f->interface, strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        if (k == -ENOBUFS || known.n_says + found.n > DB_SAYS_MAX) {
+                log_error("An entry has room for %i statements, and of %04x:%04x there are more.", DB_SAYS_MAX, f->vid, f->pid);
+                return UASD_EXIT_FAILED;
+        }
+        if (found.n == 0) {
+                log_error("%s has passed no trial on uas and failed in none: there is nothing to tell yet. uasctl switch %s uas begins one.",
+                          f->interface, f->interface);
+                return UASD_EXIT_FAILED;
+        }
+        print_entry(f, &known, &found);
+        print_unusual(f, is_bad(&found, f->bcd));
+        return UASD_EXIT_OK;
+}
