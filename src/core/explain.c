@@ -47,6 +47,23 @@ const char *reason_sentence(enum reason r)
         return "The reason is not known.";
 }
 
+const char *state_sentence(enum state s)
+{
+        static const char *const sentences[_STATE_MAX] = {
+                [STATE_SETTLED] = "On its target, or to be left where it is.",
+                [STATE_HELD] = "Its mounts are deferred until uasd has decided.",
+                [STATE_WAITING] = "To be switched when nothing uses it.",
+                [STATE_SWITCHING] = "Being switched.",
+                [STATE_TRIAL] = "On uas for the first time, and under watch for TrialSec=: trouble leads back.",
+                [STATE_FAILED] = "Tried since it was plugged in, and taken back.",
+                [STATE_UNBOUND] = "It has no driver.",
+                [STATE_IGNORED] = "Another's, or told to leave it alone.",
+                [STATE_INCAPABLE] = "It does not offer UAS.",
+        };
+
+        return s < _STATE_MAX ? sentences[s] : "The state is not known.";
+}
+
 char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t size)
 {
         struct decision d;

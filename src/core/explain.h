@@ -21,6 +21,8 @@ const struct explain_row *explain_deciding(const struct explain_row *rows, size_
 
 /* The sentence for a reason (`reason` in JSON). Never NULL. */
 const char *reason_sentence(enum reason r);
+/* What a state is, a sentence. Never NULL. */
+const char *state_sentence(enum state s);
 
 /*
  * Of a disk without a driver, though uas is there and nothing keeps it off: what may have happened, and what to do, sentences. Empty for any

@@ -24,6 +24,7 @@ struct row {
         bool (*fits)(const struct look *l);
         enum driver target;
         enum driver (*choose)(const struct look *l); /* instead of `target`, or NULL */
+        const char *choice;                          /* what that comes to, in words */
         enum state rest;      /* STATE_SETTLED (0) becomes STATE_UNBOUND without a driver */
         const char *yes, *no; /* what was found, if it fits and if not: */
         void (*found)(const struct look *l, char *ret, size_t size); /* ... or this, where more is to be said */

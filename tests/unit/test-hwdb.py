@@ -96,7 +96,7 @@ class Hwdb(unittest.TestCase):
                 for verdict, low, high, host, source, date, note in says:
                     self.assertIn(verdict, ("good", "bad", "unknown"))
                     self.assertLessEqual(low, high)
-                    self.assertRegex(host, r"^(\*|[a-z0-9,-]{2,31})$")
+                    self.assertRegex(host, r"^(\*|[a-z0-9_,-]{2,31})$")
                     self.assertTrue(2 < len(source) < 80 and len(note) < 80)
                     self.assertRegex(date, r"^20[12]\d(-[01]\d(-[0-3]\d)?)?$")
                     self.assertTrue(verdict != "unknown" or note, "an unknown that says nothing")
