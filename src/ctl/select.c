@@ -3,11 +3,11 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <libmount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "common/util.h"
+#include "sys/mounttab.h"
 #include "sys/sysfs.h"
 #include "sys/usbdisk.h"
 
@@ -98,33 +98,47 @@ static int add_below(struct selection *s, const char *block)
         return k == -ENOENT ? 0 : k;
 }
 
-/* The block device a file system is on. Those of btrfs have no number of their own: there the source tells. */
-static int device_of_mount(const struct roots *r, const char *path, dev_t *ret)
-{
-        struct libmnt_table *table;
-        struct libmnt_fs *fs;
-        struct stat st;
-        int k;
+struct mounted {
+        const char *path;
+        dev_t devno;
+        char *source;
+        bool found;
+};
 
-        table = mnt_new_table_from_file("/proc/self/mountinfo");
-        if (!table)
-                return -errno;
-        fs = mnt_table_find_target(table, path, MNT_ITER_BACKWARD);
-        if (!fs)
+/* The last one there is the one that is seen. */
+static int take_mount(const struct mount_line *line, void *data)
+{
+        struct mounted *m = data;
+
+        if (!line->target || !streq(line->target, m->path))
+                return 0;
+        free(m->source);
+        m->source = line->source ? strdup(line->source) : NULL;
+        m->devno = line->devno;
+        m->found = true;
+        return line->source && !m->source ? -ENOMEM : 0;
+}
+
+/* The block device a file system is on. Those of btrfs have no number of their own: there the source tells. */
+static int device_of_mount(const char *path, dev_t *ret)
+{
+        struct mounted m = {.path = path};
+        struct stat st;
+        int k = mount_lines(AT_FDCWD, "/proc/self/mountinfo", MOUNTS_FORMAT, take_mount, &m);
+
+        if (k >= 0 && !m.found)
                 k = -ENOTBLK;
-        else if (major(mnt_fs_get_devno(fs)) != 0) {
-                *ret = mnt_fs_get_devno(fs);
-                k = 0;
-        } else if (mnt_fs_get_srcpath(fs) && stat(mnt_fs_get_srcpath(fs), &st) >= 0 && S_ISBLK(st.st_mode)) {
+        else if (k >= 0 && major(m.devno) != 0)
+                *ret = m.devno;
+        else if (k >= 0 && m.source && stat(m.source, &st) >= 0 && S_ISBLK(st.st_mode))
                 *ret = st.st_rdev;
-                k = 0;
-        } else
+        else if (k >= 0)
                 k = -EXDEV;
-        mnt_unref_table(table);
+        free(m.source);
         return k;
 }
 
-static int device_of_path(const struct roots *r, const char *what, dev_t *ret)
+static int device_of_path(const char *what, dev_t *ret)
 {
         _cleanup_free_ char *path = NULL;
         struct stat st;
@@ -133,7 +147,7 @@ static int device_of_path(const struct roots *r, const char *what, dev_t *ret)
         if (!path || stat(path, &st) < 0)
                 return -errno;
         if (!S_ISBLK(st.st_mode))
-                return device_of_mount(r, path, ret);
+                return device_of_mount(path, ret);
         *ret = st.st_rdev;
         return 0;
 }
@@ -144,7 +158,7 @@ static int add_path(struct selection *s, const char *what)
         dev_t dev = 0;
         int k;
 
-        k = device_of_path(s->roots, what, &dev);
+        k = device_of_path(what, &dev);
         if (k < 0)
                 return k;
         (void) snprintf(link, sizeof(link), "dev/block/%u:%u", major(dev), minor(dev));

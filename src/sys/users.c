@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/users-search.h"
 
-#include <fcntl.h>
-#include <libmount/libmount.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "common/util.h"
+#include "sys/mounttab.h"
 #include "sys/sysfs.h"
 
 const char *search_name(const struct search *s, const char *name)
@@ -47,40 +46,6 @@ static int add_named(struct search *s, enum user_kind kind, const char *device, 
         return 0;
 }
 
-static FILE *open_table(const struct roots *r, const char *path)
-{
-        int fd = openat(r->proc, path, O_RDONLY | O_CLOEXEC);
-        FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
-
-        if (!f)
-                (void) close_keep_errno(fd);
-        return f;
-}
-
-static void table_unrefp(struct libmnt_table **t)
-{
-        mnt_unref_table(*t);
-}
-
-/* name: what libmount tells the format by. */
-static int parse_table(const struct roots *r, const char *path, const char *name, struct libmnt_table **ret)
-{
-        _cleanup_(table_unrefp) struct libmnt_table *t = NULL;
-        _cleanup_fclose_ FILE *f = open_table(r, path);
-        int k;
-
-        if (!f)
-                return -errno;
-        t = mnt_new_table();
-        if (!t)
-                return -ENOMEM;
-        k = mnt_table_parse_stream(t, f, name);
-        if (k != 0)
-                return k < 0 ? k : -EBADMSG;
-        *ret = TAKE_PTR(t);
-        return 0;
-}
-
 struct members {
         const struct search *s;
         const char *source; /* one of them; NULL once it has been met */
@@ -111,18 +76,16 @@ static int btrfs_among(const char *uuid, void *data)
 }
 
 /* btrfs has a device number of its own, and its source names but one of its members: those stand in sysfs. */
-static const char *mount_device(const struct search *s, struct libmnt_fs *fs)
+static const char *mount_device(const struct search *s, const struct mount_line *line)
 {
-        const char *source, *device = NULL;
-        dev_t devno = mnt_fs_get_devno(fs);
+        const char *device = NULL;
         struct members m = { .s = s };
 
-        if (luns_have(s->luns, s->n_luns, major(devno), minor(devno), &device))
+        if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device))
                 return device;
-        source = mnt_fs_get_srcpath(fs);
-        if (!source || strncmp(source, "/dev/", 5) != 0 || major(devno) != 0)
+        if (!line->source || strncmp(line->source, "/dev/", 5) != 0 || major(line->devno) != 0)
                 return NULL;
-        m.source = source + 5;
+        m.source = line->source + 5;
         return dir_each(s->r->sys, "fs/btrfs", btrfs_among, &m) > 0 ? m.ours : search_name(s, m.source);
 }
 
@@ -136,54 +99,49 @@ static bool listed(const struct search *s, const char *device, const char *where
         return false;
 }
 
+struct mounts {
+        struct search *s;
+        const char *namespace, *pid;
+};
+
+static int take_mount(const struct mount_line *line, void *data)
+{
+        const struct mounts *m = data;
+        struct search *s = m->s;
+        const char *device = mount_device(s, line);
+        struct user *u;
+        int k;
+
+        if (!device || (m->namespace && listed(s, device, line->target)))
+                return 0;
+        k = add_named(s, USER_MOUNT, device, line->target);
+        if (k < 0 || !m->namespace)
+                return k;
+        u = &s->list[s->n - 1];
+        u->namespace = strdup(m->namespace);
+        u->mount_id = line->id;
+        search_who(s, u, m->pid);
+        return 0;
+}
+
 int search_mounts(struct search *s, const char *path, const char *namespace, const char *pid)
 {
-        _cleanup_(table_unrefp) struct libmnt_table *t = NULL;
-        struct libmnt_iter *i;
-        struct libmnt_fs *fs;
-        int k = parse_table(s->r, path, "/proc/self/mountinfo", &t);
+        return mount_lines(s->r->proc, path, MOUNTS_FORMAT, take_mount, &(struct mounts){ s, namespace, pid });
+}
 
-        if (k < 0)
-                return k;
-        i = mnt_new_iter(MNT_ITER_FORWARD);
-        if (!i)
-                return -ENOMEM;
-        while (k == 0 && mnt_table_next_fs(t, i, &fs) == 0) {
-                const char *device = mount_device(s, fs);
-                if (!device || (namespace && listed(s, device, mnt_fs_get_target(fs))))
-                        continue;
-                k = add_named(s, USER_MOUNT, device, mnt_fs_get_target(fs));
-                if (k == 0 && namespace) {
-                        s->list[s->n - 1].namespace = strdup(namespace);
-                        s->list[s->n - 1].mount_id = mnt_fs_get_id(fs);
-                        search_who(s, &s->list[s->n - 1], pid);
-                }
-        }
-        mnt_free_iter(i);
-        return k;
+static int take_swap(const struct mount_line *line, void *data)
+{
+        struct search *s = data;
+        const char *device = line->source && strncmp(line->source, "/dev/", 5) == 0 ? search_name(s, line->source + 5) : NULL;
+
+        return device ? add_named(s, USER_SWAP, device, NULL) : 0;
 }
 
 static int find_swaps(struct search *s)
 {
-        _cleanup_(table_unrefp) struct libmnt_table *t = NULL;
-        struct libmnt_iter *i;
-        struct libmnt_fs *fs;
-        int k = parse_table(s->r, "swaps", "/proc/swaps", &t);
+        int k = mount_lines(s->r->proc, "swaps", SWAPS_FORMAT, take_swap, s);
 
-        if (k < 0)
-                return k == -ENOENT ? 0 : k;
-        i = mnt_new_iter(MNT_ITER_FORWARD);
-        if (!i)
-                return -ENOMEM;
-        while (k == 0 && mnt_table_next_fs(t, i, &fs) == 0) {
-                const char *source = mnt_fs_get_source(fs), *device = NULL;
-                if (source && strncmp(source, "/dev/", 5) == 0)
-                        device = search_name(s, source + 5);
-                if (device)
-                        k = add_named(s, USER_SWAP, device, NULL);
-        }
-        mnt_free_iter(i);
-        return k;
+        return k == -ENOENT ? 0 : k;
 }
 
 static int add_holder(const char *name, void *data)
