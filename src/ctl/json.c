@@ -147,10 +147,10 @@ json_object *json_views(const struct views *v)
         return json_document(whole(array, ok));
 }
 
-json_object *json_disk_with_all(const struct view *v, const struct json_member *members, size_t n)
+json_object *json_object_with_all(const struct view *v, const struct json_member *members, size_t n)
 {
-        json_object *array = json_object_new_array(), *disk = json_disk(v);
-        bool ok = array && disk;
+        json_object *disk = json_disk(v);
+        bool ok = disk;
 
         for (size_t i = 0; i < n; i++)
                 if (ok && members[i].value)
@@ -159,8 +159,14 @@ json_object *json_disk_with_all(const struct view *v, const struct json_member *
                         json_object_put(members[i].value);
                         ok = false;
                 }
-        if (!ok) {
-                json_object_put(array);
+        return whole(disk, ok);
+}
+
+json_object *json_disk_with_all(const struct view *v, const struct json_member *members, size_t n)
+{
+        json_object *array = json_object_new_array(), *disk = json_object_with_all(v, members, n);
+
+        if (!array) {
                 json_object_put(disk);
                 return NULL;
         }

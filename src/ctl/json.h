@@ -9,6 +9,7 @@
 #include "core/link.h"
 #include "core/quirk-words.h"
 #include "ctl/events.h"
+#include "ctl/health.h"
 #include "ctl/view.h"
 
 /* The schema of uasctl(1), JSON. NULL: no memory. */
@@ -21,6 +22,8 @@ struct json_kernel {
 };
 json_object *json_kernel(const struct json_kernel *k);
 json_object *json_link(const struct link_facts *l);
+/* What struct health has of its LUNs: json-health.c. */
+json_object *json_commands(const struct health *h);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform);
 /* {"version":1,"disks":[...]}; takes disks. */
@@ -33,6 +36,8 @@ struct json_member {
         json_object *value;
 };
 json_object *json_disk_with_all(const struct view *v, const struct json_member *members, size_t n);
+/* The disk itself, with several. */
+json_object *json_object_with_all(const struct view *v, const struct json_member *members, size_t n);
 json_object *json_views(const struct views *v);
 
 /*

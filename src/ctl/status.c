@@ -1,26 +1,51 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "ctl/health.h"
 #include "ctl/json.h"
+#include "ctl/json-parts.h"
 #include "ctl/output.h"
 #include "ctl/pager.h"
 #include "ctl/source.h"
-#include "sys/link.h"
 
-static void print_advice(const struct ctl *c, const struct view *v)
+static json_object *json_one(const struct view *v, const struct health *h)
 {
-        struct link_facts l;
-        char advice[512];
+        const struct json_member members[] = {
+                {"commands", json_commands(h)},
+                {"link", json_link(&h->link)},
+        };
 
-        link_read(&c->roots, &v->disk.facts, &l);
-        output_sentence("Advice", link_advice(&l, advice, sizeof(advice)));
+        return json_object_with_all(v, members, ELEMENTSOF(members));
+}
+
+static void print_one(const struct view *v, const struct health *h, bool first)
+{
+        if (!first)
+                putchar('\n');
+        output_status(v);
+        health_print(h);
+}
+
+/* disks: NULL for text. 0 or -ENOMEM. */
+static int tell(const struct ctl *c, const struct view *v, bool first, json_object *disks)
+{
+        _cleanup_(health_done) struct health h = {};
+        int k = health_read(&c->roots, v, &h);
+
+        if (k < 0)
+                return k;
+        if (disks)
+                return append(disks, json_one(v, &h)) ? 0 : -ENOMEM;
+        print_one(v, &h, first);
+        return 0;
 }
 
 int verb_status(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {};
         const struct view *one = NULL;
+        json_object *disks;
         struct views shown;
-        int code;
+        int code, k = 0;
 
         code = source_read(c, &views);
         if (code == UASD_EXIT_OK && args[0])
@@ -28,17 +53,18 @@ int verb_status(const struct ctl *c, char **args)
         if (code != UASD_EXIT_OK)
                 return code;
         shown = one ? (struct views){(struct view *) one, 1} : views;
-        if (c->options->json)
-                return json_print(json_views(&shown)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-        if (shown.n == 0)
+        disks = c->options->json ? json_object_new_array() : NULL;
+        if (c->options->json && !disks)
+                return UASD_EXIT_FAILED;
+        if (!disks && shown.n == 0)
                 log_info("There are no USB disks.");
-        else
+        else if (!disks)
                 pager_open(c->options);
-        for (size_t i = 0; i < shown.n; i++) {
-                if (i > 0)
-                        putchar('\n');
-                output_status(&shown.list[i]);
-                print_advice(c, &shown.list[i]);
-        }
-        return UASD_EXIT_OK;
+        for (size_t i = 0; k == 0 && i < shown.n; i++)
+                k = tell(c, &shown.list[i], i == 0, disks);
+        if (k < 0)
+                json_object_put(disks);
+        else if (disks)
+                k = json_print(json_document(disks));
+        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -20,3 +20,10 @@ int scsi_count_read(const struct roots *r, const char *block, enum scsi_count wh
         (void) snprintf(path, sizeof(path), "block/%s/device/%s", block, attributes[which]);
         return attr_read_uint(r->sys, path, 16, ret);
 }
+
+void scsi_counts_read(const struct roots *r, const char *block, struct scsi_counts *ret)
+{
+        *ret = (struct scsi_counts){};
+        for (enum scsi_count i = 0; i < _SCSI_COUNT_MAX; i++)
+                ret->known[i] = scsi_count_read(r, block, i, &ret->value[i]) >= 0;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sys/roots.h"
@@ -19,3 +20,10 @@ enum scsi_count {
 
 /* block: "sda". 0; -ENOENT: the disk has gone, or this kernel does not count that; other -errno. */
 int scsi_count_read(const struct roots *r, const char *block, enum scsi_count which, uint64_t *ret);
+
+/* All of them, each as far as it is there. */
+struct scsi_counts {
+        uint64_t value[_SCSI_COUNT_MAX];
+        bool known[_SCSI_COUNT_MAX];
+};
+void scsi_counts_read(const struct roots *r, const char *block, struct scsi_counts *ret);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/link.h"
+#include "ctl/view.h"
+#include "sys/roots.h"
+#include "sys/scsicount.h"
+
+/* What status tells of a disk besides what it is and why: how it fares. Read from sysfs, also where the daemon said the rest. */
+
+struct lun_health {
+        const struct lun *lun; /* of the view */
+        struct scsi_counts counts;
+};
+
+struct health {
+        struct link_facts link;
+        struct lun_health *luns; /* those with a block device */
+        size_t n_luns;
+};
+
+/* Of v it keeps the LUNs. 0 or -ENOMEM. */
+int health_read(const struct roots *r, const struct view *v, struct health *ret);
+void health_done(struct health *h);
+/* Fields and sentences below those of output_status(). */
+void health_print(const struct health *h);
