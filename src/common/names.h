@@ -47,6 +47,7 @@
 #define CONF_DIR "uasd/uasd.conf.d"
 #define INITRAMFS_MARK "uasd/initramfs" /* below /etc: this is an initramfs, made with our hook */
 #define STATE_DIR "lib/uasd" /* below /var */
+#define ETC_DIR "uasd"
 #define STATE_POLICY "policy"
 #define STATE_HISTORY "history"
 
