@@ -49,6 +49,7 @@
 #define STATE_DIR "lib/uasd" /* below /var */
 #define ETC_DIR "uasd"
 #define STATE_POLICY "policy"
+#define STATE_TRIM "trim"
 #define STATE_HISTORY "history"
 
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
@@ -63,6 +64,10 @@
 #define PROP_CAPABLE "UASD_CAPABLE"
 #define PROP_VERDICT "UASD_VERDICT"
 #define PROP_POLICY "UASD_POLICY"
+#define PROP_TRIM "UASD_TRIM"           /* 1: kept on by uasctl trim */
+#define PROP_TRIM_MODE "UASD_TRIM_MODE" /* what the rule is to write to provisioning_mode */
+#define PROP_TRIM_MAX "UASD_TRIM_MAX"   /* ... and to discard_max_bytes */
+#define PROP_TRIM_SET "UASD_TRIM_SET"   /* 1: the mode it has is ours */
 #define PROP_DB_CHIP "UASD_DB_CHIP" /* of 61-uasd.hwdb */
 #define PROP_DB_SAYS "UASD_DB_"     /* and a number from 1 on */
 
@@ -90,3 +95,4 @@
 #define MESSAGE_DISTRUSTED "fb889702e9134914a1d0f03a2eb84e7e"
 #define MESSAGE_TROUBLE "83e1dbb2cf0d4b4ca1cdb5d5591c3908"
 #define MESSAGE_TRIAL_PASSED "5f07edea107b4f2493b98da086b46864"
+#define MESSAGE_TRIM "90ddeac04e784660a180fd0ee438d6b3"

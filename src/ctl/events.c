@@ -51,6 +51,7 @@ static const struct {
         {MESSAGE_SWITCHED, "switched"},     {MESSAGE_WAITING, "waiting"},   {MESSAGE_ROLLED_BACK, "rolled-back"},
         {MESSAGE_FAILED, "failed"},         {MESSAGE_RELEASED, "released"}, {MESSAGE_HELD, "held"},
         {MESSAGE_DISTRUSTED, "distrusted"}, {MESSAGE_TROUBLE, "trouble"},   {MESSAGE_TRIAL_PASSED, "trial-passed"},
+        {MESSAGE_TRIM, "trim"},
 };
 
 static const struct {

@@ -6,21 +6,31 @@
 #include "common/util.h"
 #include "ctl/output.h"
 #include "sys/link.h"
+#include "sys/trims.h"
+#include "sys/usbdisk.h"
 
 int health_read(const struct roots *r, const struct view *v, struct health *ret)
 {
         struct health h = {.luns = calloc(v->disk.n_luns + 1, sizeof(*h.luns))};
+        _cleanup_(usb_disk_done) struct usb_disk u = {};
+        const struct facts *f = &v->disk.facts;
 
         if (!h.luns)
                 return -ENOMEM;
+        /* What is kept of a disk may be known by its port and controller, which the daemon does not tell. */
+        if (usb_disk_read(r, f->interface, true, &u) > 0)
+                f = &u.facts;
         link_read(r, &v->disk.facts, &h.link);
         for (size_t i = 0; i < v->disk.n_luns; i++) {
                 struct lun_health *l = h.luns + h.n_luns;
+                uint64_t max;
 
                 if (!v->disk.luns[i].disk.name[0])
                         continue;
                 l->lun = v->disk.luns + i;
                 scsi_counts_read(r, l->lun->disk.name, &l->counts);
+                trim_read(r, l->lun->disk.name, &l->trim);
+                l->trim.kept = trims_lookup(r, f, l->lun->lun, &max) > 0;
                 h.n_luns++;
         }
         *ret = h;
@@ -50,11 +60,41 @@ static void print_commands(const char *key, const struct lun_health *l)
         output_field(key, text);
 }
 
-void health_print(const struct health *h)
+/* Advice speaks of DISK: the name of this one makes it a command to paste. */
+static void name_disk(const char *text, const char *id, char *ret, size_t size)
+{
+        const char *at = strstr(text, "DISK");
+
+        if (at)
+                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - text), text, id, at + strlen("DISK"));
+        else
+                (void) copy_string(ret, size, text);
+}
+
+void health_print_trim(const struct health *h, const struct view *v)
+{
+        bool first = true;
+
+        for (size_t i = 0; i < h->n_luns; i++) {
+                const struct lun_health *l = h->luns + i;
+                char sentence[256], named[320], text[400];
+
+                if (!l->trim.mode[0] && l->trim.used_bytes == 0)
+                        continue;
+                name_disk(trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)), v->disk.facts.interface, named,
+                          sizeof(named));
+                (void) snprintf(text, sizeof(text), "%s: %s.", l->lun->disk.name, named);
+                output_sentence(first ? "TRIM" : "", text);
+                first = false;
+        }
+}
+
+void health_print(const struct health *h, const struct view *v)
 {
         char advice[512];
 
         for (size_t i = 0; i < h->n_luns; i++)
                 print_commands(i == 0 ? "Commands" : "", h->luns + i);
+        health_print_trim(h, v);
         output_sentence("Advice", link_advice(&h->link, advice, sizeof(advice)));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/link.h"
+#include "core/trim.h"
 #include "ctl/view.h"
 #include "sys/roots.h"
 #include "sys/scsicount.h"
@@ -11,6 +12,7 @@
 struct lun_health {
         const struct lun *lun; /* of the view */
         struct scsi_counts counts;
+        struct trim_facts trim;
 };
 
 struct health {
@@ -23,4 +25,6 @@ struct health {
 int health_read(const struct roots *r, const struct view *v, struct health *ret);
 void health_done(struct health *h);
 /* Fields and sentences below those of output_status(). */
-void health_print(const struct health *h);
+void health_print(const struct health *h, const struct view *v);
+/* The line on TRIM alone. */
+void health_print_trim(const struct health *h, const struct view *v);

@@ -29,3 +29,26 @@ json_object *json_commands(const struct health *h)
                 ok = append(array, json_lun_commands(h->luns + i));
         return whole(array, ok);
 }
+
+static json_object *json_lun_trim(const struct lun_health *l, enum driver driver)
+{
+        json_object *o = json_object_new_object();
+        const struct trim_facts *t = &l->trim;
+        bool ok = o && put_string(o, "name", l->lun->disk.name) &&
+                  put(o, "used", json_object_new_boolean(t->used_bytes > 0), false) &&
+                  put(o, "kept", json_object_new_boolean(t->kept), false) && put_string(o, "offered", trim_offer_to_string(t->offer)) &&
+                  put_string_or_null(o, "mode", t->mode) && put(o, "max_bytes", json_object_new_uint64(t->used_bytes), false) &&
+                  put_string_or_null(o, "advice", trim_advice(t, driver));
+
+        return whole(o, ok);
+}
+
+json_object *json_trim(const struct health *h, enum driver driver)
+{
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < h->n_luns; i++)
+                ok = append(array, json_lun_trim(h->luns + i, driver));
+        return whole(array, ok);
+}

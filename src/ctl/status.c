@@ -11,6 +11,7 @@ static json_object *json_one(const struct view *v, const struct health *h)
 {
         const struct json_member members[] = {
                 {"commands", json_commands(h)},
+                {"trim", json_trim(h, v->disk.facts.driver)},
                 {"link", json_link(&h->link)},
         };
 
@@ -22,7 +23,7 @@ static void print_one(const struct view *v, const struct health *h, bool first)
         if (!first)
                 putchar('\n');
         output_status(v);
-        health_print(h);
+        health_print(h, v);
 }
 
 /* disks: NULL for text. 0 or -ENOMEM. */

@@ -13,6 +13,7 @@ const struct verb verbs[] = {
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
         {"policy", 0, 2, OPTION_FORCE | OPTION_KERNEL, "DISK [auto|uas|usb-storage|ignore]",
          "Show or set what is kept for a disk; --kernel [DISK]: as a line for the kernel", verb_policy},
+        {"trim", 1, 2, OPTION_FORCE, "DISK [on|off]", "Show or set whether a disk is told what is free", verb_trim},
         {"release", 1, 1, 0, "DISK", "End a hold and cancel what waits, now", verb_release},
         {"cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel},
         {"forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget},
@@ -100,7 +101,8 @@ void verbs_help(void)
                "  -q, --quiet                  Say errors alone\n"
                "      --no-ask-password        Do not ask for a password\n"
                "      --dry-run                switch: say what would be done, and do nothing\n"
-               "      --force                  switch, policy: even where the kernel's own tables forbid uas\n"
+               "      --force                  switch, policy: even where the kernel's own tables forbid uas;\n"
+               "                               trim: even where the disk does not offer it\n"
                "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
                "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"
                "      --redact                 report: without serial numbers, mount points and the journal's words\n"

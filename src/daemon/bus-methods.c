@@ -112,6 +112,48 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         return sd_bus_reply_method_return(message, NULL);
 }
 
+static int refuse_trim(const struct entry *e, enum trim_offer offer, sd_bus_error *error)
+{
+        const struct facts *f = &e->life.disk.facts;
+
+        if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
+                                         "%s: whether it offers TRIM does not show under usb-storage. Under uas it does; or use --force.",
+                                         f->interface);
+        return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
+                                 "%s: it does not say that it knows TRIM (LBPU). With --force it is told all the same: a bridge that "
+                                 "gets it wrong loses data.", f->interface);
+}
+
+static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        enum trim_offer offer = TRIM_OFFER_UNKNOWN;
+        bool force = false, on;
+        struct entry *e;
+        const char *word;
+        int r;
+
+        r = read_disk(message, data, &e, error);
+        if (r >= 0)
+                r = sd_bus_message_read(message, "s", &word);
+        if (r >= 0)
+                r = read_options(message, &force, error);
+        if (r < 0)
+                return r;
+        on = streq(word, "on");
+        if (!on && !streq(word, "off"))
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s", word);
+        r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e->life.disk.facts.interface, method_set_trim, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = manager_set_trim(e, on, force, &offer);
+        if (r == -EOPNOTSUPP)
+                return refuse_trim(e, offer, error);
+        if (r < 0)
+                return sd_bus_error_set_errnof(error, -r, "TRIM cannot be turned %s: %s", word, strerror(-r));
+        return sd_bus_reply_method_return(message, NULL);
+}
+
 /* A method that takes a disk, and answers nothing. */
 static int method_on_disk(sd_bus_message *message, void *data, const char *may, method_fn method, int (*act)(struct entry *e),
                           sd_bus_error *error)
@@ -161,6 +203,8 @@ const sd_bus_vtable bus_manager_vtable[] = {
                                 method_switch, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
                                 method_set_policy, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_NO_RESULT,
+                                method_set_trim, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_release, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_cancel, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_forget, SD_BUS_VTABLE_UNPRIVILEGED),

@@ -7,6 +7,7 @@
 #include "core/config.h"
 #include "core/history.h"
 #include "core/machine.h"
+#include "core/trim.h"
 #include "core/trouble.h"
 #include "sys/roots.h"
 
@@ -91,6 +92,8 @@ void manager_look_at_waiting(struct manager *m);
 /* Requests of users. 0 or -errno; ret_request: the number JobRemoved will tell. */
 int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request);
 int manager_set_policy(struct entry *e, enum policy p, bool force);
+/* -EOPNOTSUPP: none of its disks offers it, or none that shows; ret_offer is written in any case. */
+int manager_set_trim(struct entry *e, bool on, bool force, enum trim_offer *ret_offer);
 int manager_cancel(struct entry *e);
 int manager_release(struct entry *e);
 int manager_forget(struct entry *e);
@@ -153,6 +156,7 @@ void report_release(const struct entry *e);
 void report_distrust(const struct entry *e, const char *reason);
 void report_trouble(const struct entry *e, const struct finding *f);
 void report_trial(const struct entry *e);
+void report_trim(const struct entry *e, bool on, bool force);
 
 /* bus.c, bus-jobs.c */
 int bus_new(struct manager *m, struct bus **ret);

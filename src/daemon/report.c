@@ -112,6 +112,12 @@ void report_trial(const struct entry *e)
         ending(e, LOG_NOTICE, MESSAGE_TRIAL_PASSED, "it has passed its trial on uas");
 }
 
+void report_trim(const struct entry *e, bool on, bool force)
+{
+        ending(e, LOG_NOTICE, MESSAGE_TRIM, !on ? "TRIM is not kept on for it any more" : force ?
+               "TRIM is kept on for it, by --force: it does not say that it knows it" : "TRIM is kept on for it");
+}
+
 void report_hold(const struct entry *e)
 {
         ending(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");

@@ -6,6 +6,7 @@
 #include "sys/past.h"
 #include "sys/policies.h"
 #include "sys/trigger.h"
+#include "sys/trims.h"
 
 /* What users ask for: written down first, so that it outlives this process, then told to the machine. */
 
@@ -96,6 +97,46 @@ int manager_set_policy(struct entry *e, enum policy p, bool force)
         /* A word of the user's: what failed or was cancelled before may be tried again. */
         manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = f->override_target, .force = f->override_forced });
         return 0;
+}
+
+/* Those of its LUNs that offer it, with force all that the kernel could turn it on for. */
+static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns, size_t n_max, enum trim_offer *ret_offer)
+{
+        const struct disk *d = &e->life.disk;
+        enum trim_offer offer = TRIM_OFFER_UNKNOWN;
+        size_t n = 0;
+
+        for (size_t i = 0; i < d->n_luns && n < n_max; i++) {
+                struct trim_facts t = {};
+
+                if (!d->luns[i].disk.name[0])
+                        continue;
+                trim_read(&e->manager->roots, d->luns[i].disk.name, &t);
+                if (t.offer > offer)
+                        offer = t.offer;
+                if (t.mode[0] && (force || t.offer == TRIM_OFFER_YES))
+                        luns[n++] = (struct trim_lun){ d->luns[i].lun, t.max_bytes };
+        }
+        *ret_offer = offer;
+        return n;
+}
+
+int manager_set_trim(struct entry *e, bool on, bool force, enum trim_offer *ret_offer)
+{
+        const struct roots *roots = &e->manager->roots;
+        const struct disk *d = &e->life.disk;
+        struct trim_lun luns[TRIM_LUNS_MAX];
+        size_t n = on ? trim_luns(e, force, luns, ELEMENTSOF(luns), ret_offer) : 0;
+        int r;
+
+        if (on && n == 0)
+                return -EOPNOTSUPP;
+        r = trims_store(roots, &d->facts, has_twin(e), luns, n);
+        if (r < 0)
+                return r;
+        report_trim(e, on, force);
+        /* udev's rule does it, as it does at the next attach. */
+        return trigger_change(roots, d->luns, d->n_luns);
 }
 
 int manager_cancel(struct entry *e)

@@ -234,6 +234,10 @@ int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm
         answer.verdict = d.facts.verdict;
         answer.no_auto = attachment_read(r, &d.facts, &a) >= 0 && a.no_auto;
 
+        for (size_t i = 0; i < d.n_luns; i++)
+                if (streq(d.luns[i].disk.name, e->block))
+                        trim_ask(r, &d, d.luns + i, &answer.trim);
+
         answer.hold = held(r, e, &d, &c, arm);
         *ret = answer;
         return 0;

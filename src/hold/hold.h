@@ -5,6 +5,7 @@
 
 #include "core/facts.h"
 #include "hold/dropin.h"
+#include "hold/trim.h"
 #include "sys/roots.h"
 #include "sys/usbdisk.h"
 
@@ -20,6 +21,7 @@ struct hold_answer {
         bool capable;
         bool no_auto;
         enum verdict verdict;
+        struct trim_answer trim; /* of a whole disk */
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
+#include <inttypes.h>
 
 #include "common/log.h"
 #include "common/names.h"
@@ -24,6 +25,18 @@ static int arm_in_time(const char *interface, const struct hold_limits *l)
         return r;
 }
 
+static void print_trim(const struct trim_answer *t)
+{
+        if (t->on)
+                (void) puts(PROP_TRIM "=1");
+        if (t->set)
+                (void) puts(PROP_TRIM_SET "=1");
+        if (t->mode)
+                (void) printf(PROP_TRIM_MODE "=%s\n", t->mode);
+        if (t->max_bytes > 0)
+                (void) printf(PROP_TRIM_MAX "=%" PRIu64 "\n", t->max_bytes);
+}
+
 static int verb_udev(const struct roots *r, char **args)
 {
         const struct block_event e = {args[0], getenv("ACTION"), getenv("DEVTYPE")};
@@ -42,6 +55,7 @@ static int verb_udev(const struct roots *r, char **args)
                 (void) printf(PROP_VERDICT "=%s\n", verdict_to_string(a.verdict));
         if (a.no_auto)
                 (void) puts("UDISKS_AUTO=0");
+        print_trim(&a.trim);
         return fflush(stdout) == EOF ? -errno : 0;
 }
 

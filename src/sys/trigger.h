@@ -9,3 +9,6 @@
  * (69-lvm.rules looks at plain disks on `add` alone). Returns 0, or the first -errno, having tried them all.
  */
 int trigger_add(const struct roots *r, const struct lun *luns, size_t n_luns);
+
+/* Synthetic `change` on the disks alone: udev's rules are to be asked again. The same. */
+int trigger_change(const struct roots *r, const struct lun *luns, size_t n_luns);

@@ -178,6 +178,26 @@ static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
+/* Disk 2-2 does not offer it. */
+static int on_trim(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *id, *trim, *key;
+        int force = 0;
+        struct fake *f;
+
+        if (sd_bus_message_read(m, "ss", &id, &trim) < 0 || !(f = find(id)))
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        if (sd_bus_message_enter_container(m, 'a', "{sv}") >= 0 && sd_bus_message_enter_container(m, 'e', "sv") > 0 &&
+            sd_bus_message_read(m, "s", &key) >= 0)
+                (void) sd_bus_message_read(m, "v", "b", &force);
+        printf("SetTrim %s %s%s\n", id, trim, force ? " force" : "");
+        if (f->part == PART_FORBIDDEN)
+                return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
+        if (!force && strncmp(id, "2-2", 3) == 0)
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_REFUSED, "It does not say so.");
+        return sd_bus_reply_method_return(m, NULL);
+}
+
 static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *id;
@@ -200,6 +220,7 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("Switch", "ssa{sv}", "o", on_switch, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("SetPolicy", "ssa{sv}", "", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("SetTrim", "ssa{sv}", "", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Release", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Cancel", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Forget", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),

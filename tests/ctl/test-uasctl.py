@@ -248,6 +248,24 @@ class Uasctl(unittest.TestCase):
         # Seen enough.
         self.assertEqual(self.on_terminal(PAGER='true'), '')
 
+    def test_trim(self):
+        self.start()
+        p = self.run_ctl('trim', '2-1', 'on')
+        self.assertEqual(self.asked(), 'SetTrim 2-1:1.0 on')
+        self.assertIn('TRIM is on from now on', p.stderr)
+        self.assertIn('backup', p.stderr)
+        self.run_ctl('trim', '2-1', 'off')
+        self.assertEqual(self.asked(), 'SetTrim 2-1:1.0 off')
+        for args in (['maybe'], ['off', '--force'], ['--force']):
+            self.run_ctl('trim', '2-1', *args, code=2)
+
+    def test_trim_refused(self):
+        self.start()
+        self.assertIn('It does not say so.', self.run_ctl('trim', 'BUSY', 'on', code=6).stderr)
+        self.asked()
+        self.run_ctl('trim', 'BUSY', 'on', '--force')
+        self.assertEqual(self.asked(), 'SetTrim 2-2:1.0 on force')
+
     def test_policy(self):
         self.start()
         self.assertEqual(self.run_ctl('policy', '2-1').stdout, 'auto\n')

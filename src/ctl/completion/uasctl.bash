@@ -21,10 +21,10 @@ _uasctl() {
         local cur=${COMP_WORDS[COMP_CWORD]} verb='' option='' words='' i n=0
         local -A arguments=(
                 [list]='' [status]='DISK' [explain]='DISK' [db]='DISK' [switch]='DISK uas,usb-storage'
-                [policy]='DISK auto,uas,usb-storage,ignore' [release]='DISK' [cancel]='DISK' [forget]='DISK' [monitor]='DISK'
+                [policy]='DISK auto,uas,usb-storage,ignore' [trim]='DISK on,off' [release]='DISK' [cancel]='DISK' [forget]='DISK' [monitor]='DISK'
                 [log]='DISK' [metrics]='' [report]='' [wait]='DISK'
         )
-        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [log]='--since=' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [log]='--since=' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
         local common='-h --help --version --json --no-legend --no-pager -q --quiet --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.

@@ -36,6 +36,7 @@ complete -c uasctl -n '__uasctl_at 0' -a explain -d 'Show why a disk gets the dr
 complete -c uasctl -n '__uasctl_at 0' -a db -d "Show what is known of a disk's bridge"
 complete -c uasctl -n '__uasctl_at 0' -a switch -d 'Switch a disk until it is unplugged'
 complete -c uasctl -n '__uasctl_at 0' -a policy -d 'Show or set what is kept for a disk'
+complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether a disk is told what is free'
 complete -c uasctl -n '__uasctl_at 0' -a release -d 'End a hold and cancel what waits'
 complete -c uasctl -n '__uasctl_at 0' -a cancel -d 'Cancel what waits'
 complete -c uasctl -n '__uasctl_at 0' -a forget -d "Clear a disk's history and distrust"
@@ -45,10 +46,11 @@ complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks'
 complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print all that a bug report needs'
 complete -c uasctl -n '__uasctl_at 0' -a wait -d 'Wait until nothing is to come for a disk'
 
-complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor log wait' -a '(__uasctl_disks)'
-complete -c uasctl -n '__uasctl_at 1 status explain db switch policy release cancel forget monitor log wait; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim release cancel forget monitor log wait' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim release cancel forget monitor log wait; and string match -q "/*" -- (commandline -ct)' -F
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
+complete -c uasctl -n '__uasctl_at 2 trim' -a 'on off'
 
 complete -c uasctl -s h -l help -d 'Show a short help'
 complete -c uasctl -l version -d 'Show the version'
@@ -61,7 +63,7 @@ complete -c uasctl -n '__fish_seen_subcommand_from list' -s o -l output -x -d 'S
 complete -c uasctl -n '__fish_seen_subcommand_from list' -l tree -d 'Show buses and hubs as well'
 complete -c uasctl -n '__fish_seen_subcommand_from policy' -l kernel -d 'Print lines for boot loader and modprobe.d'
 complete -c uasctl -n '__fish_seen_subcommand_from switch' -l dry-run -d 'Say what would be done, and do nothing'
-complete -c uasctl -n '__fish_seen_subcommand_from switch policy' -l force -d "Even where the kernel's tables forbid uas"
+complete -c uasctl -n '__fish_seen_subcommand_from switch policy trim' -l force -d "Even where the kernel's tables, or the disk, say otherwise"
 complete -c uasctl -n '__fish_seen_subcommand_from switch wait' -l wait -d 'Wait for the end'
 complete -c uasctl -n '__fish_seen_subcommand_from log' -l since -x -d 'From then on'
 complete -c uasctl -n '__fish_seen_subcommand_from metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/trim.h"
+
+#include "common/util.h"
+
+#define LBPU 0x80
+
+#define MEGABYTE (UINT64_C(1) << 20)
+#define COARSEST 4096 /* a block of any disk: the kernel wants a multiple of it */
+
+const char *trim_offer_to_string(enum trim_offer v)
+{
+        static const char *const words[_TRIM_OFFER_MAX] = {
+                [TRIM_OFFER_UNKNOWN] = "unknown",
+                [TRIM_OFFER_NO] = "no",
+                [TRIM_OFFER_YES] = "yes",
+        };
+
+        return words[v];
+}
+
+static uint64_t be32(const uint8_t *p)
+{
+        return (uint64_t) p[0] << 24 | (uint64_t) p[1] << 16 | (uint64_t) p[2] << 8 | p[3];
+}
+
+static bool is_page(const uint8_t *p, size_t n, uint8_t page, size_t at_least)
+{
+        return n >= at_least && p[1] == page && 4u + (p[2] << 8 | p[3]) >= at_least;
+}
+
+void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size, struct trim_facts *ret)
+{
+        uint64_t max;
+
+        ret->max_bytes = 0;
+        ret->offer = !is_page(b2, n_b2, 0xb2, 6) ? TRIM_OFFER_UNKNOWN : b2[5] & LBPU ? TRIM_OFFER_YES : TRIM_OFFER_NO;
+        if (ret->offer != TRIM_OFFER_YES || !is_page(b0, n_b0, 0xb0, 28))
+                return;
+        /* No blocks, or none at a time: it does not know UNMAP after all. */
+        if (be32(b0 + 20) == 0 || be32(b0 + 24) == 0) {
+                ret->offer = TRIM_OFFER_NO;
+                return;
+        }
+        max = be32(b0 + 20) * block_size;
+        ret->max_bytes = max - max % (max >= MEGABYTE ? MEGABYTE : COARSEST);
+}
+
+const char *trim_advice(const struct trim_facts *t, enum driver driver)
+{
+        if (t->used_bytes > 0 || t->mode[0] == '\0')
+                return NULL;
+        if (t->kept)
+                return "udev has not turned it on: udevadm trigger -c change";
+        if (t->offer == TRIM_OFFER_YES)
+                return "To turn it on: uasctl trim DISK on";
+        return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE ? "Whether the disk offers it shows under uas" : NULL;
+}
+
+static const char *how(const struct trim_facts *t)
+{
+        if (t->used_bytes > 0)
+                return t->kept ? "in use under either driver, as it is kept on" : "in use: the kernel turned it on by itself";
+        if (t->mode[0] == '\0')
+                return "not possible: this is no disk that the kernel could tell what is free";
+        switch (t->offer) {
+        case TRIM_OFFER_YES:
+                return "not in use, though the disk offers it (LBPU)";
+        case TRIM_OFFER_NO:
+                return "not in use: the disk does not offer it";
+        case TRIM_OFFER_UNKNOWN:
+        case _TRIM_OFFER_MAX:
+                break;
+        }
+        return t->kept ? "not in use, though it is kept on" : "not in use";
+}
+
+char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, size_t size)
+{
+        const char *advice = trim_advice(t, driver);
+
+        /* What the kernel found under uas it does not look for under usb-storage. */
+        if (t->used_bytes > 0 && !t->kept && driver == DRIVER_UAS)
+                advice = "Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on";
+        (void) snprintf(ret, size, "%s%s%s", how(t), advice ? ". " : "", advice ?: "");
+        return ret;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* TRIM as it is kept, and what udev's rule is told to do about it at an event. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/util.h"
+#include "hold/trim.h"
+#include "sys/trims.h"
+#include "tree.h"
+
+#define SCSI TREE_DIR "/host0/target0:0:0/0:0:0:0"
+#define MODE SCSI "/scsi_disk/0:0:0:0/provisioning_mode"
+#define MAX UINT64_C(2146435072)
+
+static struct facts disk(const char *serial, const char *port)
+{
+        struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .busnum = 2, .controller_device = "0000:00:14.0"};
+
+        (void) copy_string(f.serial, sizeof(f.serial), serial);
+        (void) copy_string(f.port, sizeof(f.port), port);
+        return f;
+}
+
+static uint64_t kept(struct tree *t, const struct facts *f, unsigned lun)
+{
+        uint64_t max = 0;
+        int k = trims_lookup(&t->roots, f, lun, &max);
+
+        assert_true(k >= 0);
+        return k ? max : UINT64_MAX;
+}
+
+static void test_kept(void **state)
+{
+        const struct facts one = disk("ONE", "2-1"), elsewhere = disk("ONE", "2-2"), two = disk("TWO", "2-1"), nameless = disk("", "2-3");
+        const struct trim_lun luns[] = {{0, MAX}, {3, 0}};
+        struct tree t;
+
+        tree_make(&t);
+        assert_int_equal(kept(&t, &one, 0), UINT64_MAX);
+        assert_int_equal(trims_store(&t.roots, &one, false, luns, 2), 0);
+        assert_int_equal(kept(&t, &one, 0), MAX);
+        assert_int_equal(kept(&t, &elsewhere, 3), 0);
+        assert_int_equal(kept(&t, &one, 1), UINT64_MAX);
+        assert_int_equal(kept(&t, &two, 0), UINT64_MAX);
+        assert_non_null(strstr(tree_read(&t, "etc/uasd/trim"), "\n1209:5a5a:ONE=on 0:2146435072 3:0\n"));
+
+        /* A disk without a name is its port's; one of two alike too, and may say otherwise there. */
+        assert_int_equal(trims_store(&t.roots, &nameless, false, luns, 1), 0);
+        assert_int_equal(kept(&t, &nameless, 0), MAX);
+        assert_int_equal(trims_store(&t.roots, &elsewhere, true, NULL, 0), 0);
+        assert_int_equal(kept(&t, &elsewhere, 0), UINT64_MAX);
+        assert_int_equal(kept(&t, &one, 0), MAX);
+
+        /* Taken back, nothing is left of it; the policy's file is another one. */
+        assert_int_equal(trims_store(&t.roots, &one, false, NULL, 0), 0);
+        assert_int_equal(kept(&t, &one, 0), UINT64_MAX);
+        assert_null(strstr(tree_read(&t, "etc/uasd/trim"), "ONE=on"));
+        assert_false(tree_exists(&t, "etc/uasd/policy"));
+        tree_remove(&t);
+}
+
+static void test_nonsense(void **state)
+{
+        const char *const lines[] = {"on", "on x", "on 0", "on 0:", "on 0:-1", "on :5", "off 0:5", "ON 0:5", "on 1:5", "on 00000000000:5x"};
+        const struct facts f = disk("ONE", "2-1");
+        char text[80];
+        struct tree t;
+
+        tree_make(&t);
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                (void) snprintf(text, sizeof(text), "1209:5a5a:ONE=%s\n", lines[i]);
+                tree_write(&t, "etc/uasd/trim", text);
+                if (kept(&t, &f, 0) != UINT64_MAX)
+                        fail_msg("%s", lines[i]);
+        }
+        tree_remove(&t);
+}
+
+/* What holds at an event: kept, the mode, whether it was ours before; and what is to be done. */
+static const struct {
+        const char *what, *mode;
+        bool kept, before, on, set;
+        const char *write;
+        uint64_t max;
+} table[] = {
+        {"nobody said anything", "full", false, false, false, false, NULL, 0},
+        {"the kernel took it up", "unmap", false, false, false, false, NULL, 0},
+        {"kept on, the disk has come", "full", true, false, true, true, "unmap", MAX},
+        {"and is on", "unmap", true, true, true, true, NULL, 0},
+        {"kept on, but the kernel was first", "unmap", true, false, true, false, NULL, 0},
+        {"kept on, and somebody turned it off", "disabled", true, true, true, true, NULL, 0},
+        {"taken back", "unmap", false, true, false, false, "full", 0},
+        {"taken back, and off already", "full", false, true, false, false, NULL, 0},
+        {"no such attribute", NULL, true, false, true, false, NULL, 0},
+};
+
+static void test_events(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct trim_answer a = {.max_bytes = 9};
+                struct usb_disk d = {};
+                struct tree t;
+
+                tree_make(&t);
+                assert_int_equal(usb_disk_read(&t.roots, TREE_INTERFACE, false, &d), 1);
+                tree_link(&t, SCSI "/block/sda/device", "../..");
+                tree_link(&t, "sys/block/sda", "../class/block/sda");
+                if (table[i].mode)
+                        tree_write(&t, MODE, table[i].mode);
+                if (table[i].before)
+                        tree_write(&t, "run/udev/data/b8:0", "E:UASD_TRIM_SET=1\n");
+                if (table[i].kept)
+                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &(struct trim_lun){0, MAX}, 1), 0);
+                trim_ask(&t.roots, &d, d.luns, &a);
+                if (a.on != table[i].on || a.set != table[i].set || a.max_bytes != table[i].max ||
+                    !streq(a.mode ?: "-", table[i].write ?: "-"))
+                        fail_msg("%s: %i %i %s %llu", table[i].what, a.on, a.set, a.mode ?: "-", (unsigned long long) a.max_bytes);
+
+                /* Whoever boots with uasd=off finds nothing done. */
+                tree_write(&t, "proc/cmdline", "quiet uasd=off\n");
+                trim_ask(&t.roots, &d, d.luns, &a);
+                assert_true(!a.on && !a.set && !a.mode);
+                usb_disk_done(&d);
+                tree_remove(&t);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_kept),
+                cmocka_unit_test(test_nonsense),
+                cmocka_unit_test(test_events),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
