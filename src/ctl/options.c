@@ -34,6 +34,7 @@ static const struct option long_options[] = {
         {"no-pager", no_argument, NULL, ARG_NO_PAGER},
         {"no-ask-password", no_argument, NULL, ARG_NO_ASK_PASSWORD},
         {"quiet", no_argument, NULL, 'q'},
+        {"host", required_argument, NULL, 'H'},
         {"output", required_argument, NULL, 'o'},
         {"dry-run", no_argument, NULL, ARG_DRY_RUN},
         {"force", no_argument, NULL, ARG_FORCE},
@@ -79,13 +80,21 @@ int options_parse(int argc, char **argv, struct options *ret)
         int c;
 
         optind = 0;
-        while ((c = getopt_long(argc, argv, "hqo:", long_options, NULL)) >= 0)
+        while ((c = getopt_long(argc, argv, "hqo:H:", long_options, NULL)) >= 0)
                 switch (c) {
                 case 'h':
                         o.help = true;
                         break;
                 case 'q':
                         o.quiet = true;
+                        break;
+                case 'H':
+                        if (isempty(optarg)) {
+                                log_error("--host= takes a machine: [USER@]HOST.");
+                                return -EINVAL;
+                        }
+                        o.given |= OPTION_HOST;
+                        o.host = optarg;
                         break;
                 case 'o':
                         o.given |= OPTION_OUTPUT;

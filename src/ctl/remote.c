@@ -8,6 +8,7 @@
 /* Longer than a person needs to type a password; the daemon itself answers at once. */
 #define CALL_USEC (30 * USEC_PER_SEC)
 #define CALL_INTERACTIVE_USEC (180 * USEC_PER_SEC)
+#define LOGIN_USEC CALL_INTERACTIVE_USEC
 
 static int left(uint64_t deadline, uint64_t *ret)
 {
@@ -82,6 +83,19 @@ static int open_private(const char *socket, sd_bus **ret, uint64_t deadline)
         return 0;
 }
 
+static int open_host(const char *host, sd_bus **ret)
+{
+        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        int k = sd_bus_open_system_remote(&bus, host);
+
+        if (k >= 0)
+                k = wait_ready(bus, now_boottime() + LOGIN_USEC);
+        if (k < 0)
+                return k;
+        *ret = TAKE_PTR(bus);
+        return 0;
+}
+
 static int read_disks(sd_bus *bus, uint64_t deadline, struct views *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
@@ -128,6 +142,21 @@ int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *
                 if (k >= 0)
                         k = read_disks(r.bus, deadline, ret_disks);
         }
+        if (k < 0)
+                return summary(k);
+        *ret = r;
+        r = (struct remote){};
+        return 0;
+}
+
+int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
+{
+        _cleanup_(remote_close) struct remote r = {};
+        int k = open_host(host, &r.bus);
+
+        if (k < 0)
+                return -EHOSTUNREACH;
+        k = read_disks(r.bus, now_boottime() + limit_usec, ret_disks);
         if (k < 0)
                 return summary(k);
         *ret = r;

@@ -39,7 +39,7 @@ int request_call(const struct ctl *c, struct remote *r, const struct remote_call
         const char *job;
         int k;
 
-        actual.interactive = c->options->ask_password && !r->peer && geteuid() != 0;
+        actual.interactive = c->options->ask_password && !c->options->host && !r->peer && geteuid() != 0;
         if (actual.interactive)
                 agent = agent_start();
         k = remote_call(r, &actual, &reply, &error);

@@ -206,14 +206,14 @@ int select_disks(const struct roots *r, const struct views *v, const char *what,
                 add_matching(&s, fits_port, what);
         if (s.n == 0)
                 add_matching(&s, fits_block, what);
-        if (s.n == 0 && is_block_name(what)) { /* a partition, or dm-0 */
+        if (s.n == 0 && r->sys >= 0 && is_block_name(what)) { /* a partition, or dm-0 */
                 k = add_below(&s, what);
                 if (k < 0)
                         return k;
         }
         if (s.n == 0)
                 add_matching(&s, fits_ids, what);
-        if (s.n == 0) {
+        if (s.n == 0 && r->sys >= 0) {
                 k = add_by_id(&s, what);
                 if (k < 0 && k != -EXDEV)
                         return k;

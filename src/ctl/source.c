@@ -23,6 +23,8 @@ static int open_remote(const struct ctl *c, struct remote *ret_remote, struct vi
 {
         char path[SOCKET_MAX];
 
+        if (c->options->host)
+                return remote_open_host(c->options->host, REMOTE_USEC, ret_remote, ret);
         return remote_open(private_socket(c, path), REMOTE_USEC, ret_remote, ret);
 }
 
@@ -71,6 +73,8 @@ static int read_any(const struct ctl *c, bool quick, struct views *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
 
+        if (c->options->host)
+                return source_connect(c, &remote, ret);
         return source_ask(c, &remote, ret) ? UASD_EXIT_OK : read_local(c, quick, ret);
 }
 
@@ -90,6 +94,10 @@ int source_connect(const struct ctl *c, struct remote *ret_remote, struct views 
 
         if (k >= 0)
                 return UASD_EXIT_OK;
+        if (c->options->host) {
+                log_error("%s: %s", c->options->host, k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh" : why_no_answer(k));
+                return UASD_EXIT_FAILED;
+        }
         switch (k) {
         case -ETIMEDOUT:
                 log_error("%s; 'systemctl status uasd' may tell more.", why_no_answer(k));
@@ -116,6 +124,11 @@ int source_select(const struct ctl *c, const struct views *v, const char *what, 
         char label[VIEW_LABEL_MAX], product[2 * USB_STRING_MAX];
         int k;
 
+        if (c->options->host && strchr(what, '/')) {
+                log_error("'%s' is a path of this machine; a disk of %s goes by name, port, VID:PID or serial number.", what,
+                          c->options->host);
+                return UASD_EXIT_USAGE;
+        }
         found = calloc(v->n + 1, sizeof(struct view *));
         if (!found)
                 return UASD_EXIT_FAILED;

@@ -5,23 +5,23 @@
 #include "common/util.h"
 
 const struct verb verbs[] = {
-        {"list", 0, 0, OPTION_OUTPUT | OPTION_TREE, "", "List USB disks and what drives them (also without a verb)", verb_list},
-        {"status", 0, 1, 0, "[DISK]", "Show one disk or all of them in full", verb_status},
+        {"list", 0, 0, OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, "", "List USB disks and what drives them (also without a verb)", verb_list},
+        {"status", 0, 1, OPTION_HOST, "[DISK]", "Show one disk or all of them in full", verb_status},
         {"explain", 1, 1, 0, "DISK", "Show why a disk gets the driver it gets", verb_explain},
         {"db", 1, 1, 0, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
-        {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT, "DISK [uas|usb-storage]",
+        {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT | OPTION_HOST, "DISK [uas|usb-storage]",
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
-        {"policy", 0, 2, OPTION_FORCE | OPTION_KERNEL, "DISK [auto|uas|usb-storage|ignore]",
+        {"policy", 0, 2, OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, "DISK [auto|uas|usb-storage|ignore]",
          "Show or set what is kept for a disk; --kernel [DISK]: as a line for the kernel", verb_policy},
         {"trim", 1, 2, OPTION_FORCE, "DISK [on|off]", "Show or set whether a disk is told what is free", verb_trim},
-        {"release", 1, 1, 0, "DISK", "End a hold and cancel what waits, now", verb_release},
-        {"cancel", 1, 1, 0, "DISK", "Cancel what waits", verb_cancel},
-        {"forget", 1, 1, 0, "DISK", "Clear a disk's history and distrust", verb_forget},
-        {"monitor", 0, 1, 0, "[DISK]", "Show what happens, as it happens", verb_monitor},
+        {"release", 1, 1, OPTION_HOST, "DISK", "End a hold and cancel what waits, now", verb_release},
+        {"cancel", 1, 1, OPTION_HOST, "DISK", "Cancel what waits", verb_cancel},
+        {"forget", 1, 1, OPTION_HOST, "DISK", "Clear a disk's history and distrust", verb_forget},
+        {"monitor", 0, 1, OPTION_HOST, "[DISK]", "Show what happens, as it happens", verb_monitor},
         {"log", 0, 1, OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
         {"report", 0, 0, OPTION_REDACT | OPTION_REPLAY | OPTION_HWDB, "", "Print all that a bug report needs", verb_report},
-        {"wait", 1, 1, OPTION_WAIT, "DISK", "Wait until nothing is to come for a disk", verb_wait},
+        {"wait", 1, 1, OPTION_WAIT | OPTION_HOST, "DISK", "Wait until nothing is to come for a disk", verb_wait},
 };
 const size_t n_verbs = ELEMENTSOF(verbs);
 
@@ -50,6 +50,18 @@ const struct verb *verb_find(const char *name)
         return NULL;
 }
 
+/* What is not the daemon's to tell cannot be had through the bus of another machine. */
+static bool fits_host(const struct options *o, const struct verb *v)
+{
+        unsigned local = o->given & (OPTION_DRY_RUN | OPTION_KERNEL);
+        const char *with = local & OPTION_DRY_RUN ? " --dry-run" : local ? " --kernel" : "";
+
+        if (!o->host || (v->takes & OPTION_HOST && !local))
+                return true;
+        log_error("'%s%s' looks at the machine it runs on; there: ssh %s uasctl %s%s ...", v->name, with, o->host, v->name, with);
+        return false;
+}
+
 const struct verb *verb_check(const struct options *o, char **words)
 {
         const struct verb *v = verb_find(words[0] ?: "list");
@@ -66,6 +78,8 @@ const struct verb *verb_check(const struct options *o, char **words)
                           v->arguments);
                 return NULL;
         }
+        if (!fits_host(o, v))
+                return NULL;
         for (size_t i = 0; i < ELEMENTSOF(bits); i++)
                 if ((o->given & bits[i].bit) && !(v->takes & bits[i].bit)) {
                         log_error("'%s' does not take %s.", v->name, bits[i].name);
@@ -99,6 +113,7 @@ void verbs_help(void)
                "      --no-legend              Print no headings\n"
                "      --no-pager               Do not show long text through a pager\n"
                "  -q, --quiet                  Say errors alone\n"
+               "  -H, --host=[USER@]HOST       Ask uasd on another machine, by ssh\n"
                "      --no-ask-password        Do not ask for a password\n"
                "      --dry-run                switch: say what would be done, and do nothing\n"
                "      --force                  switch, policy: even where the kernel's own tables forbid uas;\n"

@@ -10,7 +10,7 @@
 /* What every verb gets. */
 struct ctl {
         const struct options *options;
-        struct roots roots;
+        struct roots roots; /* none with --host */
         const char *root; /* the folder they are in; NULL: the machine itself */
 };
 

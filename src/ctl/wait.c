@@ -88,7 +88,9 @@ int verb_wait(const struct ctl *c, char **args)
 
         if (c->options->wait_usec < UINT64_MAX - now)
                 end = now + c->options->wait_usec;
-        daemon = source_ask(c, &remote, &views);
+        daemon = c->options->host || source_ask(c, &remote, &views);
+        if (c->options->host)
+                code = source_connect(c, &remote, &views);
         if (!daemon)
                 code = source_local(c, &views);
         if (code == UASD_EXIT_OK)

@@ -25,12 +25,12 @@ _uasctl() {
                 [log]='DISK' [metrics]='' [report]='' [wait]='DISK'
         )
         local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [log]='--since=' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
-        local common='-h --help --version --json --no-legend --no-pager -q --quiet --no-ask-password'
+        local common='-h --help --version --json --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                -o | --output | --since | --textfile | --replay | --hwdb) option=${COMP_WORDS[i]} ;;
+                -o | --output | --since | --textfile | --replay | --hwdb | -H | --host) option=${COMP_WORDS[i]} ;;
                 -*) option=${COMP_WORDS[i]} && [[ ${COMP_WORDS[i + 1]} == '=' ]] || option='' ;;
                 =) ;;
                 *)
@@ -57,6 +57,9 @@ _uasctl() {
                 return
         elif [[ $option == --hwdb ]]; then
                 words=$(_uasctl_disks)
+        elif [[ $option == -H || $option == --host ]]; then
+                mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur")
+                return
         elif [[ $option ]]; then
                 return
         elif [[ $cur == -* ]]; then

@@ -22,7 +22,13 @@ end
 # That many words without a dash stand before the cursor, and the first is one of these verbs.
 function __uasctl_at
     set -l words
+    set -l value no
     for word in (commandline -opc)[2..-1]
+        if test $value = yes
+            set value no
+            continue
+        end
+        contains -- $word -H --host; and set value yes
         string match -q -- '-*' $word; or set -a words $word
     end
     test (count $words) -eq $argv[1]; or return
@@ -58,6 +64,7 @@ complete -c uasctl -l json -d 'Print JSON'
 complete -c uasctl -l no-legend -d 'Print no headings'
 complete -c uasctl -l no-pager -d 'Do not show long text through a pager'
 complete -c uasctl -s q -l quiet -d 'Say errors alone'
+complete -c uasctl -s H -l host -x -a '(__fish_print_hostnames)' -d 'Ask uasd on another machine, by ssh'
 complete -c uasctl -l no-ask-password -d 'Do not ask for a password'
 complete -c uasctl -n '__fish_seen_subcommand_from list' -s o -l output -x -d 'Show these columns'
 complete -c uasctl -n '__fish_seen_subcommand_from list' -l tree -d 'Show buses and hubs as well'
