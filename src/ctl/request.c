@@ -46,7 +46,10 @@ int request_call(const struct ctl *c, struct remote *r, const struct remote_call
         if (k < 0) {
                 int code = request_code(&error);
 
-                if (code == UASD_EXIT_UNAUTHORIZED)
+                if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_METHOD))
+                        log_error("The uasd that runs is of another version: it knows no '%s'. After an update: systemctl restart uasd",
+                                  actual.method);
+                else if (code == UASD_EXIT_UNAUTHORIZED)
                         log_error("Not permitted: %s", error.message ?: strerror(-k));
                 else
                         log_error("%s", error.message ?: strerror(-k));

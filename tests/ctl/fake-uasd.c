@@ -8,7 +8,8 @@
 
 /*
  * The bus API of uasd with nothing behind it: each disk plays a part when it is asked to switch. Prints "ready"
- * when it is on the bus, and every call it gets.
+ * when it is on the bus, and every call it gets. With an argument it is of another version: "methods" knows no method,
+ * "properties" has those alone that the first uasd had, "words" says a state that nobody has heard of.
  */
 
 enum part {
@@ -52,6 +53,7 @@ static struct fake disks[] = {
 static sd_bus *bus;
 static sd_event *event;
 static unsigned n_jobs;
+static const char *version; /* another one; NULL: ours */
 
 static char *path_of(const struct fake *f)
 {
@@ -173,6 +175,8 @@ static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
         if (sd_bus_message_read(m, "ss", &id, &policy) < 0 || !(f = find(id)))
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
         printf("SetPolicy %s %s\n", id, policy);
+        if (f->part == PART_FORBIDDEN)
+                return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         (void) copy_string(kept, sizeof(kept), policy);
         f->policy = kept;
         return sd_bus_reply_method_return(m, NULL);
@@ -216,6 +220,12 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
+static const sd_bus_vtable no_methods_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_SIGNAL("JobRemoved", "osiss", 0),
+        SD_BUS_VTABLE_END,
+};
+
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("Switch", "ssa{sv}", "o", on_switch, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -244,7 +254,7 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
                 {"Driver", f->driver ?: "usb-storage"},
                 {"Policy", f->policy ?: "auto"},
                 {"Target", "uas"},
-                {"State", f->state ?: "settled"},
+                {"State", version && streq(version, "words") ? "dreaming" : f->state ?: "settled"},
                 {"Reason", f->busy ? "Waits for uas until nothing uses it." : "For this reason."},
                 {"ReasonId", "fastest"},
                 {"Verdict", "unknown"},
@@ -287,18 +297,30 @@ static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-int main(void)
+static const sd_bus_vtable first_disk_vtable[] = {
+        SD_BUS_VTABLE_START(0),    PROPERTY("Id", "s"),      PROPERTY("VendorId", "q"), PROPERTY("ProductId", "q"),
+        PROPERTY("Serial", "s"),   PROPERTY("Driver", "s"),  PROPERTY("Policy", "s"),   PROPERTY("Target", "s"),
+        PROPERTY("State", "s"),    PROPERTY("Disks", "a(sut)"),
+        SD_BUS_VTABLE_END,
+};
+
+int main(int argc, char **argv)
 {
+        const sd_bus_vtable *manager, *disk;
+
+        version = argc > 1 ? argv[1] : NULL;
+        manager = version && streq(version, "methods") ? no_methods_vtable : manager_vtable;
+        disk = version && streq(version, "properties") ? first_disk_vtable : disk_vtable;
         setvbuf(stdout, NULL, _IOLBF, 0);
         if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 ||
             sd_bus_attach_event(bus, event, SD_EVENT_PRIORITY_NORMAL) < 0 ||
             sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH) < 0 ||
-            sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager_vtable, NULL) < 0)
+            sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, manager, NULL) < 0)
                 return 1;
         for (size_t i = 0; i < ELEMENTSOF(disks); i++) {
                 _cleanup_free_ char *path = path_of(&disks[i]);
 
-                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk_vtable, &disks[i]) <
+                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk, &disks[i]) <
                     0)
                         return 1;
         }

@@ -1,0 +1,216 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is wrong is said on stderr, by the documented exit status, and nothing is changed: for every verb and option that --help shows.
+
+A new verb needs its place in NEEDS_DAEMON or DOES_WITHOUT, a new option with a value its wrong values in WRONG."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from tree import Tree
+
+FAKE, IN_TREE = sys.argv[1:3]
+
+# What there is to be called of the daemon: words behind the verb that would do it for a disk.
+NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'monitor': []}
+DOES_WITHOUT = {'list', 'status', 'explain', 'db', 'log', 'metrics', 'report', 'wait'}
+
+NUMBERS = ['x', '', '-1', '1e3', '0x10', '1,5', '99999999999999999999', '5parsec']
+WRONG = {'--wait': NUMBERS, '--since': ['x', '-1', '2026-13-01', '2026-11-20 25:00', '99999999999999999999'], '--output': ['', 'NAME', '+', 'ID,,ID'],
+         '--textfile': [''], '--host': [''], '--replay': [], '--hwdb': []}
+NO_DISK = ['sdq', 'sda1x', '9-9', '9-9:1.0', 'ffff:ffff', 'NOSERIAL', '', '/dev/nonexistent', '/nonexistent', '/dev/null', '/proc']
+
+BUS_CONFIG = """<busconfig>
+<type>system</type><listen>unix:path={}/bus</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow user="*"/><allow send_destination="*"/><allow own="*"/><allow eavesdrop="true"/></policy>
+</busconfig>"""
+NOBODY = 65534
+
+
+class BadInput(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tree = Tree(IN_TREE)
+        cls.addClassCleanup(cls.tree.close)
+        os.chmod(cls.tree.top, 0o755)
+        for number in range(1, 10):  # those of fake-uasd
+            cls.tree.disk(f'2-{number}', f'sd{"abcdefghi"[number - 1]}', serial=f'S{number}')
+        verbs, options = cls.tree.run('--help').stdout.split('Options:')
+        rows = re.findall(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+\]?| \[[a-z|-]+\])*)(?:  .*)?$', verbs.split('Verbs:')[1].split('\nDISK is')[0])
+        cls.verbs = {verb: arguments.split() for verb, arguments in rows}
+        # Option: whether it has a value.
+        cls.options = {m[1]: '=' in m[2] for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)(\[?=?)', options)}
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(lambda: shutil.rmtree(self.dir))
+        os.chmod(self.dir, 0o755)
+        self.env = {'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self.dir}/bus'}
+
+    def start(self, version=None):
+        config = os.path.join(self.dir, 'bus.conf')
+        with open(config, 'w') as f:
+            f.write(BUS_CONFIG.format(self.dir))
+        bus = subprocess.Popen(['dbus-daemon', '--config-file', config, '--nofork', '--print-address'], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+        bus.stdout.readline()
+        self.calls = open(os.path.join(self.dir, 'calls'), 'w+')
+        daemon = subprocess.Popen([FAKE, *([version] if version else [])], env=dict(os.environ, **self.env), stdout=self.calls)
+
+        def stop():
+            for p in daemon, bus:
+                p.kill()
+                p.wait()
+            bus.stdout.close()
+            self.calls.close()
+        self.addCleanup(stop)
+        while self.called() != ['ready']:
+            self.assertIsNone(daemon.poll())
+
+    def called(self):
+        with open(self.calls.name) as f:
+            return f.read().splitlines()
+
+    def files(self):
+        found = {}
+        for top, folders, names in os.walk(self.tree.top):
+            for name in folders + names:
+                path = os.path.join(top, name)
+                kept = None
+                if os.path.islink(path):
+                    kept = os.readlink(path)
+                elif os.path.isfile(path):
+                    with open(path, 'rb') as f:
+                        kept = f.read()
+                found[path] = kept
+        return found
+
+    def wrong(self, *args, code, says='', lines=2, **more):
+        """It says so, on stderr alone, and has changed nothing; what the daemon was asked is the caller's to look at."""
+        before = self.files()
+        p = self.tree.run(*args, env=self.env, **more)
+        self.assertEqual((p.returncode, p.stdout), (code, ''), (args, p))
+        self.assertIn(says, p.stderr, args)
+        self.assertTrue(0 < len(p.stderr.splitlines()) <= lines, (args, p.stderr))
+        self.assertRegex(p.stderr, r'(?m)^\S*uasctl\S*: \S', args)
+        self.assertEqual(self.files(), before, args)
+        return p
+
+    def with_disk(self):
+        """Verbs that take one."""
+        return {verb: words for verb, words in self.verbs.items() if words and 'DISK' in words[0]}
+
+    def needed(self, verb):
+        return ['sda'] if self.verbs[verb][:1] == ['DISK'] else []
+
+    # The table
+
+    def test_every_verb(self):
+        self.assertEqual(set(self.verbs), set(NEEDS_DAEMON) | DOES_WITHOUT)
+        self.assertFalse(set(NEEDS_DAEMON) & DOES_WITHOUT)
+        self.assertEqual({o for o, value in self.options.items() if value}, set(WRONG))
+
+    def test_arguments(self):
+        self.start()
+        for verb, words in self.verbs.items():
+            self.wrong(verb, *['sda', 'uas', 'uas', 'uas'][:len(words) + 1], code=2, says=f'Too many arguments: uasctl {verb}')
+            if words[:1] == ['DISK']:
+                self.wrong(verb, code=2, says=f'Too few arguments: uasctl {verb}')
+            if len(words) > 1:
+                for word in 'nonsense', '', 'UAS', 'uas ':
+                    self.wrong(verb, 'sda', word, code=2, says=f"'{word}' is no ")
+        for words in ['nonsense'], ['nonsense', 'sda'], ['lis'], [''], ['LIST']:
+            self.wrong(*words, code=2, says='There is no verb')
+        self.assertEqual(self.called(), ['ready'])
+
+    def test_two_verbs(self):
+        """The second one is an argument: of too many, or a disk that is not there."""
+        self.start()
+        for verb, words in self.verbs.items():
+            for second in self.verbs:
+                self.wrong(verb, second, code=4 if words else 2, says=f"'{second}'" if words else 'Too many arguments')
+        self.assertEqual(self.called(), ['ready'])
+
+    def test_options(self):
+        self.start()
+        for verb in self.verbs:
+            for option in '--nonsense', '-Z', '--json=1', '--quiet=1':
+                self.wrong(verb, *self.needed(verb), option, code=2, says='option')
+        for option, values in WRONG.items():
+            for value in values:
+                for verb in self.verbs:
+                    self.wrong(verb, *self.needed(verb), f'{option}={value}', code=2)
+        # What is to be a dry run, or forced, is nothing else by mistake.
+        for option in '--dry-run', '--force':
+            for verb in self.verbs:
+                p = self.tree.run(verb, *self.needed(verb), option, env=self.env)
+                if verb not in NEEDS_DAEMON:
+                    self.assertEqual((p.returncode, p.stdout), (2, ''), (verb, option))
+                    self.assertIn(f"'{verb}' does not take {option}", p.stderr)
+        self.assertEqual([call for call in self.called() if 'force' not in call], ['ready'])
+
+    def test_which_disk(self):
+        for daemon in False, True:
+            if daemon:
+                self.start()
+            for verb, words in self.with_disk().items():
+                if verb in NEEDS_DAEMON and not daemon:
+                    continue
+                more = NEEDS_DAEMON.get(verb, [])
+                for name in NO_DISK:
+                    self.wrong(verb, name, *more, code=4, says=f"'{name}'", lines=4)
+                told = self.wrong(verb, '1209:5a5a', *more, code=2, says='fits more than one disk', lines=12).stderr
+                for number in range(1, 10):
+                    self.assertIn(f'2-{number}:1.0 (sd{"abcdefghi"[number - 1]})', told)
+        self.assertEqual(self.called(), ['ready'])
+
+    def test_no_daemon(self):
+        for verb, more in NEEDS_DAEMON.items():
+            self.wrong(verb, 'sda', *more, code=1, says='systemctl start uasd')
+
+    def test_not_permitted(self):
+        """Who may not is told so, and by whom; reading is free."""
+        self.start()
+        who = {'user': NOBODY, 'group': NOBODY} if os.geteuid() == 0 else {}
+        for verb, more in NEEDS_DAEMON.items():
+            if verb != 'monitor':
+                self.wrong(verb, 'sdf', *more, '--no-ask-password', code=8, says='Not permitted: ', lines=3, **who)
+        for verb in DOES_WITHOUT - {'log', 'report'}:  # these read files of root's
+            p = self.tree.run(verb, *self.needed(verb), env=self.env, **who)
+            self.assertEqual(p.returncode, 0, (verb, p))
+
+    def test_old_daemon(self):
+        """One that lacks a method is named as what it is; one that lacks properties is read all the same."""
+        self.start('methods')
+        for verb, more in NEEDS_DAEMON.items():
+            if verb != 'monitor':
+                self.wrong(verb, 'sda', *more, code=1, says='of another version', lines=3)
+        self.assertEqual(self.called(), ['ready'])
+
+    def test_first_daemon(self):
+        self.start('properties')
+        for verb in DOES_WITHOUT:
+            p = self.tree.run(verb, *self.needed(verb), env=self.env)
+            self.assertEqual(p.returncode, 0, (verb, p))
+            self.assertNotIn('not understood', p.stderr)
+        self.assertEqual(self.tree.run('switch', 'sda', 'uas', env=self.env).returncode, 0)
+
+    def test_strange_daemon(self):
+        """Words that are not known are no answer: what can be read from the kernel is, and nothing is asked for."""
+        self.start('words')
+        for verb, more in NEEDS_DAEMON.items():
+            self.wrong(verb, 'sda', *more, code=1, says='not understood (is it of another version?)')
+        for verb in 'list', 'status', 'wait':
+            p = self.tree.run(verb, *self.needed(verb), env=self.env)
+            self.assertIn('not understood', p.stderr)
+            self.assertNotIn('dreaming', p.stdout)
+        self.assertEqual(self.called(), ['ready'])
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
