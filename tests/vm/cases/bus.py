@@ -107,12 +107,16 @@ def shape(interface):
 
 @case(limit=200)
 def as_in_the_xml(vm):
-    "Manager and Disk are on the bus as org.uasd1.xml, the contract, says; and on the private socket the same."
+    "Manager, Disk and Job are on the bus as org.uasd1.xml, the contract, says; and on the private socket the same."
     disk, guest = with_user(vm)
     contract = {one.get("name"): shape(one) for one in ElementTree.parse(XML).getroot().findall("interface")}
     path = guest.out("busctl tree --list org.uasd1 | grep /disk/")
+    # A job is there as long as its disk is in use.
+    guest.run("mount /dev/sda1 /mnt && busctl call org.uasd1 /org/uasd1 org.uasd1.Manager Switch 'ssa{sv}' %s usb-storage 0"
+              % disk.interface, check=True)
+    job = guest.out("busctl tree --list org.uasd1 | grep /job/")
     there = {}
-    for where in ("/org/uasd1", path):
+    for where in ("/org/uasd1", path, job):
         text = guest.out("busctl introspect --xml-interface org.uasd1 " + where)
         there.update({one.get("name"): shape(one) for one in ElementTree.fromstring(text).findall("interface")})
     for name, members in contract.items():
