@@ -38,7 +38,7 @@ static int describe(struct view *v)
         return v->reason && v->reason_id ? 0 : -ENOMEM;
 }
 
-static int read_one(const struct roots *r, const struct config *c, const char *interface, bool quick, struct views *views)
+static int read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
 {
         _cleanup_(view_done) struct view v = {};
         struct usb_disk u = {};
@@ -61,14 +61,37 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
         facts_complete_module(r, &v.disk.facts);
         decide(&v.disk.facts, &v.disk.decision);
         v.disk.state = derive_state(r, &v.disk);
-        /* The walk over every process shows others' files to root alone. */
-        if (!quick || v.disk.state == STATE_WAITING)
-                v.users_error =
-                        users_find(r, v.disk.luns, v.disk.n_luns, geteuid() == 0, &v.disk.users, &v.disk.n_users);
-        k = describe(&v);
-        if (k < 0)
-                return k;
         return views_add(views, &v);
+}
+
+static bool wants_users(const struct view *v, bool quick)
+{
+        return !quick || v->disk.state == STATE_WAITING;
+}
+
+static int find_users(const struct roots *r, bool quick, struct views *views)
+{
+        _cleanup_free_ struct users_of *of = calloc(views->n + 1, sizeof(*of));
+        size_t n = 0, at = 0;
+        int k;
+
+        if (!of)
+                return -ENOMEM;
+        for (size_t i = 0; i < views->n; i++)
+                if (wants_users(&views->list[i], quick))
+                        of[n++] = (struct users_of){.luns = views->list[i].disk.luns, .n_luns = views->list[i].disk.n_luns};
+        /* The walk over every process shows others' files to root alone. */
+        k = users_find_each(r, of, n, geteuid() == 0);
+        for (size_t i = 0; i < views->n; i++) {
+                struct view *v = &views->list[i];
+
+                if (!wants_users(v, quick))
+                        continue;
+                v->users_error = k;
+                v->disk.users = of[at].users;
+                v->disk.n_users = of[at++].n_users;
+        }
+        return 0;
 }
 
 static void free_list(char ***list)
@@ -91,10 +114,15 @@ static int read_all(const struct roots *r, bool quick, struct views *ret)
         if (k < 0)
                 return k;
         for (char **i = interfaces; i && *i; i++) {
-                k = read_one(r, &c, *i, quick, &views);
+                k = read_one(r, &c, *i, &views);
                 if (k < 0)
                         return k;
         }
+        k = find_users(r, quick, &views);
+        for (size_t i = 0; i < views.n && k >= 0; i++)
+                k = describe(&views.list[i]);
+        if (k < 0)
+                return k;
         views_sort(&views);
         *ret = views;
         views = (struct views){};

@@ -3,8 +3,6 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/bus.h"
-#include "sys/marks.h"
-#include "sys/users.h"
 
 char *bus_disk_path(const struct entry *e)
 {
@@ -89,33 +87,6 @@ static const char *text_of(const struct disk *d, int text, char *room, size_t si
         return "";
 }
 
-/*
- * Who uses it is looked up when somebody asks: the machine needs to know only whether. The walk over every process is made
- * for a disk that waits, where the answer is what one asks for; one walk serves all properties of one question.
- */
-#define USERS_FRESH_USEC (500 * USEC_PER_MSEC)
-
-static void look_up_users(struct entry *e)
-{
-        struct disk *d = &e->life.disk;
-        uint64_t now = now_boottime();
-        struct user *users;
-        size_t n;
-
-        if (now < e->users_at + USERS_FRESH_USEC)
-                return;
-        e->users_at = now;
-        if (users_find(&e->manager->roots, d->luns, d->n_luns, d->state == STATE_WAITING, &users, &n) < 0)
-                return;
-        if (e->life.hidden && e->life.in_use && d->outcome.claimed[0])
-                users_claimed(&users, &n, d->outcome.claimed);
-        if (e->life.hidden && e->life.in_use && d->outcome.opened[0])
-                users_opened(&users, &n, d->outcome.opened);
-        users_free(d->users, d->n_users);
-        d->users = users;
-        d->n_users = n;
-}
-
 static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                     void *data, sd_bus_error *error)
 {
@@ -125,7 +96,7 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
                 if (streq(texts[i].name, property)) {
                         if (texts[i].text == TEXT_REASON && e->life.disk.state == STATE_WAITING)
-                                look_up_users(e);
+                                who_uses(e);
                         return sd_bus_message_append(reply, "s", text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
                 }
         return -EINVAL;
@@ -183,7 +154,7 @@ static int get_busy(sd_bus *bus, const char *path, const char *interface, const 
         struct entry *e = data;
         int r = sd_bus_message_open_container(reply, 'a', "(sssssus)");
 
-        look_up_users(e);
+        who_uses(e);
         for (size_t i = 0; r >= 0 && i < e->life.disk.n_users; i++)
                 r = append_user(reply, &e->life.disk.users[i]);
         return r < 0 ? r : sd_bus_message_close_container(reply);

@@ -169,3 +169,6 @@ void bus_request_added(struct bus *b, struct entry *e, enum driver target);
 void bus_request_changed(struct bus *b, struct entry *e);
 void bus_request_step(struct bus *b, struct entry *e, const char *step);
 void bus_request_done(struct bus *b, struct entry *e, int code, const char *step, const char *text);
+
+/* who.c: makes sure that the users of a disk are those of now. */
+void who_uses(struct entry *e);

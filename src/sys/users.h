@@ -12,6 +12,16 @@
  */
 int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n);
 
+/* One of several disks, and who uses it. */
+struct users_of {
+        const struct lun *luns;
+        size_t n_luns;
+        struct user *users;
+        size_t n_users;
+};
+/* The same for all of them, with one walk over /proc. 0, or -errno and nobody's users. */
+int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool deep);
+
 /* Quick answer to the same question, without `deep`: 1 used, 0 not seen to be, -errno. 2: used by a btrfs which is not mounted
  * in PID 1's namespace, so that its end may not be told. */
 int users_any(const struct roots *r, const struct lun *luns, size_t n_luns);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Users of several disks: everybody is found for the right one, and every process is asked once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/util.h"
+#include "sys/users.h"
+#include "tree.h"
+
+#define DISKS 8
+
+static unsigned asked;
+
+int __real_search_process(const char *pid, void *data);
+int __wrap_search_process(const char *pid, void *data);
+
+int __wrap_search_process(const char *pid, void *data)
+{
+        asked += *pid >= '0' && *pid <= '9';
+        return __real_search_process(pid, data);
+}
+
+static void make(struct tree *t, struct lun luns[static DISKS], struct users_of of[static DISKS])
+{
+        tree_make(t);
+        tree_write(t, "proc/1/mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:0 / /mnt/a rw - ext4 /dev/sda rw\n"
+                                          "31 20 8:32 / /mnt/c rw - ext4 /dev/sdc rw\n");
+        tree_write(t, "proc/swaps", "Filename Type Size Used Priority\n/dev/sdd partition 1 0 -2\n");
+        tree_link(t, "proc/1/ns/mnt", "mnt:[1]");
+        tree_link(t, "proc/40/ns/mnt", "mnt:[1]");
+        tree_link(t, "proc/41/ns/mnt", "mnt:[2]");
+        tree_write(t, "proc/41/comm", "nspawn\n");
+        tree_write(t, "proc/41/mountinfo", "40 1 8:16 / /b rw - ext4 /dev/sdb rw\n41 1 8:0 / /mnt/a rw - ext4 /dev/sda rw\n"
+                                           "42 1 8:32 / /elsewhere rw - ext4 /dev/sdc rw\n");
+        tree_link(t, "proc/42/ns/mnt", "mnt:[2]");
+        for (unsigned i = 0; i < DISKS; i++) {
+                luns[i] = (struct lun){.disk = {.major = 8, .minor = 16 * i}};
+                (void) snprintf(luns[i].disk.name, sizeof(luns[i].disk.name), "sd%c", 'a' + (char) i);
+                of[i] = (struct users_of){.luns = &luns[i], .n_luns = 1};
+        }
+        asked = 0;
+}
+
+static void done(struct tree *t, struct users_of of[static DISKS])
+{
+        for (size_t i = 0; i < DISKS; i++)
+                users_free(of[i].users, of[i].n_users);
+        tree_remove(t);
+}
+
+static void test_one_walk(void **state)
+{
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+        struct tree t;
+
+        make(&t, luns, of);
+        assert_int_equal(users_find_each(&t.roots, of, DISKS, true), 0);
+        assert_int_equal(asked, 4);
+        /* What PID 1's table has is no user of its own in another namespace. */
+        assert_int_equal(of[0].n_users, 1);
+        assert_string_equal(of[0].users[0].where, "/mnt/a");
+        assert_null(of[0].users[0].namespace);
+        assert_int_equal(of[1].n_users, 1);
+        assert_string_equal(of[1].users[0].where, "/b");
+        assert_string_equal(of[1].users[0].device, "sdb");
+        assert_string_equal(of[1].users[0].namespace, "mnt:[2]");
+        assert_string_equal(of[1].users[0].command, "nspawn");
+        assert_int_equal(of[2].n_users, 2);
+        assert_string_equal(of[2].users[1].where, "/elsewhere");
+        assert_int_equal(of[3].n_users, 1);
+        assert_int_equal(of[3].users[0].kind, USER_SWAP);
+        for (size_t i = 4; i < DISKS; i++)
+                assert_int_equal(of[i].n_users, 0);
+        done(&t, of);
+}
+
+/* The same as each of them alone. */
+static void test_as_alone(void **state)
+{
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+        struct tree t;
+
+        make(&t, luns, of);
+        assert_int_equal(users_find_each(&t.roots, of, DISKS, true), 0);
+        for (size_t i = 0; i < DISKS; i++) {
+                struct user *users;
+                size_t n;
+
+                assert_int_equal(users_find(&t.roots, &luns[i], 1, true, &users, &n), 0);
+                assert_int_equal(n, of[i].n_users);
+                for (size_t u = 0; u < n; u++) {
+                        assert_int_equal(users[u].kind, of[i].users[u].kind);
+                        assert_int_equal(users[u].pid, of[i].users[u].pid);
+                        assert_string_equal(users[u].device, of[i].users[u].device);
+                }
+                users_free(users, n);
+        }
+        done(&t, of);
+}
+
+static void test_no_walk(void **state)
+{
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+        struct tree t;
+
+        make(&t, luns, of);
+        assert_int_equal(users_find_each(&t.roots, of, DISKS, false), 0);
+        assert_int_equal(asked, 0);
+        assert_int_equal(of[1].n_users, 0);
+        assert_int_equal(of[2].n_users, 1);
+        done(&t, of);
+}
+
+/* Not knowing is not being free, of none of them. */
+static void test_unknown(void **state)
+{
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+        struct tree t;
+
+        make(&t, luns, of);
+        tree_unlink(&t, "proc/1/mountinfo");
+        assert_int_equal(users_find_each(&t.roots, of, DISKS, true), -ENOENT);
+        for (size_t i = 0; i < DISKS; i++)
+                assert_null(of[i].users);
+        done(&t, of);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_one_walk),
+                cmocka_unit_test(test_as_alone),
+                cmocka_unit_test(test_no_walk),
+                cmocka_unit_test(test_unknown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
