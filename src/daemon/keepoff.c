@@ -23,18 +23,17 @@ static bool called_for(struct manager *m, uint16_t vid, uint16_t pid)
         return wanted;
 }
 
-void keepoff_review(struct manager *m, uint16_t vid, uint16_t pid)
+bool keepoff_review(struct manager *m, const struct facts *f)
 {
         _cleanup_close_ int lock = -1;
-        char entry[QUIRK_ENTRY_MAX];
+        const char *entry = f->quirks_own;
         int r;
 
-        keepoff_own(&m->roots, vid, pid, entry);
-        if (!entry[0] || called_for(m, vid, pid))
-                return;
+        if (!entry[0] || called_for(m, f->vid, f->pid))
+                return false;
         lock = quirks_lock(&m->roots, now_boottime() + LOCK_BUDGET);
         if (lock < 0)
-                return;
+                return false;
         r = quirks_param_pop(&m->roots, entry);
         if (r >= 0 || r == -ENOENT)
                 r = keepoff_disown(&m->roots, entry);
@@ -42,4 +41,5 @@ void keepoff_review(struct manager *m, uint16_t vid, uint16_t pid)
                 log_warning("our entry %s is still in the quirks parameter: %s", entry, strerror(-r));
         else
                 log_info("took %s out of the quirks parameter: the initramfs put it there, and nothing calls for it any more", entry);
+        return r >= 0;
 }

@@ -243,8 +243,9 @@ static void take_scan(struct entry *e, struct usb_disk *d)
         struct disk *disk = &e->life.disk;
         struct attachment_mark mark = { .override_target = DRIVER_NONE };
 
-        keepoff_review(m, d->facts.vid, d->facts.pid);
         facts_complete(&m->roots, &m->config, &d->facts);
+        if (keepoff_review(m, &d->facts))
+                facts_complete(&m->roots, &m->config, &d->facts);
         facts_complete_hwdb(&m->roots, &d->facts);
         trouble_judge(e, &d->facts);
         note_unbound(e, &d->facts);

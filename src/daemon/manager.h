@@ -138,8 +138,8 @@ void trouble_adopt(struct entry *e);
 void trouble_gone(struct entry *e);
 void trouble_stop(struct manager *m);
 
-/* keepoff.c: an entry in the quirks parameter that our initramfs made for such disks goes when it is no longer called for */
-void keepoff_review(struct manager *m, uint16_t vid, uint16_t pid);
+/* keepoff.c: an entry in the quirks parameter that our initramfs made for such disks goes when it is no longer called for. */
+bool keepoff_review(struct manager *m, const struct facts *f); /* true: it is gone, and the facts are those of before */
 
 /* jobs.c: uasd-switch as a child */
 int job_start(struct entry *e, const struct action *a);

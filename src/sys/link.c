@@ -7,6 +7,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/bos.h"
+#include "sys/hubs.h"
 #include "sys/sysfs.h"
 #include "sys/usbdisk.h"
 
@@ -61,26 +62,21 @@ static enum link_peer read_peer(const struct roots *r, const char *device)
 
 void link_read(const struct roots *r, const struct facts *f, struct link_facts *ret)
 {
-        char device[INTERFACE_NAME_MAX], root_hub[INTERFACE_NAME_MAX];
+        char device[INTERFACE_NAME_MAX], hub[INTERFACE_NAME_MAX];
         struct link_facts l = { .speed_mbps = f->speed_mbps, .able = link_able(f) };
 
         (void) copy_string(device, sizeof(device), f->interface);
         device[strcspn(device, ":")] = '\0';
-        (void) snprintf(root_hub, sizeof(root_hub), "usb%.*s", (int) strcspn(device, "-"), device);
-        l.controller_mbps = read_controller_speed(r, root_hub);
-        /* "1-2.4" is plugged into "1-2", and that into the root hub. */
-        while (strchr(device, '-') && l.n_steps < ELEMENTSOF(l.steps)) {
+        while (l.n_steps < ELEMENTSOF(l.steps) && hub_above(device, hub)) {
                 struct link_step *s = l.steps + l.n_steps++;
-                char *dot = strrchr(device, '.');
 
                 s->peer = read_peer(r, device);
-                s->root = !dot;
-                if (dot)
-                        *dot = '\0';
-                (void) copy_string(s->hub, sizeof(s->hub), dot ? device : root_hub);
+                (void) copy_string(s->hub, sizeof(s->hub), hub);
+                (void) copy_string(device, sizeof(device), hub);
+                s->root = !hub_above(device, hub);
                 s->hub_bcd_usb = read_bcd_usb(r, s->hub);
-                if (s->root)
-                        break;
         }
+        if (l.n_steps > 0 && l.steps[l.n_steps - 1].root)
+                l.controller_mbps = read_controller_speed(r, device);
         *ret = l;
 }
