@@ -52,6 +52,7 @@
 #define STATE_TRIM "trim"
 #define STATE_HISTORY "history"
 
+#define PROGRAM_SMARTCTL "/usr/sbin/smartctl"
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
 
 /* Units */

@@ -37,6 +37,17 @@ int health_read(const struct roots *r, const struct view *v, struct health *ret)
         return 0;
 }
 
+void health_ask(const struct roots *r, const char *root, const struct view *v, struct health *h)
+{
+        for (size_t i = 0; i < h->n_luns; i++) {
+                struct lun_health *l = h->luns + i;
+
+                /* What sd has not taken up is a card reader's empty slot or a CD-ROM; what hangs once is not asked of its next LUN. */
+                if (l->trim.mode[0] && (i == 0 || !h->luns[i - 1].smart.told || !h->luns[i - 1].smart.why_not))
+                        smart_ask(r, root, v, l->lun->disk.name, l->counts.value[SCSI_COUNT_TIMEOUTS] > 0, &l->smart);
+        }
+}
+
 void health_done(struct health *h)
 {
         free(h->luns);
@@ -89,6 +100,17 @@ void health_print_trim(const struct health *h, const struct view *v)
         }
 }
 
+static void print_smart(const struct lun_health *l)
+{
+        char sentence[256], text[320];
+
+        if (!l->smart.told)
+                return;
+        (void) snprintf(text, sizeof(text), "%s: %s", l->lun->disk.name,
+                        smart_sentence(&l->smart, l->lun->disk.name, sentence, sizeof(sentence)));
+        output_sentence("SMART", text);
+}
+
 void health_print(const struct health *h, const struct view *v)
 {
         char advice[512];
@@ -96,5 +118,7 @@ void health_print(const struct health *h, const struct view *v)
         for (size_t i = 0; i < h->n_luns; i++)
                 print_commands(i == 0 ? "Commands" : "", h->luns + i);
         health_print_trim(h, v);
+        for (size_t i = 0; i < h->n_luns; i++)
+                print_smart(h->luns + i);
         output_sentence("Advice", link_advice(&h->link, advice, sizeof(advice)));
 }

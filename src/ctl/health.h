@@ -3,6 +3,7 @@
 
 #include "core/link.h"
 #include "core/trim.h"
+#include "ctl/smart.h"
 #include "ctl/view.h"
 #include "sys/roots.h"
 #include "sys/scsicount.h"
@@ -13,6 +14,7 @@ struct lun_health {
         const struct lun *lun; /* of the view */
         struct scsi_counts counts;
         struct trim_facts trim;
+        struct smart smart;
 };
 
 struct health {
@@ -23,6 +25,8 @@ struct health {
 
 /* Of v it keeps the LUNs. 0 or -ENOMEM. */
 int health_read(const struct roots *r, const struct view *v, struct health *ret);
+/* Besides, what smartctl says of its disks, or why it is not asked: this may take seconds. root: as in struct ctl. */
+void health_ask(const struct roots *r, const char *root, const struct view *v, struct health *h);
 void health_done(struct health *h);
 /* Fields and sentences below those of output_status(). */
 void health_print(const struct health *h, const struct view *v);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/json.h"
+
+#include <limits.h>
+
 #include "ctl/json-parts.h"
 
 /* What status has to say besides the disk. */
@@ -50,5 +53,28 @@ json_object *json_trim(const struct health *h, enum driver driver)
 
         for (size_t i = 0; ok && i < h->n_luns; i++)
                 ok = append(array, json_lun_trim(h->luns + i, driver));
+        return whole(array, ok);
+}
+
+static json_object *json_lun_smart(const struct lun_health *l)
+{
+        const struct smart *s = &l->smart;
+        json_object *o = json_object_new_object();
+        bool ok = o && put_string(o, "name", l->lun->disk.name) && put_string_or_null(o, "type", s->type) &&
+                  put_string_or_null(o, "why_not", s->why_not) &&
+                  put(o, "passed", s->passed < 0 ? NULL : json_object_new_boolean(s->passed), s->passed < 0) &&
+                  put(o, "temperature", s->temperature == INT_MIN ? NULL : json_object_new_int(s->temperature), s->temperature == INT_MIN);
+
+        return whole(o, ok);
+}
+
+json_object *json_smart(const struct health *h)
+{
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < h->n_luns; i++)
+                if (h->luns[i].smart.told)
+                        ok = append(array, json_lun_smart(h->luns + i));
         return whole(array, ok);
 }

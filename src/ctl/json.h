@@ -24,6 +24,7 @@ json_object *json_kernel(const struct json_kernel *k);
 json_object *json_link(const struct link_facts *l);
 /* What struct health has of its LUNs: json-health.c. */
 json_object *json_commands(const struct health *h);
+json_object *json_smart(const struct health *h);
 json_object *json_trim(const struct health *h, enum driver driver);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform);

@@ -12,6 +12,7 @@ static json_object *json_one(const struct view *v, const struct health *h)
         const struct json_member members[] = {
                 {"commands", json_commands(h)},
                 {"trim", json_trim(h, v->disk.facts.driver)},
+                {"smart", json_smart(h)},
                 {"link", json_link(&h->link)},
         };
 
@@ -26,16 +27,19 @@ static void print_one(const struct view *v, const struct health *h, bool first)
         health_print(h, v);
 }
 
-/* disks: NULL for text. 0 or -ENOMEM. */
-static int tell(const struct ctl *c, const struct view *v, bool first, json_object *disks)
+/* one: it was named, so it may be asked how it is. disks: NULL for text. 0 or -ENOMEM. */
+static int tell(const struct ctl *c, const struct view *v, bool one, bool first, json_object *disks)
 {
         _cleanup_(health_done) struct health h = {};
         int k = health_read(&c->roots, v, &h);
 
         if (k < 0)
                 return k;
+        if (one)
+                health_ask(&c->roots, c->root, v, &h);
         if (disks)
                 return append(disks, json_one(v, &h)) ? 0 : -ENOMEM;
+        pager_open(c->options);
         print_one(v, &h, first);
         return 0;
 }
@@ -59,10 +63,8 @@ int verb_status(const struct ctl *c, char **args)
                 return UASD_EXIT_FAILED;
         if (!disks && shown.n == 0)
                 log_info("There are no USB disks.");
-        else if (!disks)
-                pager_open(c->options);
         for (size_t i = 0; k == 0 && i < shown.n; i++)
-                k = tell(c, &shown.list[i], i == 0, disks);
+                k = tell(c, &shown.list[i], one, i == 0, disks);
         if (k < 0)
                 json_object_put(disks);
         else if (disks)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
+#include <limits.h>
+
 #include "ctl/json.h"
 
 /* One of everything that is printed as JSON, a line each: with all there can be, and with as little as there can be. */
@@ -52,7 +54,8 @@ int main(void)
         const struct link_facts fast = {.speed_mbps = 5000, .able = LINK_ABLE},
                                 slow = {.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 5000,
                                         .steps = {{LINK_PEER_NONE, "1-2", 0x0200, false}, {LINK_PEER_THERE, "usb1", 0x0200, true}}, .n_steps = 2};
-        struct lun_health luns[] = {{.lun = &lun, .counts = {{9, 8, 7, 6}, {true, true, true, true}}, {.offer = TRIM_OFFER_YES, .mode = "full"}}, {.lun = &lun}};
+        struct lun_health luns[] = {{.lun = &lun, .counts = {{9, 8, 7, 6}, {true, true, true, true}}, {.offer = TRIM_OFFER_YES, .mode = "full"}, {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
+                                  {.lun = &lun, .smart = {.told = true, .why_not = "it is distrusted", .passed = -1, .temperature = INT_MIN}}};
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct event happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
@@ -75,6 +78,7 @@ int main(void)
         r |= json_print_line(json_disk_with(&f, "link", json_link(&fast)));
         r |= json_print_line(json_disk_with(&f, "link", json_link(&slow)));
         r |= json_print_line(json_disk_with(&f, "commands", json_commands(&health)));
+        r |= json_print_line(json_disk_with(&f, "smart", json_smart(&health)));
         r |= json_print_line(json_disk_with(&f, "trim", json_trim(&health, DRIVER_UAS)));
         r |= json_print_line(json_disk_with(&f, "unbound", json_object_new_string("uas gave up on it.")));
         r |= json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/smart.h"
+
+#include "common/util.h"
+
+#define TYPE_KEY "USB Type"
+
+/* Words of -d, such as "sat,12" and "sntjmicron": it becomes an argument, and is printed. */
+static bool is_type(const char *s)
+{
+        return *s >= 'a' && *s <= 'z' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789,+/")] == '\0';
+}
+
+bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
+{
+        for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+                char type[SMART_TYPE_MAX];
+                size_t n;
+
+                if (strncmp(line, TYPE_KEY, strlen(TYPE_KEY)) != 0)
+                        continue;
+                line += strlen(TYPE_KEY);
+                line += strspn(line, ": \t");
+                n = strcspn(line, " \t\r\n");
+                if (n >= sizeof(type))
+                        return false;
+                memcpy(type, line, n);
+                type[n] = '\0';
+                if (!is_type(type)) /* "[unsupported]" */
+                        return false;
+                memcpy(ret, type, n + 1);
+                return true;
+        }
+        return false;
+}
+
+const char *smart_why_not(const struct smart_case *c)
+{
+        if (c->state != STATE_SETTLED && c->state != STATE_INCAPABLE)
+                return "not while it is not settled";
+        if (strncmp(c->history, "distrusted", strlen("distrusted")) == 0)
+                return "it is distrusted";
+        if (strstr(c->history, "on trial"))
+                return "it is on trial";
+        if (c->verdict == VERDICT_BAD)
+                return "its bridge is known to be bad under uas";
+        if (c->timeouts)
+                return "commands of it have run out of time";
+        if (!c->known)
+                return "smartctl's database does not have its bridge";
+        return c->root ? NULL : "that takes root";
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/capture.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/util.h"
+
+#define OUTPUT_MAX (1u << 20)
+
+static uint64_t now_usec(void)
+{
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+}
+
+/* 1: there is something to be read; 0: the time is out; -errno. */
+static int wait_for(int fd, uint64_t until)
+{
+        for (;;) {
+                struct pollfd p = {.fd = fd, .events = POLLIN};
+                uint64_t now = now_usec();
+                int k = now < until ? poll(&p, 1, (int) ((until - now) / 1000) + 1) : 0;
+
+                if (k >= 0 || errno != EINTR)
+                        return k < 0 ? -errno : k;
+        }
+}
+
+static int read_all(int fd, uint64_t until, char **ret)
+{
+        _cleanup_free_ char *text = NULL;
+        size_t used = 0, size = 0;
+
+        for (;;) {
+                ssize_t n;
+                int k = wait_for(fd, until);
+
+                if (k <= 0)
+                        return k < 0 ? k : -ETIMEDOUT;
+                if (size - used < 4096) {
+                        char *grown = size < OUTPUT_MAX ? realloc(text, size += 16384) : NULL;
+
+                        if (!grown)
+                                return size < OUTPUT_MAX ? -ENOMEM : -E2BIG;
+                        text = grown;
+                }
+                n = read(fd, text + used, size - used - 1);
+                if (n < 0 && errno != EINTR)
+                        return -errno;
+                if (n == 0)
+                        break;
+                used += n > 0 ? (size_t) n : 0;
+        }
+        text[used] = '\0';
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+/* It has closed its output, so it is about to go; who does not is killed, and not waited for. */
+static int end(pid_t pid, uint64_t until)
+{
+        const struct timespec pause = {.tv_nsec = 2000000};
+        int status;
+
+        for (;;) {
+                pid_t k = waitpid(pid, &status, WNOHANG);
+
+                if (k == pid)
+                        return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
+                if (k < 0 && errno != EINTR)
+                        return -errno;
+                if (now_usec() >= until) {
+                        (void) kill(pid, SIGKILL);
+                        (void) nanosleep(&pause, NULL);
+                        (void) waitpid(pid, NULL, WNOHANG);
+                        return -ETIMEDOUT;
+                }
+                (void) nanosleep(&pause, NULL);
+        }
+}
+
+static int spawn(const char *const argv[], int out, pid_t *ret)
+{
+        static const char *const env[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+        posix_spawn_file_actions_t files;
+        int k;
+
+        (void) posix_spawn_file_actions_init(&files);
+        k = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        if (k == 0)
+                k = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+        if (k == 0)
+                k = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+        if (k == 0)
+                k = posix_spawn(ret, argv[0], &files, NULL, (char *const *) argv, (char *const *) env);
+        (void) posix_spawn_file_actions_destroy(&files);
+        return -k;
+}
+
+int capture(const char *const argv[], uint64_t limit_usec, char **ret)
+{
+        uint64_t until = now_usec() + limit_usec;
+        _cleanup_free_ char *text = NULL;
+        int ends[2], k, status;
+        pid_t pid;
+
+        *ret = NULL;
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return -errno;
+        k = spawn(argv, ends[1], &pid);
+        (void) close(ends[1]);
+        if (k >= 0) {
+                k = read_all(ends[0], until, &text);
+                status = end(pid, k < 0 ? 0 : until);
+                k = k < 0 ? k : status;
+        }
+        (void) close(ends[0]);
+        if (k >= 0)
+                *ret = TAKE_PTR(text);
+        return k;
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl status DISK and a smartctl that plays a part: whom it asks, how, and what becomes of the answer."""
+
+import json
+import os
+import sys
+import time
+import unittest
+
+from tree import BOOT, Tree
+
+PROGRAM = sys.argv[1]
+ROOT = os.geteuid() == 0
+KNOWN = 'USB Bridge:         Some chip\nUSB Type            sntrealtek\n\nUSB Type            sat\n'
+
+# What smartctl 7.3 prints, as far as it is looked at, with what stands around it.
+SELF = {'version': [7, 3], 'svn_revision': '5338', 'argv': ['smartctl'], 'exit_status': 0}
+HEAD = {'json_format_version': [1, 0], 'smartctl': SELF,
+        'device': {'name': '/dev/sda', 'info_name': '/dev/sda [SAT]', 'type': 'sat', 'protocol': 'ATA'}}
+ATA = dict(HEAD, smart_status={'passed': True}, power_on_time={'hours': 4711}, temperature={'current': 34})
+NVME = dict(HEAD, smart_status={'passed': False, 'nvme': {'value': 4}}, temperature={'current': -3},
+            nvme_smart_health_information_log={'critical_warning': 4, 'temperature': -3})
+
+
+def message(text, severity):
+    return dict(HEAD, smartctl=dict(SELF, exit_status=2, messages=[{'string': text, 'severity': severity}]))
+
+
+ASLEEP = message('Device is in STANDBY mode, exit(2)', 'information')
+REFUSED = message('Read Device Identity failed: scsi error unsupported field in scsi command', 'error')
+NONSENSE = (REFUSED, {}, [], '', 'no JSON', '{"smart_status":', b'\xff\x00', {'smart_status': True, 'temperature': [1]},
+            {'smart_status': {'passed': 'yes'}, 'temperature': {'current': 10 ** 9}}, {'smartctl': {'messages': [1, {}]}})
+
+
+class Smart(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(PROGRAM)
+        self.addCleanup(self.tree.close)
+        self.tree.disk('2-1', 'sda', 'uas', serial='S1')
+        self.tree.write('sys/block/sda/device/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.record('passed')
+
+    def record(self, state, boot='-'):
+        self.tree.write('etc/uasd/history', f'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state={state} firmware=0214 '
+                        f'kernel=6.1.0-test boot={boot} date=2026-11-20T15:45:07Z reason=x\n')
+
+    def smartctl(self, answer, known=KNOWN, before=''):
+        """Its database says `known` of any bridge, any disk `answer`."""
+        self.tree.write('database', known)
+        self.tree.write('answer', answer if isinstance(answer, (str, bytes)) else json.dumps(answer))
+        self.tree.write('usr/sbin/smartctl', '#!/bin/sh\n'
+                        f'echo "$@" >>{self.tree.path("asked")}\n'
+                        f'if [ "$1" = -P ]; then exec cat {self.tree.path("database")}; fi\n'
+                        f'{before}\ncat {self.tree.path("answer")}\nexit 4\n')
+        os.chmod(self.tree.path('usr/sbin/smartctl'), 0o755)
+
+    def asked(self):
+        if not os.path.exists(self.tree.path('asked')):
+            return []
+        with open(self.tree.path('asked')) as f:
+            return f.read().splitlines()
+
+    def status(self):
+        """The line and the JSON of the disk."""
+        p, q = self.tree.run('status', '-q', 'sda'), self.tree.run('status', '-q', '--json', 'sda')
+        self.assertEqual((p.returncode, p.stderr, q.returncode, q.stderr), (0, '', 0, ''))
+        lines = [line for line in p.stdout.splitlines() if line.startswith('     SMART: ')]
+        self.assertEqual(len(lines), 1, p.stdout)
+        return lines[0].removeprefix('     SMART: sda: '), json.loads(q.stdout)['disks'][0]['smart'][0]
+
+    def not_asked(self, why):
+        line, one = self.status()
+        self.assertTrue(line.startswith('not known: ' + why), line)
+        self.assertEqual((one['why_not'], one['passed'], one['temperature']), (why, None, None))
+        self.assertEqual([a for a in self.asked() if not a.startswith('-P')], [])
+        return line
+
+    @unittest.skipUnless(ROOT, 'not root')
+    def test_answers(self):
+        tail = ' (smartctl -d sntrealtek /dev/sda)'
+        sleeps, silent = 'it sleeps, and is not woken', 'it did not answer that'
+        for answer, line, passed, temperature, why in (
+                (ATA, 'passed, 34 °C', True, 34, None), (NVME, 'FAILED: save what is on it, -3 °C', False, -3, None),
+                (dict(HEAD, smart_status={'passed': True}), 'passed', True, None, None),
+                (dict(HEAD, temperature={'current': 40}), '40 °C', None, 40, None),
+                (ASLEEP, 'not known: ' + sleeps, None, None, sleeps),
+                *((bad, 'not known: ' + silent, None, None, silent) for bad in NONSENSE)):
+            self.smartctl(answer)
+            said, one = self.status()
+            self.assertEqual(said, line + tail)
+            self.assertEqual(one, {'name': 'sda', 'type': 'sntrealtek', 'passed': passed, 'temperature': temperature, 'why_not': why})
+        self.assertEqual(self.asked()[:2], ['-P showall 0x1209:0x5a5a 0x0214', '--json=c -n standby -H -A -d sntrealtek /dev/sda'])
+
+    @unittest.skipUnless(ROOT, 'not root')
+    def test_hangs(self):
+        self.smartctl(ATA, before='exec sleep 60')
+        begin = time.monotonic()
+        p = self.tree.run('status', '-q', 'sda')
+        self.assertLess(time.monotonic() - begin, 15)
+        self.assertEqual(p.returncode, 0)
+        self.assertIn('not known: it did not answer in time (smartctl -d sntrealtek', p.stdout)
+
+    @unittest.skipUnless(ROOT, 'not root')
+    def test_floods_and_dies(self):
+        for bad in 'exec cat /dev/zero', 'kill -9 $$':
+            self.smartctl(ATA, before=bad)
+            self.assertTrue(self.status()[0].startswith('not known: smartctl failed'))
+
+    @unittest.skipIf(ROOT, 'root')
+    def test_not_root(self):
+        self.smartctl(ATA)
+        self.assertIn('smartctl -d sntrealtek /dev/sda', self.not_asked('that takes root'))
+
+    def test_suspect(self):
+        self.smartctl(ATA)
+        self.record('distrusted')
+        self.not_asked('not while it is not settled')  # it is to leave uas
+        self.record('trial', BOOT)
+        self.not_asked('not while it is not settled')
+        self.record('passed')
+        self.tree.write('sys/block/sda/device/iotmo_cnt', '0x1\n')
+        self.assertIn('smartctl -d sntrealtek /dev/sda', self.not_asked('commands of it have run out of time'))
+
+    def test_distrusted_at_rest(self):
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0/driver'))
+        self.tree.link('sys/bus/usb/devices/2-1:1.0/driver', 'sys/bus/usb/drivers/usb-storage')
+        self.smartctl(ATA)
+        self.record('distrusted')
+        self.not_asked('it is distrusted')
+
+    def test_unknown_bridge(self):
+        self.smartctl(ATA, known='No presets are defined for this drive.\n')
+        self.assertIn('(most bridges know: smartctl -d sat /dev/sda)', self.not_asked("smartctl's database does not have its bridge"))
+
+    def test_missing(self):
+        line, one = self.status()
+        self.assertEqual(line, 'not asked: smartctl is not installed (smartmontools)')
+        self.assertEqual(one['type'], None)
+
+    def test_named_alone(self):
+        """Neither the list nor what is said of all disks asks anybody anything."""
+        self.smartctl(ATA)
+        for args in [], ['list'], ['status'], ['status', '--json'], ['explain', 'sda'], ['trim', 'sda'], ['metrics'], ['report']:
+            self.assertNotIn('SMART:', self.tree.run(*args).stdout)
+        self.assertEqual(self.asked(), [])
+
+
+unittest.main(argv=sys.argv[:1])
