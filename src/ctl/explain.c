@@ -19,12 +19,14 @@ struct told {
         struct quirk_word words[WORDS_MAX]; /* they point into the quirks */
         size_t n_words;
         struct link_facts link;
+        struct mentions names;
         char unbound[512];
 };
 
 static void told_done(struct told *t)
 {
         quirk_facts_done(&t->quirks);
+        mentions_done(&t->names);
 }
 
 /* Who put the deciding entry there tells how to be rid of it. NULL: no entry decides. */
@@ -63,10 +65,11 @@ static void print_advice(const struct told *t)
         char advice[512];
 
         (void) link_advice(&t->link, advice, sizeof(advice));
-        if (*advice || *t->unbound)
+        if (*advice || *t->unbound || t->names.n)
                 putchar('\n');
         output_sentence("Unbound", t->unbound);
         output_sentence("Advice", advice);
+        mentions_print(&t->names);
 }
 
 static int print_text(const struct ctl *c, const struct view *v, const struct told *t)
@@ -100,7 +103,7 @@ static int tell(const struct ctl *c, const struct view *v, struct told *ret)
         (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->roots, f->interface) : 0, ret->unbound,
                                sizeof(ret->unbound));
         link_read(&c->roots, f, &ret->link);
-        return 0;
+        return mentions_read(&c->roots, f->interface, &ret->names);
 }
 
 static json_object *told_json(const struct view *v, const struct told *t)
@@ -109,6 +112,7 @@ static json_object *told_json(const struct view *v, const struct told *t)
                 {"rows", json_rows(t->rows, t->n_rows)},
                 {"quirks", json_quirks(t->words, t->n_words)},
                 {"link", json_link(&t->link)},
+                {"names", json_names(&t->names)},
                 {"unbound", json_object_new_string(t->unbound)},
         };
 

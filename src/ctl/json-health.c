@@ -78,3 +78,23 @@ json_object *json_smart(const struct health *h)
                         ok = append(array, json_lun_smart(h->luns + i));
         return whole(array, ok);
 }
+
+static json_object *json_name(const struct mention *m)
+{
+        json_object *o = json_object_new_object();
+
+        return o ? whole(o, put_string(o, "file", m->file) && put_string_or_null(o, "where", m->where) &&
+                                    put_string(o, "name", m->name) && put_string(o, "why", devname_why(m->kind)) &&
+                                    put_string_or_null(o, "instead", m->instead))
+                 : NULL;
+}
+
+json_object *json_names(const struct mentions *m)
+{
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < m->n; i++)
+                ok = append(array, json_name(m->list + i));
+        return whole(array, ok);
+}

@@ -10,6 +10,7 @@
 #include "core/quirk-words.h"
 #include "ctl/events.h"
 #include "ctl/health.h"
+#include "ctl/mentions.h"
 #include "ctl/view.h"
 
 /* The schema of uasctl(1), JSON. NULL: no memory. */
@@ -26,6 +27,7 @@ json_object *json_link(const struct link_facts *l);
 json_object *json_commands(const struct health *h);
 json_object *json_smart(const struct health *h);
 json_object *json_trim(const struct health *h, enum driver driver);
+json_object *json_names(const struct mentions *m);
 json_object *json_quirks(const struct quirk_word *words, size_t n);
 json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform);
 /* {"version":1,"disks":[...]}; takes disks. */

@@ -7,40 +7,45 @@
 #include "ctl/pager.h"
 #include "ctl/source.h"
 
-static json_object *json_one(const struct view *v, const struct health *h)
+static json_object *json_one(const struct view *v, const struct health *h, const struct mentions *m)
 {
         const struct json_member members[] = {
                 {"commands", json_commands(h)},
                 {"trim", json_trim(h, v->disk.facts.driver)},
                 {"smart", json_smart(h)},
+                {"names", json_names(m)},
                 {"link", json_link(&h->link)},
         };
 
         return json_object_with_all(v, members, ELEMENTSOF(members));
 }
 
-static void print_one(const struct view *v, const struct health *h, bool first)
+static void print_one(const struct view *v, const struct health *h, const struct mentions *m, bool first)
 {
         if (!first)
                 putchar('\n');
         output_status(v);
         health_print(h, v);
+        mentions_print(m);
 }
 
 /* one: it was named, so it may be asked how it is. disks: NULL for text. 0 or -ENOMEM. */
 static int tell(const struct ctl *c, const struct view *v, bool one, bool first, json_object *disks)
 {
         _cleanup_(health_done) struct health h = {};
+        _cleanup_(mentions_done) struct mentions m = {};
         int k = health_read(&c->roots, v, &h);
 
+        if (k == 0)
+                k = mentions_read(&c->roots, v->disk.facts.interface, &m);
         if (k < 0)
                 return k;
         if (one)
                 health_ask(&c->roots, c->root, v, &h);
         if (disks)
-                return append(disks, json_one(v, &h)) ? 0 : -ENOMEM;
+                return append(disks, json_one(v, &h, &m)) ? 0 : -ENOMEM;
         pager_open(c->options);
-        print_one(v, &h, first);
+        print_one(v, &h, &m, first);
         return 0;
 }
 

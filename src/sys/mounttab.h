@@ -5,7 +5,7 @@
 
 /* A line of a table of mounts, or of swaps. */
 struct mount_line {
-        const char *source; /* a path, or NULL */
+        const char *source; /* a path; NULL: a tag such as UUID=, or nothing */
         const char *target;
         dev_t devno;
         int id;
@@ -13,6 +13,7 @@ struct mount_line {
 
 #define MOUNTS_FORMAT "/proc/self/mountinfo"
 #define SWAPS_FORMAT "/proc/swaps"
+#define FSTAB_FORMAT "/etc/fstab"
 
 /*
  * Calls fn for every line, until it returns something below 0. format: one of the above, whatever the file is called.

@@ -56,6 +56,8 @@ int main(void)
                                         .steps = {{LINK_PEER_NONE, "1-2", 0x0200, false}, {LINK_PEER_THERE, "usb1", 0x0200, true}}, .n_steps = 2};
         struct lun_health luns[] = {{.lun = &lun, .counts = {{9, 8, 7, 6}, {true, true, true, true}}, {.offer = TRIM_OFFER_YES, .mode = "full"}, {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
                                   {.lun = &lun, .smart = {.told = true, .why_not = "it is distrusted", .passed = -1, .temperature = INT_MIN}}};
+        struct mention names[] = {{"/etc/fstab", (char *) "/mnt", (char *) "/dev/sda1", DEVNAME_KERNEL, (char *) "UUID=1"},
+                                  {"/etc/zfs/zpool.cache", NULL, (char *) "/dev/disk/by-id/wwn-1", DEVNAME_DRIVER, NULL}};
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct event happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
@@ -78,6 +80,7 @@ int main(void)
         r |= json_print_line(json_disk_with(&f, "link", json_link(&fast)));
         r |= json_print_line(json_disk_with(&f, "link", json_link(&slow)));
         r |= json_print_line(json_disk_with(&f, "commands", json_commands(&health)));
+        r |= json_print_line(json_disk_with(&f, "names", json_names(&(struct mentions){names, ELEMENTSOF(names)})));
         r |= json_print_line(json_disk_with(&f, "smart", json_smart(&health)));
         r |= json_print_line(json_disk_with(&f, "trim", json_trim(&health, DRIVER_UAS)));
         r |= json_print_line(json_disk_with(&f, "unbound", json_object_new_string("uas gave up on it.")));

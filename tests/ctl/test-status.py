@@ -3,6 +3,7 @@
 """uasctl status for machines in a folder: how a disk fares, besides what it is."""
 
 import json
+import os
 import sys
 import unittest
 
@@ -80,6 +81,54 @@ class Status(unittest.TestCase):
         self.tree.write('etc/uasd/trim', '1209:5a5a:@0000:00:14.0/ss/2=on 0:0\n')
         self.assertEqual([self.disk(name)['trim'][0]['kept'] for name in ('sda', 'sdb')], [False, True])
         self.assertIn('TRIM: sda: not in use. Whether the disk offers it shows under uas.\n', self.text('sda'))
+
+    def with_names(self):
+        self.tree.disk('2-1', 'sda', serial='SERIAL77')
+        block = 'sys/block/sda'
+        for n in 1, 2, 3:
+            self.tree.write(f'{block}/sda{n}/dev', f'8:{n}\n')
+            self.tree.write(f'{block}/sda{n}/partition', f'{n}\n')
+        self.tree.write('run/udev/data/b8:1', 'E:ID_FS_UUID=aa\nE:ID_FS_UUID_ENC=0011-2233\nE:ID_PART_ENTRY_UUID=4455-01\n')
+        self.tree.write('run/udev/data/b8:2', 'E:ID_PART_ENTRY_UUID=4455-02\n')
+        for link, node in {'by-id/wwn-0x5000-part1': 'sda1', 'by-id/usb-Maker_Disk_SERIAL77-0:0-part1': 'sda1', 'by-id/ata-X-part2': 'sda2',
+                           'by-id/wwn-0x6000-part1': 'sdz1', 'by-uuid/0011-2233': 'sda1', 'by-diskseq/7-part3': 'sda3'}.items():
+            os.makedirs(os.path.dirname(self.tree.path(f'dev/disk/{link}')), exist_ok=True)
+            os.symlink(f'../../{node}', self.tree.path(f'dev/disk/{link}'))
+
+    def test_names(self):
+        self.with_names()
+        self.assertEqual(self.disk('sda')['names'], [])
+        self.assertNotIn('Names', self.text())
+        self.tree.write('etc/fstab', ('# /dev/sda1 /not ext4 defaults 0 0\n/dev/disk/by-id/wwn-0x5000-part1 /mnt/a\\040b ext4 defaults 0 2\n'
+                                      'UUID=0011-2233 /by-uuid ext4 defaults 0 2\n/dev/sdz1 /other ext4 defaults 0 0\n'
+                                      '/dev/disk/by-id/usb-Maker_Disk_SERIAL77-0:0-part1 /usb ext4 defaults 0 0\n'
+                                      '/dev/disk/by-id/wwn-0x6000-part1 /other2 ext4 defaults 0 0\n/dev/sda2 none swap sw 0 0\n'
+                                      '/dev/disk/by-id/ata-Gone_SERIAL77-part4 /gone ext4 noauto 0 0\n/dev/disk/by-id/ata-Gone_OTHER /g2 ext4 noauto 0 0\n'
+                                      '/dev/disk/by-diskseq/7-part3 /seq ext4 noauto 0 0\n'))
+        self.tree.write('etc/crypttab', '# a /dev/sda1\n\nlone\ncrypt /dev/disk/by-id/ata-X-part2\nfine UUID=0011-2233 none luks\n')
+        self.tree.write('etc/zfs/zpool.cache', b'\x01\x00\x00\x04path\x00\x00\x00\x20/dev/disk/by-id/wwn-0x5000-part1\x00\x00/dev/x\xff/dev')
+        kernel, driver = "may be another disk's name after a switch, a plug or a boot", 'may be there under one of the two drivers alone'
+        want = [('/etc/fstab', '/mnt/a b', '/dev/disk/by-id/wwn-0x5000-part1', driver, 'UUID=0011-2233'),
+                ('/etc/fstab', 'none', '/dev/sda2', kernel, 'PARTUUID=4455-02'),
+                ('/etc/fstab', '/gone', '/dev/disk/by-id/ata-Gone_SERIAL77-part4', driver, None),
+                ('/etc/fstab', '/seq', '/dev/disk/by-diskseq/7-part3', 'is another one after every switch', None),
+                ('/etc/crypttab', 'crypt', '/dev/disk/by-id/ata-X-part2', driver, 'PARTUUID=4455-02'),
+                ('/etc/zfs/zpool.cache', None, '/dev/disk/by-id/wwn-0x5000-part1', driver, 'UUID=0011-2233')]
+        self.assertEqual([tuple(n[k] for k in ('file', 'where', 'name', 'why', 'instead')) for n in self.disk('sda')['names']], want)
+        line = f'     Names: /etc/fstab, /mnt/a b: /dev/disk/by-id/wwn-0x5000-part1 {driver}. Better: UUID=0011-2233\n'
+        self.assertIn(line, self.text())
+        self.assertIn(line, self.tree.run('explain', '-q', 'sda').stdout)
+        self.assertEqual(len(json.loads(self.tree.run('explain', '-q', '--json', 'sda').stdout)['disks'][0]['names']), len(want))
+
+    def test_hostile_names(self):
+        """What cannot be parsed has no lines, and nothing is printed as it stands."""
+        self.with_names()
+        self.tree.write('etc/fstab', b'/dev/sda1\n/dev/sda1 /\x1b[31mred ext4 defaults 0 0\n\xff\xfe\n/dev/ /x ext4 defaults 0 0\n')
+        self.tree.write('etc/crypttab', b'\x1b]0;x /dev/sda2')
+        self.tree.write('etc/zfs/zpool.cache', b'/dev/' + b'A' * 5000 + bytes(range(256)) * 9)
+        out = self.text('sda')
+        self.assertEqual(out.count('/dev/sda1') + out.count('/dev/sda2'), 2)
+        self.assertNotIn('\x1b', out)
 
     def test_no_disks(self):
         p = self.tree.run('status', '--json')

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/mentions.h"
+
+#include <fcntl.h>
+
+#include "common/util.h"
+#include "ctl/output.h"
+#include "sys/mounttab.h"
+#include "sys/sysfs.h"
+#include "sys/udevdb.h"
+#include "sys/usbdisk.h"
+
+#define ZPOOL_CACHE_MAX (256u << 10)
+
+struct search {
+        const struct roots *roots;
+        const struct usb_disk *disk;
+        struct mentions *found;
+};
+
+void mentions_done(struct mentions *m)
+{
+        for (size_t i = 0; i < m->n; i++) {
+                free(m->list[i].where);
+                free(m->list[i].name);
+                free(m->list[i].instead);
+        }
+        free(m->list);
+        *m = (struct mentions){};
+}
+
+static const struct block *block_by_name(const struct usb_disk *d, const char *name)
+{
+        for (size_t i = 0; i < d->n_luns; i++) {
+                const struct lun *l = d->luns + i;
+
+                if (streq(l->disk.name, name))
+                        return &l->disk;
+                for (size_t p = 0; p < l->n_parts; p++)
+                        if (streq(l->parts[p].name, name))
+                                return l->parts + p;
+        }
+        return NULL;
+}
+
+/* "/dev/sda1", or a link that is there now. */
+static const struct block *resolve(const struct search *s, const char *name)
+{
+        const char *below = name + strlen("/dev/");
+        char target[256];
+
+        if (link_basename(s->roots->dev, below, target, sizeof(target)) > 0)
+                return block_by_name(s->disk, target);
+        return strchr(below, '/') ? NULL : block_by_name(s->disk, below);
+}
+
+/* A link that the other driver makes, and this one does not: it has the disk's serial number in it, if it is this one's. */
+static bool has_serial(const struct search *s, const char *name)
+{
+        const char *serial = s->disk->facts.serial;
+
+        return strlen(serial) >= 6 && strstr(name, serial);
+}
+
+/* What blkid has found stays the same, whoever drives the disk. NULL: it found nothing. */
+static char *lasting_name(const struct roots *r, const struct block *b)
+{
+        static const struct {
+                const char *key, *tag;
+        } names[] = {{"ID_FS_UUID_ENC", "UUID"}, {"ID_PART_ENTRY_UUID", "PARTUUID"}};
+        char id[UDEVDB_ID_MAX], value[128], text[160];
+
+        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0) {
+                        (void) snprintf(text, sizeof(text), "%s=%s", names[i].tag, value);
+                        return strdup(text);
+                }
+        return NULL;
+}
+
+/* 0, also if it is none of this disk's or lasts. */
+static int look_at(const struct search *s, const char *file, const char *where, const char *name)
+{
+        struct mention m = {.file = file, .kind = devname_of(name)}, *grown;
+        const struct block *b;
+
+        if (m.kind == DEVNAME_LASTS)
+                return 0;
+        b = resolve(s, name);
+        if (!b && !(m.kind == DEVNAME_DRIVER && has_serial(s, name)))
+                return 0;
+        grown = reallocarray(s->found->list, s->found->n + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        s->found->list = grown;
+        m.name = strdup(name);
+        m.where = where ? strdup(where) : NULL;
+        m.instead = b ? lasting_name(s->roots, b) : NULL;
+        grown[s->found->n++] = m;
+        return m.name && (m.where || !where) ? 0 : -ENOMEM;
+}
+
+static int look_at_mount(const struct mount_line *line, void *data)
+{
+        return line->source ? look_at(data, FSTAB_FORMAT, line->target, line->source) : 0;
+}
+
+static int look_at_fstab(const struct search *s)
+{
+        int k = mount_lines(s->roots->etc, "fstab", FSTAB_FORMAT, look_at_mount, (void *) s);
+
+        return k == -ENOMEM ? k : 0;
+}
+
+/* Its lines may have two fields, which libmount takes for a mistake. */
+static int look_at_crypttab(const struct search *s)
+{
+        _cleanup_fclose_ FILE *f = NULL;
+        _cleanup_free_ char *line = NULL;
+        size_t size = 0;
+        int fd, k = 0;
+
+        fd = openat(s->roots->etc, "crypttab", O_RDONLY | O_CLOEXEC);
+        f = fd < 0 ? NULL : fdopen(fd, "re");
+        if (!f) {
+                (void) close_keep_errno(fd);
+                return 0;
+        }
+        while (k == 0 && getline(&line, &size, f) >= 0) {
+                char *state = NULL, *mapping = strtok_r(line, " \t\n", &state), *name = strtok_r(NULL, " \t\n", &state);
+
+                if (mapping && *mapping != '#' && name)
+                        k = look_at(s, "/etc/crypttab", mapping, name);
+        }
+        return k;
+}
+
+/* An XDR list in which paths stand as they are. A pool keeps the name it was imported by. */
+static int look_at_zpools(const struct search *s)
+{
+        static const char file[] = "zfs/zpool.cache";
+        _cleanup_free_ char *data = malloc(ZPOOL_CACHE_MAX);
+        ssize_t n;
+        int k = 0;
+
+        if (!data)
+                return -ENOMEM;
+        n = attr_read_binary(s->roots->etc, file, data, ZPOOL_CACHE_MAX - 1);
+        for (ssize_t at = 0; k == 0 && at + 5 < n; at++) {
+                char name[256];
+                size_t length = 0;
+
+                if (memcmp(data + at, "/dev/", 5) != 0)
+                        continue;
+                while (at + (ssize_t) length < n && length + 1 < sizeof(name) && data[at + (ssize_t) length] > ' ' &&
+                       data[at + (ssize_t) length] < 0x7f)
+                        length++;
+                memcpy(name, data + at, length);
+                name[length] = '\0';
+                k = look_at(s, "/etc/zfs/zpool.cache", NULL, name);
+                at += (ssize_t) length - 1;
+        }
+        return k;
+}
+
+int mentions_read(const struct roots *r, const char *interface, struct mentions *ret)
+{
+        _cleanup_(mentions_done) struct mentions found = {};
+        _cleanup_(usb_disk_done) struct usb_disk d = {};
+        const struct search s = {r, &d, &found};
+        int k;
+
+        *ret = (struct mentions){};
+        if (usb_disk_read(r, interface, true, &d) <= 0)
+                return 0;
+        k = look_at_fstab(&s);
+        if (k == 0)
+                k = look_at_crypttab(&s);
+        if (k == 0)
+                k = look_at_zpools(&s);
+        if (k < 0)
+                return k;
+        *ret = found;
+        found = (struct mentions){};
+        return 0;
+}
+
+void mentions_print(const struct mentions *m)
+{
+        for (size_t i = 0; i < m->n; i++) {
+                const struct mention *one = m->list + i;
+                char text[1024], where[300] = "";
+
+                if (one->where)
+                        (void) snprintf(where, sizeof(where), ", %s", one->where);
+                (void) snprintf(text, sizeof(text), "%s%s: %s %s.%s%s", one->file, where, one->name, devname_why(one->kind),
+                                one->instead ? " Better: " : "", one->instead ?: "");
+                output_field(i == 0 ? "Names" : "", text);
+        }
+}

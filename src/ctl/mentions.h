@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+
+#include "core/devname.h"
+#include "sys/roots.h"
+
+/* Lines in fstab, crypttab and the pools ZFS imports at boot which know a disk by a name that a change of its driver can take away. */
+
+struct mention {
+        const char *file; /* "/etc/fstab" */
+        char *where;      /* mount point, or name of the mapping; NULL: there is none */
+        char *name;
+        enum devname kind;
+        char *instead;    /* "UUID=..."; NULL: it has none */
+};
+
+struct mentions {
+        struct mention *list;
+        size_t n;
+};
+
+/* Those of this interface's disk. 0 or -ENOMEM; a file that cannot be read has no lines. */
+int mentions_read(const struct roots *r, const char *interface, struct mentions *ret);
+void mentions_done(struct mentions *m);
+void mentions_print(const struct mentions *m);
