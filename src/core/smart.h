@@ -7,13 +7,15 @@
 
 #include "core/types.h"
 
-/* Asking a disk how it is, which is not harmless: there are bridges that vendor commands, or ATA commands at all, bring down under uas. */
+/* Asking a disk how it is, which is not harmless: there are bridges that vendor commands, or ATA commands at
+ * all, bring down under uas. */
 
 #define SMART_TYPE_MAX 32
 
 /*
- * What smartctl's own database calls the type of this bridge (-d), from `smartctl -P showall 0xVID:0xPID 0xBCD`, which looks at no device. The first
- * entry is the closest one. False: it knows none, or none that works.
+ * What smartctl's own database calls the type of this bridge (-d), from `smartctl -P showall 0xVID:0xPID
+ * 0xBCD`, which looks at no device. The first entry is the closest one. False: it knows none, or none that
+ * works.
  */
 bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX]);
 

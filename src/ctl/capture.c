@@ -86,10 +86,12 @@ static int end(pid_t pid, uint64_t until)
         }
 }
 
-static int spawn(const char *const argv[], int out, pid_t *ret)
+/* Its pid, or -errno. */
+static pid_t spawn(const char *const argv[], int out)
 {
         static const char *const env[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
         posix_spawn_file_actions_t files;
+        pid_t pid = 0;
         int k;
 
         (void) posix_spawn_file_actions_init(&files);
@@ -99,9 +101,9 @@ static int spawn(const char *const argv[], int out, pid_t *ret)
         if (k == 0)
                 k = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
         if (k == 0)
-                k = posix_spawn(ret, argv[0], &files, NULL, (char *const *) argv, (char *const *) env);
+                k = posix_spawn(&pid, argv[0], &files, NULL, (char *const *) argv, (char *const *) env);
         (void) posix_spawn_file_actions_destroy(&files);
-        return -k;
+        return k == 0 ? pid : -k;
 }
 
 int capture(const char *const argv[], uint64_t limit_usec, char **ret)
@@ -114,10 +116,10 @@ int capture(const char *const argv[], uint64_t limit_usec, char **ret)
         *ret = NULL;
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return -errno;
-        k = spawn(argv, ends[1], &pid);
+        pid = spawn(argv, ends[1]);
         (void) close(ends[1]);
-        if (k >= 0) {
-                k = read_all(ends[0], until, &text);
+        k = pid < 0 ? pid : read_all(ends[0], until, &text);
+        if (pid > 0) {
                 status = end(pid, k < 0 ? 0 : until);
                 k = k < 0 ? k : status;
         }

@@ -8,7 +8,8 @@
 #include "sys/roots.h"
 #include "sys/scsicount.h"
 
-/* What status tells of a disk besides what it is and why: how it fares. Read from sysfs, also where the daemon said the rest. */
+/* What status tells of a disk besides what it is and why: how it fares. Read from sysfs, also where the daemon
+ * said the rest. */
 
 struct lun_health {
         const struct lun *lun; /* of the view */
@@ -25,7 +26,8 @@ struct health {
 
 /* Of v it keeps the LUNs. 0 or -ENOMEM. */
 int health_read(const struct roots *r, const struct view *v, struct health *ret);
-/* Besides, what smartctl says of its disks, or why it is not asked: this may take seconds. root: as in struct ctl. */
+/* Besides, what smartctl says of its disks, or why it is not asked: this may take seconds. root: as in struct
+ * ctl. */
 void health_ask(const struct roots *r, const char *root, const struct view *v, struct health *h);
 void health_done(struct health *h);
 /* Fields and sentences below those of output_status(). */

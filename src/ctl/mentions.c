@@ -54,7 +54,8 @@ static const struct block *resolve(const struct search *s, const char *name)
         return strchr(below, '/') ? NULL : block_by_name(s->disk, below);
 }
 
-/* A link that the other driver makes, and this one does not: it has the disk's serial number in it, if it is this one's. */
+/* A link that the other driver makes, and this one does not: it has the disk's serial number in it, if it is
+ * this one's. */
 static bool has_serial(const struct search *s, const char *name)
 {
         const char *serial = s->disk->facts.serial;
@@ -128,7 +129,8 @@ static int look_at_crypttab(const struct search *s)
                 return 0;
         }
         while (k == 0 && getline(&line, &size, f) >= 0) {
-                char *state = NULL, *mapping = strtok_r(line, " \t\n", &state), *name = strtok_r(NULL, " \t\n", &state);
+                char *state = NULL, *mapping = strtok_r(line, " \t\n", &state),
+                     *name = strtok_r(NULL, " \t\n", &state);
 
                 if (mapping && *mapping != '#' && name)
                         k = look_at(s, "/etc/crypttab", mapping, name);
@@ -153,8 +155,8 @@ static int look_at_zpools(const struct search *s)
 
                 if (memcmp(data + at, "/dev/", 5) != 0)
                         continue;
-                while (at + (ssize_t) length < n && length + 1 < sizeof(name) && data[at + (ssize_t) length] > ' ' &&
-                       data[at + (ssize_t) length] < 0x7f)
+                while (at + (ssize_t) length < n && length + 1 < sizeof(name) &&
+                       data[at + (ssize_t) length] > ' ' && data[at + (ssize_t) length] < 0x7f)
                         length++;
                 memcpy(name, data + at, length);
                 name[length] = '\0';
@@ -194,8 +196,8 @@ void mentions_print(const struct mentions *m)
 
                 if (one->where)
                         (void) snprintf(where, sizeof(where), ", %s", one->where);
-                (void) snprintf(text, sizeof(text), "%s%s: %s %s.%s%s", one->file, where, one->name, devname_why(one->kind),
-                                one->instead ? " Better: " : "", one->instead ?: "");
+                (void) snprintf(text, sizeof(text), "%s%s: %s %s.%s%s", one->file, where, one->name,
+                                devname_why(one->kind), one->instead ? " Better: " : "", one->instead ?: "");
                 output_field(i == 0 ? "Names" : "", text);
         }
 }

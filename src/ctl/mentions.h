@@ -6,14 +6,15 @@
 #include "core/devname.h"
 #include "sys/roots.h"
 
-/* Lines in fstab, crypttab and the pools ZFS imports at boot which know a disk by a name that a change of its driver can take away. */
+/* Lines in fstab, crypttab and the pools ZFS imports at boot which know a disk by a name that a change of its
+ * driver can take away. */
 
 struct mention {
         const char *file; /* "/etc/fstab" */
         char *where;      /* mount point, or name of the mapping; NULL: there is none */
         char *name;
         enum devname kind;
-        char *instead;    /* "UUID=..."; NULL: it has none */
+        char *instead; /* "UUID=..."; NULL: it has none */
 };
 
 struct mentions {

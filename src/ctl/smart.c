@@ -26,11 +26,14 @@ static bool sleeps(json_object *o)
 {
         json_object *messages = find(o, (const char *const[]){"smartctl", "messages", NULL});
 
-        for (size_t i = 0; json_object_is_type(messages, json_type_array) && i < json_object_array_length(messages); i++) {
-                json_object *text = find(json_object_array_get_idx(messages, i), (const char *const[]){"string", NULL});
+        for (size_t i = 0;
+             json_object_is_type(messages, json_type_array) && i < json_object_array_length(messages); i++) {
+                json_object *text =
+                        find(json_object_array_get_idx(messages, i), (const char *const[]){"string", NULL});
 
                 if (json_object_is_type(text, json_type_string) &&
-                    (strstr(json_object_get_string(text), "STANDBY") || strstr(json_object_get_string(text), "SLEEP")))
+                    (strstr(json_object_get_string(text), "STANDBY") ||
+                     strstr(json_object_get_string(text), "SLEEP")))
                         return true;
         }
         return false;
@@ -49,8 +52,9 @@ void smart_parse(const char *json, struct smart *ret)
         if (json_object_is_type(temperature, json_type_int) && json_object_get_int(temperature) > -274 &&
             json_object_get_int(temperature) < 1000)
                 ret->temperature = json_object_get_int(temperature);
-        ret->why_not = ret->passed >= 0 || ret->temperature != INT_MIN ? NULL : sleeps(o) ? "it sleeps, and is not woken" :
-                                                                                            "it did not answer that";
+        ret->why_not = ret->passed >= 0 || ret->temperature != INT_MIN ? NULL
+                       : sleeps(o)                                     ? "it sleeps, and is not woken"
+                                                                       : "it did not answer that";
         json_object_put(o);
 }
 
@@ -62,7 +66,8 @@ static void find_type(const char *program, const struct facts *f, char ret[stati
         (void) snprintf(id, sizeof(id), "0x%04x:0x%04x", f->vid, f->pid);
         (void) snprintf(firmware, sizeof(firmware), "0x%04x", f->bcd);
         /* Its exit status is how many entries fit. */
-        if (capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text) < 0 ||
+        if (capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text) <
+                    0 ||
             !smart_type_parse(text, ret))
                 ret[0] = '\0';
 }
@@ -74,15 +79,19 @@ static void ask(const char *program, const char *block, struct smart *s)
         int k;
 
         (void) snprintf(node, sizeof(node), "/dev/%s", block);
-        /* -n: a disk that sleeps is not woken. Bits of the exit status say how the disk is: what counts is what it prints. */
-        k = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC, &text);
+        /* -n: a disk that sleeps is not woken. Bits of the exit status say how the disk is: what counts is what
+         * it prints. */
+        k = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node,
+                                          NULL},
+                    ASK_USEC, &text);
         if (k >= 0)
                 smart_parse(text, s);
         else
                 s->why_not = k == -ETIMEDOUT ? "it did not answer in time" : "smartctl failed";
 }
 
-void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts, struct smart *ret)
+void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,
+               struct smart *ret)
 {
         struct smart s = {.told = true, .passed = -1, .temperature = INT_MIN};
         char program[PATH_MAX], interface[INTERFACE_NAME_MAX];
@@ -95,8 +104,12 @@ void smart_ask(const struct roots *r, const char *root, const struct view *v, co
         else
                 find_type(program, &d->facts, s.type);
         if (!s.missing)
-                s.why_not = smart_why_not(&(struct smart_case){.state = d->state, .verdict = d->facts.verdict, .history = v->history,
-                                                               .timeouts = timeouts, .known = s.type[0], .root = geteuid() == 0});
+                s.why_not = smart_why_not(&(struct smart_case){.state = d->state,
+                                                               .verdict = d->facts.verdict,
+                                                               .history = v->history,
+                                                               .timeouts = timeouts,
+                                                               .known = s.type[0],
+                                                               .root = geteuid() == 0});
         /* The name may be another disk's by now. */
         if (!s.why_not && (usb_disk_of_block(r, block, interface) < 0 || !streq(interface, d->facts.interface)))
                 s.why_not = "it has gone";
@@ -114,9 +127,15 @@ char *smart_sentence(const struct smart *s, const char *block, char *ret, size_t
                 return ret;
         }
         if (s->temperature != INT_MIN)
-                (void) snprintf(degrees, sizeof(degrees), "%s%i %s", s->passed < 0 ? "" : ", ", s->temperature, style_utf8() ? "°C" : "C");
-        (void) snprintf(answer, sizeof(answer), "%s%s", s->passed < 0 ? "" : s->passed ? "passed" : "FAILED: save what is on it", degrees);
-        (void) snprintf(ret, size, "%s%s (%ssmartctl -d %s /dev/%s)", s->why_not ? "not known: " : answer, s->why_not ?: "",
-                        s->type[0] ? "" : "most bridges know: ", s->type[0] ? s->type : "sat", block);
+                (void) snprintf(degrees, sizeof(degrees), "%s%i %s", s->passed < 0 ? "" : ", ", s->temperature,
+                                style_utf8() ? "°C" : "C");
+        (void) snprintf(answer, sizeof(answer), "%s%s",
+                        s->passed < 0 ? ""
+                        : s->passed   ? "passed"
+                                      : "FAILED: save what is on it",
+                        degrees);
+        (void) snprintf(ret, size, "%s%s (%ssmartctl -d %s /dev/%s)", s->why_not ? "not known: " : answer,
+                        s->why_not ?: "", s->type[0] ? "" : "most bridges know: ", s->type[0] ? s->type : "sat",
+                        block);
         return ret;
 }

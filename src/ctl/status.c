@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "ctl/health.h"
-#include "ctl/json.h"
 #include "ctl/json-parts.h"
+#include "ctl/json.h"
 #include "ctl/output.h"
 #include "ctl/pager.h"
 #include "ctl/source.h"
@@ -10,10 +10,8 @@
 static json_object *json_one(const struct view *v, const struct health *h, const struct mentions *m)
 {
         const struct json_member members[] = {
-                {"commands", json_commands(h)},
-                {"trim", json_trim(h, v->disk.facts.driver)},
-                {"smart", json_smart(h)},
-                {"names", json_names(m)},
+                {"commands", json_commands(h)}, {"trim", json_trim(h, v->disk.facts.driver)},
+                {"smart", json_smart(h)},       {"names", json_names(m)},
                 {"link", json_link(&h->link)},
         };
 

@@ -6,8 +6,8 @@
 /* What udev's rule is to do about TRIM of a disk at this event: properties, see common/names.h. */
 struct trim_answer {
         bool on;
-        bool set;          /* the mode is ours: off puts it back */
-        const char *mode;  /* to be written; NULL: it is right */
+        bool set;           /* the mode is ours: off puts it back */
+        const char *mode;   /* to be written; NULL: it is right */
         uint64_t max_bytes; /* to be written after it; 0: nothing */
 };
 

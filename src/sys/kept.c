@@ -24,7 +24,8 @@ static void make_path(const char *dir, const char *file, char ret[static 64])
         (void) snprintf(ret, 64, "%s/%s", dir, file);
 }
 
-int kept_each(const struct roots *r, const char *file, int (*fn)(const char *key, const char *words, void *data), void *data)
+int kept_each(const struct roots *r, const char *file,
+              int (*fn)(const char *key, const char *words, void *data), void *data)
 {
         char path[64];
         int k;
@@ -103,7 +104,7 @@ static int write_both(const struct roots *r, const char *file, const char *text)
 int kept_store(const struct roots *r, const struct facts *f, const struct kept_line *l)
 {
         _cleanup_free_ char *owned = NULL;
-        struct rewrite w = { .port_alone = l->port || !f->serial[0] };
+        struct rewrite w = {.port_alone = l->port || !f->serial[0]};
         struct keys keys;
         char *text = NULL;
         size_t size;
@@ -114,8 +115,10 @@ int kept_store(const struct roots *r, const struct facts *f, const struct kept_l
         w.out = open_memstream(&text, &size);
         if (!w.out)
                 return -errno;
-        (void) fprintf(w.out, "# Written by uasctl %s. /etc/uasd/%s is what a boot reads; /var/lib/uasd/%s is its copy.\n", l->verb, l->file,
-                       l->file);
+        (void) fprintf(
+                w.out,
+                "# Written by uasctl %s. /etc/uasd/%s is what a boot reads; /var/lib/uasd/%s is its copy.\n",
+                l->verb, l->file, l->file);
         k = kept_each(r, l->file, copy_line, &w);
         if (!l->usual || (w.port_alone && w.disk_said))
                 (void) fprintf(w.out, "%s=%s\n", w.port_alone ? keys.port : keys.disk, l->words);

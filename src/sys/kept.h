@@ -5,9 +5,10 @@
 #include "sys/roots.h"
 
 /*
- * What users have said of disks, a line a disk: "VID:PID:SERIAL=words", wherever it is plugged in. A disk without a serial, or with one that
- * another disk has as well, is told from that one by its port alone, as in its record (core/history.h): "VID:PID:@0000:00:14.0/ss/1.4=words".
- * /etc/uasd/FILE is what is read, since /var may not be there when a boot has to know; /var/lib/uasd/FILE is its copy.
+ * What users have said of disks, a line a disk: "VID:PID:SERIAL=words", wherever it is plugged in. A disk
+ * without a serial, or with one that another disk has as well, is told from that one by its port alone, as in
+ * its record (core/history.h): "VID:PID:@0000:00:14.0/ss/1.4=words". /etc/uasd/FILE is what is read, since /var
+ * may not be there when a boot has to know; /var/lib/uasd/FILE is its copy.
  */
 
 #define KEPT_MAX 256
@@ -21,7 +22,8 @@ struct kept {
 int kept_lookup(const struct roots *r, const char *file, const struct facts *f, struct kept *ret);
 
 /* Every line; returns 0 or -errno, or what fn returned below 0. */
-int kept_each(const struct roots *r, const char *file, int (*fn)(const char *key, const char *words, void *data), void *data);
+int kept_each(const struct roots *r, const char *file,
+              int (*fn)(const char *key, const char *words, void *data), void *data);
 
 struct kept_line {
         const char *file, *verb; /* the verb that writes it, for the file's first line */

@@ -10,7 +10,8 @@
 
 #define PAGE_MAX 64
 
-static size_t read_page(const struct roots *r, const char *block, const char *page, uint8_t ret[static PAGE_MAX])
+static size_t read_page(const struct roots *r, const char *block, const char *page,
+                        uint8_t ret[static PAGE_MAX])
 {
         char path[BLOCK_NAME_MAX + 48];
         ssize_t n;
@@ -60,7 +61,7 @@ void trim_read(const struct roots *r, const char *block, struct trim_facts *ret)
         trim_pages(b2, n_b2, b0, n_b0, block_size ?: 512, ret);
         ret->used_bytes = read_queue(r, block, "discard_max_bytes");
         (void) snprintf(folder, sizeof(folder), "block/%s/device/scsi_disk", block);
-        (void) dir_each(r->sys, folder, read_mode, &(struct mode){ r->sys, folder, ret });
+        (void) dir_each(r->sys, folder, read_mode, &(struct mode){r->sys, folder, ret});
 }
 
 /* "0:2146435072" */
@@ -72,7 +73,8 @@ static bool parse_lun(char *word, unsigned lun, uint64_t *ret)
         if (!colon)
                 return false;
         *colon = '\0';
-        if (parse_uint(word, 10, UINT32_MAX, &number) < 0 || number != lun || parse_uint(colon + 1, 10, UINT64_MAX, &max) < 0)
+        if (parse_uint(word, 10, UINT32_MAX, &number) < 0 || number != lun ||
+            parse_uint(colon + 1, 10, UINT64_MAX, &max) < 0)
                 return false;
         *ret = max;
         return true;
@@ -107,9 +109,10 @@ int trims_store(const struct roots *r, const struct facts *f, bool port, const s
 
         used = n ? (size_t) snprintf(words, sizeof(words), "on") : 0;
         for (size_t i = 0; i < n; i++) {
-                used += (size_t) snprintf(words + used, sizeof(words) - used, " %u:%" PRIu64, luns[i].lun, luns[i].max_bytes);
+                used += (size_t) snprintf(words + used, sizeof(words) - used, " %u:%" PRIu64, luns[i].lun,
+                                          luns[i].max_bytes);
                 if (used >= sizeof(words))
                         return -E2BIG;
         }
-        return kept_store(r, f, &(struct kept_line){ STATE_TRIM, "trim", words, n == 0, port });
+        return kept_store(r, f, &(struct kept_line){STATE_TRIM, "trim", words, n == 0, port});
 }

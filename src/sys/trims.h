@@ -9,8 +9,8 @@
 void trim_read(const struct roots *r, const char *block, struct trim_facts *ret);
 
 /*
- * `uasctl trim DISK on`, kept as sys/kept.h says: "VID:PID:SERIAL=on 0:2146435072 1:0", each LUN it was turned on for, and how many bytes it takes
- * at a time; 0: not known.
+ * `uasctl trim DISK on`, kept as sys/kept.h says: "VID:PID:SERIAL=on 0:2146435072 1:0", each LUN it was turned
+ * on for, and how many bytes it takes at a time; 0: not known.
  */
 #define TRIM_LUNS_MAX 8
 struct trim_lun {

@@ -18,7 +18,11 @@
 
 static struct facts disk(const char *serial, const char *port)
 {
-        struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .busnum = 2, .controller_device = "0000:00:14.0"};
+        struct facts f = {.vid = 0x1209,
+                          .pid = 0x5a5a,
+                          .speed_mbps = 5000,
+                          .busnum = 2,
+                          .controller_device = "0000:00:14.0"};
 
         (void) copy_string(f.serial, sizeof(f.serial), serial);
         (void) copy_string(f.port, sizeof(f.port), port);
@@ -36,7 +40,8 @@ static uint64_t kept(struct tree *t, const struct facts *f, unsigned lun)
 
 static void test_kept(void **state)
 {
-        const struct facts one = disk("ONE", "2-1"), elsewhere = disk("ONE", "2-2"), two = disk("TWO", "2-1"), nameless = disk("", "2-3");
+        const struct facts one = disk("ONE", "2-1"), elsewhere = disk("ONE", "2-2"), two = disk("TWO", "2-1"),
+                           nameless = disk("", "2-3");
         const struct trim_lun luns[] = {{0, MAX}, {3, 0}};
         struct tree t;
 
@@ -66,7 +71,8 @@ static void test_kept(void **state)
 
 static void test_nonsense(void **state)
 {
-        const char *const lines[] = {"on", "on x", "on 0", "on 0:", "on 0:-1", "on :5", "off 0:5", "ON 0:5", "on 1:5", "on 00000000000:5x"};
+        const char *const lines[] = {"on",    "on x",    "on 0",   "on 0:",  "on 0:-1",
+                                     "on :5", "off 0:5", "ON 0:5", "on 1:5", "on 00000000000:5x"};
         const struct facts f = disk("ONE", "2-1");
         char text[80];
         struct tree t;
@@ -115,11 +121,13 @@ static void test_events(void **state)
                 if (table[i].before)
                         tree_write(&t, "run/udev/data/b8:0", "E:UASD_TRIM_SET=1\n");
                 if (table[i].kept)
-                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &(struct trim_lun){0, MAX}, 1), 0);
+                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &(struct trim_lun){0, MAX}, 1),
+                                         0);
                 trim_ask(&t.roots, &d, d.luns, &a);
                 if (a.on != table[i].on || a.set != table[i].set || a.max_bytes != table[i].max ||
                     !streq(a.mode ?: "-", table[i].write ?: "-"))
-                        fail_msg("%s: %i %i %s %llu", table[i].what, a.on, a.set, a.mode ?: "-", (unsigned long long) a.max_bytes);
+                        fail_msg("%s: %i %i %s %llu", table[i].what, a.on, a.set, a.mode ?: "-",
+                                 (unsigned long long) a.max_bytes);
 
                 /* Whoever boots with uasd=off finds nothing done. */
                 tree_write(&t, "proc/cmdline", "quiet uasd=off\n");

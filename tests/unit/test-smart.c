@@ -4,20 +4,27 @@
 #include "common/util.h"
 #include "core/smart.h"
 
-#define HEAD "Drive found in smartmontools Database.  Drive identity strings:\nMODEL:              0x174c:0x2362\nFIRMWARE:           (any)\n"
+#define HEAD                                                                                                   \
+        "Drive found in smartmontools Database.  Drive identity strings:\nMODEL:              "                \
+        "0x174c:0x2362\nFIRMWARE:           (any)\n"
 
 static const struct {
         const char *what, *text, *type; /* NULL: none */
 } types[] = {
         {"one entry", HEAD "USB Bridge:         JMicron JMS578\nUSB Type            sat\n\n", "sat"},
-        {"the first of two", HEAD "USB Type            sntasmedia\n\nand match these additional entries:\nUSB Type            sat\n", "sntasmedia"},
+        {"the first of two",
+         HEAD
+         "USB Type            sntasmedia\n\nand match these additional entries:\nUSB Type            sat\n",
+         "sntasmedia"},
         {"with words of its own", HEAD "USB Type            sat,12\n", "sat,12"},
         {"two ways", HEAD "USB Type            sntjmicron/sat\n", "sntjmicron/sat"},
         {"with a colon, as other lines have", HEAD "USB Type:           sat\n", "sat"},
         {"no newline", "USB Type            sat", "sat"},
         {"known not to work", HEAD "USB Type            [unsupported]\n", NULL},
-        {"and of the first that is what counts", HEAD "USB Type            [unsupported]\nUSB Type            sat\n", NULL},
-        {"none", "No presets are defined for this drive.  Its identity strings:\nMODEL:    0x1209:0x5a5a\n", NULL},
+        {"and of the first that is what counts",
+         HEAD "USB Type            [unsupported]\nUSB Type            sat\n", NULL},
+        {"none", "No presets are defined for this drive.  Its identity strings:\nMODEL:    0x1209:0x5a5a\n",
+         NULL},
         {"nothing", "", NULL},
         {"no word", "USB Type\n", NULL},
         {"an option", "USB Type            --set=standby,now\n", NULL},
@@ -47,13 +54,17 @@ static void test_why_not(void **state)
                 {{STATE_SETTLED, VERDICT_GOOD, "passed its trial", false, true, true}, NULL},
                 {{STATE_INCAPABLE, VERDICT_UNKNOWN, "", false, true, true}, NULL},
                 {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, true, false}, "that takes root"},
-                {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, false, true}, "smartctl's database does not have its bridge"},
+                {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, false, true},
+                 "smartctl's database does not have its bridge"},
                 {{STATE_SETTLED, VERDICT_UNKNOWN, "", true, true, true}, "commands of it have run out of time"},
                 {{STATE_SETTLED, VERDICT_GOOD, "on trial", false, true, true}, "it is on trial"},
-                {{STATE_SETTLED, VERDICT_GOOD, "distrusted: it had to be reset", false, true, true}, "it is distrusted"},
-                {{STATE_SETTLED, VERDICT_BAD, "", false, true, true}, "its bridge is known to be bad under uas"},
+                {{STATE_SETTLED, VERDICT_GOOD, "distrusted: it had to be reset", false, true, true},
+                 "it is distrusted"},
+                {{STATE_SETTLED, VERDICT_BAD, "", false, true, true},
+                 "its bridge is known to be bad under uas"},
         };
-        static const enum state never[] = {STATE_HELD, STATE_WAITING, STATE_SWITCHING, STATE_TRIAL, STATE_FAILED, STATE_UNBOUND, STATE_IGNORED};
+        static const enum state never[] = {STATE_HELD,   STATE_WAITING, STATE_SWITCHING, STATE_TRIAL,
+                                           STATE_FAILED, STATE_UNBOUND, STATE_IGNORED};
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 const char *why = smart_why_not(&table[i].c);
@@ -61,7 +72,8 @@ static void test_why_not(void **state)
                 assert_string_equal(why ?: "", table[i].why ?: "");
         }
         for (size_t i = 0; i < ELEMENTSOF(never); i++)
-                assert_non_null(smart_why_not(&(struct smart_case){never[i], VERDICT_GOOD, "", false, true, true}));
+                assert_non_null(
+                        smart_why_not(&(struct smart_case){never[i], VERDICT_GOOD, "", false, true, true}));
 }
 
 int main(void)
