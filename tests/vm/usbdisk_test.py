@@ -549,6 +549,28 @@ class CommandTest(DiskTest):
         luns = (await qemu.uas(struct.pack(">BBxxxxIxx", 0xA0, 0, 255).ljust(16, b"\0"), length=255))[2]
         self.assertEqual(struct.unpack_from(">I", luns)[0], 8)
 
+    async def test_unmap(self):
+        """LBPU without LBPME, and a limit that is one."""
+        qemu = await self.start(luns=[{"path": os.path.join(self.folder.name, "l"), "size": 4 << 20, "unmap": True, "lbpme": False,
+                                       "unmap_blocks": 16}])
+        await qemu.configure(1)
+
+        def unmap(*ranges):
+            body = b"".join(struct.pack(">QI4x", *one) for one in ranges)
+            data = struct.pack(">HH4x", len(body) + 6, len(body)) + body
+            return qemu.uas(struct.pack(">B6xHx", 0x42, len(data)).ljust(16, b"\0"), data=data)
+
+        self.assertEqual((await qemu.uas(inquiry(0xB2), length=255))[2][5], 0x80)
+        limits = (await qemu.uas(inquiry(0xB0), length=255))[2]
+        self.assertEqual(struct.unpack_from(">II", limits, 20), (16, 64))
+        long = (await qemu.uas(struct.pack(">BBQIBB", 0x9E, 0x10, 0, 32, 0, 0), length=32))[2]
+        self.assertEqual(long[14] & 0x80, 0)
+        await qemu.uas(cdb10(0x2A, 0, 32), data=b"x" * 32 * BLOCK)
+        self.assertEqual((await unmap((0, 8), (24, 8)))[0], 0)
+        self.assertNotEqual((await unmap((8, 17)))[0], 0)
+        self.assertEqual((await qemu.uas(cdb10(0x28, 0, 32), length=32 * BLOCK))[2],
+                         bytes(8 * BLOCK) + b"x" * 16 * BLOCK + bytes(8 * BLOCK))
+
     async def test_fua_and_power_loss(self):
         qemu = await self.start()
         await qemu.configure(1)

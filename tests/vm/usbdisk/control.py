@@ -4,7 +4,7 @@
 import asyncio
 import json
 
-LUN_KEYS = {"wcache", "vendor", "product", "revision", "serial", "wwn", "hide_vpd", "physical", "rotation", "unmap",
+LUN_KEYS = {"wcache", "vendor", "product", "revision", "serial", "wwn", "hide_vpd", "physical", "rotation", "unmap", "lbpme",
             "ata", "read_only", "removable"}
 LIVE_KEYS = {"resume", "bus_powered"}
 PLUG_KEYS = {"vid", "pid", "bcd", "manufacturer", "product", "serial", "speed", "streams", "max_power", "alts",

@@ -50,7 +50,7 @@ def vpd(view, page):
         t10 = pad(view.vendor, 8) + pad(view.product, 16) + view.serial.encode("latin-1", "replace")[:32]
         body = bytes((1, 3, 0, len(naa))) + naa + bytes((2, 1, 0, len(t10))) + t10
     elif page == 0xB0:
-        unmap = (0x3FFFFF, 64, view.physical // view.block_size) if view.unmap else (0, 0, 0)
+        unmap = (view.unmap_blocks, 64, view.physical // view.block_size) if view.unmap else (0, 0, 0)
         body = struct.pack(">BBHIIIIIII", 0, 0, max(view.physical // view.block_size, 1),
                            (32 << 20) // view.block_size, 0, 0, *unmap, 0) + struct.pack(">Q", 0xFFFF)
         body = body.ljust(60, b"\0")
@@ -102,7 +102,7 @@ def capacity10(view):
 def capacity16(view):
     exponent = max(view.physical // view.block_size, 1).bit_length() - 1
     return struct.pack(">QIBBH", view.blocks - 1, view.block_size, 0, exponent,
-                       0xC000 if view.unmap else 0).ljust(32, b"\0")
+                       0xC000 if view.lbpme else 0).ljust(32, b"\0")
 
 
 def ata_string(text, length):

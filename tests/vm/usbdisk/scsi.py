@@ -118,6 +118,8 @@ class View:
         self.read_only = cfg.get("read_only", self.kind == "cdrom")
         self.rotation = cfg.get("rotation", 7200)
         self.unmap = cfg.get("unmap", False)
+        self.unmap_blocks = cfg.get("unmap_blocks", 0x3FFFFF)       # at most, in one command
+        self.lbpme = cfg.get("lbpme", self.unmap)   # many bridges say LBPU and forget this
         self.ata = cfg.get("ata", False)
         self.wce_default = cfg["wcache"] == "volatile"
         self.dpofua = self.wce_default
@@ -245,6 +247,8 @@ def _write_same(lun, view, cdb, data):
 def _unmap(lun, view, _cdb, data):
     if not view.unmap:
         return failed(BAD_OPCODE)
+    if sum(struct.unpack_from(">I", data, at + 8)[0] for at in range(8, len(data) - 15, 16)) > view.unmap_blocks:
+        return failed(BAD_PARAMETER)
     for at in range(8, len(data) - 15, 16):
         lba, count = struct.unpack_from(">QI", data, at)
         if lba + count > view.blocks:
