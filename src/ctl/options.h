@@ -27,7 +27,7 @@ struct options {
         const char *columns; /* of --output=, as it was given; NULL: it was not */
         uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */
         uint64_t since_usec; /* of --since=, since 1970; 0: everything */
-        const char *host; /* of --host=; NULL: this machine */
+        const char *host;    /* of --host=; NULL: this machine */
         const char *textfile; /* directory; NULL: to stdout */
         const char *replay;   /* a report; NULL: none */
         const char *hwdb;     /* the disk that was named; NULL: none */

@@ -10,8 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
+import privatebus
 from tree import Tree
 
 FAKE, IN_TREE = sys.argv[1:3]
@@ -25,10 +27,6 @@ WRONG = {'--wait': NUMBERS, '--since': ['x', '-1', '2026-13-01', '2026-11-20 25:
          '--textfile': [''], '--host': [''], '--replay': [], '--hwdb': []}
 NO_DISK = ['sdq', 'sda1x', '9-9', '9-9:1.0', 'ffff:ffff', 'NOSERIAL', '', '/dev/nonexistent', '/nonexistent', '/dev/null', '/proc']
 
-BUS_CONFIG = """<busconfig>
-<type>system</type><listen>unix:path={}/bus</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow user="*"/><allow send_destination="*"/><allow own="*"/><allow eavesdrop="true"/></policy>
-</busconfig>"""
 NOBODY = 65534
 
 
@@ -45,32 +43,24 @@ class BadInput(unittest.TestCase):
         cls.verbs = {verb: arguments.split() for verb, arguments in rows}
         # Option: whether it has a value.
         cls.options = {m[1]: '=' in m[2] for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)(\[?=?)', options)}
+        # Option: the verbs it is for, where --help names them.
+        cls.meant_for = {m[1]: m[2].split(', ') for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)\S*  +([a-z, ]+): ', options)}
 
     def setUp(self):
         self.dir = tempfile.mkdtemp()
         self.addCleanup(lambda: shutil.rmtree(self.dir))
         os.chmod(self.dir, 0o755)
-        self.env = {'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self.dir}/bus'}
+        self.env = {'DBUS_SYSTEM_BUS_ADDRESS': privatebus.address(self.dir)}
 
     def start(self, version=None):
-        config = os.path.join(self.dir, 'bus.conf')
-        with open(config, 'w') as f:
-            f.write(BUS_CONFIG.format(self.dir))
-        bus = subprocess.Popen(['dbus-daemon', '--config-file', config, '--nofork', '--print-address'], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)
-        bus.stdout.readline()
+        bus = privatebus.start(self.dir)
+        self.addCleanup(lambda: privatebus.stop(bus))
         self.calls = open(os.path.join(self.dir, 'calls'), 'w+')
         daemon = subprocess.Popen([FAKE, *([version] if version else [])], env=dict(os.environ, **self.env), stdout=self.calls)
-
-        def stop():
-            for p in daemon, bus:
-                p.kill()
-                p.wait()
-            bus.stdout.close()
-            self.calls.close()
-        self.addCleanup(stop)
+        self.addCleanup(lambda: (privatebus.stop(daemon), self.calls.close()))
         while self.called() != ['ready']:
             self.assertIsNone(daemon.poll())
+            time.sleep(0.01)
 
     def called(self):
         with open(self.calls.name) as f:
@@ -132,7 +122,7 @@ class BadInput(unittest.TestCase):
         """The second one is an argument: of too many, or a disk that is not there."""
         self.start()
         for verb, words in self.verbs.items():
-            for second in self.verbs:
+            for second in {verb, 'list', 'switch'}:
                 self.wrong(verb, second, code=4 if words else 2, says=f"'{second}'" if words else 'Too many arguments')
         self.assertEqual(self.called(), ['ready'])
 
@@ -143,7 +133,7 @@ class BadInput(unittest.TestCase):
                 self.wrong(verb, *self.needed(verb), option, code=2, says='option')
         for option, values in WRONG.items():
             for value in values:
-                for verb in self.verbs:
+                for verb in self.verbs if value == values[0] else self.meant_for.get(option, ['list']):
                     self.wrong(verb, *self.needed(verb), f'{option}={value}', code=2)
         # What is to be a dry run, or forced, is nothing else by mistake.
         for option in '--dry-run', '--force':

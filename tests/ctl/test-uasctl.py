@@ -409,64 +409,6 @@ class Uasctl(unittest.TestCase):
         self.run_ctl('monitor', 'nosuch', code=4)
         self.run_ctl('monitor', 'sda', 'sdb', code=2)
 
-    # Another machine
-
-    def far(self, *args, code=0, bus=None):
-        """uasctl with an ssh that leads to the bus of the test, and no bus here."""
-        ssh = os.path.join(self.dir, 'bin/ssh')
-        os.makedirs(os.path.dirname(ssh), exist_ok=True)
-        with open(ssh, 'w') as f:
-            f.write(f'#!/bin/sh\necho "$*" >>{self.dir}/ssh-asked\n'
-                    f'exec systemd-stdio-bridge -p {bus or "unix:path=" + self.dir + "/bus"}\n')
-        os.chmod(ssh, 0o755)
-        env = {**self.env, 'PATH': f'{self.dir}/bin:{os.environ["PATH"]}', 'DBUS_SYSTEM_BUS_ADDRESS': 'unix:path=/nonexistent',
-               'SYSTEMD_SSH': ssh}
-        p = subprocess.run([UASCTL, *args], env=env, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
-        self.assertEqual(p.returncode, code, f'{args}: {p.stdout}{p.stderr}')
-        return p
-
-    def test_host(self):
-        self.start()
-        here = self.run_ctl('list', '--json').stdout
-        self.assertEqual(self.far('-H', 'root@nas', 'list', '--json').stdout, here)
-        with open(os.path.join(self.dir, 'ssh-asked')) as f:
-            self.assertRegex(f.read(), r'^.*-- root@nas .*systemd-stdio-bridge.*\n$')
-        self.assertEqual(len(self.far('--host=nas', 'list', '--tree', '--no-legend').stdout.splitlines()), 10)
-        self.assertIn('State: settled', self.far('-H', 'nas', 'status', 'sda').stdout)
-        self.assertIn('It runs on its new driver.', self.far('-H', 'nas', 'switch', 'sda', 'uas', '--wait').stderr)
-        self.assertEqual(self.asked(), 'Switch 2-1:1.0 uas')
-        self.far('-H', 'nas', 'switch', 'sdc', 'uas', code=7)
-        self.assertEqual(self.asked(), 'Switch 2-3:1.0 uas')
-        for verb in 'cancel', 'forget', 'release':
-            self.far('-H', 'nas', verb, 'sda')
-            self.assertEqual(self.asked(), f'{verb.capitalize()} 2-1:1.0')
-        self.far('-H', 'nas', 'policy', 'sda', 'uas')
-        self.assertEqual(self.asked(), 'SetPolicy 2-1:1.0 uas')
-        self.assertEqual(self.far('-H', 'nas', 'policy', 'sda').stdout, 'uas\n')
-        self.far('-H', 'nas', 'wait', 'sda')
-        self.far('-H', 'nas', 'wait', 'sdi', '--wait=0', code=3)
-        self.far('-H', 'nas', 'status', 'sdz', code=4)
-        self.far('-H', 'nas', 'status', 'sda1', code=4)
-        self.assertIn('path of this machine', self.far('-H', 'nas', 'status', '/dev/null', code=2).stderr)
-
-    def test_host_without_daemon(self):
-        """What is read here elsewhere is an error: this machine's disks are not that one's."""
-        for args in ['list'], ['status'], ['policy', 'sda'], ['wait', 'sda'], ['switch', 'sda', 'uas'], ['monitor']:
-            p = self.far('-H', 'nas', *args, code=1)
-            self.assertEqual((p.stdout, p.stderr), ('', 'uasctl: nas: uasd is not running\n'))
-            p = self.far('-H', 'nas', *args, code=1, bus='unix:path=/nonexistent')
-            self.assertEqual(p.stdout, '')
-            self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: its system bus cannot be reached by ssh')
-
-    def test_host_not_there(self):
-        """Verbs that look at the machine itself say so, and call nobody."""
-        for args in ['explain', 'sda'], ['db', 'sda'], ['log'], ['metrics'], ['report'], ['switch', '--dry-run', 'sda'], ['policy', '--kernel']:
-            p = self.far('-H', 'nas', *args, code=2)
-            self.assertEqual(p.stdout, '')
-            self.assertIn(f'there: ssh nas uasctl {args[0]}', p.stderr)
-        self.far('--host=', 'list', code=2)
-        self.assertFalse(os.path.exists(os.path.join(self.dir, 'ssh-asked')))
-
     # The rest
 
     def test_release_and_wait(self):

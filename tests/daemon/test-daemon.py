@@ -14,17 +14,13 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
+import privatebus  # noqa: E402
 from tree import Tree  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
 XML = os.path.join(TOP, 'src/daemon/org.uasd1.xml')
 SKIPPED = 77
-
-BUS_CONFIG = """<busconfig>
-<type>system</type><listen>unix:path={}/bus</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*"/><allow own="*"/><allow eavesdrop="true"/></policy>
-</busconfig>"""
 
 # Plays uasd-switch: waits at a step for whoever made the file "at-STEP", and moves the disk.
 SWITCH = """#!/bin/sh
@@ -69,27 +65,20 @@ class Daemon(unittest.TestCase):
         os.chmod(self.tree.path('switch'), 0o755)
         self.dir = tempfile.mkdtemp()
         self.addCleanup(lambda: shutil.rmtree(self.dir))
-        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=f'unix:path={self.dir}/bus', TREE=self.tree.top, LC_ALL='C.UTF-8', TERM='xterm',
+        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), TREE=self.tree.top, LC_ALL='C.UTF-8', TERM='xterm',
                         UASD_SWITCH=self.tree.path('switch'))
         self.said = open(os.path.join(self.dir, 'said'), 'w+')
         self.addCleanup(self.said.close)
 
     def start(self, program, **more):
         p = subprocess.Popen(program, env=self.env, stdin=subprocess.DEVNULL, text=True, **more)
-
-        def stop():
-            p.kill()
-            p.wait()
-            if p.stdout:
-                p.stdout.close()
-        self.addCleanup(stop)
+        self.addCleanup(lambda: privatebus.stop(p))
         return p
 
     def start_bus(self):
-        config = os.path.join(self.dir, 'bus.conf')
-        with open(config, 'w') as f:
-            f.write(BUS_CONFIG.format(self.dir))
-        return self.start(['dbus-daemon', '--config-file', config, '--nofork'], stderr=subprocess.DEVNULL)
+        bus = privatebus.start(self.dir)
+        self.addCleanup(lambda: privatebus.stop(bus))
+        return bus
 
     def start_daemon(self):
         return self.start([UASD, self.tree.top], stderr=self.said)
