@@ -43,16 +43,25 @@ static void keep(const struct history *h)
         assert_int_equal(past_write(&fake->roots, &f, h), 0);
 }
 
+/* A switch with this on record before, NULL: nothing; it succeeds, and this is on record after it. */
+static void switched(const struct scene *s, const struct history *before, int after, struct history *ret)
+{
+        struct result r;
+
+        scene_make(s);
+        if (before)
+                keep(before);
+        scene_switch(s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(recorded(ret), after);
+        scene_remove();
+}
+
 static void test_first_switch(void **state)
 {
         struct history h;
-        struct result r;
 
-        scene_make(&scenes[0]);
-        scene_switch(&scenes[0], &r);
-        assert_int_equal(r.code, UASD_EXIT_OK);
-        assert_int_equal(recorded(&h), HISTORY_TRIAL);
-        scene_remove();
+        switched(&scenes[0], NULL, HISTORY_TRIAL, &h);
 }
 
 /* Nobody would end it: it has no result, instead of being one that a machine died in. */
@@ -60,68 +69,40 @@ static void test_nobody_watches(void **state)
 {
         struct scene s = scenes[0];
         struct history h;
-        struct result r;
 
         s.watched = false;
-        scene_make(&s);
-        scene_switch(&s, &r);
-        assert_int_equal(r.code, UASD_EXIT_OK);
-        assert_int_equal(recorded(&h), HISTORY_ENDED);
-        scene_remove();
+        switched(&s, NULL, HISTORY_ENDED, &h);
 }
+
+static const struct scene back = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE};
 
 static void test_back(void **state)
 {
-        static const struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE};
         struct history h;
-        struct result r;
 
-        scene_make(&s);
-        scene_switch(&s, &r);
-        assert_int_equal(r.code, UASD_EXIT_OK);
-        assert_int_equal(recorded(&h), -1);
-        scene_remove();
+        switched(&back, NULL, -1, &h);
 }
 
 /* Moved off in the middle of its trial: that is over, and what was held against it before holds again. */
 static void test_back_from_trial(void **state)
 {
-        static const struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE};
         struct history h;
-        struct result r;
 
-        for (int distrusted = 0; distrusted < 2; distrusted++) {
-                scene_make(&s);
-                keep(&(struct history){.state = HISTORY_TRIAL, .distrusted = distrusted});
-                scene_switch(&s, &r);
-                assert_int_equal(r.code, UASD_EXIT_OK);
-                assert_int_equal(recorded(&h), distrusted ? HISTORY_DISTRUSTED : HISTORY_ENDED);
-                scene_remove();
-        }
+        switched(&back, &(struct history){.state = HISTORY_TRIAL}, HISTORY_ENDED, &h);
+        switched(&back, &(struct history){.state = HISTORY_TRIAL, .distrusted = true}, HISTORY_DISTRUSTED, &h);
 }
 
 static void test_known(void **state)
 {
         struct history h;
-        struct result r;
 
         /* Passed: there is nothing to write. */
-        scene_make(&scenes[0]);
-        keep(&(struct history){.state = HISTORY_PASSED});
-        scene_switch(&scenes[0], &r);
-        assert_int_equal(r.code, UASD_EXIT_OK);
-        assert_int_equal(recorded(&h), HISTORY_PASSED);
-        scene_remove();
+        switched(&scenes[0], &(struct history){.state = HISTORY_PASSED}, HISTORY_PASSED, &h);
 
         /* Distrusted, and somebody insists: on trial, and what was held against it is not forgotten. */
-        scene_make(&scenes[0]);
-        keep(&(struct history){.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"});
-        scene_switch(&scenes[0], &r);
-        assert_int_equal(r.code, UASD_EXIT_OK);
-        assert_int_equal(recorded(&h), HISTORY_TRIAL);
+        switched(&scenes[0], &(struct history){.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"}, HISTORY_TRIAL, &h);
         assert_true(h.distrusted);
         assert_string_equal(h.reason, "it had to be reset");
-        scene_remove();
 }
 
 static void stalls(struct fake_usb *u)
@@ -178,15 +159,12 @@ static void test_late(void **state)
         late(machine_stalls, HISTORY_ENDED);
 }
 
-static void test_no_record_no_trial(void **state)
+/* The scene is made: its switch is put off for want of a trial, and the disk is as it was. */
+static void put_off(const struct scene *s)
 {
-        struct scene s = scenes[0];
         struct result r;
 
-        s.hooks[0] = (struct fake_hook){.op = "write history", .nth = 1, .what = HOOK_FAIL, .error = EROFS};
-        s.hooks[1] = (struct fake_hook){.op = "write history", .nth = 2, .what = HOOK_FAIL, .error = EROFS};
-        scene_make(&s);
-        scene_switch(&s, &r);
+        scene_switch(s, &r);
         assert_int_equal(r.code, UASD_EXIT_DEFERRED);
         assert_string_equal(r.step, "trial");
         assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
@@ -194,21 +172,26 @@ static void test_no_record_no_trial(void **state)
         scene_remove();
 }
 
+static void test_no_record_no_trial(void **state)
+{
+        struct scene s = scenes[0];
+
+        s.hooks[0] = (struct fake_hook){.op = "write history", .nth = 1, .what = HOOK_FAIL, .error = EROFS};
+        s.hooks[1] = (struct fake_hook){.op = "write history", .nth = 2, .what = HOOK_FAIL, .error = EROFS};
+        scene_make(&s);
+        put_off(&s);
+}
+
 /* An initramfs forgets what it writes. */
 static void test_initramfs(void **state)
 {
-        struct result r;
         int fd;
 
         scene_make(&scenes[0]);
         fd = openat(fake->roots.etc, "initrd-release", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
         assert_true(fd >= 0);
         close(fd);
-        scene_switch(&scenes[0], &r);
-        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
-        assert_string_equal(r.step, "trial");
-        assert_false(fake->usb[0].touched);
-        scene_remove();
+        put_off(&scenes[0]);
 }
 
 static bool in_order(const struct clean *c, unsigned n, const char *what)

@@ -29,6 +29,21 @@ static int no_timer(const char *interface, const struct hold_limits *l)
         return -EIO;
 }
 
+static int make(void **state)
+{
+        static struct tree t;
+
+        tree_make(&t);
+        *state = &t;
+        return 0;
+}
+
+static int done(void **state)
+{
+        tree_remove(*state);
+        return 0;
+}
+
 static void complete(struct tree *t, const char *record, struct facts *ret)
 {
         struct usb_disk d = {0};
@@ -60,20 +75,18 @@ static void test_platform(void **state)
 {
         char text[PLATFORM_MAX], long_list[2 * PLATFORM_MAX];
         struct utsname machine;
-        struct tree t;
+        struct tree *t = *state;
 
-        tree_make(&t);
         assert_int_equal(uname(&machine), 0);
-        platform_read(&t.roots, text);
+        platform_read(&t->roots, text);
         assert_string_equal(text, machine.machine);
-        write_compatible(&t, PI, sizeof(PI));
-        platform_read(&t.roots, text);
+        write_compatible(t, PI, sizeof(PI));
+        platform_read(&t->roots, text);
         assert_string_equal(text, "raspberrypi,4-model-b brcm,bcm2711");
         memset(long_list, 'x', sizeof(long_list));
-        write_compatible(&t, long_list, sizeof(long_list));
-        platform_read(&t.roots, text);
+        write_compatible(t, long_list, sizeof(long_list));
+        platform_read(&t->roots, text);
         assert_int_equal(strlen(text), PLATFORM_MAX - 1);
-        tree_remove(&t);
 }
 
 /* What the block device is told, and that a bad bridge is not held for a driver it will not get. */
@@ -81,15 +94,13 @@ static void test_asked_of_udev(void **state)
 {
         const struct block_event e = {"sda", "add", "disk"};
         struct hold_answer a;
-        struct tree t;
+        struct tree *t = *state;
 
-        tree_make(&t);
-        tree_write(&t, RECORD, SAYS1 "bad;*;*;A list;2026-11\n");
-        assert_int_equal(hold_ask(&t.roots, &e, no_timer, &a), 0);
+        tree_write(t, RECORD, SAYS1 "bad;*;*;A list;2026-11\n");
+        assert_int_equal(hold_ask(&t->roots, &e, no_timer, &a), 0);
         assert_int_equal(a.verdict, VERDICT_BAD);
         assert_false(a.hold);
         assert_true(a.capable);
-        tree_remove(&t);
 }
 
 static void test_decides(void **state)
@@ -118,29 +129,27 @@ static void test_decides(void **state)
                 {"I:1\nE:UASD_VERDICT=bad\n", VERDICT_BAD, REASON_VERDICT_BAD},
                 {"I:1\nE:UASD_VERDICT=worse\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
         };
-        struct tree t;
+        struct tree *t = *state;
 
-        tree_make(&t);
-        tree_write(&t, "sys/devices/pci0/usb2/2-1/bcdDevice", "0214\n");
-        write_compatible(&t, PI, sizeof(PI));
+        tree_write(t, "sys/devices/pci0/usb2/2-1/bcdDevice", "0214\n");
+        write_compatible(t, PI, sizeof(PI));
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 struct decision decision;
                 struct facts f;
 
-                complete(&t, table[i].record, &f);
+                complete(t, table[i].record, &f);
                 decide(&f, &decision);
                 if (f.verdict != table[i].verdict || decision.reason != table[i].reason)
                         fail_msg("row %zu: %s, %s", i, verdict_to_string(f.verdict), reason_to_string(decision.reason));
         }
-        tree_remove(&t);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_platform),
-                cmocka_unit_test(test_asked_of_udev),
-                cmocka_unit_test(test_decides),
+                cmocka_unit_test_setup_teardown(test_platform, make, done),
+                cmocka_unit_test_setup_teardown(test_asked_of_udev, make, done),
+                cmocka_unit_test_setup_teardown(test_decides, make, done),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
