@@ -96,14 +96,25 @@ def left(guest, disk, driver="usb-storage"):
     assert not errors, errors
 
 
+def waits(guest):
+    "For its users, who stay as long as the system runs."
+    [one] = guest.uasctl("list")["disks"]
+    assert one["state"] == "waiting" and one["busy"], one
+
+
+def one_disk(vm, conf=None, **options):
+    "Root on LVM on a single disk: booted, and the disk."
+    [disk], uuid = stacked(vm, LVM, {})
+    return boot(vm, [disk], LV, uuid, conf and conf(disk), **options), disk
+
+
 @case(image="vendor", tier="full", limit=600)
 def by_uuid(vm):
     "H4, by UUID, nothing said: initramfs-tools looks for it by itself, udev's hold or not; mounted, left where it is."
     disk, uuid = plain(vm)
     guest = boot(vm, [disk], "UUID=" + uuid, uuid)
     left(guest, disk)
-    [one] = guest.uasctl("list")["disks"]
-    assert one["state"] == "waiting" and one["busy"], one
+    waits(guest)
 
 
 @case(image="vendor", limit=600)
@@ -144,19 +155,16 @@ def whole(guest):
 @case(image="vendor", tier="full", limit=600)
 def lvm(vm):
     "On LVM, nothing said: held in the initramfs until somebody waits for it, then activated where it is."
-    [disk], uuid = stacked(vm, LVM, {})
-    guest = boot(vm, [disk], LV, uuid)
+    guest, disk = one_disk(vm)
     let_go(guest)
     left(guest, disk)
-    [one] = guest.uasctl("list")["disks"]
-    assert one["state"] == "waiting" and one["busy"], one
+    waits(guest)
 
 
 @case(image="vendor", tier="full", limit=600)
 def lvm_moved(vm):
     "On LVM, its trial passed: moved before LVM sees it."
-    [disk], uuid = stacked(vm, LVM, {})
-    guest = boot(vm, [disk], LV, uuid, passed(vm, disk))
+    guest, disk = one_disk(vm, lambda disk: passed(vm, disk))
     moved_early(guest, disk)
 
 
@@ -204,8 +212,7 @@ def md_hanging(vm):
 @case(tier="full", limit=600)
 def stock_lvm(vm):
     "Stock kernel, on LVM: on uas from the start, and left there."
-    [disk], uuid = stacked(vm, LVM, {})
-    guest = boot(vm, [disk], LV, uuid)
+    guest, disk = one_disk(vm)
     left(guest, disk, "uas")
 
 
@@ -222,8 +229,7 @@ def stock_md(vm):
 @case(tier="full", limit=600)
 def stock_kept_off(vm):
     "Stock kernel, on LVM, policy usb-storage: kept off uas from the start, mounted on usb-storage."
-    [disk], uuid = stacked(vm, LVM, {})
-    guest = boot(vm, [disk], LV, uuid, policy(disk, "usb-storage"), hook=True)
+    guest, disk = one_disk(vm, lambda disk: policy(disk, "usb-storage"), hook=True)
     left(guest, disk)
 
 
@@ -241,6 +247,5 @@ def stock_hanging(vm):
 @case(image="trixie", tier="full", limit=600)
 def trixie_kept_off(vm):
     "The newer kernel, on LVM, policy usb-storage."
-    [disk], uuid = stacked(vm, LVM, {})
-    guest = boot(vm, [disk], LV, uuid, policy(disk, "usb-storage"), hook=True)
+    guest, disk = one_disk(vm, lambda disk: policy(disk, "usb-storage"), hook=True)
     left(guest, disk)
