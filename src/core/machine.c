@@ -3,6 +3,7 @@
 
 #include "common/exit-codes.h"
 #include "common/util.h"
+#include "core/lease.h"
 
 void life_init(struct life *l)
 {
@@ -26,6 +27,12 @@ static bool has_disks(const struct life *l)
         return false;
 }
 
+/* A try that went wrong, as opposed to one that found the disk in use. */
+static bool went_wrong(const struct life *l)
+{
+        return disk_went_wrong(&l->disk) || (l->failed_before && !l->leased);
+}
+
 /* Off uas, where it failed: the try that brought it there does not count. */
 static bool flees(const struct life *l)
 {
@@ -40,7 +47,7 @@ static bool used_up(const struct life *l)
 {
         if (flees(l))
                 return l->flights > FLIGHTS_MOST;
-        return disk_went_wrong(&l->disk) || (l->tried && !l->requested);
+        return went_wrong(l) || (l->tried && !l->requested);
 }
 
 /* ---- what an event changes ---- */
@@ -101,19 +108,48 @@ static void released(struct life *l, uint64_t now)
         l->retry_at = now + RELEASE_PAUSE_USEC;
 }
 
-static void ask_again(struct life *l, const struct event *e)
+static void start_over(struct life *l)
 {
         l->asked_meanwhile = l->running;
-        l->disk.facts.override_target = e->target;
-        l->disk.facts.override_forced = e->force;
         l->requested = true;
-        l->cancelled = false;
         l->waited = false;
         l->looked = l->hidden = l->named = false;
         l->free_since = 0;
         l->retry_at = l->not_before = 0;
         l->retries = l->flights = 0;
         l->disk.outcome = (struct outcome){ .code = -1 };
+}
+
+static void ask_again(struct life *l, const struct event *e)
+{
+        l->disk.facts.override_target = e->target;
+        l->disk.facts.override_forced = e->force;
+        l->cancelled = l->failed_before = false;
+        if (l->lease_over) /* the newer word */
+                l->leased = l->lease_over = false;
+        start_over(l);
+}
+
+static void cancel(struct life *l)
+{
+        l->requested = l->asked_meanwhile = false;
+        if (l->leased && !l->lease_over) { /* what its holder asked for; what will be after the lease is another matter */
+                l->lease_to = DRIVER_NONE;
+                return;
+        }
+        l->leased = l->lease_over = false;
+        l->disk.facts.override_target = DRIVER_NONE;
+        l->cancelled = true;
+}
+
+/* After a lease: back where it was, or as near as it gets. */
+static void lease_settle(struct life *l)
+{
+        if (!l->lease_over || l->running || (!went_wrong(l) && lease_goes_back(l)))
+                return;
+        l->leased = l->lease_over = l->requested = l->looked = false;
+        l->free_since = 0;
+        lease_decide(l);
 }
 
 static void done(struct life *l, const struct event *e, uint64_t now)
@@ -147,7 +183,7 @@ static void done(struct life *l, const struct event *e, uint64_t now)
 
 static void trouble(struct life *l)
 {
-        l->cancelled = false;
+        l->cancelled = l->failed_before = false;
         l->looked = false;
         l->retry_at = l->not_before = 0;
         l->retries = l->flights = 0;
@@ -176,12 +212,25 @@ static void take_event(struct life *l, const struct event *e, uint64_t now)
                 ask_again(l, e);
                 break;
         case EVENT_CANCEL:
-                l->disk.facts.override_target = DRIVER_NONE;
-                l->requested = l->asked_meanwhile = false;
-                l->cancelled = true;
+                cancel(l);
                 break;
         case EVENT_TROUBLE:
                 trouble(l);
+                break;
+        case EVENT_INHIBITED:
+                if (l->inhibited && !e->on) { /* nobody has looked meanwhile */
+                        l->looked = false;
+                        l->free_since = 0;
+                }
+                l->inhibited = e->on;
+                break;
+        case EVENT_LEASED:
+                lease_begin(l, went_wrong(l));
+                break;
+        case EVENT_LEASE_SWITCH:
+        case EVENT_LEASE_ENDED:
+                if (lease_move(l, e))
+                        start_over(l);
                 break;
         case EVENT_STARTED:
                 l->running = true;
@@ -213,7 +262,7 @@ static enum state derive(const struct life *l)
                 return STATE_SWITCHING;
         if (l->held)
                 return STATE_HELD;
-        if (!decision_wants_switch(&l->disk.facts, &l->disk.decision) || l->cancelled)
+        if (!lease_wants(l) || (l->cancelled && !l->leased))
                 return rest(l);
         return used_up(l) ? STATE_FAILED : STATE_WAITING;
 }
@@ -225,7 +274,7 @@ static void begin(struct life *l, struct actions *ret)
         struct action *a = act(ret, ACTION_SWITCH);
 
         a->target = l->disk.decision.target;
-        a->automatic = !l->requested;
+        a->automatic = !l->requested && !l->leased;
         a->plugged = l->held || !has_disks(l);
         a->deadline = l->held ? l->hold_deadline : 0;
         l->running = true;
@@ -237,8 +286,8 @@ static uint64_t act_held(struct life *l, const struct environment *env, uint64_t
                          struct actions *last)
 {
         uint64_t later = l->retry_at > l->not_before ? l->retry_at : l->not_before, start = later > now ? later : now;
-        bool try = decision_wants_switch(&l->disk.facts, &l->disk.decision) && !l->cancelled && !used_up(l) &&
-                   !env->stopping && l->hold_deadline >= start + HOLD_LEAST_USEC;
+        bool try = lease_wants(l) && (!l->cancelled || l->leased) && !used_up(l) && !l->inhibited && !env->stopping &&
+                   l->hold_deadline >= start + HOLD_LEAST_USEC;
 
         /* It appeared under the switch's hands, or somebody looked at it: a hold has time for another try. */
         if (try && start > now)
@@ -258,7 +307,7 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
 {
         uint64_t ready;
 
-        if (env->stopping)
+        if (env->stopping || l->inhibited)
                 return USEC_INFINITY;
         /* Inside delay_use, or driverless: there is nothing yet that anybody could use. */
         if (!has_disks(l)) {
@@ -315,6 +364,7 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
 {
         enum state before = l->disk.state;
         enum reason reason = l->disk.decision.reason;
+        bool inhibited = l->inhibited;
         int code = l->disk.outcome.code;
         uint64_t wake = USEC_INFINITY;
         /* What may feed an event back while it is carried out: nothing of this step may come after it. */
@@ -322,12 +372,13 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
 
         ret->n = 0;
         take_event(l, e, now);
-        decide(&l->disk.facts, &l->disk.decision);
+        lease_decide(l);
+        lease_settle(l);
         if (derive(l) == STATE_HELD)
                 wake = act_held(l, env, now, ret, &last);
         if (derive(l) == STATE_WAITING) {
                 /* Watched before it is looked at: what happens in between is seen. */
-                watch(l, has_disks(l), ret);
+                watch(l, has_disks(l) && !l->inhibited, ret);
                 wake = act_waiting(l, env, now, &last);
         }
         l->disk.state = derive(l);
@@ -342,7 +393,8 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
                 l->timer = wake;
         }
         if (l->disk.state != before || l->disk.outcome.code != code ||
-            (l->disk.decision.reason != reason && l->disk.state != STATE_SWITCHING))
+            (l->disk.decision.reason != reason && l->disk.state != STATE_SWITCHING) ||
+            (l->inhibited != inhibited && l->disk.state == STATE_WAITING))
                 (void) act(ret, ACTION_REPORT);
         for (size_t i = 0; i < last.n; i++)
                 ret->list[ret->n++] = last.list[i];

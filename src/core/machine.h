@@ -19,6 +19,10 @@ enum event_type {
         EVENT_REQUEST,     /* uasctl switch: `target`; DRIVER_NONE takes the override back */
         EVENT_CANCEL,
         EVENT_TROUBLE,     /* it failed under uas: what was cancelled or failed before is another matter */
+        EVENT_INHIBITED,   /* `on`: nothing begins until somebody's work is done; else it may again */
+        EVENT_LEASED,      /* somebody has it for himself: nothing begins but what he asks for */
+        EVENT_LEASE_SWITCH, /* he asks for `target` */
+        EVENT_LEASE_ENDED, /* back to `target`, which it had before; then as ever */
         EVENT_TIMER,       /* the time asked for has come */
         EVENT_STARTED,     /* uasd-switch runs (ours, or one found running) */
         EVENT_DONE,        /* uasd-switch ended: `outcome` */
@@ -32,6 +36,7 @@ struct event {
         bool in_use;
         bool by_name; /* of EVENT_USERS: every process was asked */
         bool told;    /* of EVENT_USERS: the end of each use will be an event */
+        bool on;      /* of EVENT_INHIBITED */
         enum driver target;
         bool force;
         struct outcome outcome;
@@ -72,6 +77,12 @@ struct life {
         bool tried;         /* one automatic attempt was made on this attachment */
         bool requested;     /* a user asked: may try again, and need not be quiet first */
         bool cancelled;     /* a user said no */
+        bool inhibited;     /* somebody's work must not be disturbed: nothing begins */
+        bool leased;        /* somebody has it for himself, or had it and it is not back yet */
+        bool lease_over;    /* the latter */
+        enum driver lease_to; /* where the lease wants it; DRIVER_NONE: where it is */
+        bool lease_forced;
+        bool failed_before; /* what was tried before the lease went wrong: that is so after it as well */
         bool watched;       /* ACTION_WATCH is in force */
         unsigned flights;   /* tries to get off uas that went wrong, since it failed there */
         uint64_t not_before; /* the next of them */

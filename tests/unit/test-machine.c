@@ -25,6 +25,7 @@ enum found {
         ON_TRIAL,        /* on uas, and the history says that a trial is under way */
         PASSED,          /* ... that it was passed */
         UAS_OBJECTED,  /* the quirks parameter says u */
+        IN_TABLE,      /* the kernel's own table says so */
 };
 
 struct step {
@@ -58,6 +59,11 @@ struct scenario {
 #define TIMER {.type = EVENT_TIMER}
 #define TROUBLE {.type = EVENT_TROUBLE}
 #define STARTED {.type = EVENT_STARTED}
+#define INHIBITED {.type = EVENT_INHIBITED, .on = true}
+#define NOT_INHIBITED {.type = EVENT_INHIBITED}
+#define LEASED {.type = EVENT_LEASED}
+#define LEASE_TO(driver) {.type = EVENT_LEASE_SWITCH, .target = driver}
+#define LEASE_OVER(driver) {.type = EVENT_LEASE_ENDED, .target = driver}
 #define DONE(c) {.type = EVENT_DONE, .outcome.code = UASD_EXIT_##c}
 /* Told by the machine as a whole; .deadline says which */
 #define BOOT_OVER {.type = EVENT_ENVIRONMENT, .deadline = BOOTED}
@@ -528,6 +534,203 @@ static const struct scenario table[] = {
                  {2000, FREE, "unwatch report switch uas", STATE_SWITCHING},
          }},
 
+        {"inhibited: nothing begins, and it goes on by itself",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {2000, INHIBITED, "unwatch timer off report", STATE_WAITING},
+                 {3000, TIMER, "", STATE_WAITING},
+                 {4000, SCANNED, "", STATE_WAITING},
+                 {9000, NOT_INHIBITED, "watch report look", STATE_WAITING},
+                 {9000, FREE, "timer 11000", STATE_WAITING},
+                 {11000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {12000, INHIBITED, "", STATE_SWITCHING},
+                 {13000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+         }},
+        {"inhibited: a user's request waits as well, and need not be quiet first",
+         BOOTED,
+         {
+                 {1000, INHIBITED, "report", STATE_SETTLED, ON_UAS},
+                 {2000, REQUEST(DRIVER_USB_STORAGE), "report", STATE_WAITING, DISKS},
+                 {3000, INHIBITED, "", STATE_WAITING},
+                 {9000, NOT_INHIBITED, "watch report look", STATE_WAITING},
+                 {9000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+         }},
+        {"inhibited, and in use when that is over",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {2000, INHIBITED, "unwatch timer off report", STATE_WAITING},
+                 {9000, NOT_INHIBITED, "watch report look", STATE_WAITING},
+                 {9000, IN_USE, "", STATE_WAITING},
+                 {10000, FREE, "timer 12000", STATE_WAITING},
+                 {12000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+         }},
+        {"inhibited inside delay_use: not even then",
+         BOOTED,
+         {
+                 {1000, INHIBITED, "report", STATE_WAITING},
+                 {2000, SCANNED, "", STATE_WAITING},
+                 {3000, NOT_INHIBITED, "report switch uas automatic plugged", STATE_SWITCHING},
+         }},
+        {"inhibited, a held disk is released at once; later it waits like any other",
+         BOOTING,
+         {
+                 {1000, INHIBITED, "report", STATE_WAITING},
+                 {1000, HOLD(21000), "release", STATE_WAITING, DISKS},
+                 {9000, BOOT_OVER, "", STATE_WAITING},
+                 {12000, NOT_INHIBITED, "watch report look", STATE_WAITING},
+         }},
+        {"inhibited while a hold waits for another try",
+         BOOTING,
+         {
+                 {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
+                 {2000, DONE(DEFERRED), "timer 3000 report", STATE_HELD},
+                 {2500, INHIBITED, "release timer off report", STATE_WAITING},
+         }},
+
+        {"leased: nothing begins but what its holder asks for; after it, back",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {2000, LEASED, "unwatch timer off report", STATE_SETTLED},
+                 {2000, LEASED, "", STATE_SETTLED},
+                 {3000, TIMER, "", STATE_SETTLED},
+                 {4000, LEASE_TO(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {4000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {5000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+                 {6000, LEASE_OVER(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {6000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 /* And then as ever. */
+                 {7000, DONE(OK), "watch report look", STATE_WAITING, ON_BOT},
+                 {7000, FREE, "timer 9000", STATE_WAITING},
+                 {9000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+         }},
+        {"leased, and over without a switch: nothing is to be brought back",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {2000, LEASED, "", STATE_SETTLED, DISKS},
+                 {3000, LEASE_OVER(DRIVER_UAS), "", STATE_SETTLED},
+                 {4000, REQUEST(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+         }},
+        {"leased, and over while a switch of it runs; what reads it is still dying",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {2000, LEASED, "", STATE_SETTLED, DISKS},
+                 {3000, LEASE_TO(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {3000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {4000, LEASE_OVER(DRIVER_UAS), "", STATE_SWITCHING},
+                 {5000, DONE(OK), "watch report look", STATE_WAITING, ON_BOT},
+                 {5000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {6000, DONE(DEFERRED), "watch timer 7000 report look-by-name", STATE_WAITING},
+                 {6000, NAMED, "timer off", STATE_WAITING},
+                 {6500, NOBODY_BY_NAME, "timer 8500", STATE_WAITING},
+                 {8500, TIMER, "unwatch timer off report switch uas", STATE_SWITCHING},
+                 {9000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+         }},
+        {"leased: a switch under it that is taken back is told; after it what failed before has still failed",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {2000, DONE(FAILED), "report", STATE_FAILED, DISKS},
+                 {3000, LEASED, "report", STATE_SETTLED},
+                 {4000, LEASE_TO(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {4000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {5000, DONE(ROLLED_BACK), "report", STATE_FAILED},
+                 {6000, LEASE_TO(DRIVER_USB_STORAGE), "report", STATE_SETTLED},
+                 {7000, LEASE_OVER(DRIVER_USB_STORAGE), "report", STATE_FAILED},
+         }},
+        {"leased: what cannot be brought back stays, and is no longer leased",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, LEASED, "", STATE_SETTLED, DISKS},
+                 {1200, LEASE_TO(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {1200, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {2000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+                 {3000, LEASE_OVER(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {3000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {4000, DONE(ROLLED_BACK), "report", STATE_FAILED},
+                 {5000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING},
+         }},
+        {"leased: it fails on uas, which nobody moves it off but its holder; it is not brought back there",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, LEASED, "", STATE_SETTLED, DISKS},
+                 {2000, TROUBLE, "report", STATE_SETTLED, TRUSTED_NO_MORE},
+                 {3000, LEASE_TO(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {3000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {4000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+                 {5000, LEASE_OVER(DRIVER_UAS), "report", STATE_SETTLED},
+         }},
+        {"leased: it fails on uas, and is moved off it after the lease",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, LEASED, "", STATE_SETTLED, DISKS},
+                 {2000, TROUBLE, "report", STATE_SETTLED, TRUSTED_NO_MORE},
+                 {3000, LEASE_OVER(DRIVER_UAS), "watch report look", STATE_WAITING},
+         }},
+        {"leased: its own switch cancelled is no word on what will be after it; a cancelled way back is",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, LEASED, "", STATE_SETTLED, DISKS},
+                 {2000, LEASE_TO(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {2000, IN_USE, "", STATE_WAITING},
+                 {3000, CANCEL, "unwatch report", STATE_SETTLED},
+                 {4000, LEASE_TO(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {4000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {5000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+                 {6000, LEASE_OVER(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {6000, IN_USE, "", STATE_WAITING},
+                 {7000, CANCEL, "unwatch report", STATE_SETTLED},
+                 {8000, LEASE_OVER(DRIVER_UAS), "", STATE_SETTLED},
+         }},
+        {"on its way back from a lease, a user's request is the newer word",
+         BOOTED,
+         {
+                 {1000, LEASED, "report", STATE_SETTLED, ON_UAS},
+                 {2000, SCANNED, "", STATE_SETTLED, ON_BOT},
+                 {3000, LEASE_OVER(DRIVER_UAS), "watch report look", STATE_WAITING, DISKS},
+                 {3000, IN_USE, "", STATE_WAITING},
+                 {4000, REQUEST(DRIVER_USB_STORAGE), "unwatch report", STATE_SETTLED},
+         }},
+        {"leased: against the kernel's table takes force, but for what it had before",
+         BOOTED,
+         {
+                 {1000, LEASED, "report", STATE_SETTLED, IN_TABLE},
+                 {2000, LEASE_TO(DRIVER_UAS), "report", STATE_SETTLED, DISKS},
+                 {3000, {.type = EVENT_LEASE_SWITCH, .target = DRIVER_UAS, .force = true}, "watch report look", STATE_WAITING},
+                 {3000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {4000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
+                 {5000, LEASE_TO(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {5000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {6000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+                 {7000, LEASE_OVER(DRIVER_UAS), "watch report look", STATE_WAITING},
+         }},
+        {"leased and inhibited: its holder's switch waits as well, and so does the way back",
+         BOOTED,
+         {
+                 {1000, LEASED, "report", STATE_SETTLED, ON_UAS},
+                 {2000, INHIBITED, "", STATE_SETTLED, DISKS},
+                 {3000, LEASE_TO(DRIVER_USB_STORAGE), "report", STATE_WAITING},
+                 {4000, NOT_INHIBITED, "watch report look", STATE_WAITING},
+         }},
+        {"a lease that ends where none is",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {2000, LEASE_OVER(DRIVER_USB_STORAGE), "", STATE_SETTLED, DISKS},
+                 {3000, LEASE_TO(DRIVER_USB_STORAGE), "", STATE_SETTLED},
+         }},
+
         {"driverless for a moment, then for good: to usb-storage if uas is kept away",
          BOOTED,
          {
@@ -626,6 +829,10 @@ static void find(struct life *l, enum found found)
                 break;
         case UAS_OBJECTED:
                 strcpy(f->quirks, "1209:5a5a:u");
+                break;
+        case IN_TABLE:
+                f->vid = 0x0781;
+                f->pid = 0x55e8;
                 break;
         }
 }
@@ -730,6 +937,7 @@ static void test_laws(void **state)
                         e.in_use = rand_r(&seed) % 2;
                         e.by_name = rand_r(&seed) % 2;
                         e.told = rand_r(&seed) % 2;
+                        e.on = rand_r(&seed) % 2;
                         e.deadline = now + (uint64_t) rand_r(&seed) % (20 * USEC_PER_SEC);
                         e.target = (enum driver)(rand_r(&seed) % DRIVER_OTHER);
                         e.outcome.code = codes[rand_r(&seed) % ELEMENTSOF(codes)];
@@ -751,6 +959,8 @@ static void test_laws(void **state)
                                 if (a->type == ACTION_SWITCH) {
                                         assert_false(running); /* never two at once */
                                         assert_false(env.stopping);
+                                        assert_false(l.inhibited);
+                                        assert_true(!l.leased || (a->target == l.lease_to && !a->automatic));
                                         assert_false(l.tried && a->automatic); /* one try */
                                         assert_true(a->target == DRIVER_UAS || a->target == DRIVER_USB_STORAGE);
                                         assert_true(a->target != l.disk.facts.driver);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/lease.h"
+
+void lease_decide(struct life *l)
+{
+        struct facts *f = &l->disk.facts;
+        enum driver target = f->override_target;
+        bool forced = f->override_forced;
+
+        /* As the nearest word there is: what it does not overrule for a user, it does not for a lease. */
+        if (l->leased && l->lease_to != DRIVER_NONE) {
+                f->override_target = l->lease_to;
+                f->override_forced = l->lease_forced;
+        }
+        decide(f, &l->disk.decision);
+        f->override_target = target;
+        f->override_forced = forced;
+}
+
+bool lease_wants(const struct life *l)
+{
+        const struct decision *d = &l->disk.decision;
+
+        if (l->leased && (l->lease_to == DRIVER_NONE || d->target != l->lease_to))
+                return false;
+        return decision_wants_switch(&l->disk.facts, d);
+}
+
+void lease_begin(struct life *l, bool failed)
+{
+        if (l->leased && !l->lease_over)
+                return;
+        l->failed_before = failed;
+        l->leased = true;
+        l->lease_over = l->requested = false;
+        l->lease_to = DRIVER_NONE;
+}
+
+bool lease_move(struct life *l, const struct event *e)
+{
+        if (!l->leased || l->lease_over)
+                return false;
+        l->lease_over = e->type == EVENT_LEASE_ENDED;
+        l->lease_to = e->target;
+        l->lease_forced = l->lease_over || e->force; /* what it had before needs no leave */
+        return true;
+}
+
+/* It failed on uas meanwhile, and would be moved off it again at once. */
+static bool would_flee(const struct life *l)
+{
+        struct decision d;
+
+        decide(&l->disk.facts, &d);
+        return l->disk.facts.distrusted && d.target == DRIVER_USB_STORAGE;
+}
+
+bool lease_goes_back(const struct life *l)
+{
+        return lease_wants(l) && !(l->lease_to == DRIVER_UAS && would_flee(l));
+}
