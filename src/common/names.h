@@ -12,6 +12,7 @@
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
 #define UASD_BUS_ERROR_REFUSED "org.uasd1.Error.Refused"
+#define UASD_BUS_ERROR_IN_USE "org.uasd1.Error.InUse"
 #define UASD_BUS_ERROR_STOPPING "org.uasd1.Error.Stopping"
 
 /* Kernel drivers, modules and where they stand in sysfs */
@@ -29,6 +30,7 @@
 #define RUN_HOLD RUN_DIR "/hold"             /* one file an interface whose disks are held */
 #define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock an interface being switched */
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
+#define RUN_LEASE RUN_DIR "/lease" /* disks that somebody has for himself, and the driver each goes back to */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
 #define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock" /* F_OFD_SETLK: whether it is held can be asked without taking it */
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
@@ -54,6 +56,7 @@
 
 #define PROGRAM_SMARTCTL "/usr/sbin/smartctl"
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
+#define SWITCH_KEPT "KEPT" /* it says: the claim is there */
 
 /* Units */
 #define UNIT_SERVICE "uasd.service"

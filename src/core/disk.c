@@ -16,15 +16,19 @@ void luns_free(struct lun *luns, size_t n)
         free(luns);
 }
 
+static void user_done(struct user *u)
+{
+        free(u->where);
+        free(u->namespace);
+        free(u->command);
+        free(u->unit);
+        free(u->via);
+}
+
 void users_free(struct user *users, size_t n)
 {
-        for (size_t i = 0; users && i < n; i++) {
-                free(users[i].where);
-                free(users[i].namespace);
-                free(users[i].command);
-                free(users[i].unit);
-                free(users[i].via);
-        }
+        for (size_t i = 0; users && i < n; i++)
+                user_done(&users[i]);
         free(users);
 }
 
@@ -44,6 +48,22 @@ void users_opened(struct user **users, size_t *n, const char *node)
 {
         if (*n == 0)
                 add_unnamed(users, n, USER_OPEN, node);
+}
+
+void users_without(struct user *users, size_t *n, pid_t ours)
+{
+        size_t kept = 0;
+
+        for (size_t i = 0; i < *n; i++) {
+                struct user u = users[i];
+
+                if (ours > 0 && u.pid == ours) {
+                        user_done(&u);
+                        continue;
+                }
+                users[kept++] = u;
+        }
+        *n = kept;
 }
 
 void users_claimed(struct user **users, size_t *n, const char *node)
@@ -217,6 +237,10 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 say(ret, size, "Its mounts are held back until it is on %s. %s", target, why);
                 break;
         case STATE_WAITING:
+                if (*d->inhibited) {
+                        say(ret, size, "Waits for %s: inhibited by %s", target, d->inhibited);
+                        break;
+                }
                 describe_users(d, names, sizeof(names));
                 if (*names)
                         say(ret, size, "Waits for %s until nothing uses it: %s.%s%s", target, names, *remedy ? " " : "", remedy);
@@ -238,7 +262,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
         case STATE_IGNORED:
         case STATE_INCAPABLE:
         case _STATE_MAX:
-                say(ret, size, "%s", why);
+                say(ret, size, "%s%s%s", d->lease, *d->lease ? " " : "", why);
                 break;
         }
         return ret;

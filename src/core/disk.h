@@ -59,6 +59,8 @@ struct disk {
         struct decision decision;
         enum state state;
         struct outcome outcome;
+        char inhibited[256]; /* "WHO: WHY": nothing begins; else empty */
+        char lease[160];     /* a sentence: who has it for himself; else empty */
 };
 
 /* All take NULL; free() is of the structure too, done() of what is in it. */
@@ -73,6 +75,9 @@ void disk_done(struct disk *d);
 void users_claimed(struct user **users, size_t *n, const char *node);
 /* Somebody without a name has `node` open: he is added to a list that is empty. */
 void users_opened(struct user **users, size_t *n, const char *node);
+
+/* Who is one of ours is no user; 0: nobody is. */
+void users_without(struct user *users, size_t *n, pid_t ours);
 
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);

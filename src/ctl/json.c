@@ -81,7 +81,7 @@ json_object *json_disk(const struct view *v)
              put_string(o, "reason_id", v->reason_id) &&
              put_string(o, "verdict", verdict_to_string(f->verdict)) &&
              put_string_or_null(o, "history", v->history) &&
-             put_string_or_null(o, "host", d->host) && put(o, "disks", json_luns(d), false) &&
+             put_string_or_null(o, "host", d->host) && put_string_or_null(o, "lease", d->lease) && put(o, "disks", json_luns(d), false) &&
              put(o, "busy", json_users(d), false) &&
              (d->outcome.code < 0 || put(o, "outcome", json_outcome(&d->outcome), false));
         return whole(o, ok);

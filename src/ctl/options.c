@@ -24,6 +24,9 @@ enum {
         ARG_REDACT,
         ARG_REPLAY,
         ARG_HWDB,
+        ARG_DISK,
+        ARG_WHY,
+        ARG_LIST,
 };
 
 static const struct option long_options[] = {
@@ -43,6 +46,9 @@ static const struct option long_options[] = {
         {"redact", no_argument, NULL, ARG_REDACT},
         {"replay", required_argument, NULL, ARG_REPLAY},
         {"hwdb", required_argument, NULL, ARG_HWDB},
+        {"disk", required_argument, NULL, ARG_DISK},
+        {"why", required_argument, NULL, ARG_WHY},
+        {"list", no_argument, NULL, ARG_LIST},
         {"since", required_argument, NULL, ARG_SINCE},
         {"textfile", required_argument, NULL, ARG_TEXTFILE},
         {"kernel", no_argument, NULL, ARG_KERNEL},
@@ -74,13 +80,14 @@ static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
         return 0;
 }
 
-int options_parse(int argc, char **argv, struct options *ret)
+/* argv[0] is passed over. Returns as options_parse(). */
+static int parse(int argc, char **argv, const char *letters, struct options *ret)
 {
-        struct options o = {.legend = true, .pager = true, .ask_password = true, .wait_usec = UINT64_MAX};
+        struct options o = *ret;
         int c;
 
         optind = 0;
-        while ((c = getopt_long(argc, argv, "hqo:H:", long_options, NULL)) >= 0)
+        while ((c = getopt_long(argc, argv, letters, long_options, NULL)) >= 0)
                 switch (c) {
                 case 'h':
                         o.help = true;
@@ -162,6 +169,17 @@ int options_parse(int argc, char **argv, struct options *ret)
                         }
                         o.textfile = optarg;
                         break;
+                case ARG_DISK:
+                        o.given |= OPTION_DISK;
+                        o.disk = optarg;
+                        break;
+                case ARG_WHY:
+                        o.given |= OPTION_WHY;
+                        o.why = optarg;
+                        break;
+                case ARG_LIST:
+                        o.given |= OPTION_LIST;
+                        break;
                 default: /* getopt has told */
                         return -EINVAL;
                 }
@@ -175,4 +193,37 @@ int options_parse(int argc, char **argv, struct options *ret)
         }
         *ret = o;
         return optind;
+}
+
+static int first_word(int argc, char **argv)
+{
+        optind = 0;
+        opterr = 0;
+        while (getopt_long(argc, argv, "+hqo:H:", long_options, NULL) >= 0)
+                ;
+        opterr = 1;
+        return optind;
+}
+
+int options_parse(int argc, char **argv, struct options *ret)
+{
+        struct options o = {.legend = true, .pager = true, .ask_password = true, .wait_usec = UINT64_MAX};
+        int verb = first_word(argc, argv), k;
+        char *name;
+
+        if (verb >= argc || !streq(argv[verb], VERB_INHIBIT)) {
+                k = parse(argc, argv, "hqo:H:", &o);
+        } else {
+                /* Before the verb, and between it and the command. */
+                k = parse(verb, argv, "+hqo:H:", &o);
+                name = argv[verb];
+                argv[verb] = argv[0]; /* for what getopt says */
+                if (k >= 0)
+                        k = parse(argc - verb, argv + verb, "+hqo:H:", &o);
+                if (k > 0)
+                        argv[k += verb - 1] = name;
+        }
+        if (k >= 0)
+                *ret = o;
+        return k;
 }

@@ -18,6 +18,9 @@ enum option_bit {
         OPTION_REPLAY = 1 << 9,
         OPTION_HWDB = 1 << 10,
         OPTION_HOST = 1 << 11,
+        OPTION_DISK = 1 << 12,
+        OPTION_WHY = 1 << 13,
+        OPTION_LIST = 1 << 14,
 };
 
 struct options {
@@ -31,7 +34,11 @@ struct options {
         const char *textfile; /* directory; NULL: to stdout */
         const char *replay;   /* a report; NULL: none */
         const char *hwdb;     /* the disk that was named; NULL: none */
+        const char *disk, *why; /* of inhibit; NULL: any, and no reason */
 };
+
+/* The verb whose argument is a command: what stands behind that one's name is the command's own. */
+#define VERB_INHIBIT "inhibit"
 
 /* Returns the index of the first argument that is no option (argc: none), or -EINVAL, told. Reorders argv. */
 int options_parse(int argc, char **argv, struct options *ret);

@@ -233,6 +233,7 @@ static const struct property properties[] = {
         {"Disks", "a(sut)", read_disks},
         {"Busy", "a(sssssus)", read_busy},
         {"Outcome", "(iss)", read_outcome},
+        {"Lease", "s", read_buffer, AT(disk.lease)},
 };
 
 static const struct property *property_find(const char *name)

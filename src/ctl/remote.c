@@ -193,7 +193,9 @@ int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **
         if (k < 0)
                 return k;
         k = sd_bus_message_append(m, "s", c->disk);
-        if (k >= 0 && c->value) {
+        if (k >= 0 && c->why)
+                k = sd_bus_message_append(m, "ss", c->value, c->why);
+        else if (k >= 0 && c->value) {
                 k = sd_bus_message_append(m, "s", c->value);
                 if (k >= 0 && c->force)
                         k = sd_bus_message_append(m, "a{sv}", 1, "force", "b", true);

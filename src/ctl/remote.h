@@ -34,6 +34,7 @@ int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret);
 struct remote_call {
         const char *method, *disk, *value;
         bool force, interactive;
+        const char *why; /* of Inhibit, which takes that instead of options */
 };
 int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply,
                 sd_bus_error *ret_error);

@@ -17,6 +17,7 @@ static const struct {
         {UASD_BUS_ERROR_NO_SUCH_DISK, UASD_EXIT_NO_DISK},
         {UASD_BUS_ERROR_INCAPABLE, UASD_EXIT_INCAPABLE},
         {UASD_BUS_ERROR_REFUSED, UASD_EXIT_REFUSED},
+        {UASD_BUS_ERROR_IN_USE, UASD_EXIT_REFUSED},
         {UASD_BUS_ERROR_STOPPING, UASD_EXIT_FAILED},
         {SD_BUS_ERROR_ACCESS_DENIED, UASD_EXIT_UNAUTHORIZED},
         {SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, UASD_EXIT_UNAUTHORIZED},
@@ -30,19 +31,17 @@ int request_code(const sd_bus_error *e)
         return UASD_EXIT_FAILED;
 }
 
-int request_call(const struct ctl *c, struct remote *r, const struct remote_call *call, char **ret_job)
+int request_reply(const struct ctl *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply)
 {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(agent_stop) pid_t agent = 0;
         struct remote_call actual = *call;
-        const char *job;
         int k;
 
         actual.interactive = c->options->ask_password && !c->options->host && !r->peer && geteuid() != 0;
         if (actual.interactive)
                 agent = agent_start();
-        k = remote_call(r, &actual, &reply, &error);
+        k = remote_call(r, &actual, ret_reply, &error);
         if (k < 0) {
                 int code = request_code(&error);
 
@@ -55,8 +54,18 @@ int request_call(const struct ctl *c, struct remote *r, const struct remote_call
                         log_error("%s", error.message ?: strerror(-k));
                 return code;
         }
-        if (!ret_job)
-                return UASD_EXIT_OK;
+        return UASD_EXIT_OK;
+}
+
+int request_call(const struct ctl *c, struct remote *r, const struct remote_call *call, char **ret_job)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const char *job;
+        int code;
+
+        code = request_reply(c, r, call, &reply);
+        if (code != UASD_EXIT_OK || !ret_job)
+                return code;
         if (sd_bus_message_read(reply, "o", &job) < 0) {
                 log_error("uasd's answer is not understood.");
                 return UASD_EXIT_FAILED;

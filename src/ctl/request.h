@@ -8,6 +8,8 @@
  * room for the path of the job that comes of it. Tells what goes wrong; returns an enum uasd_exit.
  */
 int request_call(const struct ctl *c, struct remote *r, const struct remote_call *call, char **ret_job);
+/* The same, with the answer itself: for methods that begin no job. */
+int request_reply(const struct ctl *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply);
 
 /* Where there is one: it was made before what has just changed. */
 void say_initramfs_is_old(const struct ctl *c);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/verbs.h"
 
+#include <limits.h>
+
 #include "common/log.h"
 #include "common/util.h"
 
@@ -17,6 +19,8 @@ const struct verb verbs[] = {
         {"release", 1, 1, OPTION_HOST, "DISK", "End a hold and cancel what waits, now", verb_release},
         {"cancel", 1, 1, OPTION_HOST, "DISK", "Cancel what waits", verb_cancel},
         {"forget", 1, 1, OPTION_HOST, "DISK", "Clear a disk's history and distrust", verb_forget},
+        {"inhibit", 0, UINT_MAX, OPTION_DISK | OPTION_WHY | OPTION_LIST, "[COMMAND...]",
+         "Run a command, while which no switch begins; --list: who does that", verb_inhibit},
         {"monitor", 0, 1, OPTION_HOST, "[DISK]", "Show what happens, as it happens", verb_monitor},
         {"log", 0, 1, OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
@@ -40,6 +44,9 @@ static const struct {
         {OPTION_REDACT, "--redact"},
         {OPTION_REPLAY, "--replay"},
         {OPTION_HWDB, "--hwdb"},
+        {OPTION_DISK, "--disk"},
+        {OPTION_WHY, "--why"},
+        {OPTION_LIST, "--list"},
 };
 
 const struct verb *verb_find(const char *name)
@@ -120,6 +127,9 @@ void verbs_help(void)
                "                               trim: even where the disk does not offer it\n"
                "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
                "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"
+               "      --disk=DISK              inhibit: switches of this disk alone\n"
+               "      --why=TEXT               inhibit: the reason, for others to read\n"
+               "      --list                   inhibit: show who inhibits switches\n"
                "      --redact                 report: without serial numbers, mount points and the journal's words\n"
                "      --replay=FILE            report: decide anew what is in one\n"
                "      --hwdb=DISK              report: what is known here of its bridge, to be contributed\n"

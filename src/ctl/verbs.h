@@ -49,4 +49,5 @@ int verb_monitor(const struct ctl *c, char **args);
 int verb_log(const struct ctl *c, char **args);
 int verb_metrics(const struct ctl *c, char **args);
 int verb_report(const struct ctl *c, char **args);
+int verb_inhibit(const struct ctl *c, char **args);
 int verb_wait(const struct ctl *c, char **args);

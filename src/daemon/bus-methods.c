@@ -9,7 +9,7 @@
 #define MAY_POLICY "org.uasd1.policy"
 #define MAY_FORCE "org.uasd1.force"
 
-static int read_disk(sd_bus_message *message, struct manager *m, struct entry **ret, sd_bus_error *error)
+int bus_read_disk(sd_bus_message *message, struct manager *m, struct entry **ret, sd_bus_error *error)
 {
         const char *name;
         int r = sd_bus_message_read(message, "s", &name);
@@ -41,7 +41,7 @@ static int read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *
         return r < 0 ? r : 0;
 }
 
-static int refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error)
+int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error)
 {
         const struct facts *f = &e->life.disk.facts;
 
@@ -59,10 +59,10 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
         struct entry *e;
         const char *name;
         unsigned request;
-        int target = DRIVER_NONE, r;
+        int target = DRIVER_NONE, leased, r;
         bool force;
 
-        r = read_disk(message, m, &e, error);
+        r = bus_read_disk(message, m, &e, error);
         if (r >= 0)
                 r = sd_bus_message_read(message, "s", &name);
         if (r >= 0)
@@ -73,10 +73,15 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
                 return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
         if (m->env.stopping)
                 return sd_bus_error_set(error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
-        r = target == DRIVER_NONE ? 0 : refuse_impossible(e, (enum driver) target, error);
+        r = target == DRIVER_NONE ? 0 : bus_refuse_impossible(e, (enum driver) target, error);
         if (r < 0)
                 return r;
-        r = polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e->life.disk.facts.interface, method_switch, error);
+        leased = bus_leased(e, message, error);
+        if (leased < 0)
+                return leased;
+        /* Who has the lease has been asked for his password. */
+        r = leased && !force ? 1 :
+                               polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e->life.disk.facts.interface, method_switch, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = manager_request(e, (enum driver) target, force, &request);
@@ -93,7 +98,7 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         bool force = false;
         int p, r;
 
-        r = read_disk(message, data, &e, error);
+        r = bus_read_disk(message, data, &e, error);
         if (r >= 0)
                 r = sd_bus_message_read(message, "s", &name);
         if (r >= 0)
@@ -133,7 +138,7 @@ static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *er
         const char *word;
         int r;
 
-        r = read_disk(message, data, &e, error);
+        r = bus_read_disk(message, data, &e, error);
         if (r >= 0)
                 r = sd_bus_message_read(message, "s", &word);
         if (r >= 0)
@@ -159,7 +164,7 @@ static int method_on_disk(sd_bus_message *message, void *data, const char *may, 
                           sd_bus_error *error)
 {
         struct entry *e;
-        int r = read_disk(message, data, &e, error);
+        int r = bus_read_disk(message, data, &e, error);
 
         if (r >= 0) {
                 r = polkit_may(data, message, may, e->life.disk.facts.interface, method, error);
@@ -199,6 +204,7 @@ static int get_version(sd_bus *bus, const char *path, const char *interface, con
 const sd_bus_vtable bus_manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Inhibitors", "a(sss)", bus_get_inhibitors, 0, 0),
         SD_BUS_METHOD_WITH_ARGS("Switch", SD_BUS_ARGS("s", disk, "s", target, "a{sv}", options), SD_BUS_RESULT("o", job),
                                 method_switch, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
@@ -208,6 +214,10 @@ const sd_bus_vtable bus_manager_vtable[] = {
         SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_release, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_cancel, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_forget, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock), bus_method_inhibit,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), bus_method_lease,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL_WITH_ARGS("JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),
         SD_BUS_VTABLE_END,
 };

@@ -28,6 +28,7 @@ enum {
         TEXT_VERDICT,
         TEXT_HISTORY,
         TEXT_HOST,
+        TEXT_LEASE,
 };
 
 static const struct {
@@ -49,6 +50,7 @@ static const struct {
         { "Verdict", TEXT_VERDICT },
         { "History", TEXT_HISTORY },
         { "Host", TEXT_HOST },
+        { "Lease", TEXT_LEASE },
 };
 
 /* D-Bus strings are UTF-8, what a device calls itself may be anything. */
@@ -83,6 +85,8 @@ static const char *text_of(const struct disk *d, int text, char *room, size_t si
                 return disk_history(d, room, size);
         case TEXT_HOST:
                 return d->host;
+        case TEXT_LEASE:
+                return d->lease;
         }
         return "";
 }
@@ -195,6 +199,7 @@ static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_PROPERTY("Disks", "a(sut)", get_disks, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Busy", "a(sssssus)", get_busy, 0, 0),
         SD_BUS_PROPERTY("Outcome", "(iss)", get_outcome, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Lease", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_VTABLE_END,
 };
 

@@ -55,7 +55,7 @@ static int tell_removed(sd_bus *bus, const char *path, void *data)
 static int tell_changed(sd_bus *bus, const char *path, void *data)
 {
         return sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "Driver", "Policy", "Target", "State", "Reason",
-                                              "ReasonId", "Verdict", "History", "Host", "Disks", "Outcome", NULL);
+                                              "ReasonId", "Verdict", "History", "Host", "Disks", "Outcome", "Lease", NULL);
 }
 
 void bus_disk_added(struct bus *b, struct entry *e)

@@ -19,8 +19,23 @@ int bus_jobs_add(sd_bus *bus, struct manager *m);
 typedef int (*tell_fn)(sd_bus *bus, const char *path, void *data);
 void bus_tell_all(struct bus *b, const char *path, tell_fn tell, void *data);
 
+#define MAY_SWITCH "org.uasd1.switch"
+
 /* The path of a disk, to be freed; NULL without memory. */
 char *bus_disk_path(const struct entry *e);
+
+/* The disk a method is about: its first argument. */
+int bus_read_disk(sd_bus_message *message, struct manager *m, struct entry **ret, sd_bus_error *error);
+/* An error if this disk can never be on that driver. */
+int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error);
+
+/* bus-lease.c */
+int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error);
+int bus_method_lease(sd_bus_message *message, void *data, sd_bus_error *error);
+int bus_get_inhibitors(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *error);
+/* A disk that somebody has for himself: an error for everybody else. 1: this is he; 0: nobody has it. */
+int bus_leased(const struct entry *e, sd_bus_message *message, sd_bus_error *error);
 
 /* org.uasd1.Manager; its data is the manager. */
 extern const sd_bus_vtable bus_manager_vtable[];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 
@@ -153,36 +151,6 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         return 0;
 }
 
-static int spawn(struct job *j, char *const argv[])
-{
-        sigset_t none, defaults;
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attr;
-        int pipe_fd[2], r;
-
-        if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
-                return -errno;
-        (void) sigemptyset(&none);
-        (void) sigfillset(&defaults);
-        (void) posix_spawn_file_actions_init(&files);
-        (void) posix_spawnattr_init(&attr);
-        (void) posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-        (void) posix_spawnattr_setsigmask(&attr, &none);
-        (void) posix_spawnattr_setsigdefault(&attr, &defaults);
-        r = posix_spawn_file_actions_adddup2(&files, pipe_fd[1], STDOUT_FILENO);
-        if (r == 0)
-                r = posix_spawn(&j->pid, argv[0], &files, &attr, argv, environ);
-        (void) posix_spawn_file_actions_destroy(&files);
-        (void) posix_spawnattr_destroy(&attr);
-        (void) close(pipe_fd[1]);
-        if (r != 0) {
-                (void) close(pipe_fd[0]);
-                return -r;
-        }
-        j->out = pipe_fd[0];
-        return 0;
-}
-
 static int start(struct entry *e, char *const argv[], struct job **ret)
 {
         struct job *j = calloc(1, sizeof(*j));
@@ -192,7 +160,7 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
         if (!j)
                 return -ENOMEM;
         *j = (struct job){ .entry = e, .out = -1, .outcome.code = -1, .killed.code = -1 };
-        r = spawn(j, argv);
+        r = spawn_switch(argv, NULL, &j->out, &j->pid);
         if (r >= 0)
                 r = sd_event_add_child(event, &j->child, j->pid, WEXITED, on_exit_of_child, j);
         if (r >= 0)

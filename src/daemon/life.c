@@ -152,6 +152,7 @@ void manager_free(struct manager *m)
         bus_free(m->bus);
         m->bus = NULL;
         entries_free(m);
+        inhibit_free(m);
         scan_free(m->scan);
         kmsg_free(m->kmsg);
         watch_free(m->watch);

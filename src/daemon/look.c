@@ -56,6 +56,7 @@ __attribute__((noreturn)) static void in_child(struct entry *e, int ends, int ou
 
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (users_find(&m->roots, d->luns, d->n_luns, true, &users, &n) >= 0) { /* not knowing is not being free */
+                users_without(users, &n, lease_pid(e));
                 a.in_use = n > 0;
                 a.told = ends >= 0 && e->nodes_watched && users_told(&m->roots, d->luns, d->n_luns, ends, users, n);
         }

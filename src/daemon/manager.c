@@ -68,20 +68,27 @@ static void release_now(struct entry *e)
         report_release(e);
 }
 
+void manager_switch(struct entry *e, const struct action *a)
+{
+        int r;
+
+        if (scan_adopt_running(e, NULL))
+                return;
+        if (a->target == DRIVER_UAS)
+                trouble_begin(e);
+        r = job_start(e, a);
+        if (r < 0)
+                log_error("%s: cannot start uasd-switch: %s", e->life.disk.facts.interface, strerror(-r));
+}
+
 static void act(struct entry *e, const struct action *a, enum state before)
 {
         struct manager *m = e->manager;
-        int r;
 
         switch (a->type) {
         case ACTION_SWITCH:
-                if (scan_adopt_running(e, NULL))
-                        break;
-                if (a->target == DRIVER_UAS)
-                        trouble_begin(e);
-                r = job_start(e, a);
-                if (r < 0)
-                        log_error("%s: cannot start uasd-switch: %s", e->life.disk.facts.interface, strerror(-r));
+                if (!lease_lets_go(e, a))
+                        manager_switch(e, a);
                 break;
         case ACTION_RELEASE:
                 release_now(e);
@@ -120,7 +127,7 @@ static void settle_request(struct entry *e)
         if (!e->request || e->request_source)
                 return;
         /* It may wait once more after it went wrong, for what nobody asked: to get away from uas. */
-        if (d->state == STATE_SWITCHING || (pending && !disk_went_wrong(d))) {
+        if (lease_returns(e) || d->state == STATE_SWITCHING || (pending && !disk_went_wrong(d))) {
                 bus_request_changed(e->manager->bus, e);
                 return;
         }
@@ -145,6 +152,7 @@ void manager_feed(struct entry *e, const struct event *event)
         machine_step(&e->life, &e->manager->env, event, now_boottime(), &actions);
         for (size_t i = 0; i < actions.n; i++)
                 act(e, &actions.list[i], before);
+        lease_settle(e);
         settle_request(e);
 }
 
@@ -155,6 +163,7 @@ static void entry_free(struct entry *e)
         watch_remove(e->manager->watch, e);
         job_orphan(e->job);
         look_orphan(e->look);
+        lease_free(e);
         sd_event_source_disable_unref(e->timer);
         sd_event_source_disable_unref(e->unbound_timer);
         sd_event_source_disable_unref(e->foreign_timer);
@@ -197,6 +206,7 @@ static void manager_gone(struct manager *m, const char *interface)
                         continue;
                 if (e->request)
                         bus_request_done(m->bus, e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");
+                lease_gone(e);
                 bus_disk_removed(m->bus, e);
                 trouble_gone(e);
                 m->entries[i] = m->entries[--m->n_entries];
@@ -333,8 +343,10 @@ void manager_rescan(struct manager *m, const char *interface)
         if (e->life.watched) /* a table that was written anew has brought new nodes */
                 watch_nodes(m->watch, e);
         if (new) {
+                inhibit_apply(e);
                 scan_adopt(e);
                 trouble_adopt(e);
+                lease_adopt(e);
         }
         kmsg_arm(m->kmsg);
         feed_hold(e);

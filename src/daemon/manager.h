@@ -19,6 +19,8 @@
 struct manager;
 struct job;
 struct look;
+struct lease;
+struct inhibitor;
 
 /* What a user asked for, as org.uasd1.Job has it. */
 struct asked {
@@ -34,6 +36,7 @@ struct entry {
         sd_event_source *timer;
         struct job *job;         /* the uasd-switch at work, if it is our child */
         struct look *look;       /* the look by name under way */
+        struct lease *lease;     /* somebody has it for himself, or it goes back after that */
         uint64_t unbound_since;  /* 0: it has a driver */
         sd_event_source *unbound_timer;
         sd_event_source *foreign_timer; /* a uasd-switch that is not our child is at work: is it still? */
@@ -43,6 +46,7 @@ struct entry {
         unsigned request;        /* number of the request under way, for the bus; 0: none */
         struct asked asked;      /* what it is */
         sd_event_source *request_source; /* it has still to be told to the machine */
+        struct event lease_request;      /* as this, under a lease */
         bool announced;          /* on the bus */
         struct trouble trouble;  /* what the kernel said of it, on this attachment */
         bool troubled;           /* and what that came to has been acted upon */
@@ -66,6 +70,7 @@ struct manager {
         struct kmsg_watch *kmsg;
         struct bus *bus;
         struct question *questions; /* polkit's, open */
+        struct inhibitor *inhibitors;
         sd_bus *pid1; /* open while it is awaited that the boot is over */
 };
 
@@ -83,6 +88,8 @@ struct entry *manager_find(struct manager *m, const char *interface);
 void manager_rescan(struct manager *m, const char *interface);
 void manager_rescan_all(struct manager *m);
 void manager_feed(struct entry *e, const struct event *event);
+/* ACTION_SWITCH. */
+void manager_switch(struct entry *e, const struct action *a);
 /* Somebody may have let go of it, or taken it. */
 void manager_look(struct entry *e);
 /* An answer to that: EVENT_USERS. */
@@ -140,6 +147,60 @@ void trouble_stop(struct manager *m);
 
 /* keepoff.c: an entry in the quirks parameter that our initramfs made for such disks goes when it is no longer called for. */
 bool keepoff_review(struct manager *m, const struct facts *f); /* true: it is gone, and the facts are those of before */
+
+/* inhibit.c: whose work is not to be disturbed */
+struct inhibitor {
+        struct inhibitor *next;
+        struct manager *manager;
+        char disk[INTERFACE_NAME_MAX]; /* by its port, whatever is plugged in there; "": any */
+        char *who, *why;
+        sd_event_source *end;
+        int fd;
+};
+/* ret_fd: while it or a copy is open nothing begins. -EBUSY: there are too many. */
+int inhibit_add(struct manager *m, const char *disk, const char *who, const char *why, int *ret_fd);
+/* A disk that has just appeared. */
+void inhibit_apply(struct entry *e);
+void inhibit_free(struct manager *m);
+
+/* lease.c: who has a disk for himself */
+/* Answers the call, later. 0 or -errno. */
+int lease_new(struct entry *e, sd_bus_message *call);
+/* An earlier uasd had given it to somebody: it goes back. */
+void lease_adopt(struct entry *e);
+/* True as long as its holder has it; how it goes back is the machine's affair. */
+bool lease_held(const struct entry *e);
+bool lease_is_of(const struct entry *e, sd_bus_message *message);
+enum driver lease_restores(const struct entry *e);
+/* Our own child that has its claim; 0: none. */
+pid_t lease_pid(const struct entry *e);
+/* True if our claim has to be let go first: the switch begins when it is. */
+bool lease_lets_go(struct entry *e, const struct action *a);
+/* After every step of the machine. */
+void lease_settle(struct entry *e);
+/* What was asked for under it has ended, and the claim is not back yet. */
+bool lease_returns(const struct entry *e);
+/* It was unplugged. */
+void lease_gone(struct entry *e);
+/* Whatever is on record of it stays. */
+void lease_free(struct entry *e);
+
+/* claimer.c: a child that has the claim */
+struct claimer;
+enum claim_news {
+        CLAIM_KEPT,
+        CLAIM_ENDED, /* it has gone: with why, or because it was stopped */
+};
+typedef void (*claim_fn)(struct entry *e, enum claim_news news, const struct outcome *o);
+/* again: who has it open without claiming it is no matter. */
+int claimer_start(struct entry *e, bool again, claim_fn tell, struct claimer **ret);
+pid_t claimer_pid(const struct claimer *c);
+void claimer_stop(struct claimer *c);
+/* Stops it, and hears no more of it. */
+void claimer_orphan(struct claimer *c);
+
+/* spawn.c: uasd-switch, with what it writes; ret_in: and with a pipe as its stdin, or NULL */
+int spawn_switch(char *const argv[], int *ret_in, int *ret_out, pid_t *ret_pid);
 
 /* jobs.c: uasd-switch as a child */
 int job_start(struct entry *e, const struct action *a);

@@ -30,7 +30,10 @@ static int on_request(sd_event_source *s, void *data)
         const struct facts *f = &e->life.disk.facts;
 
         e->request_source = sd_event_source_disable_unref(s);
-        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = f->override_target, .force = f->override_forced });
+        if (lease_held(e))
+                manager_feed(e, &e->lease_request);
+        else
+                manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = f->override_target, .force = f->override_forced });
         return 0;
 }
 
@@ -38,14 +41,21 @@ static int on_request(sd_event_source *s, void *data)
 int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request)
 {
         struct manager *m = e->manager;
-        int r = mark_override(e, target, force);
+        bool leased = lease_held(e);
+        int r = leased ? 0 : mark_override(e, target, force);
 
         if (r >= 0 && !e->request_source)
                 r = sd_event_add_defer(m->event, &e->request_source, on_request, e);
         if (r < 0)
                 return r;
-        e->life.disk.facts.override_target = target;
-        e->life.disk.facts.override_forced = force;
+        if (leased) { /* it ends with the lease, and is no word on what comes after */
+                if (target == DRIVER_NONE)
+                        target = lease_restores(e);
+                e->lease_request = (struct event){ .type = EVENT_LEASE_SWITCH, .target = target, .force = force };
+        } else {
+                e->life.disk.facts.override_target = target;
+                e->life.disk.facts.override_forced = force;
+        }
         /* One request a disk: a newer one takes the older one's place. */
         if (e->request)
                 bus_request_done(m->bus, e, UASD_EXIT_FAILED, "", "replaced by a newer request");
@@ -141,7 +151,8 @@ int manager_set_trim(struct entry *e, bool on, bool force, enum trim_offer *ret_
 
 int manager_cancel(struct entry *e)
 {
-        (void) mark_override(e, DRIVER_NONE, false);
+        if (!lease_held(e))
+                (void) mark_override(e, DRIVER_NONE, false);
         manager_feed(e, &(struct event){ .type = EVENT_CANCEL });
         return 0;
 }

@@ -20,6 +20,7 @@ static void take_users(struct entry *e, struct users_of *of)
 {
         struct disk *d = &e->life.disk;
 
+        users_without(of->users, &of->n_users, lease_pid(e));
         if (e->life.hidden && e->life.in_use && d->outcome.claimed[0])
                 users_claimed(&of->users, &of->n_users, d->outcome.claimed);
         if (e->life.hidden && e->life.in_use && d->outcome.opened[0])

@@ -35,10 +35,24 @@ void tell_user(const struct user *u)
         (void) fputc('\n', stderr);
 }
 
+void tell_kept(void)
+{
+        (void) printf("%s\n", machine_readable ? SWITCH_KEPT : "It is claimed, until the standard input ends.");
+        (void) fflush(stdout);
+}
+
+/* What is to be done, if not a switch. */
+enum task {
+        TASK_SWITCH,
+        TASK_RECOVER,
+        TASK_CLAIM,
+        TASK_CLAIM_AGAIN,
+};
+
 static void help(void)
 {
         (void) printf("uasd-switch [OPTION...] INTERFACE uas|usb-storage\n"
-                      "uasd-switch --recover INTERFACE\n\n"
+                      "uasd-switch --recover|--claim|--claim-again INTERFACE\n\n"
                       "Moves one USB disk to the other driver, if nobody uses it. Run by uasd, or by hand in a rescue shell.\n\n"
                       "  -h --help                Show this help\n"
                       "     --version             Show the version\n"
@@ -47,12 +61,14 @@ static void help(void)
                       "     --hold-deadline=USEC  It is held until then (CLOCK_BOOTTIME, microseconds)\n"
                       "     --no-udev             udev does not see the disk meanwhile: as in a rule of the initramfs\n"
                       "     --machine             Progress and result as lines on stdout\n"
-                      "     --recover             Finish or undo what a killed uasd-switch left behind\n");
+                      "     --recover             Finish or undo what a killed uasd-switch left behind\n"
+                      "     --claim               Claim the disk, if nobody uses it, until the standard input ends\n"
+                      "     --claim-again         The same, whoever has it open\n");
 }
 
-static int parse(int argc, char *argv[], struct transaction *t, bool *ret_recover)
+static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_task)
 {
-        enum { OPT_VERSION = 256, OPT_AUTOMATIC, OPT_PLUGGED, OPT_HOLD, OPT_NO_UDEV, OPT_MACHINE, OPT_RECOVER };
+        enum { OPT_VERSION = 256, OPT_AUTOMATIC, OPT_PLUGGED, OPT_HOLD, OPT_NO_UDEV, OPT_MACHINE, OPT_RECOVER, OPT_CLAIM, OPT_CLAIM_AGAIN };
         static const struct option options[] = {
                 { "help", no_argument, NULL, 'h' },
                 { "version", no_argument, NULL, OPT_VERSION },
@@ -62,6 +78,8 @@ static int parse(int argc, char *argv[], struct transaction *t, bool *ret_recove
                 { "no-udev", no_argument, NULL, OPT_NO_UDEV },
                 { "machine", no_argument, NULL, OPT_MACHINE },
                 { "recover", no_argument, NULL, OPT_RECOVER },
+                { "claim", no_argument, NULL, OPT_CLAIM },
+                { "claim-again", no_argument, NULL, OPT_CLAIM_AGAIN },
                 { 0 },
         };
         unsigned long long v;
@@ -95,13 +113,19 @@ static int parse(int argc, char *argv[], struct transaction *t, bool *ret_recove
                         machine_readable = true;
                         break;
                 case OPT_RECOVER:
-                        *ret_recover = true;
+                        *ret_task = TASK_RECOVER;
+                        break;
+                case OPT_CLAIM:
+                        *ret_task = TASK_CLAIM;
+                        break;
+                case OPT_CLAIM_AGAIN:
+                        *ret_task = TASK_CLAIM_AGAIN;
                         break;
                 default:
                         return -EINVAL;
                 }
-        if (argc - optind != (*ret_recover ? 1 : 2)) {
-                log_error("INTERFACE%s expected; see --help", *ret_recover ? "" : " and driver");
+        if (argc - optind != (*ret_task != TASK_SWITCH ? 1 : 2)) {
+                log_error("INTERFACE%s expected; see --help", *ret_task != TASK_SWITCH ? "" : " and driver");
                 return -EINVAL;
         }
         t->interface = argv[optind];
@@ -109,7 +133,7 @@ static int parse(int argc, char *argv[], struct transaction *t, bool *ret_recove
                 log_error("not the name of a USB interface (such as 2-1:1.0): %s", t->interface);
                 return -EINVAL;
         }
-        if (*ret_recover)
+        if (*ret_task != TASK_SWITCH)
                 return 1;
         target = driver_from_string(argv[optind + 1]);
         if (target != DRIVER_UAS && target != DRIVER_USB_STORAGE) {
@@ -134,11 +158,11 @@ static void tell_end(const struct transaction *t)
 int main(int argc, char *argv[])
 {
         struct transaction t = { .roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL };
-        bool recover = false;
+        enum task task = TASK_SWITCH;
         int r;
 
         log_open("uasd-switch", LOG_INFO);
-        r = parse(argc, argv, &t, &recover);
+        r = parse(argc, argv, &t, &task);
         if (r <= 0)
                 return r < 0 ? UASD_EXIT_USAGE : UASD_EXIT_OK;
         if (machine_readable)
@@ -150,7 +174,12 @@ int main(int argc, char *argv[])
                 log_error("no sysfs on /sys");
                 return UASD_EXIT_FAILED;
         }
-        if (recover)
+        if (task == TASK_CLAIM || task == TASK_CLAIM_AGAIN) {
+                if (transaction_keep(&t, task == TASK_CLAIM_AGAIN) != UASD_EXIT_OK)
+                        tell_end(&t);
+                return t.code;
+        }
+        if (task == TASK_RECOVER)
                 return transaction_recover(&t) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         if (transaction_run(&t) == UASD_EXIT_OK)
                 (void) snprintf(t.text, sizeof(t.text), "%s from %s to %s%s",

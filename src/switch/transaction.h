@@ -72,9 +72,13 @@ int transaction_run(struct transaction *t);
 /* Finishes or undoes what a killed uasd-switch left behind. Returns 0 also if there was nothing. */
 int transaction_recover(struct transaction *t);
 
+/* Has the claim, and does nothing, until stdin ends. again: who has it open without claiming it is no matter. Returns the code. */
+int transaction_keep(struct transaction *t, bool again);
+
 /* Told of every step as it begins: for the daemon and for people. */
 void tell_step(const char *step);
 void tell_user(const struct user *u);
+void tell_kept(void);
 
 /* people.c */
 /* Names whoever uses the disk; 0 if nobody does. */

@@ -193,18 +193,30 @@ int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, str
         return 0;
 }
 
-bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
+static void close_partitions(struct claim *c)
 {
-        bool strangers = true;
         size_t n = 0;
 
-        /* Opens of a partition count each or once, as the kernel pleases: ours are not to be among them. */
         for (size_t i = 0; i < c->n; i++)
                 if (c->nodes[i].whole)
                         c->nodes[n++] = c->nodes[i];
                 else
                         (void) close(c->nodes[i].fd);
         c->n = n;
+}
+
+void claim_keep(struct claim *c)
+{
+        close_partitions(c);
+        c->inotify = close_keep_errno(c->inotify);
+}
+
+bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
+{
+        bool strangers = true;
+
+        /* Opens of a partition count each or once, as the kernel pleases: ours are not to be among them. */
+        close_partitions(c);
         /* Somebody may just have had a look at it. */
         for (int tries = 0; strangers && tries < STRANGER_TRIES; tries++) {
                 if (tries > 0)

@@ -68,4 +68,7 @@ enum disturbance {
 };
 enum disturbance claim_disturbed(const struct claim *c);
 
+/* To be kept for long: without the partitions' nodes, whose page cache is nobody's affair then, and nothing is watched any more. */
+void claim_keep(struct claim *c);
+
 void claim_drop(struct claim *c);

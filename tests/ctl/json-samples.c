@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "ctl/inhibitors.h"
 #include "ctl/json.h"
 
 /* One of everything that is printed as JSON, a line each: with all there can be, and with as little as there can be. */
@@ -15,6 +16,7 @@ static struct view full(void)
         v.disk.facts.max_speed_mbps = 10000;
         v.disk.decision.target = DRIVER_UAS;
         (void) copy_string(v.history, sizeof(v.history), "on trial");
+        (void) copy_string(v.disk.lease, sizeof(v.disk.lease), "fio (7) has it for itself.");
         v.disk.outcome = (struct outcome){7, "bind", "It did not come back."};
         sample_user(&v, USER_MOUNT, "sdb1", "/mnt/usb");
         u = v.disk.users;
@@ -61,6 +63,7 @@ int main(void)
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct event happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
+        struct inhibiting inhibiting[] = {{(char *) "", (char *) "sh", (char *) ""}, {(char *) "2-1:1.0", (char *) "dd", (char *) "It is filled."}};
         const char *const changed[] = {"state", NULL};
         struct db_entry known = {.chip = "Chip", .n_says = 2}, unknown = {};
         int r = 0;
@@ -87,6 +90,7 @@ int main(void)
         r |= json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));
         r |= json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
         r |= json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}));
+        r |= json_print_line(json_inhibitors(&(struct inhibitors){inhibiting, ELEMENTSOF(inhibiting)}));
         r |= json_print_line(json_event(&f, "changed", 1, changed));
         return r ? 1 : 0;
 }

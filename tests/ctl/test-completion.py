@@ -39,7 +39,7 @@ class Completion(unittest.TestCase):
         text = cls.tree.run('--help').stdout
         verbs, options = text.split('Options:')
         # verb -> what stands behind it: "DISK [uas|usb-storage]"
-        cls.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+\]?| \[[a-z|-]+\])*)(?:  .*)?$',
+        cls.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[a-z|-]+\])*)(?:  .*)?$',
                                                              verbs.split('Verbs:')[1].split('\nDISK is')[0])}
         cls.help_options = set(re.findall(r'(?<![\w-])--?[a-zA-Z][a-z-]*', '\n'.join(
             line[:31] for line in options.splitlines())))
@@ -51,7 +51,7 @@ class Completion(unittest.TestCase):
         every = set(re.findall(r"'(--[a-z-]+)'", cls.tree.run('--=').stderr.split('possibilities')[1]))
         every |= {f'-{c}' for c in string.ascii_letters + string.digits if 0 in (cls.tree.run(*words, '--help').returncode for words in ([f'-{c}'], [f'-{c}', 'driver']))}
         common, of_verb = set(every), {verb: set() for verb in cls.verbs}
-        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h', '--output': '=driver', '-o': 'driver', '--replay': '=/dev/null', '--hwdb': '=sdz', '--host': '='}
+        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h', '--output': '=driver', '-o': 'driver', '--replay': '=/dev/null', '--hwdb': '=sdz', '--host': '=', '--disk': '=sda', '--why': '=x'}
         for option in every - {'-h', '--help', '--version'}:
             for verb, arguments in cls.verbs.items():
                 p = cls.tree.run(verb, *['sdz'] * (1 if arguments.startswith('DISK') else 0),
@@ -143,6 +143,9 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash('-H', 'nas', 'switch', 'sda', 'us'), {'usb-storage'})
         self.assertEqual(self.bash('switch', '--wait', '=', ''), set())
         self.assertEqual(self.bash('switch', '--wait', ''), disks)
+        for words in (['--disk', '='], ['--disk', ''], ['--why', 'x', '--disk', '=', 's'], ['--disk', 's']):
+            self.assertEqual(self.bash('inhibit', *words), {d for d in disks if d.startswith(words[-1].strip('='))}, words)
+        self.assertEqual(self.bash('inhibit', '--why', '='), set())
 
     def test_bash_paths(self):
         self.assertEqual(self.bash('status', '/dev/nul'), {'/dev/null'})

@@ -72,6 +72,14 @@ static void arguments(void **state)
                 {{"uasctl", "--wait=soon", "wait", "sda"}, "options"},
                 {{"uasctl", "--wait=", "wait", "sda"}, "options"},
                 {{"uasctl", "--", "status", "--json"}, "status"},
+                {{"uasctl", "inhibit", "sleep", "--nonsense", "--tree"}, "inhibit"},
+                {{"uasctl", "-q", "inhibit", "--disk=sda", "--why=so", "ls", "-q"}, "inhibit"},
+                {{"uasctl", "inhibit", "--", "ls"}, "inhibit"},
+                {{"uasctl", "inhibit", "--list"}, "inhibit"},
+                {{"uasctl", "inhibit", "--tree", "ls"}, "usage"},
+                {{"uasctl", "inhibit", "--nonsense", "ls"}, "options"},
+                {{"uasctl", "inhibit", "--disk"}, "options"},
+                {{"uasctl", "status", "inhibit", "--disk=sda"}, "usage"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -124,10 +132,30 @@ static void verbs_are_whole(void **state)
         }
 }
 
+/* What stands behind the command's name is the command's. */
+static void command(void **state)
+{
+        const char *argv[WORDS] = {"uasctl", "-q", "inhibit", "--why=so", "ls", "-h", "--disk=sda"};
+        char *words[WORDS + 1];
+        struct options o;
+
+        assert_string_equal(parse(&o, argv, words), "inhibit");
+        assert_true(o.quiet);
+        assert_false(o.help);
+        assert_string_equal(o.why, "so");
+        assert_null(o.disk);
+        assert_string_equal(words[0], "inhibit");
+        assert_string_equal(words[1], "ls");
+        assert_string_equal(words[2], "-h");
+        assert_string_equal(words[3], "--disk=sda");
+        assert_null(words[4]);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(arguments),
+                cmocka_unit_test(command),
                 cmocka_unit_test(values),
                 cmocka_unit_test(defaults),
                 cmocka_unit_test(verbs_are_whole),

@@ -21,16 +21,16 @@ _uasctl() {
         local cur=${COMP_WORDS[COMP_CWORD]} verb='' option='' words='' i n=0
         local -A arguments=(
                 [list]='' [status]='DISK' [explain]='DISK' [db]='DISK' [switch]='DISK uas,usb-storage'
-                [policy]='DISK auto,uas,usb-storage,ignore' [trim]='DISK on,off' [release]='DISK' [cancel]='DISK' [forget]='DISK' [monitor]='DISK'
+                [policy]='DISK auto,uas,usb-storage,ignore' [trim]='DISK on,off' [release]='DISK' [cancel]='DISK' [forget]='DISK' [inhibit]='' [monitor]='DISK'
                 [log]='DISK' [metrics]='' [report]='' [wait]='DISK'
         )
-        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [log]='--since=' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
         local common='-h --help --version --json --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                -o | --output | --since | --textfile | --replay | --hwdb | -H | --host) option=${COMP_WORDS[i]} ;;
+                -o | --output | --since | --textfile | --replay | --hwdb | --disk | --why | -H | --host) option=${COMP_WORDS[i]} ;;
                 -*) option=${COMP_WORDS[i]} && [[ ${COMP_WORDS[i + 1]} == '=' ]] || option='' ;;
                 =) ;;
                 *)
@@ -55,7 +55,7 @@ _uasctl() {
                 compopt -o filenames 2>/dev/null
                 mapfile -t COMPREPLY < <(compgen -f -- "$cur")
                 return
-        elif [[ $option == --hwdb ]]; then
+        elif [[ $option == --hwdb || $option == --disk ]]; then
                 words=$(_uasctl_disks)
         elif [[ $option == -H || $option == --host ]]; then
                 mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur")

@@ -46,6 +46,7 @@ complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether a disk is 
 complete -c uasctl -n '__uasctl_at 0' -a release -d 'End a hold and cancel what waits'
 complete -c uasctl -n '__uasctl_at 0' -a cancel -d 'Cancel what waits'
 complete -c uasctl -n '__uasctl_at 0' -a forget -d "Clear a disk's history and distrust"
+complete -c uasctl -n '__uasctl_at 0' -a inhibit -d 'Run a command, while which no switch begins'
 complete -c uasctl -n '__uasctl_at 0' -a monitor -d 'Show what happens, as it happens'
 complete -c uasctl -n '__uasctl_at 0' -a log -d 'Show what has become of disks'
 complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks'
@@ -74,6 +75,9 @@ complete -c uasctl -n '__fish_seen_subcommand_from switch policy trim' -l force 
 complete -c uasctl -n '__fish_seen_subcommand_from switch wait' -l wait -d 'Wait for the end'
 complete -c uasctl -n '__fish_seen_subcommand_from log' -l since -x -d 'From then on'
 complete -c uasctl -n '__fish_seen_subcommand_from metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'
+complete -c uasctl -n '__fish_seen_subcommand_from inhibit' -l disk -x -a '(__uasctl_disks)' -d 'Switches of this disk alone'
+complete -c uasctl -n '__fish_seen_subcommand_from inhibit' -l why -x -d 'The reason'
+complete -c uasctl -n '__fish_seen_subcommand_from inhibit' -l list -d 'Show who inhibits switches'
 complete -c uasctl -n '__fish_seen_subcommand_from report' -l redact -d 'Without private data'
 complete -c uasctl -n '__fish_seen_subcommand_from report' -l replay -r -F -d 'Decide anew what is in one'
 complete -c uasctl -n '__fish_seen_subcommand_from report' -l hwdb -x -a '(__uasctl_disks)' -d 'What is known here of its bridge'

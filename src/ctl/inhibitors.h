@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <json-c/json.h>
+
+#include "ctl/remote.h"
+
+/* Whose work no switch is to disturb, as the daemon tells it. */
+struct inhibitors {
+        struct inhibiting {
+                char *disk, *who, *why; /* disk: "" for any */
+        } *list;
+        size_t n;
+};
+
+/* 0, or a negative errno as of remote_read(). */
+int inhibitors_read(struct remote *r, struct inhibitors *ret);
+void inhibitors_done(struct inhibitors *i);
+/* {"version":1,"inhibitors":[...]}; NULL: no memory. */
+json_object *json_inhibitors(const struct inhibitors *i);
+/* To stdout; 0 or -errno. */
+int inhibitors_json(const struct inhibitors *i);
+int inhibitors_table(const struct inhibitors *i, bool legend);

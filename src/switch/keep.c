@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/users.h"
+#include "switch/transaction.h"
+
+/*
+ * No switch: the claim alone, for whoever wants a disk for himself. A process of its own has it, since the open of a sick disk may hang,
+ * and it goes with whoever started it: his end of our stdin does.
+ */
+
+static int take(struct transaction *t)
+{
+        char busy[BLOCK_NAME_MAX] = "";
+        int r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, &t->claim, busy);
+
+        if (r == -EBUSY) {
+                struct user u = { .kind = USER_CLAIM };
+
+                (void) copy_string(u.device, sizeof(u.device), busy);
+                tell_user(&u);
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
+        }
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r)) : 0;
+}
+
+/* Whoever has it open and claims nothing is a user as well, but for those whom our own claim has let in. */
+static int take_if_free(struct transaction *t)
+{
+        int r = look_for_users(t, true);
+
+        if (r >= 0)
+                r = take(t);
+        if (r >= 0) /* who came meanwhile */
+                r = look_for_users(t, true);
+        return r < 0 ? r : look_for_strangers(t);
+}
+
+static void wait_for_end(void)
+{
+        char byte;
+        ssize_t n;
+
+        do
+                n = read(STDIN_FILENO, &byte, 1);
+        while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+int transaction_keep(struct transaction *t, bool again)
+{
+        int r = usb_disk_read(&t->roots, t->interface, false, &t->disk);
+
+        (void) copy_string(t->step, sizeof(t->step), "claim");
+        tell_step(t->step);
+        t->n_disks = disks_count(&t->disk);
+        t->from = t->disk.facts.driver;
+        if (r == -ENODEV || r == 0)
+                r = tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
+        else if (r < 0)
+                r = tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+        else if (t->n_disks == 0)
+                r = tx_fail(t, UASD_EXIT_FAILED, -ENODEV, "it has no block device");
+        else
+                r = again ? take(t) : take_if_free(t);
+        if (r >= 0) {
+                claim_keep(&t->claim);
+                tell_kept();
+                wait_for_end();
+        }
+        claim_drop(&t->claim);
+        usb_disk_done(&t->disk);
+        return t->code;
+}

@@ -1,0 +1,388 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: who inhibits switches, and who has a disk for himself."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOLDER = os.path.join(HERE, '../vm/within/leaseholder.py')
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+UASCTL, until = machine.UASCTL, machine.until
+
+# Plays the claimer as well: has the claim as long as it lives.
+CLAIM = """#!/bin/sh
+for word; do last=$word; done
+case "$*" in
+*--claim*)
+        echo "$*" >>"$TREE/claims"
+        if [ -e "$TREE/in-use" ]; then
+                echo "STEP claim 1"
+                echo "END 3 claim in use: mount of sdz at /mnt by x"
+                exit 3
+        fi
+        while [ -e "$TREE/claim-waits" ]; do sleep 0.02; done
+        echo $$ >"$TREE/claimed"
+        echo KEPT
+        exec cat >/dev/null ;;
+esac
+# Whoever switches claims for himself.
+if [ -e "$TREE/claimed" ] && kill -0 "$(cat "$TREE/claimed")" 2>/dev/null; then
+        echo "END 3 claim in use: sdz is claimed by somebody"
+        exit 3
+fi
+exec "$TREE/moves" "$@"
+"""
+
+
+class Lease(unittest.TestCase):
+    maxDiff = None
+
+    for name in 'start start_bus start_daemon busctl on_bus both ctl journal disk managed job listen told_of switch use'.split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def setUp(self):
+        machine.Daemon.setUp(self)
+        os.rename(self.tree.path('switch'), self.tree.path('moves'))
+        self.tree.write('switch', CLAIM)
+        os.chmod(self.tree.path('switch'), 0o755)
+
+    def property(self, name):
+        [disk] = [one['org.uasd1.Disk'] for one in self.managed().values() if 'org.uasd1.Disk' in one]
+        return disk[name]
+
+    def holder(self, *what):
+        p = subprocess.Popen(['sh', '-c', 'read -r go && exec "$@"', 'sh', sys.executable, HOLDER, self.tree.path('run/uasd/private'), *what],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.tree.write(f'proc/{p.pid}/comm', 'fio\n')
+        p.stdin.write('go\n')
+        p.stdin.flush()
+
+        def stop():
+            p.kill()
+            p.wait()
+            p.stdin.close()
+            p.stdout.close()
+        self.addCleanup(stop)
+        return p
+
+    def told(self, holder):
+        return holder.stdout.readline().rstrip('\n')
+
+    def leased(self):
+        p = self.holder('lease', '2-1:1.0')
+        self.assertEqual(p.stdout.readline(), 'taken\n', self.journal())
+        return p
+
+    def ask(self, holder, line):
+        holder.stdin.write(line + '\n')
+        holder.stdin.flush()
+        return holder.stdout.readline().rstrip('\n')
+
+    def record(self):
+        return os.path.exists(self.tree.path('run/uasd/lease/2-1:1.0'))
+
+    def claimed(self):
+        try:
+            with open(self.tree.path('claimed')) as f:
+                os.kill(int(f.read()), 0)
+            return True
+        except (FileNotFoundError, ProcessLookupError, ValueError):
+            return False
+
+    def claims(self):
+        try:
+            with open(self.tree.path('claims')) as f:
+                return [line.split()[1] for line in f]
+        except FileNotFoundError:
+            return []
+
+    def driver_is(self, driver):
+        until(lambda: self.disk()['driver'] == driver, 'it is on ' + driver)
+
+    # Inhibitors
+
+    def test_inhibit(self):
+        "Whoever asks waits until the command is done; the command's exit status is that of uasctl; its words are its own."
+        self.both()
+        go = self.tree.path('go')
+        command = ['sh', '-c', f'echo begun; while [ ! -e {go} ]; do sleep 0.02; done; exit 7', '--why', '-q']
+        p = self.start([UASCTL, self.tree.top, 'inhibit', '--why', 'it is being filled', *command], stdout=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), 'begun\n')
+        self.assertIn('inhibited by sh: it is being filled', self.ctl('switch', 'sdz', 'usb-storage', code=3).stderr)
+        self.assertEqual(self.disk()['state'], 'waiting')
+        self.assertEqual(self.disk()['reason'], 'Waits for usb-storage: inhibited by sh: it is being filled')
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+        self.assertEqual(json.loads(self.ctl('inhibit', '--list', '--json').stdout),
+                         {'version': 1, 'inhibitors': [{'disk': None, 'who': 'sh', 'why': 'it is being filled'}]})
+        self.assertEqual(self.ctl('inhibit', '--list').stdout, 'DISK WHO WHY\nany  sh  it is being filled\n')
+        self.tree.write('go', '')
+        self.assertEqual(p.wait(20), 7)
+        self.driver_is('usb-storage')
+        self.assertIn('Nobody inhibits', self.ctl('inhibit', '--list').stderr)
+
+    def test_inhibit_killed(self):
+        "Its client killed, the command is told to end, and it goes on, whatever the command has left behind."
+        self.both()
+        pid = self.tree.path('pid')
+        command = f'sleep 1000 & echo $! >{pid}; trap "" TERM; echo begun; wait'
+        p = self.start([UASCTL, self.tree.top, 'inhibit', '--disk', 'sdz', 'sh', '-c', command], stdout=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), 'begun\n')
+        with open(pid) as f:
+            left = int(f.read())
+        self.addCleanup(os.kill, left, signal.SIGKILL)
+        self.assertEqual(self.ctl('inhibit', '--list', '--no-legend').stdout.split(), ['2-1:1.0', 'sh', '-'])
+        self.switch()
+        self.assertEqual(self.disk()['state'], 'waiting')
+        p.kill()
+        self.driver_is('usb-storage')
+        os.kill(left, 0)
+
+    def test_inhibit_signals(self):
+        "How the command ends: by a signal, not found, not to be run."
+        self.both()
+        self.assertIn('no-such-program', self.ctl('inhibit', 'no-such-program', code=127).stderr)
+        self.ctl('inhibit', self.tree.top, code=126)
+        self.ctl('inhibit', 'sh', '-c', 'kill -KILL $$', code=137)
+        self.ctl('inhibit', '--disk=sdq', 'true', code=4)
+        self.ctl('inhibit', 'true')
+        p = self.start([UASCTL, self.tree.top, 'inhibit', 'sh', '-c', 'trap "exit 3" TERM; echo begun; while :; do sleep 0.02; done'],
+                       stdout=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), 'begun\n')
+        p.terminate()
+        self.assertEqual(p.wait(20), 3)
+
+    def test_inhibit_without_daemon(self):
+        "uasd killed: whoever inhibits says so, and the command goes on; the next uasd knows nothing of it."
+        daemon = self.both()
+        go = self.tree.path('go')
+        p = self.start([UASCTL, self.tree.top, 'inhibit', 'sh', '-c', f'echo begun; while [ ! -e {go} ]; do sleep 0.02; done; exit 5'],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(p.stderr.close)
+        self.assertEqual(p.stdout.readline(), 'begun\n')
+        daemon.kill()
+        daemon.wait()
+        self.assertIn('uasd is gone', p.stderr.readline())
+        self.start_daemon()
+        until(self.on_bus, 'uasd is back')
+        self.assertEqual(self.ctl('inhibit', '--list', '--no-legend').stdout, '')
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.tree.write('go', '')
+        self.assertEqual(p.wait(20), 5)
+        daemon = None
+
+    def test_inhibit_two(self):
+        "Of two, both have to end; one for another disk is none for this one, a harmful name is harmless."
+        self.both()
+        first = self.holder('inhibit', '2-1:1.0', 'one\033[31m', 'w' * 500)
+        self.assertEqual(self.told(first), 'taken')
+        second = self.holder('inhibit', '', 'two', '')
+        self.assertEqual(self.told(second), 'taken')
+        self.switch()
+        self.assertIn('inhibited by one\\x1b[31m: ' + 'w' * 100, self.disk()['reason'])
+        self.assertEqual(self.ask(first, 'close'), 'closed')
+        until(lambda: self.disk()['reason'] == 'Waits for usb-storage: inhibited by two.', 'the other one')
+        self.assertEqual(self.disk()['state'], 'waiting')
+        self.assertEqual(self.ask(second, 'close'), 'closed')
+        self.driver_is('usb-storage')
+        self.assertIn('NoSuchDisk', self.told(self.holder('inhibit', '9-9:1.0', 'one', '')))
+
+    # Leases
+
+    def test_lease(self):
+        "Claimed throughout, moved by its holder alone, told on bus and in JSON; given back, it goes where it was."
+        self.both()
+        self.assertEqual((self.property('Lease'), self.disk()['lease']), ('', None))
+        holder = self.leased()
+        self.assertTrue(self.claimed() and self.record())
+        self.assertEqual(self.claims(), ['--claim'])
+        self.assertEqual(self.property('Lease'), f'fio ({holder.pid}) has it for itself.')
+        self.assertEqual(self.disk()['lease'], self.property('Lease'))
+        self.assertIn('has it for itself', self.ctl('status', 'sdz').stdout)
+        # Nobody else.
+        self.assertIn('has it for itself', self.ctl('switch', 'sdz', 'usb-storage', code=6).stderr)
+        other = self.told(self.holder('lease', '2-1:1.0'))
+        self.assertIn('org.uasd1.Error.InUse', other)
+        self.assertIn(f'({holder.pid})', other)
+        self.assertEqual(self.disk()['driver'], 'uas')
+        for there, driver in ('0 It is moved.', 'usb-storage'), ('0 It is moved.', 'uas'), ('0 It is moved.', 'usb-storage'):
+            self.assertEqual(self.ask(holder, 'switch ' + driver), there)
+            self.assertTrue(self.claimed())
+            self.assertEqual(self.disk()['driver'], driver)
+        self.assertEqual(self.claims(), ['--claim'] + ['--claim-again'] * 3)
+        self.assertEqual(self.disk()['state'], 'settled')
+        self.assertEqual(self.ask(holder, 'close'), 'closed')
+        self.driver_is('uas')
+        until(lambda: not self.record() and self.property('Lease') == '', 'there is no lease any more')
+        self.assertFalse(self.claimed())
+        self.ctl('switch', 'sdz', 'usb-storage')
+
+    def test_lease_killed(self):
+        "Its holder killed on the other driver: it goes back."
+        self.both()
+        holder = self.leased()
+        self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
+        holder.kill()
+        self.driver_is('uas')
+        until(lambda: not self.record() and not self.claimed(), 'no lease any more')
+
+    def test_lease_unused(self):
+        "Without a switch there is nothing to be brought back."
+        self.both()
+        holder = self.leased()
+        holder.kill()
+        until(lambda: not self.record() and not self.claimed() and not self.property('Lease'), 'no lease any more')
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+
+    def test_lease_in_use(self):
+        "Somebody has it: refused, by name, and nothing is left of it."
+        self.both()
+        self.tree.write('in-use', '')
+        self.assertEqual(self.told(self.holder('lease', '2-1:1.0')),
+                         'error org.uasd1.Error.InUse The disk cannot be had alone: in use: mount of sdz at /mnt by x')
+        self.assertEqual((self.record(), self.property('Lease'), self.disk()['state']), (False, '', 'settled'))
+        os.unlink(self.tree.path('in-use'))
+        self.leased()
+
+    def test_lease_given_up(self):
+        "Whoever asked is gone before the claim is there: it is let go."
+        self.both()
+        self.tree.write('claim-waits', '')
+        holder = self.holder('lease', '2-1:1.0')
+        until(self.claims, 'somebody claims')
+        holder.kill()
+        holder.wait()
+        os.unlink(self.tree.path('claim-waits'))
+        until(lambda: not self.record() and not self.property('Lease'), 'no lease')
+        until(lambda: not self.claimed(), 'no claim')
+        self.leased()
+
+    def test_lease_claim_dies(self):
+        "The claim is gone: its holder is told, and the lease is over."
+        self.both()
+        holder = self.leased()
+        self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
+        with open(self.tree.path('claimed')) as f:
+            os.kill(int(f.read()), signal.SIGKILL)
+        self.assertEqual(self.ask(holder, 'wait'), 'hung up')
+        self.driver_is('uas')
+        until(lambda: not self.record(), 'no lease')
+
+    def test_lease_taken_meanwhile(self):
+        "Who takes the disk in the middle of a switch has it: the lease is over, its holder knows, and it goes back when it is free."
+        self.both()
+        holder = self.leased()
+        self.tree.write('at-bind', '')
+        holder.stdin.write('switch usb-storage\n')
+        holder.stdin.flush()
+        until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
+        self.assertFalse(self.claimed())
+        self.tree.write('in-use', '')
+        self.use(True)
+        os.unlink(self.tree.path('at-bind'))
+        self.assertEqual(self.told(holder), '1 in use: mount of sdz at /mnt by x')
+        self.assertEqual(self.ask(holder, 'wait'), 'hung up')
+        self.assertEqual((self.disk()['driver'], self.disk()['state'], self.record()), ('usb-storage', 'waiting', True))
+        until(lambda: 'Waits for uas until nothing uses it' in self.disk()['reason'], 'who uses it')
+        os.unlink(self.tree.path('in-use'))
+        self.use(False)
+        self.driver_is('uas')
+        until(lambda: not self.record(), 'no lease')
+
+    def test_lease_failed_switch(self):
+        "A switch under it that is taken back: its holder is told, and still has it."
+        self.both()
+        holder = self.leased()
+        self.tree.write('fails', '')
+        self.assertEqual(self.ask(holder, 'switch usb-storage'), '7 The disk did not come back.')
+        until(self.claimed, 'it is claimed again')
+        os.unlink(self.tree.path('fails'))
+        self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
+        holder.kill()
+        self.driver_is('uas')
+
+    def test_lease_over_in_a_switch(self):
+        "Its holder killed in the middle of a switch: that is finished, and it goes back."
+        self.both()
+        holder = self.leased()
+        self.tree.write('at-sync', '')
+        holder.stdin.write('switch usb-storage\n')
+        holder.stdin.flush()
+        until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
+        holder.kill()
+        until(lambda: 'goes back to uas' in self.property('Lease'), 'that it is over')
+        os.unlink(self.tree.path('at-sync'))
+        until(lambda: not self.record(), 'no lease any more')
+        self.assertEqual(self.disk()['driver'], 'uas')
+        self.assertIn('switching from usb-storage to uas', self.journal())
+
+    def test_lease_uasd_killed(self):
+        "uasd killed under a lease: the claim goes with it, its holder sees it, and the next uasd brings the disk back."
+        daemon = self.both()
+        holder = self.leased()
+        self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
+        daemon.kill()
+        daemon.wait()
+        self.assertEqual(self.ask(holder, 'wait'), 'hung up')
+        until(lambda: not self.claimed(), 'nobody claims it')
+        self.assertTrue(self.record())
+        self.start_daemon()
+        until(self.on_bus, 'uasd is back')
+        self.driver_is('uas')
+        until(lambda: not self.record(), 'no lease any more')
+        self.assertEqual(self.property('Lease'), '')
+
+    def test_lease_unplugged(self):
+        "Unplugged under a lease: its holder is told, nothing is left, and what is plugged in there next is not leased."
+        self.both()
+        holder = self.leased()
+        self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
+        self.tree.write('sys/bus/usb/devices/2-1/devnum', '77\n')
+        self.ctl('forget', 'sdz')
+        self.assertEqual(self.ask(holder, 'wait'), 'hung up')
+        until(lambda: not self.record() and not self.claimed(), 'no lease any more')
+        self.assertEqual(self.property('Lease'), '')
+
+    def test_lease_inhibited(self):
+        "Its holder's switch waits for who inhibits it, and so does the way back."
+        self.both()
+        holder = self.leased()
+        inhibitor = self.holder('inhibit', '', 'one', '')
+        self.assertEqual(self.told(inhibitor), 'taken')
+        holder.stdin.write('switch usb-storage\n')
+        holder.stdin.flush()
+        until(lambda: self.disk()['state'] == 'waiting', 'it waits')
+        self.assertTrue(self.claimed())
+        holder.kill()
+        until(lambda: self.disk()['state'] == 'settled', 'nothing is to be done')
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+
+    def test_lease_override(self):
+        "What a user has asked for before holds after it as well; a policy set meanwhile does so too."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        holder = self.leased()
+        self.assertEqual(self.ask(holder, 'switch uas'), '0 It is moved.')
+        self.ctl('cancel', 'sdz')
+        self.ctl('policy', 'sdz', 'uas')
+        self.assertEqual(self.disk()['driver'], 'uas')
+        holder.kill()
+        self.driver_is('usb-storage')
+        until(lambda: not self.record(), 'no lease any more')
+        self.assertEqual((self.disk()['state'], self.disk()['reason_id']), ('settled', 'override'))
+        self.ctl('switch', 'sdz')
+        self.driver_is('uas')
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('the private socket lets root alone in')
+        sys.exit(machine.SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
