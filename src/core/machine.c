@@ -133,7 +133,8 @@ static void ask_again(struct life *l, const struct event *e)
 static void cancel(struct life *l)
 {
         l->requested = l->asked_meanwhile = false;
-        if (l->leased && !l->lease_over) { /* what its holder asked for; what will be after the lease is another matter */
+        /* What its holder asked for; what will be after the lease is another matter. */
+        if (l->leased && !l->lease_over) {
                 l->lease_to = DRIVER_NONE;
                 return;
         }

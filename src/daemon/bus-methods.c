@@ -80,10 +80,11 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
         if (leased < 0)
                 return leased;
         /* Who has the lease has been asked for his password. */
-        r = leased && !force ? 1 :
-                               polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e->life.disk.facts.interface, method_switch, error);
-        if (r <= 0)
-                return r < 0 ? r : 1;
+        if (!leased || force) {
+                r = polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e->life.disk.facts.interface, method_switch, error);
+                if (r <= 0)
+                        return r < 0 ? r : 1;
+        }
         r = manager_request(e, (enum driver) target, force, &request);
         if (r < 0)
                 return r;
