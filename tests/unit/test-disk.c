@@ -108,6 +108,10 @@ static void test_reason(void **state)
                  "Waits for uas until nothing uses it: dd (42) has sda open, somebody has claimed sda."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 10, .n_users = 1},
                  "Waits for uas until it has been free for a while."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users, .n_users = 2, .inhibited = "dd: It is filled."},
+                 "Waits for uas: inhibited by dd: It is filled."},
+                {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS, .lease = "fio (7) has it for itself."},
+                 "fio (7) has it for itself. It does not offer UAS."},
                 {{.state = STATE_HELD, .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
                  "Its mounts are held back until it is on uas. Nothing speaks against UAS, and it is the "
                  "faster "
@@ -256,11 +260,32 @@ static void test_history(void **state)
         }
 }
 
+static void test_users_without(void **state)
+{
+        struct user list[] = {{.device = "sda", .pid = 7}, {.device = "sdb", .pid = 8}, {.device = "sdc", .pid = 7}, {.device = "sdd"}};
+        struct user *users = calloc(ELEMENTSOF(list), sizeof(*users));
+        size_t n = ELEMENTSOF(list);
+
+        assert_non_null(users);
+        memcpy(users, list, sizeof(list));
+        users[0].command = strdup("uasd-switch");
+        users_without(users, &n, 0); /* nobody is ours; who is not known is not ours either */
+        assert_int_equal(n, 4);
+        users_without(users, &n, 9);
+        assert_int_equal(n, 4);
+        users_without(users, &n, 7);
+        assert_int_equal(n, 2);
+        assert_string_equal(users[0].device, "sdb");
+        assert_string_equal(users[1].device, "sdd");
+        users_free(users, n);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_luns_have),  cmocka_unit_test(test_done), cmocka_unit_test(test_history), cmocka_unit_test(test_reason),
                 cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),  cmocka_unit_test(test_claimed), cmocka_unit_test(test_opened),
+                cmocka_unit_test(test_users_without),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

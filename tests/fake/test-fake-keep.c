@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+
+#include "play.h"
+
+/* uasd-switch --claim: a disk that nobody uses is claimed, all of it, and nothing else is done. */
+
+static unsigned kept;
+static unsigned refused; /* whole disks that nobody can mount meanwhile */
+
+void tell_kept(void)
+{
+        struct fake_usb *u = &fake->usb[0];
+
+        kept++;
+        for (unsigned l = 0; l < u->n_luns; l++)
+                refused += kernel_mount(u->luns[l].nodes[1].name, true) == -EBUSY;
+}
+
+static void mounted(struct fake_usb *u)
+{
+        assert_int_equal(kernel_mount(u->luns[0].nodes[1].name, true), 0);
+}
+
+static void second_mounted_elsewhere(struct fake_usb *u)
+{
+        assert_int_equal(kernel_mount(u->luns[1].nodes[1].name, false), 0);
+}
+
+static void pulled_out(struct fake_usb *u)
+{
+        kernel_unplug(u);
+}
+
+#define SCENE .from = DRIVER_UAS, .luns = 2, .partitions = 1
+
+static const struct {
+        const char *what;
+        struct scene s;
+        bool again;
+        int code;
+        const char *text;
+} rows[] = {
+        {"free", {SCENE}, false, UASD_EXIT_OK, ""},
+        {"free, again", {SCENE}, true, UASD_EXIT_OK, ""},
+        {"mounted", {SCENE, .prepare = mounted}, false, UASD_EXIT_DEFERRED, "in use: mount of sda1 at "},
+        {"mounted, again", {SCENE, .prepare = mounted}, true, UASD_EXIT_DEFERRED, "in use: sda is claimed by somebody"},
+        {"a LUN of it, out of sight", {SCENE, .prepare = second_mounted_elsewhere}, false, UASD_EXIT_DEFERRED, "in use: "},
+        {"a LUN of it, again", {SCENE, .prepare = second_mounted_elsewhere}, true, UASD_EXIT_DEFERRED, "in use: sdb is claimed by somebody"},
+        {"opened when it was looked at", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_OPEN}}}, false, UASD_EXIT_DEFERRED, "in use: open of sd"},
+        {"opened, again", {SCENE, .hooks = {{.op = "open sda", .nth = 1, .what = HOOK_OPEN}}}, true, UASD_EXIT_OK, ""},
+        {"mounted when it was looked at", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_MOUNT}}}, false, UASD_EXIT_DEFERRED, "in use: "},
+        {"it cannot be opened", {SCENE, .hooks = {{.op = "open sdb", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot open sdb: "},
+        {"who uses it cannot be found out", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot find out who uses the disk"},
+        {"unplugged", {SCENE, .prepare = pulled_out}, false, UASD_EXIT_NO_DISK, "there is no USB storage interface 2-1:1.0"},
+};
+
+static bool play(size_t i)
+{
+        struct transaction t = {.lock = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
+        unsigned touched;
+        bool good;
+        int code;
+
+        kept = refused = 0;
+        scene_make(&rows[i].s);
+        t.roots = fake->roots;
+        config_init(&t.config);
+        touched = fake->usb[0].touched;
+        code = transaction_keep(&t, rows[i].again);
+        good = code == rows[i].code && strncmp(t.text, rows[i].text, strlen(rows[i].text)) == 0 && fake->usb[0].touched == touched &&
+               !fake->broken[0] && kept == (code == UASD_EXIT_OK) && (!kept || refused == 2) &&
+               /* The fake takes an open by somebody between for the claim that was there. */
+               (fake->someone || (!fake_claims("sda") && !fake_claims("sdb")));
+        if (!good)
+                print_error("%s: %i \"%s\", kept %u, refused %u, %s\n", rows[i].what, code, t.text, kept, refused, fake->broken);
+        config_done(&t.config);
+        scene_remove();
+        return good;
+}
+
+static void test_claims(void **state)
+{
+        int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        bool good = true;
+
+        assert_true(nothing >= 0);
+        assert_int_equal(dup2(nothing, STDIN_FILENO), STDIN_FILENO); /* whoever wanted it is gone already */
+        (void) close(nothing);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                good = play(i) && good;
+        assert_true(good);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_claims)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
