@@ -167,9 +167,8 @@ static void lease_end(struct entry *e, const char *why)
                 e->request_source = sd_event_source_disable_unref(e->request_source);
                 bus_request_done(e->manager->bus, e, UASD_EXIT_FAILED, "", why);
         }
+        bus_disk_changed(e->manager->bus, e);
         manager_feed(e, &(struct event){ .type = EVENT_LEASE_ENDED, .target = l->restore });
-        if (e->lease)
-                bus_disk_changed(e->manager->bus, e);
 }
 
 static int on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
@@ -258,8 +257,8 @@ int lease_new(struct entry *e, sd_bus_message *call)
                 return r;
         }
         ask_who(e);
-        manager_feed(e, &(struct event){ .type = EVENT_LEASED });
         bus_disk_changed(e->manager->bus, e);
+        manager_feed(e, &(struct event){ .type = EVENT_LEASED });
         return 0;
 }
 

@@ -146,14 +146,19 @@ static void settle_request(struct entry *e)
 
 void manager_feed(struct entry *e, const struct event *event)
 {
+        struct manager *m = e->manager;
         enum state before = e->life.disk.state;
         struct actions actions;
 
-        machine_step(&e->life, &e->manager->env, event, now_boottime(), &actions);
+        machine_step(&e->life, &m->env, event, now_boottime(), &actions);
         for (size_t i = 0; i < actions.n; i++)
                 act(e, &actions.list[i], before);
-        lease_settle(e);
-        settle_request(e);
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (m->entries[i] == e) { /* it may have gone with the last of them */
+                        lease_settle(e);
+                        settle_request(e);
+                        break;
+                }
 }
 
 /* ---- what is there ---- */
@@ -323,9 +328,12 @@ void manager_rescan(struct manager *m, const char *interface)
         }
         /* Another device at the same port: another life. */
         if (e && (e->life.disk.facts.busnum != d.facts.busnum || e->life.disk.facts.devnum != d.facts.devnum)) {
+                char name[INTERFACE_NAME_MAX]; /* what we were called with may be the entry's own */
+
+                memcpy(name, e->life.disk.facts.interface, sizeof(name));
                 usb_disk_done(&d);
-                manager_gone(m, interface);
-                manager_rescan(m, interface);
+                manager_gone(m, name);
+                manager_rescan(m, name);
                 return;
         }
         if (new) {

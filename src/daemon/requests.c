@@ -95,15 +95,22 @@ static bool has_twin(const struct entry *e)
 
 int manager_set_policy(struct entry *e, enum policy p, bool force)
 {
-        struct facts *f = &e->life.disk.facts;
-        int r = policy_store(&e->manager->roots, f, has_twin(e), p, force);
+        struct manager *m = e->manager;
+        const struct facts *f = &e->life.disk.facts;
+        char interface[INTERFACE_NAME_MAX];
+        int r = policy_store(&m->roots, f, has_twin(e), p, force);
 
         if (r < 0)
                 return r;
         if (p == POLICY_UAS)
                 try_once_more(e);
         log_info("%s: policy is %s now", f->interface, policy_to_string(p));
-        manager_rescan(e->manager, f->interface);
+        memcpy(interface, f->interface, sizeof(interface));
+        manager_rescan(m, interface);
+        e = manager_find(m, interface);
+        if (!e) /* unplugged this very moment */
+                return 0;
+        f = &e->life.disk.facts;
         /* A word of the user's: what failed or was cancelled before may be tried again. */
         manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = f->override_target, .force = f->override_forced });
         return 0;
@@ -173,7 +180,8 @@ int manager_release(struct entry *e)
 
 int manager_forget(struct entry *e)
 {
-        const struct roots *r = &e->manager->roots;
+        struct manager *m = e->manager;
+        const struct roots *r = &m->roots;
         struct attachment_mark a;
         char interface[INTERFACE_NAME_MAX];
         int k;
@@ -190,8 +198,8 @@ int manager_forget(struct entry *e)
         e->has_unkept = false;
         trouble_begin(e);
         log_info("%s: its history is forgotten", interface);
-        manager_rescan(e->manager, interface);
-        e = manager_find(e->manager, interface);
+        manager_rescan(m, interface);
+        e = manager_find(m, interface);
         if (!e)
                 return 0;
         manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = e->life.disk.facts.override_target,
