@@ -73,6 +73,7 @@ int view_take_life(struct view *v, const struct views *daemon)
         v->disk.state = d->disk.state;
         v->disk.outcome = d->disk.outcome;
         v->disk.decision.target = d->disk.decision.target;
+        memcpy(v->disk.lease, d->disk.lease, sizeof(v->disk.lease));
         return 0;
 }
 

@@ -205,6 +205,7 @@ class Lease(unittest.TestCase):
         self.assertEqual(self.claims(), ['--claim'])
         self.assertEqual(self.property('Lease'), f'fio ({holder.pid}) has it for itself.')
         self.assertEqual(self.disk()['lease'], self.property('Lease'))
+        self.assertEqual(json.loads(self.ctl('explain', 'sdz', '--json').stdout)['disks'][0]['lease'], self.property('Lease'))
         self.assertIn('has it for itself', self.ctl('status', 'sdz').stdout)
         # Nobody else.
         self.assertIn('has it for itself', self.ctl('switch', 'sdz', 'usb-storage', code=6).stderr)
@@ -232,6 +233,16 @@ class Lease(unittest.TestCase):
         holder.kill()
         self.driver_is('uas')
         until(lambda: not self.record() and not self.claimed(), 'no lease any more')
+
+    def test_lease_on_the_bus(self):
+        "On the system bus as well: whoever leaves it gives it back."
+        self.both()
+        p = self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Lease', 's', '2-1:1.0')
+        self.assertEqual((p.returncode, p.stdout[:2]), (0, 'h '), p.stderr)
+        until(lambda: 'the lease has ended' in self.journal() and not self.record() and not self.claimed(), 'no lease any more')
+        self.assertEqual(self.property('Lease'), '')
+        p = self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Lease', 's', '9-9:1.0')
+        self.assertIn('no USB disk 9-9:1.0', p.stderr)
 
     def test_lease_unused(self):
         "Without a switch there is nothing to be brought back."
