@@ -66,7 +66,8 @@ class Daemon(unittest.TestCase):
         self.dir = tempfile.mkdtemp()
         self.addCleanup(lambda: shutil.rmtree(self.dir))
         self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), TREE=self.tree.top, LC_ALL='C.UTF-8', TERM='xterm',
-                        UASD_SWITCH=self.tree.path('switch'))
+                        UASD_SWITCH=self.tree.path('switch'),
+                        ASAN_OPTIONS='detect_leaks=0')  # what uasd has for life is not freed at its end
         self.said = open(os.path.join(self.dir, 'said'), 'w+')
         self.addCleanup(self.said.close)
 
@@ -81,7 +82,13 @@ class Daemon(unittest.TestCase):
         return bus
 
     def start_daemon(self):
-        return self.start([UASD, self.tree.top], stderr=self.said)
+        daemon = self.start([UASD, self.tree.top], stderr=self.said)
+
+        def stop():  # whatever is under way
+            daemon.terminate()
+            self.assertEqual(daemon.wait(20), 0, self.journal())
+        self.addCleanup(stop)
+        return daemon
 
     def busctl(self, *args):
         return subprocess.run(['busctl', *args], env=self.env, capture_output=True, text=True, timeout=20)
