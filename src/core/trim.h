@@ -22,12 +22,14 @@ enum trim_offer {
 };
 const char *trim_offer_to_string(enum trim_offer v);
 
+#define TRIM_MODE_MAX 16
+
 struct trim_facts {
         enum trim_offer offer;
-        uint64_t max_bytes;  /* at a time, by its own word, as the kernel takes it; 0: not known */
-        char mode[16];       /* provisioning_mode; empty: there is no such attribute */
-        uint64_t used_bytes; /* discard_max_bytes: what the kernel sends at a time; 0: it sends nothing */
-        bool kept;           /* uasctl trim on */
+        uint64_t max_bytes;       /* at a time, by its own word, as the kernel takes it; 0: not known */
+        char mode[TRIM_MODE_MAX]; /* provisioning_mode; empty: there is no such attribute */
+        uint64_t used_bytes;      /* discard_max_bytes: what the kernel sends at a time; 0: it sends nothing */
+        bool kept;                /* uasctl trim on */
 };
 
 /* By the pages as sysfs shows them, header and all; n 0: not shown. Fills offer and max_bytes. */

@@ -23,7 +23,7 @@ static bool set_before(const struct roots *r, const struct block *b)
 void trim_ask(const struct roots *r, const struct usb_disk *d, const struct lun *l, struct trim_answer *ret)
 {
         struct trim_answer a = {};
-        struct trim_facts now;
+        char now[TRIM_MODE_MAX];
         uint64_t max = 0;
 
         *ret = a;
@@ -34,13 +34,13 @@ void trim_ask(const struct roots *r, const struct usb_disk *d, const struct lun 
         a.set = set_before(r, &l->disk);
         if (!a.on && !a.set)
                 return;
-        trim_read(r, l->disk.name, &now);
-        if (a.on && streq(now.mode, OFF)) {
+        trim_read_mode(r, l->disk.name, now);
+        if (a.on && streq(now, OFF)) {
                 a.mode = ON;
                 a.max_bytes = max;
                 a.set = true;
         } else if (!a.on) {
-                a.mode = streq(now.mode, ON) ? OFF : NULL;
+                a.mode = streq(now, ON) ? OFF : NULL;
                 a.set = false;
         }
         *ret = a;

@@ -33,7 +33,7 @@ static uint64_t read_queue(const struct roots *r, const char *block, const char 
 struct mode {
         int sys;
         const char *folder;
-        struct trim_facts *facts;
+        char *ret;
 };
 
 static int read_mode(const char *name, void *data)
@@ -42,14 +42,22 @@ static int read_mode(const char *name, void *data)
         char path[160];
 
         (void) snprintf(path, sizeof(path), "%s/%s/provisioning_mode", m->folder, name);
-        if (attr_read(m->sys, path, m->facts->mode, sizeof(m->facts->mode)) < 0)
-                m->facts->mode[0] = '\0';
+        if (attr_read(m->sys, path, m->ret, TRIM_MODE_MAX) < 0)
+                m->ret[0] = '\0';
         return 1;
+}
+
+void trim_read_mode(const struct roots *r, const char *block, char ret[static TRIM_MODE_MAX])
+{
+        char folder[BLOCK_NAME_MAX + 32];
+
+        ret[0] = '\0';
+        (void) snprintf(folder, sizeof(folder), "block/%s/device/scsi_disk", block);
+        (void) dir_each(r->sys, folder, read_mode, &(struct mode){r->sys, folder, ret});
 }
 
 void trim_read(const struct roots *r, const char *block, struct trim_facts *ret)
 {
-        char folder[BLOCK_NAME_MAX + 32];
         uint8_t b0[PAGE_MAX], b2[PAGE_MAX];
         size_t n_b0, n_b2;
         unsigned block_size;
@@ -60,8 +68,7 @@ void trim_read(const struct roots *r, const char *block, struct trim_facts *ret)
         block_size = (unsigned) read_queue(r, block, "logical_block_size");
         trim_pages(b2, n_b2, b0, n_b0, block_size ?: 512, ret);
         ret->used_bytes = read_queue(r, block, "discard_max_bytes");
-        (void) snprintf(folder, sizeof(folder), "block/%s/device/scsi_disk", block);
-        (void) dir_each(r->sys, folder, read_mode, &(struct mode){r->sys, folder, ret});
+        trim_read_mode(r, block, ret->mode);
 }
 
 /* "0:2146435072" */

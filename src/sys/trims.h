@@ -7,6 +7,8 @@
 
 /* What a block device's sysfs says of TRIM; all but `kept`. What is not there is not known. */
 void trim_read(const struct roots *r, const char *block, struct trim_facts *ret);
+/* provisioning_mode alone, which no lock of the disk's queue is taken for. */
+void trim_read_mode(const struct roots *r, const char *block, char ret[static TRIM_MODE_MAX]);
 
 /*
  * `uasctl trim DISK on`, kept as sys/kept.h says: "VID:PID:SERIAL=on 0:2146435072 1:0", each LUN it was turned
