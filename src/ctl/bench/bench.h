@@ -15,6 +15,16 @@
  * microseconds of CLOCK_REALTIME. Strings are owned by what they stand in and are NULL where nothing is known.
  */
 
+/* What a sweep varies. Public words: "none", "depth", "jobs", "size", "clients". */
+enum bench_axis {
+        BENCH_AXIS_NONE, /* no sweep: a comparison */
+        BENCH_AXIS_DEPTH,
+        BENCH_AXIS_JOBS,
+        BENCH_AXIS_SIZE,
+        BENCH_AXIS_CLIENTS,
+        _BENCH_AXIS_MAX,
+};
+
 /* A section of a fio job file. */
 struct bench_pattern {
         char *name;           /* the section: "RND4K-Q32T1" */
@@ -27,6 +37,7 @@ struct bench_pattern {
         bool random;
         bool direct;
         bool sync_engine;     /* iodepth is 1 whatever the file says */
+        double axis;          /* of a sweep, every point of which is a pattern: depth, jobs, bytes or clients */
 };
 
 /* One direction of one run, all of its jobs together. */
@@ -87,6 +98,7 @@ struct bench_finding {
 struct bench {
         char id[37];             /* a UUID: names the result in /var/lib/uasd/bench */
         char *profile;
+        enum bench_axis axis;
         uint64_t started_usec;
         struct bench_conditions conditions;
         struct bench_pattern *patterns;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "ctl/bench/stats.h"
+
+/*
+ * Why a figure may not be what it seems. Pure. Each stands beside the number it is about. Public words, and a sentence.
+ */
+enum bench_doubt {
+        DOUBT_LINK,    /* "above-link": more than the link can carry */
+        DOUBT_USB2,    /* "usb2": the link is USB 2 and holds it back */
+        DOUBT_DEPTH,   /* "depth": the queue was not as deep as asked for */
+        DOUBT_CACHE,   /* "cache": memory, or the disk's own cache, may have answered */
+        DOUBT_DISK,    /* "disk": no spinning disk is so quick */
+        DOUBT_SPREAD,  /* "spread": the rounds differ by more than 10 % */
+        DOUBT_HEAT,    /* "falling": slower round by round */
+        DOUBT_LOAD,    /* "load": others moved data on the same bus */
+        DOUBT_ERRORS,  /* "errors": runs failed, and are not counted */
+        _BENCH_DOUBT_MAX,
+};
+const char *bench_doubt_to_string(enum bench_doubt d);
+
+/* What is doubted of a pattern under a driver: bits, 1 << enum bench_doubt. */
+unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d);
+
+/* The sentence with its numbers, of one of those bits. */
+#define DOUBT_TEXT_MAX 256
+char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt,
+                 char ret[static DOUBT_TEXT_MAX]);
+
+/* What protocol and line code leave of a link, bytes a second; 0: not known. */
+double link_ceiling(unsigned speed_mbps, enum driver d);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <json-c/json.h>
+
+#include "ctl/bench/bench.h"
+
+/* The schema of uasd-bench(7). A result that is written and read back is the same. */
+#define BENCH_JSON_VERSION 1
+#define BENCH_JSON_SIZE_MAX (16U << 20) /* bytes of a file that is read at all */
+
+/* NULL: no memory. */
+json_object *bench_json(const struct bench *b);
+
+/* Whatever stands there: 0, -EBADMSG for what is no result, -EPROTONOSUPPORT for one of a later version, -ENOMEM. */
+int bench_json_parse(const char *text, size_t size, struct bench *ret);
+/* The same of a file, relative to dirfd; -EFBIG for one that is too large. */
+int bench_json_read(int dirfd, const char *path, struct bench *ret);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "ctl/bench/bench.h"
+
+/* What the kept runs of a pattern under a driver come to. Pure. */
+
+/* More rounds than anybody waits for; what a file has more of is left out. */
+#define STATS_SAMPLES_MAX 64
+
+/* Figures of the runs that count: without round 0, without runs that failed, without a host's own part of a sum. */
+struct samples {
+        double values[STATS_SAMPLES_MAX]; /* in the order they were run */
+        size_t n;
+};
+
+struct summary {
+        size_t n; /* 0: nothing else is meant */
+        double median, min, max;
+        double spread_percent; /* range over average */
+};
+
+/* Reads, writes, or both where the pattern mixes them: then rates are added, and latencies the worse of the two. */
+enum stats_measure {
+        STATS_BYTES, /* per second */
+        STATS_IOPS,
+        STATS_MEAN, /* ns */
+        STATS_P50,
+        STATS_P95,
+        STATS_P99,
+        _STATS_MEASURE_MAX,
+};
+
+double stats_of_run(const struct bench_run *r, enum stats_measure m);
+bool stats_run_counts(const struct bench_run *r);
+void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret);
+void stats_summary(const struct samples *s, struct summary *ret);
+/* Of n values; they are reordered. 0 if there is none. */
+double stats_median(double *values, size_t n);
+
+/* Small random blocks are counted, everything else is weighed. */
+enum stats_measure stats_figure(const struct bench_pattern *p);
+
+/*
+ * Exact, two-sided Mann-Whitney: the share of all ways to deal these values, ties included, that lie as far apart or further.
+ * 1 if one of them is empty.
+ */
+double stats_rank_p(const struct samples *a, const struct samples *b);
+/* The least p that so many can give at all. */
+double stats_least_p(size_t n, size_t m);
+
+/*
+ * Hodges and Lehmann: the median of all ratios b/a, and the interval that holds the true one at least as often as 1 - level
+ * says, by the exact ranks. All values are above 0. False: too few for that level, or nothing to divide by.
+ */
+struct ratio {
+        double middle, low, high;
+};
+bool stats_ratio(const struct samples *a, const struct samples *b, double level, struct ratio *ret);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "ctl/bench/stats.h"
+
+/*
+ * Is there a difference that can be trusted? Pure. It takes both: a rank test (exact Mann-Whitney) that would see one by
+ * chance in less than one of a hundred comparisons, and the interval of the ratio (Hodges and Lehmann, same level) outside of what
+ * nobody would notice. Two means say nothing here.
+ */
+#define VERDICT_LEVEL 0.01
+#define VERDICT_PRACTICAL 1.05 /* times: less is no difference, seen or not */
+
+/* Public words: "none", "faster", "slower", "rounds", "failed", "single". */
+enum bench_word {
+        BENCH_SAME,   /* no difference seen */
+        BENCH_FASTER, /* on uas, or of the second of two results */
+        BENCH_SLOWER,
+        BENCH_ROUNDS, /* not enough of them to say */
+        BENCH_FAILED, /* one half ended before its time */
+        BENCH_SINGLE, /* there is nothing to compare with */
+        _BENCH_WORD_MAX,
+};
+const char *bench_word_to_string(enum bench_word w);
+
+struct bench_verdict {
+        enum bench_word word;
+        struct ratio ratio; /* where has_ratio says so */
+        bool has_ratio;
+        double p;
+        size_t rounds_needed; /* of each, for BENCH_ROUNDS */
+};
+
+/* b against a. */
+void verdict_of(const struct samples *a, const struct samples *b, struct bench_verdict *ret);
+/* uas against usb-storage. */
+void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret);
+
+/* "4 KiB random reads at depth 32" */
+#define PATTERN_TEXT_MAX 128
+char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX]);
+/* "3.1 times faster on UAS", "no difference seen". on: " on UAS", or "" where two results are compared. */
+#define VERDICT_TEXT_MAX 160
+char *verdict_text(const struct bench_verdict *v, const char *on, char ret[static VERDICT_TEXT_MAX]);
+/* All patterns in one sentence, the same words together, differences first; what was found first of all if anything was. */
+char *verdict_overall(const struct bench *b, char *ret, size_t size);
