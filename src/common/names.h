@@ -55,6 +55,11 @@
 #define STATE_HISTORY "history"
 
 #define PROGRAM_SMARTCTL "/usr/sbin/smartctl"
+/* Profiles of uasctl bench, NAME.fio: below /etc, and as shipped, seen from /usr/lib */
+#define BENCH_DIR "uasd/bench"
+#define BENCH_SHARE "../share/uasd/bench"
+#define BENCH_SUFFIX ".fio"
+
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
 #define SWITCH_KEPT "KEPT" /* it says: the claim is there */
 

@@ -15,12 +15,12 @@
  * microseconds of CLOCK_REALTIME. Strings are owned by what they stand in and are NULL where nothing is known.
  */
 
-/* What a sweep varies. Public words: "none", "depth", "jobs", "size", "clients". */
+/* What a sweep varies. Public words: "none", "depth", "jobs", "region", "clients". */
 enum bench_axis {
         BENCH_AXIS_NONE, /* no sweep: a comparison */
         BENCH_AXIS_DEPTH,
         BENCH_AXIS_JOBS,
-        BENCH_AXIS_SIZE,
+        BENCH_AXIS_REGION,
         BENCH_AXIS_CLIENTS,
         _BENCH_AXIS_MAX,
 };
@@ -30,7 +30,7 @@ struct bench_pattern {
         char *name;           /* the section: "RND4K-Q32T1" */
         char *rw;             /* as fio has it: "randread", "rw", ... */
         uint64_t block_size;
-        uint64_t size;        /* of the region it works on; 0: the whole disk or file */
+        uint64_t size;        /* of the region each of its jobs works on; 0: the whole disk or file */
         unsigned iodepth;
         unsigned numjobs;
         unsigned read_percent; /* 100 reads alone, 0 writes alone */
@@ -38,6 +38,10 @@ struct bench_pattern {
         bool direct;
         bool sync_engine;     /* iodepth is 1 whatever the file says */
         double axis;          /* of a sweep, every point of which is a pattern: depth, jobs, bytes or clients */
+        char *engine;         /* ioengine= */
+        unsigned runtime_sec; /* at most, or exactly if time_based; 0: until all of size is done */
+        unsigned ramp_sec;    /* before it, not measured */
+        bool time_based;
 };
 
 /* One direction of one run, all of its jobs together. */
@@ -60,10 +64,11 @@ struct bench_run {
         unsigned order;          /* 0..n-1, as they were run: A B B A */
         uint64_t started_usec;
         uint64_t runtime_usec;
+        uint64_t region;         /* bytes that all jobs together worked on: what caches are to be compared with */
         struct bench_side read;
         struct bench_side write;
         double depth_share;      /* 0..1: of all I/O, how much was submitted at the depth asked for (fio's iodepth_level) */
-        double cpu_percent;
+        double cpu_percent;      /* of one CPU: above 100 if several were busy */
         double other_bytes_per_sec; /* what others moved on the same bus meanwhile; negative: not known */
         int error;               /* 0, or the negative errno fio ended with */
         char *host;              /* of several machines: whose; NULL: all together, or only one */
@@ -110,3 +115,8 @@ struct bench {
 };
 
 void bench_done(struct bench *b); /* frees all that it owns */
+void bench_run_done(struct bench_run *r);
+void bench_pattern_done(struct bench_pattern *p);
+int bench_pattern_copy(const struct bench_pattern *p, struct bench_pattern *ret);
+/* Whether it changes what is on the disk. */
+bool bench_pattern_writes(const struct bench_pattern *p);
