@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* When a difference is one: by a table, and by comparisons of a disk with itself. */
+#include <math.h>
+
+#include "bench-samples.h"
+
+#include "ctl/bench/verdict.h"
+
+#define VALUES(...) {.values = {__VA_ARGS__}, .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double)}
+
+static void table_of_verdicts(void **state)
+{
+        static const struct {
+                struct samples a, b;
+                enum bench_word word;
+                const char *text;
+        } table[] = {
+                {VALUES(192, 193, 190, 191, 195), VALUES(595, 600, 590, 592, 605), BENCH_FASTER, "3.1 times faster on UAS"},
+                {VALUES(595, 600, 590, 592, 605), VALUES(192, 193, 190, 191, 195), BENCH_SLOWER, "3.1 times slower on UAS"},
+                {VALUES(100, 101, 99, 102, 98), VALUES(120, 121, 119, 122, 118), BENCH_FASTER, "20 % faster on UAS"},
+                {VALUES(120, 121, 119, 122, 118), VALUES(100, 101, 99, 102, 98), BENCH_SLOWER, "17 % slower on UAS"},
+                {VALUES(10, 10, 10, 10, 10), VALUES(140, 140, 140, 140, 140), BENCH_FASTER, "14 times faster on UAS"},
+                /* Every rank speaks for it, and nobody would notice. */
+                {VALUES(100, 101, 99, 102, 98), VALUES(104, 105, 104.5, 103.5, 103), BENCH_SAME, "no difference seen"},
+                /* The means are far apart, for one run's sake. */
+                {VALUES(100, 101, 99, 102, 98), VALUES(100.5, 101.5, 99.5, 97, 400), BENCH_SAME, "no difference seen"},
+                {VALUES(100, 101, 99, 102, 98), VALUES(100, 101, 99, 102, 98), BENCH_SAME, "no difference seen"},
+                /* Four against four could say so by chance once in 35 times. */
+                {VALUES(100, 101, 99, 102), VALUES(300, 301, 299, 302), BENCH_ROUNDS, "not enough rounds to say (4 and 4; 5 of each"},
+                {VALUES(100, 101, 99, 102, 98), VALUES(300), BENCH_ROUNDS, "not enough rounds to say (5 and 1; 5 of each"},
+                /* More of one make up for the other. */
+                {VALUES(100, 101, 99, 102, 98, 100), VALUES(300, 301, 299, 302), BENCH_FASTER, "3.0 times faster on UAS"},
+                {{.n = 0}, {.n = 0}, BENCH_ROUNDS, "not enough rounds to say (0 and 0; 5"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct bench_verdict v;
+                char text[VERDICT_TEXT_MAX];
+
+                verdict_of(&table[i].a, &table[i].b, &v);
+                assert_row(i, v.word == table[i].word);
+                (void) verdict_text(&v, " on UAS", text);
+                if (strncmp(text, table[i].text, strlen(table[i].text)) != 0)
+                        fail_msg("row %zu: %s", i, text);
+        }
+        assert_int_equal(verdict_rounds_needed(), 5);
+}
+
+/* How a disk's rounds scatter; deviation is a share of the rate. */
+enum noise {
+        NORMAL,
+        HEAVY, /* and one round in eight meets something else: up to half of the rate is lost */
+        DRIFT, /* it falls by the deviation over all rounds; the order A B B A evens that out */
+        _NOISE_MAX,
+};
+
+static double noisy(enum noise kind, double deviation, double at, uint64_t *seed)
+{
+        double x = exp(deviation * sample_normal(seed));
+
+        if (kind == HEAVY && sample_random(seed) < 0.125)
+                x *= 1 - sample_random(seed) / 2;
+        if (kind == DRIFT)
+                x *= 1 - deviation * at;
+        return x;
+}
+
+/* n rounds of each, A B B A; b is so many times as quick. How many of `times` comparisons say the word. */
+static size_t simulate(enum noise kind, double deviation, double ratio, size_t n, size_t times, enum bench_word word)
+{
+        uint64_t seed = 0x0815 + (uint64_t) kind;
+        size_t found = 0;
+
+        for (size_t i = 0; i < times; i++) {
+                struct samples s[2] = {};
+                struct bench_verdict v;
+
+                for (size_t k = 0; k < 2 * n; k++) {
+                        struct samples *to = &s[(k + 1) / 2 % 2];
+
+                        to->values[to->n++] = 100 * (to == &s[1] ? ratio : 1) *
+                                              noisy(kind, deviation, (double) k / (double) (2 * n), &seed);
+                }
+                verdict_of(&s[0], &s[1], &v);
+                found += v.word == word;
+        }
+        return found;
+}
+
+/* 40 of each kind: at most one may claim a difference. And of many, no more than the level says. */
+static void disk_against_itself(void **state)
+{
+        static const double deviations[] = {0.01, 0.04, 0.1};
+        static const struct {
+                size_t rounds, many;
+        } tries[] = {{5, 4000}, {20, 500}};
+
+        for (enum noise kind = 0; kind < _NOISE_MAX; kind++)
+                for (size_t d = 0; d < ELEMENTSOF(deviations); d++)
+                        for (size_t n = 0; n < ELEMENTSOF(tries); n++) {
+                                size_t few = simulate(kind, deviations[d], 1, tries[n].rounds, 40, BENCH_SAME);
+                                size_t many = simulate(kind, deviations[d], 1, tries[n].rounds, tries[n].many, BENCH_SAME);
+
+                                print_message("noise %u, deviation %2.0f %%, %2zu rounds: no difference in %zu of 40, %zu of %zu\n",
+                                              kind, 100 * deviations[d], tries[n].rounds, few, many, tries[n].many);
+                                assert_true(few >= 39);
+                                assert_true((double) many >= (double) tries[n].many * (1 - VERDICT_LEVEL));
+                        }
+}
+
+static void real_difference(void **state)
+{
+        static const struct {
+                enum noise kind;
+                double deviation, ratio;
+                size_t rounds, least; /* of 400 */
+                enum bench_word word;
+        } table[] = {
+                /* Five rounds that spread by 10 % of their average deviate by 4.3 %. */
+                {NORMAL, 0.043, 1.5, 5, 399, BENCH_FASTER},
+                {NORMAL, 0.043, 1 / 1.5, 5, 399, BENCH_SLOWER},
+                {DRIFT, 0.043, 1.5, 5, 399, BENCH_FASTER},
+                {HEAVY, 0.043, 3.1, 5, 399, BENCH_FASTER},
+                {NORMAL, 0.1, 1.5, 5, 320, BENCH_FASTER},
+                {NORMAL, 0.1, 1.5, 20, 399, BENCH_FASTER},
+                {HEAVY, 0.043, 1.5, 20, 399, BENCH_FASTER},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                size_t found = simulate(table[i].kind, table[i].deviation, table[i].ratio, table[i].rounds, 400, table[i].word);
+
+                print_message("row %zu: seen in %zu of 400\n", i, found);
+                assert_row(i, found >= table[i].least);
+        }
+}
+
+static void pattern_texts(void **state)
+{
+        static const struct {
+                struct bench_pattern p;
+                const char *text;
+        } table[] = {
+                {{.block_size = 4096, .iodepth = 32, .numjobs = 1, .read_percent = 100, .random = true, .direct = true},
+                 "4 KiB random reads at depth 32"},
+                {{.block_size = MiB, .iodepth = 64, .numjobs = 8, .read_percent = 0, .direct = true},
+                 "1 MiB sequential writes at depth 64 with 8 jobs"},
+                {{.block_size = 16 * KiB, .iodepth = 1, .numjobs = 1, .read_percent = 60, .random = true, .sync_engine = true},
+                 "buffered 16 KiB random reads and writes (60 % reads), one at a time"},
+                {{.block_size = 4096, .iodepth = 256, .numjobs = 1, .read_percent = 50, .random = true, .direct = true},
+                 "4 KiB random reads and writes at depth 256"},
+                {{.block_size = 131072, .iodepth = 9, .numjobs = 16, .read_percent = 100, .direct = true, .sync_engine = true},
+                 "128 KiB sequential reads with 16 jobs"},
+                {{.block_size = 512, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true}, "512 B sequential reads at depth 1"},
+                {{.block_size = 1536, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true}, "1536 B sequential reads at depth 1"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char text[PATTERN_TEXT_MAX];
+
+                assert_string_equal(pattern_text(&table[i].p, text), table[i].text);
+        }
+}
+
+static void check_overall(const struct bench *b, const char *want)
+{
+        char text[1024];
+
+        assert_string_equal(verdict_overall(b, text, sizeof(text)), want);
+}
+
+static void set_rates(struct bench *b, unsigned pattern, enum driver d, double factor)
+{
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == pattern && b->runs[i].driver == d) {
+                        b->runs[i].read.iops *= factor;
+                        b->runs[i].read.bytes_per_sec *= factor;
+                }
+}
+
+static void overall(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_comparison(), none = sample_bench();
+
+        check_overall(&none, "");
+        check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: "
+                          "no difference seen");
+        set_rates(&b, 3, DRIVER_UAS, 0.5);
+        check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; 4 KiB random reads at depth 1: 2.0 times slower "
+                          "on UAS; sequential: no difference seen");
+        set_rates(&b, 2, DRIVER_UAS, 1 / 3.1);
+        set_rates(&b, 3, DRIVER_UAS, 2);
+        check_overall(&b, "no difference seen");
+        for (unsigned p = 0; p < 4; p++)
+                set_rates(&b, p, DRIVER_UAS, 2 + p);
+        check_overall(&b, "4 KiB random reads at depth 1: 5.0 times faster on UAS; 4 KiB random reads at depth 32: 4.0 times faster on "
+                          "UAS; 1 MiB sequential reads at depth 1: 3.0 times faster on UAS; 1 MiB sequential reads at depth 8: 2.0 times "
+                          "faster on UAS");
+        for (size_t i = 0; i < b.n_runs; i++)
+                b.runs[i].driver = DRIVER_UAS;
+        check_overall(&b, ""); /* nothing to compare with */
+}
+
+/* Many patterns: the greatest differences, equal ones in their order, and how many there are besides. */
+static void many_patterns(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_bench();
+        char text[1024];
+
+        for (unsigned i = 0; i < 7; i++) {
+                unsigned p = sample_pattern(&b, "p", "randread", 4096, 1U << i);
+
+                SAMPLE_RUNS(&b, p, DRIVER_USB_STORAGE, 100 * 4096, 100 * 4096, 100 * 4096, 100 * 4096, 100 * 4096);
+                sample_runs(&b, p, DRIVER_UAS, (double[]){8192 * 100, 8192 * 100, 8192 * 100, 8192 * 100, 8192 * 100}, 5);
+        }
+        check_overall(&b, "4 KiB random reads at depth 1: 2.0 times faster on UAS; 4 KiB random reads at depth 2: 2.0 times faster on UAS; "
+                          "4 KiB random reads at depth 4: 2.0 times faster on UAS; 4 KiB random reads at depth 8: 2.0 times faster on "
+                          "UAS; 3 more with a difference");
+        set_rates(&b, 0, DRIVER_UAS, 0.5);
+        for (unsigned i = 2; i < 7; i++)
+                set_rates(&b, i, DRIVER_UAS, 0.5);
+        check_overall(&b, "4 KiB random reads at depth 2: 2.0 times faster on UAS; 4 KiB random reads at depth 1, 4 KiB random reads at "
+                          "depth 4, 4 KiB random reads at depth 8, 4 KiB random reads at depth 16 and 2 more: no difference seen");
+        assert_true(strlen(verdict_overall(&b, text, 20)) == 19);
+}
+
+/* What ended a half comes first, in plain words. */
+static void findings(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_comparison();
+        char text[512];
+
+        assert_string_equal(finding_text(&b, text, sizeof(text)), "");
+        b.finding = (struct bench_finding){true, DRIVER_UAS, 20, strdup("2 commands aborted, 1 reset")};
+        assert_int_equal(b.runs[20].pattern, 1);
+        assert_string_equal(finding_text(&b, text, sizeof(text)),
+                            "uas failed during 1 MiB sequential reads at depth 1: 2 commands aborted, 1 reset. This disk is not safe on "
+                            "uas here: leave it on usb-storage (uasctl policy DISK usb-storage), whatever the figures say.");
+        b.finding.run = 9999;
+        b.finding.driver = DRIVER_USB_STORAGE;
+        assert_non_null(strstr(finding_text(&b, text, sizeof(text)), "usb-storage failed: 2 commands"));
+        assert_non_null(strstr(text, "no matter of UAS"));
+        /* A half that is not there is not "not enough rounds". */
+        for (size_t i = 0; i < b.n_runs; i++)
+                if (b.runs[i].pattern == 0 && b.runs[i].driver == DRIVER_UAS)
+                        b.runs[i].error = -EIO;
+        check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; 1 MiB sequential reads at depth 1, 4 KiB random reads at "
+                          "depth 1: no difference seen; 1 MiB sequential reads at depth 8: ended before its time");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(table_of_verdicts), cmocka_unit_test(disk_against_itself), cmocka_unit_test(real_difference),
+                cmocka_unit_test(pattern_texts),     cmocka_unit_test(overall),             cmocka_unit_test(many_patterns),
+                cmocka_unit_test(findings),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
