@@ -28,5 +28,9 @@ unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d);
 char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt,
                  char ret[static DOUBT_TEXT_MAX]);
 
-/* What protocol and line code leave of a link, bytes a second; 0: not known. */
-double link_ceiling(unsigned speed_mbps, enum driver d);
+/*
+ * What a link can carry at the very most, bytes of data a second; 0: not known. USB 2: 13 packets of 512 bytes a microframe.
+ * SuperSpeed: what the line code leaves (8b/10b at 5 Gbit/s, 128b/132b above), less 32 bytes of header and framing for each
+ * packet of 1024. Both protocols stay below: 0.4 GB/s of the first 0.485 are usual.
+ */
+double link_ceiling(unsigned speed_mbps);

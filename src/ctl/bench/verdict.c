@@ -2,6 +2,7 @@
 #include "ctl/bench/verdict.h"
 
 #include "common/util.h"
+#include "ctl/bench/units.h"
 
 #define TIMES_FROM 1.5 /* below, percent are easier to grasp */
 
@@ -66,22 +67,11 @@ void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_ve
                 ret->word = BENCH_SINGLE;
 }
 
-static void block_text(uint64_t size, char *ret, size_t n)
-{
-        static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-        size_t u = 0;
-
-        for (; u + 1 < ELEMENTSOF(units) && size >= 1024 && size % 1024 == 0; u++)
-                size /= 1024;
-        (void) snprintf(ret, n, "%llu %s", (unsigned long long) size, units[u]);
-}
-
 char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
 {
         const char *what = p->read_percent >= 100 ? "reads" : p->read_percent == 0 ? "writes" : "reads and writes";
-        char block[32], share[32] = "", depth[32] = "", jobs[32] = "";
+        char block[UNIT_TEXT_MAX], share[32] = "", depth[32] = "", jobs[32] = "";
 
-        block_text(p->block_size, block, sizeof(block));
         if (p->read_percent > 0 && p->read_percent < 100 && p->read_percent != 50)
                 (void) snprintf(share, sizeof(share), " (%u %% reads)", p->read_percent);
         if (!p->sync_engine)
@@ -90,7 +80,7 @@ char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_M
                 (void) snprintf(jobs, sizeof(jobs), " with %u jobs", p->numjobs);
         else if (p->sync_engine)
                 (void) copy_string(jobs, sizeof(jobs), ", one at a time");
-        (void) snprintf(ret, PATTERN_TEXT_MAX, "%s%s %s %s%s%s%s", p->direct ? "" : "buffered ", block,
+        (void) snprintf(ret, PATTERN_TEXT_MAX, "%s%s %s %s%s%s%s", p->direct ? "" : "buffered ", bytes_text(p->block_size, block),
                         p->random ? "random" : "sequential", what, share, depth, jobs);
         return ret;
 }

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is doubted, and what is not: one change to a result nobody doubts. */
+#include <math.h>
+
+#include "bench-samples.h"
+
+#include "ctl/bench/doubts.h"
+#include "ctl/bench/units.h"
+
+#define BIT(d) (1U << DOUBT_##d)
+
+/* A sequential, a random and a random read one at a time of a hard disk, under uas. */
+enum { SEQ, RND, ALONE };
+
+static const double seq[] = {190 * MB, 191 * MB, 189 * MB, 192 * MB, 190.5 * MB};
+static const double rnd[] = {600 * 4096, 598 * 4096, 605 * 4096, 601 * 4096, 597 * 4096};
+static const double alone[] = {118 * 4096, 120 * 4096, 119 * 4096, 121 * 4096, 118.5 * 4096};
+
+static struct bench plain(void)
+{
+        struct bench b = sample_bench();
+
+        (void) sample_pattern(&b, "SEQ1M-Q8T1", "read", MiB, 8);
+        (void) sample_pattern(&b, "RND4K-Q32T1", "randread", 4 * KiB, 32);
+        (void) sample_pattern(&b, "RND4K-Q1T1", "randread", 4 * KiB, 1);
+        sample_runs(&b, SEQ, DRIVER_UAS, seq, ELEMENTSOF(seq));
+        sample_runs(&b, RND, DRIVER_UAS, rnd, ELEMENTSOF(rnd));
+        sample_runs(&b, ALONE, DRIVER_UAS, alone, ELEMENTSOF(alone));
+        return b;
+}
+
+/* Rates of a pattern, all rounds that count times a factor. */
+static void scale(struct bench *b, unsigned pattern, double factor)
+{
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == pattern && b->runs[i].round > 0) {
+                        b->runs[i].read.bytes_per_sec *= factor;
+                        b->runs[i].read.iops *= factor;
+                }
+}
+
+static void rates(struct bench *b, unsigned pattern, const double *factors)
+{
+        for (size_t i = 0, n = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == pattern && b->runs[i].round > 0) {
+                        b->runs[i].read.bytes_per_sec = factors[n] * MB;
+                        b->runs[i].read.iops = factors[n++];
+                }
+}
+#define RATES(b, pattern, ...) rates(b, pattern, (const double[]){__VA_ARGS__})
+
+/* Every run of the pattern, round 0 too. */
+#define EACH_RUN(b, p, what)                                                                                            \
+        for (size_t _i = 0; _i < (b)->n_runs; _i++)                                                                     \
+                if ((b)->runs[_i].pattern == (p))                                                                       \
+                        (b)->runs[_i].what
+
+static void nothing(struct bench *b)
+{
+}
+static void link_jump(struct bench *b)
+{
+        scale(b, SEQ, 2.6); /* 494 MB/s; and no spinning disk is so quick */
+        b->conditions.rotational = false;
+}
+static void link_just(struct bench *b)
+{
+        scale(b, SEQ, 2.5); /* 480 */
+        b->conditions.rotational = false;
+}
+static void link_ten(struct bench *b)
+{
+        link_jump(b);
+        b->conditions.speed_mbps = 10000;
+}
+static void link_unknown(struct bench *b)
+{
+        scale(b, SEQ, 100);
+        b->conditions.rotational = false;
+        b->conditions.speed_mbps = 0;
+}
+static void usb2(struct bench *b)
+{
+        b->conditions.speed_mbps = 480;
+        scale(b, SEQ, 0.2);
+}
+static void usb2_jump(struct bench *b)
+{
+        b->conditions.speed_mbps = 480;
+        scale(b, SEQ, 0.3); /* 57 MB/s */
+}
+static void shallow(struct bench *b)
+{
+        EACH_RUN(b, RND, depth_share) = 0.4;
+}
+static void shallow_once(struct bench *b)
+{
+        b->runs[8].depth_share = 0.1;
+}
+static void shallow_alone(struct bench *b)
+{
+        EACH_RUN(b, ALONE, depth_share) = 0;
+}
+static void synchronous(struct bench *b)
+{
+        b->patterns[RND].sync_engine = true;
+        scale(b, RND, 0.2);
+}
+static void too_deep(struct bench *b)
+{
+        b->patterns[RND].iodepth = 256;
+}
+static void many_jobs(struct bench *b)
+{
+        b->patterns[RND].numjobs = 16;
+}
+static void buffered(struct bench *b)
+{
+        b->patterns[SEQ].direct = false;
+        EACH_RUN(b, SEQ, region) = 10 * GiB;
+}
+static void buffered_large(struct bench *b)
+{
+        b->patterns[SEQ].direct = false;
+        EACH_RUN(b, SEQ, region) = 32 * GiB;
+}
+static void small(struct bench *b)
+{
+        EACH_RUN(b, SEQ, region) = 256 * MiB;
+}
+static void small_by_pattern(struct bench *b)
+{
+        EACH_RUN(b, SEQ, region) = 0;
+        b->patterns[SEQ].size = 100 * MiB;
+        b->patterns[SEQ].numjobs = 2;
+}
+static void whole_disk(struct bench *b)
+{
+        EACH_RUN(b, SEQ, region) = 0;
+        b->patterns[SEQ].size = 0;
+}
+static void disk_too_quick(struct bench *b)
+{
+        scale(b, SEQ, 1.8);
+}
+static void reads_too_quick(struct bench *b)
+{
+        scale(b, RND, 5);
+}
+static void solid_state(struct bench *b)
+{
+        b->conditions.rotational = false;
+        scale(b, RND, 50);
+        scale(b, ALONE, 50);
+        EACH_RUN(b, ALONE, read.p50_ns) = 90000;
+}
+static void alone_too_quick(struct bench *b)
+{
+        scale(b, ALONE, 4);
+}
+static void latency(struct bench *b)
+{
+        EACH_RUN(b, ALONE, read.p50_ns) = 200000;
+}
+static void written(struct bench *b)
+{
+        b->patterns[ALONE].read_percent = 0;
+        scale(b, ALONE, 6); /* 727 a second were published: its cache sorts them */
+}
+static void written_too_quick(struct bench *b)
+{
+        b->patterns[ALONE].read_percent = 0;
+        scale(b, ALONE, 30);
+}
+static void scattered(struct bench *b)
+{
+        RATES(b, SEQ, 180, 191, 200, 185, 188);
+}
+static void falling(struct bench *b)
+{
+        RATES(b, SEQ, 200, 198, 196, 192, 188);
+}
+static void falling_but_once(struct bench *b)
+{
+        RATES(b, SEQ, 200, 196, 197, 192, 188);
+}
+static void falling_little(struct bench *b)
+{
+        RATES(b, SEQ, 200, 199, 198, 197, 196);
+}
+static void rising(struct bench *b)
+{
+        RATES(b, SEQ, 188, 192, 196, 198, 200);
+}
+static void falling_to_cold(struct bench *b)
+{
+        RATES(b, SEQ, 200, 120, 110, 105, 100);
+}
+static void load(struct bench *b)
+{
+        b->runs[3].other_bytes_per_sec = 30 * MB;
+}
+static void load_in_warmup(struct bench *b)
+{
+        b->runs[0].other_bytes_per_sec = 30 * MB;
+}
+static void load_small(struct bench *b)
+{
+        b->runs[3].other_bytes_per_sec = 3 * MB;
+}
+static void load_small_unknown(struct bench *b)
+{
+        b->conditions.speed_mbps = 0;
+        load_small(b);
+}
+static void load_not_known(struct bench *b)
+{
+        EACH_RUN(b, SEQ, other_bytes_per_sec) = -1;
+}
+static void failed(struct bench *b)
+{
+        b->runs[2].error = b->runs[4].error = -EIO;
+}
+static void failed_all(struct bench *b)
+{
+        EACH_RUN(b, SEQ, error) = -EIO;
+        b->conditions.speed_mbps = 480;
+}
+
+static const struct {
+        void (*change)(struct bench *b);
+        unsigned seq, rnd, alone;
+        const char *text; /* in one of the sentences */
+} table[] = {
+        {nothing, 0, 0, 0, NULL},
+        {link_jump, BIT(LINK), 0, 0, "499 MB/s is more than a link at 5000 Mbit/s can carry (485 MB/s)"},
+        {link_just, 0, 0, 0, NULL},
+        {link_ten, 0, 0, 0, NULL},
+        {link_unknown, 0, 0, 0, NULL},
+        {usb2, BIT(USB2), BIT(USB2), BIT(USB2), "linked at 480 Mbit/s: a USB 2 link carries 53.2 MB/s at most"},
+        {usb2_jump, BIT(USB2) | BIT(LINK), BIT(USB2), BIT(USB2), "57.6 MB/s is more than a link at 480 Mbit/s"},
+        {shallow, 0, BIT(DEPTH), 0, "depth 32 was reached by 40 % of the requests alone"},
+        {shallow_once, 0, 0, 0, NULL},
+        {shallow_alone, 0, 0, 0, NULL},
+        {synchronous, 0, BIT(DEPTH), 0, "depth 32 does nothing with a synchronous engine: it was 1"},
+        {too_deep, 0, BIT(DEPTH), 0, "the disk is given 30 requests at once, not 256"},
+        {many_jobs, 0, BIT(DEPTH), 0, "the disk is given 30 requests at once, not 512"},
+        {buffered, BIT(CACHE), 0, 0, "buffered, and of 10 GiB the machine's memory (9 GB) can answer"},
+        {buffered_large, 0, 0, 0, NULL},
+        {small, BIT(CACHE), 0, 0, "256 MiB is small: below 1 GiB caches"},
+        {small_by_pattern, BIT(CACHE), 0, 0, "200 MiB is small"},
+        {whole_disk, 0, 0, 0, NULL},
+        {disk_too_quick, BIT(DISK), 0, 0, "no spinning disk is so quick"},
+        {reads_too_quick, 0, BIT(DISK), 0, "no spinning disk"},
+        {solid_state, 0, 0, 0, NULL},
+        {alone_too_quick, 0, 0, BIT(DISK), "no spinning disk"},
+        {latency, 0, 0, BIT(DISK), "no spinning disk"},
+        {written, 0, 0, 0, NULL},
+        {written_too_quick, 0, 0, BIT(DISK), "no spinning disk"},
+        {scattered, BIT(SPREAD), 0, 0, "the rounds differ by 11 % of their average"},
+        {falling, BIT(HEAT), 0, 0, "slower round by round, by 6 % in all"},
+        {falling_but_once, BIT(HEAT), 0, 0, "slower round by round"},
+        {falling_little, 0, 0, 0, NULL},
+        {rising, 0, 0, 0, NULL},
+        {falling_to_cold, BIT(HEAT) | BIT(SPREAD), 0, 0, "by 50 % in all"},
+        {load, BIT(LOAD), 0, 0, "others moved up to 30.0 MB/s on the same bus"},
+        {load_in_warmup, 0, 0, 0, NULL},
+        {load_small, 0, 0, 0, NULL},
+        {load_small_unknown, BIT(LOAD), 0, 0, "others moved up to 3.00 MB/s"},
+        {load_not_known, 0, 0, 0, NULL},
+        {failed, BIT(ERRORS), 0, 0, "2 of its runs failed and are not counted"},
+        {failed_all, BIT(ERRORS), BIT(USB2), BIT(USB2), "5 of its runs failed"},
+};
+
+static void all_doubts(void **state)
+{
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                _cleanup_(bench_done) struct bench b = plain();
+                const unsigned want[] = {table[i].seq, table[i].rnd, table[i].alone};
+                bool found = !table[i].text;
+
+                table[i].change(&b);
+                for (unsigned p = 0; p < ELEMENTSOF(want); p++) {
+                        unsigned got = doubts_of(&b, p, DRIVER_UAS);
+                        char text[DOUBT_TEXT_MAX];
+
+                        if (got != want[p])
+                                fail_msg("row %zu, pattern %u: %#x, not %#x", i, p, got, want[p]);
+                        for (enum bench_doubt d = 0; d < _BENCH_DOUBT_MAX; d++)
+                                if (got & (1U << d)) {
+                                        (void) doubt_text(&b, p, DRIVER_UAS, d, text);
+                                        assert_row(i, *text);
+                                        found = found || strstr(text, table[i].text);
+                                        if (!found)
+                                                print_message("row %zu: %s\n", i, text);
+                                }
+                }
+                assert_row(i, found);
+                assert_int_equal(doubts_of(&b, SEQ, DRIVER_USB_STORAGE), 0); /* there is none */
+        }
+}
+
+/* Under usb-storage one request at a time is what there is: nobody is told so in every row. */
+static void queue_of_bot(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_bench();
+        unsigned p = sample_pattern(&b, "p", "randread", 4096, 256);
+
+        sample_runs(&b, p, DRIVER_USB_STORAGE, rnd, ELEMENTSOF(rnd));
+        assert_int_equal(doubts_of(&b, p, DRIVER_USB_STORAGE), 0);
+}
+
+static void ceilings(void **state)
+{
+        static const struct {
+                unsigned mbps;
+                double mb;
+        } links[] = {{0, 0}, {12, 1.5}, {480, 53.248}, {5000, 484.848}, {10000, 1175.390}, {20000, 2350.781}};
+
+        for (size_t i = 0; i < ELEMENTSOF(links); i++)
+                assert_row(i, fabs(link_ceiling(links[i].mbps) / 1e6 - links[i].mb) < 0.001);
+}
+
+static void units(void **state)
+{
+        static const struct {
+                double value;
+                enum stats_measure m;
+                const char *text;
+        } figures[] = {
+                {0, STATS_IOPS, "0.00 IOPS"},         {7.6543, STATS_IOPS, "7.65 IOPS"},    {99.96, STATS_IOPS, "100 IOPS"},
+                {608.4, STATS_IOPS, "608 IOPS"},      {9999, STATS_IOPS, "9999 IOPS"},      {12345, STATS_IOPS, "12.3k IOPS"},
+                {999499, STATS_IOPS, "999k IOPS"},    {999600, STATS_IOPS, "1.00M IOPS"},   {412.4e6, STATS_BYTES, "412 MB/s"},
+                {9.996e6, STATS_BYTES, "10.0 MB/s"},  {2.3e9, STATS_BYTES, "2300 MB/s"},    {431000, STATS_P50, "431 µs"},
+                {999600, STATS_P95, "1.00 ms"},       {1.279e9, STATS_MEAN, "1.28 s"},      {50, STATS_P99, "0.05 µs"},
+        };
+        static const struct {
+                uint64_t bytes;
+                const char *text;
+        } sizes[] = {
+                {0, "0 B"}, {512, "512 B"}, {4096, "4 KiB"}, {256 * KiB, "256 KiB"}, {10 * GiB, "10 GiB"}, {1536 * MiB, "1536 MiB"},
+                {4000787030016ULL, "4.00 TB"}, {1536, "1536 B"}, {12345, "12.3 kB"}, {UINT64_MAX, "18446744 TB"},
+        };
+        char text[UNIT_TEXT_MAX];
+
+        for (size_t i = 0; i < ELEMENTSOF(figures); i++)
+                assert_string_equal(figure_text(figures[i].value, figures[i].m, true, text), figures[i].text);
+        assert_string_equal(figure_text(431000, STATS_P50, false, text), "431 us");
+        for (size_t i = 0; i < ELEMENTSOF(sizes); i++)
+                assert_string_equal(bytes_text(sizes[i].bytes, text), sizes[i].text);
+        assert_string_equal(day_text(1763900000000000ULL, false, text), "2025-11-23");
+        assert_string_equal(day_text(1763900000000000ULL, true, text), "2025-11-23 12:13");
+        assert_true(*day_text(UINT64_MAX, true, text));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(all_doubts), cmocka_unit_test(queue_of_bot), cmocka_unit_test(ceilings), cmocka_unit_test(units),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
