@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/bench/sweep.h"
+
+#include <inttypes.h>
+
+#include "common/util.h"
+#include "ctl/bench/fio.h"
+
+#define MIB (1ULL << 20)
+
+static const char *const names[_SWEEP_MAX] = {
+        [SWEEP_DEPTH] = "depth",
+        [SWEEP_JOBS] = "jobs",
+        [SWEEP_REGION] = "region",
+};
+
+/* Those of the study behind the profile cdm. */
+static const uint64_t counts[] = { 1, 2, 4, 8, 16, 32 };
+static const uint64_t regions[] = { 256 * MIB, 512 * MIB, 1024 * MIB, 3072 * MIB, 5120 * MIB, 8192 * MIB, 10240 * MIB };
+
+const char *sweep_to_string(enum sweep_axis axis)
+{
+        return names[axis];
+}
+
+int sweep_from_string(const char *s)
+{
+        for (int i = 0; i < _SWEEP_MAX; i++)
+                if (streq(names[i], s))
+                        return i;
+        return -EINVAL;
+}
+
+void sweep_done(struct sweep *s)
+{
+        for (size_t i = 0; i < s->n; i++)
+                bench_pattern_done(&s->patterns[i]);
+        free(s->patterns);
+        free(s->values);
+        *s = (struct sweep){};
+}
+
+/* "256M", "5G": as fio has them. */
+static int make_name(const char *base, enum sweep_axis axis, uint64_t value, char **ret)
+{
+        const char *unit = axis != SWEEP_REGION ? "" : value % (1024 * MIB) ? "M" : "G";
+
+        value /= *unit == 'M' ? MIB : *unit == 'G' ? 1024 * MIB : 1;
+        return asprintf(ret, "%s %s=%" PRIu64 "%s", base, names[axis], value, unit) < 0 ? -ENOMEM : 0;
+}
+
+/* What is not asked about stays as it is: jobs share out the region that one has. 0, -ENOMEM or -ENOSPC. */
+static int vary(const struct bench_pattern *base, enum sweep_axis axis, uint64_t value, uint64_t available,
+                struct bench_pattern *ret)
+{
+        struct bench_pattern p = {};
+        uint64_t region = axis == SWEEP_REGION ? value : fio_region(base, available);
+        char *name = NULL;
+        int r;
+
+        if (region > available)
+                return -ENOSPC;
+        r = bench_pattern_copy(base, &p);
+        if (r >= 0)
+                r = make_name(base->name, axis, value, &name);
+        if (r < 0) {
+                bench_pattern_done(&p);
+                return r;
+        }
+        free(p.name);
+        p.name = name;
+        if (axis == SWEEP_DEPTH)
+                p.iodepth = (unsigned) value;
+        if (axis == SWEEP_JOBS)
+                p.numjobs = (unsigned) value;
+        if (axis != SWEEP_DEPTH)
+                p.size = region / p.numjobs;
+        if (p.size ? p.size < p.block_size : region < p.block_size) {
+                bench_pattern_done(&p);
+                return -ENOSPC;
+        }
+        *ret = p;
+        return 0;
+}
+
+int sweep_make(const struct bench_pattern *base, enum sweep_axis axis, uint64_t available, struct sweep *ret)
+{
+        const uint64_t *values = axis == SWEEP_REGION ? regions : counts;
+        size_t n = axis == SWEEP_REGION ? ELEMENTSOF(regions) : ELEMENTSOF(counts);
+        _cleanup_(sweep_done) struct sweep s = { .axis = axis };
+
+        /* Whatever iodepth= says, the engine waits for each: a flat line would be taken for a finding. */
+        if (axis == SWEEP_DEPTH && base->sync_engine)
+                return -EOPNOTSUPP;
+        s.patterns = calloc(n, sizeof(*s.patterns));
+        s.values = calloc(n, sizeof(*s.values));
+        if (!s.patterns || !s.values)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                int r = vary(base, axis, values[i], available, &s.patterns[s.n]);
+
+                if (r == -ENOSPC)
+                        break;
+                if (r < 0)
+                        return r;
+                s.values[s.n++] = values[i];
+        }
+        if (s.n == 0)
+                return -ENOSPC;
+        *ret = s;
+        s = (struct sweep){};
+        return 0;
+}

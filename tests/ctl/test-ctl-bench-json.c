@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What versions of fio say, and what it comes to. fio/recorded-VERSION-*.json were printed by that version and lack only
+ * members that nobody reads; fio/written-VERSION.json have the members that this version is known to print: 3.1 has no bw_bytes,
+ * 3.1 and 3.16 do not count samples (N), 3.39 says when a job began.
+ */
+#include "bench.h"
+#include "ctl/bench/clients.h"
+#include "ctl/bench/fio.h"
+
+static char *slurp(const char *name)
+{
+        char path[512], *text = calloc(1, 1 << 20);
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/%s", getenv("UASD_FIO_JSON"), name);
+        f = fopen(path, "re");
+        if (!f || !text || fread(text, 1, (1 << 20) - 1, f) == 0)
+                fail_msg("%s: %m", path);
+        (void) fclose(f);
+        return text;
+}
+
+static bool near(double a, double b)
+{
+        return a - b <= 1e-6 * (b + 1) && b - a <= 1e-6 * (b + 1);
+}
+
+#define SIDE(bytes, ios, rate, iops, mean, ...) { bytes, ios, rate, iops, mean, __VA_ARGS__ }
+
+static void versions(void **state)
+{
+        static const struct {
+                const char *file;
+                unsigned jobs, depth;
+                uint64_t runtime_usec;
+                struct bench_side read, write;
+                double depth_share, cpu;
+                int error;
+        } rows[] = {
+                /* The published figure of 192 I/Os a second at depth 256. */
+                { "written-3.1.json", 1, 256, 60000000, SIDE(47185920, 11520, 786432, 192, 1279000000.5, 1233125376, 2332033024, 2768240640),
+                  {}, 0.995, 0.75, 0 },
+                { "written-3.16.json", 1, 256, 60000000, SIDE(47185920, 11520, 786432, 192, 1279000000.5, 1233125376, 2332033024, 2768240640),
+                  {}, 0.995, 0.75, 0 },
+                { "written-3.28.json", 1, 256, 60000000, SIDE(47185920, 11520, 786432, 192, 1279000000.5, 1233125376, 2332033024, 2768240640),
+                  {}, 0.995, 0.75, 0 },
+                { "written-3.39.json", 1, 256, 60000000, SIDE(47185920, 11520, 786432, 192, 1279000000.5, 1233125376, 2332033024, 2768240640),
+                  {}, 0.995, 0.75, 0 },
+                { "recorded-3.33-grouped.json", 4, 32, 225000, SIDE(67108864, 16384, 298261618, 72817.7778, 1727644.99, 1564672, 2736128, 7372800),
+                  {}, 0.99243164, 34.157304, 0 },
+                /* Without group_reporting: three entries, their percentiles from the bins of json+, or the highest. */
+                { "recorded-3.33-apart.json", 3, 32, 10000, SIDE(3145728, 768, 314572800, 76800, 1161782.66, 1138688, 1630208, 1859584),
+                  {}, 0.87890625, 33.333333, 0 },
+                { "recorded-3.33-apart-plain.json", 3, 8, 127000, SIDE(3145728, 768, 24769511.8, 6047.24409, 3626704.94, 3948544, 8355840, 8716288),
+                  {}, 0.97265625, 3.394384, 0 },
+                /* A note in front, depth levels above 100 %. */
+                { "recorded-3.33-mixed.json", 1, 1, 468000, SIDE(4767744, 291, 10187487.2, 621.794872, 1420738.74, 724992, 4358144, 6062080),
+                  SIDE(3620864, 221, 7736888.89, 472.222222, 10641.7421, 8640, 27008, 39680), 1, 3.426124, 0 },
+                { "recorded-3.33-error.json", 1, 1, 0, SIDE(0, 1, 0, 0, 0, 0, 0, 0), {}, 1, 0, -EINVAL },
+                { "recorded-3.33-ramp.json", 1, 4, 1001000, SIDE(589365248, 8989, 588776472, 8980.01998, 433466.511, 264192, 1011712, 4046848),
+                  {}, 1, 12.9, 0 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_free_ char *text = slurp(rows[i].file);
+                const struct bench_side *expect[] = { &rows[i].read, &rows[i].write }, *side[2];
+                struct bench_run run;
+
+                assert_row(i, fio_parse(text, rows[i].jobs, rows[i].depth, &run) == 0);
+                side[0] = &run.read;
+                side[1] = &run.write;
+                for (size_t j = 0; j < 2; j++) {
+                        assert_row(i, side[j]->bytes == expect[j]->bytes && side[j]->ios == expect[j]->ios);
+                        assert_row(i, near(side[j]->bytes_per_sec, expect[j]->bytes_per_sec));
+                        assert_row(i, near(side[j]->iops, expect[j]->iops));
+                        assert_row(i, near(side[j]->mean_ns, expect[j]->mean_ns));
+                        assert_row(i, side[j]->p50_ns == expect[j]->p50_ns && side[j]->p95_ns == expect[j]->p95_ns &&
+                                              side[j]->p99_ns == expect[j]->p99_ns);
+                }
+                assert_row(i, run.runtime_usec == rows[i].runtime_usec && run.error == rows[i].error);
+                assert_row(i, near(run.depth_share, rows[i].depth_share) && near(run.cpu_percent, rows[i].cpu));
+                assert_row(i, run.other_bytes_per_sec < 0 && !run.host);
+        }
+}
+
+#define JOB(more) "{\"jobname\":\"a\",\"error\":0," more "}"
+#define READ(bytes, ios, ms, mean, more)                                                                                 \
+        "\"read\":{\"io_bytes\":" #bytes ",\"total_ios\":" #ios ",\"runtime\":" #ms ",\"bw\":1,\"iops\":7.5,\"clat_ns\":{\"mean\":" #mean more "}}"
+#define PERCENTILES(a, b, c)                                                                                             \
+        ",\"percentile\":{\"50.000000\":" #a ",\"95.000000\":" #b ",\"99.000000\":" #c "}"
+
+/* Sums and rates over jobs. */
+static void arithmetic(void **state)
+{
+        static const struct {
+                const char *jobs;
+                struct bench_side read;
+        } rows[] = {
+                { JOB(READ(1000000, 10, 1000, 5, "")), SIDE(1000000, 10, 1000000, 10, 5, 0, 0, 0) },
+                /* Two at once: what they read, by the time it took. */
+                { JOB(READ(1000000, 10, 1000, 5, "")) "," JOB(READ(3000000, 30, 1000, 9, "")), SIDE(4000000, 40, 4000000, 40, 8, 0, 0, 0) },
+                /* One ends sooner: the sum of both rates would be 3,000,000. */
+                { JOB(READ(1000000, 10, 500, 5, "")) "," JOB(READ(1000000, 10, 1000, 5, "")), SIDE(2000000, 20, 2000000, 20, 5, 0, 0, 0) },
+                /* One that did nothing changes nothing. */
+                { JOB(READ(1000000, 10, 1000, 5, PERCENTILES(1, 2, 3))) "," JOB(READ(0, 0, 0, 0, PERCENTILES(9, 9, 9))),
+                  SIDE(1000000, 10, 1000000, 10, 5, 1, 2, 3) },
+                /* Too short for a time: fio's own rates, and there were only KiB in 3.1. */
+                { JOB(READ(4096, 1, 0, 5, "")) "," JOB(READ(4096, 1, 0, 5, "")), SIDE(8192, 2, 2048, 15, 5, 0, 0, 0) },
+                /* Percentiles of jobs cannot be averaged; the highest is a bound. */
+                { JOB(READ(10, 10, 1000, 5, PERCENTILES(10, 20, 30))) "," JOB(READ(10, 10, 1000, 5, PERCENTILES(11, 19, 31))),
+                  SIDE(20, 20, 20, 20, 5, 11, 20, 31) },
+                /* With all latencies at hand they are those of all: 190 at 1, 10 at 100. */
+                { JOB(READ(10, 100, 1000, 1, PERCENTILES(1, 1, 1) ",\"bins\":{\"1\":100}")) "," JOB(
+                          READ(10, 100, 1000, 1, PERCENTILES(1, 100, 100) ",\"bins\":{\"100\":10,\"1\":90}")),
+                  SIDE(20, 200, 20, 200, 1, 1, 1, 100) },
+                /* One of them without: back to the bound. */
+                { JOB(READ(10, 100, 1000, 1, PERCENTILES(1, 1, 1) ",\"bins\":{\"1\":100}")) "," JOB(
+                          READ(10, 100, 1000, 1, PERCENTILES(1, 100, 100))),
+                  SIDE(20, 200, 20, 200, 1, 1, 100, 100) },
+                /* No numbers, or none that could be: nothing, and no fault. */
+                { "{}", {} },
+                { "null", {} },
+                { JOB("\"read\":7"), {} },
+                { JOB(READ(-5, 10, -1, 5, "")), SIDE(0, 10, 1024, 7.5, 5, 0, 0, 0) },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const struct bench_side *e = &rows[i].read;
+                char text[4096];
+                struct bench_run run;
+
+                (void) snprintf(text, sizeof(text), "{\"jobs\":[%s]}", rows[i].jobs);
+                assert_row(i, fio_parse(text, 1, 1, &run) == 0);
+                assert_row(i, run.read.bytes == e->bytes && run.read.ios == e->ios && run.write.ios == 0);
+                if (!near(run.read.bytes_per_sec, e->bytes_per_sec) || !near(run.read.iops, e->iops) ||
+                    !near(run.read.mean_ns, e->mean_ns))
+                        fail_msg("row %zu: %f bytes, %f I/Os a second, mean %f", i, run.read.bytes_per_sec, run.read.iops,
+                                 run.read.mean_ns);
+                assert_row(i, run.read.p50_ns == e->p50_ns && run.read.p95_ns == e->p95_ns && run.read.p99_ns == e->p99_ns);
+        }
+}
+
+static void depths(void **state)
+{
+        static const struct {
+                unsigned depth;
+                const char *levels;
+                double share;
+        } rows[] = {
+                { 1, "\"1\":100.0", 1 },
+                { 32, "\"1\":0.1,\"16\":1.0,\"32\":98.9", 0.989 },
+                /* Levels are powers of two: what is at 16 to 31 may have been at 24. */
+                { 24, "\"16\":60.0,\"32\":40.0", 1 },
+                { 256, "\"32\":75.0,\">=64\":25.0", 0.25 },
+                { 32, "\"1\":100.0", 0 },
+                { 1, "\"1\":102.34", 1 }, /* with fsync fio counts more than it has issued */
+                { 8, "\"4\":-3.0", 0 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct bench_run run;
+                char text[512];
+
+                (void) snprintf(text, sizeof(text), "{\"jobs\":[" JOB(READ(1, 1, 1, 1, "") ",\"iodepth_level\":{%s}") "]}",
+                                rows[i].levels);
+                assert_row(i, fio_parse(text, 1, rows[i].depth, &run) == 0);
+                assert_row(i, near(run.depth_share, rows[i].share));
+        }
+}
+
+/* What stands around the document, and what is none. */
+static void texts(void **state)
+{
+        static const struct {
+                const char *text;
+                int r;
+                uint64_t ios;
+        } rows[] = {
+                { "{\"jobs\":[" JOB(READ(1, 1, 1, 1, "")) "]}", 0, 1 },
+                { "note: both iodepth >= 1 and {braces}\n{ what is this\n{\"jobs\":[" JOB(READ(1, 2, 1, 1, "")) "]}\nfio: bye {\n", 0, 2 },
+                { "{\"jobs\":[" JOB("\"x\" : -nan,\"y\" : inf,\"s\" : \"nan\"," READ(1, 3, 1, 1, "")) "]}", 0, 3 },
+                { "", -EBADMSG, 0 },
+                { "fio: failed\n", -EBADMSG, 0 },
+                { "{\"jobs\":[" JOB(READ(1, 1, 1, 1, "")), -EBADMSG, 0 },
+                { "{}", -EBADMSG, 0 },
+                { "{\"jobs\":[]}", -EBADMSG, 0 },
+                { "{\"jobs\":{}}", -EBADMSG, 0 },
+                { "[]\n", -EBADMSG, 0 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct bench_run run = {};
+
+                assert_row(i, fio_parse(rows[i].text, 1, 1, &run) == rows[i].r);
+                assert_row(i, run.read.ios == rows[i].ios);
+        }
+}
+
+static void clients(void **state)
+{
+        _cleanup_free_ char *text = slurp("recorded-3.33-clients.json");
+        struct bench_run runs[3];
+
+        assert_int_equal(clients_parse_json(text, 2, 8, runs, 3), 3);
+        assert_null(runs[0].host);
+        assert_string_equal(runs[1].host, "127.0.0.1:8772");
+        assert_string_equal(runs[2].host, "127.0.0.1:8771");
+        assert_int_equal(runs[1].read.bytes, 302206976);
+        assert_int_equal(runs[2].read.bytes, 289251328);
+        /* fio's own sum says 591458304 bytes, 144399 I/Os, 295581361 bytes and 72163.418291 I/Os a second. */
+        assert_int_equal(runs[0].read.bytes, 591458304);
+        assert_int_equal(runs[0].read.ios, 144399);
+        assert_int_equal((uint64_t) runs[0].read.bytes_per_sec, 295581361);
+        assert_true(near(runs[0].read.iops, 72163.418291));
+        /* It has no percentiles of all; they lie between those of each. */
+        assert_in_range(runs[0].read.p50_ns, 366592, 370688);
+        assert_in_range(runs[0].read.p95_ns, 561152, 593920);
+        assert_in_range(runs[0].read.p99_ns, 3194880, 3358720);
+        /* 0.9625 + 10.1625 on average of four jobs */
+        assert_true(near(runs[0].cpu_percent, 44.5));
+        for (size_t i = 0; i < 3; i++)
+                bench_run_done(&runs[i]);
+
+        assert_int_equal(clients_parse_json(text, 2, 8, runs, 2), -EBADMSG);
+        assert_int_equal(clients_parse_json("{\"client_stats\":[]}", 2, 8, runs, 3), -EBADMSG);
+        assert_int_equal(clients_parse_json("{\"client_stats\":[{\"jobname\":\"All clients\"}]}", 2, 8, runs, 3), -EBADMSG);
+        assert_int_equal(clients_parse_json("{\"client_stats\":[7]}", 2, 8, runs, 3), -EBADMSG);
+        assert_int_equal(clients_parse_json("{\"jobs\":[{}]}", 2, 8, runs, 3), -EBADMSG);
+}
+
+static void hosts(void **state)
+{
+        static const struct {
+                const char *text, *list;
+        } rows[] = {
+                { "nas", "nas,8765" },
+                { "nas,10.0.0.2:9000", "nas,8765 10.0.0.2,9000" },
+                { "[fe80::1%eth0]:9000,[::1]", "ip6:fe80::1%eth0,9000 ip6:::1,8765" },
+                { "a,b,c,d", "a,8765 b,8765 c,8765 d,8765" },
+                { "", NULL },
+                { "a,", NULL },
+                { "a,a", NULL }, /* would be counted twice */
+                { "a:0", NULL },
+                { "a:65536", NULL },
+                { "a:x", NULL },
+                { "-x", NULL }, /* no option of fio's */
+                { "a b", NULL },
+                { "sock:/tmp/x", NULL },
+                { "::1", NULL },
+                { "[::1", NULL },
+                { "[::1]9", NULL },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char **list = NULL, joined[256] = "";
+                int r = clients_parse(rows[i].text, &list);
+
+                assert_row(i, r == (rows[i].list ? 0 : -EINVAL));
+                for (char **p = list; p && *p; p++)
+                        (void) snprintf(joined + strlen(joined), sizeof(joined) - strlen(joined), "%s%s", p == list ? "" : " ", *p);
+                if (rows[i].list)
+                        assert_string_equal(joined, rows[i].list);
+                strv_free(list);
+        }
+}
+
+static void steps(void **state)
+{
+        static const struct {
+                size_t n, count, steps[5];
+        } rows[] = {
+                { 0, 0, {} },           { 1, 1, { 1 } },          { 2, 2, { 1, 2 } },
+                { 3, 3, { 1, 2, 3 } }, { 8, 4, { 1, 2, 4, 8 } }, { 64, 5, { 1, 2, 4, 8, 64 } },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                size_t got[5] = {};
+
+                assert_row(i, clients_steps(rows[i].n, got, 5) == rows[i].count);
+                assert_row(i, memcmp(got, rows[i].steps, sizeof(got)) == 0);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(versions), cmocka_unit_test(arithmetic), cmocka_unit_test(depths), cmocka_unit_test(texts),
+                cmocka_unit_test(clients),  cmocka_unit_test(hosts),      cmocka_unit_test(steps),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

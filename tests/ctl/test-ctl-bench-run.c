@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* fio itself, as uasctl bench runs it, on a file; 77 where there is none. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "bench.h"
+#include "ctl/bench/clients.h"
+#include "ctl/bench/fio-parts.h"
+#include "sys/roots.h"
+
+#define MIB (1ULL << 20)
+#define FILE_SIZE (16 * MIB)
+
+static char folder[] = "/var/tmp/uasd-bench-XXXXXX", path[64];
+static bool direct; /* whether the file system there has it */
+static const char *fio;
+
+static struct profile *make_profile(const char *text)
+{
+        struct profile *p;
+
+        assert_int_equal(profile_parse("x", "x", text, strlen(text), NULL, NULL, &p), 0);
+        return p;
+}
+
+static struct fio_job first_job(const struct profile *p)
+{
+        return (struct fio_job){ .pattern = &p->patterns[0], .section = &p->sections[0], .path = path };
+}
+
+/* fio says 0 to all of these job files, of which the first is a file's name. */
+static bool accepted(const char *file, char *const *jobs, struct fio_result *ret)
+{
+        char *arguments[FIO_JOBS_MAX + 4] = { "fio", "--parse-only", (char *) file }, names[FIO_JOBS_MAX][32];
+
+        for (size_t i = 0; jobs[i]; i++) {
+                (void) snprintf(names[i], sizeof(names[i]), "/proc/self/fd/%zu", FIO_FIRST_JOB + i);
+                arguments[3 + i] = names[i];
+        }
+        assert_int_equal(fio_execute(fio, arguments, jobs, -1, NULL, NULL, ret), 0);
+        return ret->status == 0;
+}
+
+/* Every shipped profile as it lies there, and every job made of it, has to be something fio takes. */
+static void fio_accepts(void **state)
+{
+        static const char *const names[] = { "cdm", "engines", "gcp", "matrix", "pi" };
+        _cleanup_(fio_result_done) struct fio_result broken = {};
+        char file[512];
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                _cleanup_(profile_freep) struct profile *p = NULL;
+                _cleanup_(fio_result_done) struct fio_result result = {};
+                char text[65536] = "", *jobs[FIO_JOBS_MAX + 1] = {};
+                FILE *f;
+
+                (void) snprintf(file, sizeof(file), "%s/%s.fio", getenv("UASD_PROFILES"), names[i]);
+                assert_true((f = fopen(file, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
+                p = make_profile(text);
+                for (size_t j = 0; j < p->n_patterns; j++) {
+                        struct fio_job job = { .pattern = &p->patterns[j], .section = &p->sections[j], .runtime_sec = j % 2 };
+
+                        assert_int_equal(fio_job_text(&job, FIO_TARGET, MIB, &jobs[j]), 0);
+                }
+                if (!accepted(file, jobs, &result))
+                        fail_msg("%s: %s%s", file, result.errors, result.output);
+                for (size_t j = 0; j < p->n_patterns; j++)
+                        free(jobs[j]);
+        }
+        assert_false(accepted(file, (char *[]){ "[a]\nsuch_an_option=1\n", NULL }, &broken));
+}
+
+static void says_version(void **state)
+{
+        _cleanup_free_ char *version = NULL;
+
+        assert_int_equal(fio_version(NULL, &version), 0);
+        assert_int_equal(strncmp(version, "fio-", 4), 0);
+        assert_null(strchr(version, '\n'));
+}
+
+static int count(double done, void *userdata)
+{
+        int *calls = userdata;
+
+        assert_true(done >= 0 && done <= 1);
+        (*calls)++;
+        return 0;
+}
+
+static void runs(void **state)
+{
+        static const struct {
+                const char *text;
+                uint64_t bytes, region; /* bytes: 0: as long as it takes */
+                double depth_share;     /* at least */
+                bool writes;
+        } rows[] = {
+                { "[a]\nrw=read\nbs=1m\nsize=4m\n", 4 * MIB, 4 * MIB, 1, false },
+                { "[a]\nrw=randread\nbs=4k\nsize=4m\niodepth=8\nioengine=libaio\ndirect=1\n", 4 * MIB, 4 * MIB, 0.9, false },
+                /* Each of four its own quarter of all there is. */
+                { "[a]\nrw=read\nbs=64k\nnumjobs=4\n", FILE_SIZE, FILE_SIZE, 1, false },
+                { "[a]\nrw=randrw\nrwmixread=60\nbs=4k\nsize=1m\nfsync=40\niodepth=32\n", MIB, MIB, 1, true },
+                { "[a]\nrw=write\nbs=1m\nsize=2m\nnumjobs=2\n", 4 * MIB, 4 * MIB, 1, true },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_(profile_freep) struct profile *p = make_profile(rows[i].text);
+                _cleanup_free_ char *why = NULL;
+                struct fio_job job = first_job(p);
+                struct bench_run run = {};
+                int calls = 0, r;
+
+                if (p->patterns[0].direct && !direct)
+                        continue;
+                job.writes = rows[i].writes;
+                r = fio_run(&job, count, &calls, &run, &why);
+                if (r < 0 || run.error)
+                        fail_msg("row %zu: %s: %s", i, strerror(r < 0 ? -r : -run.error), why);
+                assert_row(i, !why && run.region == rows[i].region && run.started_usec > 0);
+                assert_row(i, run.read.bytes + run.write.bytes == rows[i].bytes);
+                assert_row(i, (run.read.ios + run.write.ios) * p->patterns[0].block_size == rows[i].bytes);
+                assert_row(i, (run.read.ios > 0) == (p->patterns[0].read_percent > 0));
+                assert_row(i, (run.write.ios > 0) == rows[i].writes);
+                assert_row(i, run.depth_share >= rows[i].depth_share && run.depth_share <= 1);
+                if (run.read.ios > 0)
+                        assert_row(i, run.read.p50_ns > 0 && run.read.p50_ns <= run.read.p95_ns &&
+                                              run.read.p95_ns <= run.read.p99_ns && run.read.mean_ns > 0);
+        }
+}
+
+static uint64_t digest(void)
+{
+        uint64_t sum = 0, word;
+        FILE *f = fopen(path, "re");
+
+        assert_non_null(f);
+        while (fread(&word, sizeof(word), 1, f) == 1)
+                sum = sum * 31 + word;
+        (void) fclose(f);
+        return sum;
+}
+
+/* What was not asked for is not done: no writes, no file made, nothing on what is neither disk nor file. */
+static void refusals(void **state)
+{
+        static const struct {
+                const char *text, *path;
+                uint64_t offset;
+                int r;
+        } rows[] = {
+                { "[a]\nrw=write\nsize=4k\n", path, 0, -EPERM },
+                { "[a]\nrw=randrw\nrwmixread=99\nsize=4k\n", path, 0, -EPERM },
+                { "[a]\nrw=read\nsize=4k\n", "/var/tmp/uasd-bench-there-is-none", 0, -ENOENT },
+                { "[a]\nrw=read\nsize=4k\n", "/dev/null", 0, -ENODEV },
+                { "[a]\nrw=read\nsize=4k\n", "/var/tmp", 0, -ENODEV },
+                { "[a]\nrw=read\nsize=4k\n", path, FILE_SIZE, -ENOSPC },
+                { "[a]\nrw=read\nbs=1m\n", path, FILE_SIZE - MIB + 1, -ENOSPC },
+                { "[a]\nrw=read\nbs=1m\nnumjobs=17\n", path, 0, -ENOSPC },
+        };
+        uint64_t before = digest();
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_(profile_freep) struct profile *p = make_profile(rows[i].text);
+                struct fio_job job = first_job(p);
+                struct bench_run run;
+
+                job.path = rows[i].path;
+                job.offset = rows[i].offset;
+                assert_row(i, fio_run(&job, NULL, NULL, &run, NULL) == rows[i].r);
+        }
+        assert_int_equal(access("/var/tmp/uasd-bench-there-is-none", F_OK), -1);
+        assert_true(digest() == before);
+}
+
+/* A pattern that claims to read and does not: fio's own net. */
+static void second_net(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=write\nsize=4k\n");
+        _cleanup_free_ char *why = NULL;
+        struct fio_job job = first_job(p);
+        uint64_t before = digest();
+        struct bench_run run;
+
+        p->patterns[0].read_percent = 100;
+        assert_int_equal(fio_run(&job, NULL, NULL, &run, &why), -EIO);
+        assert_non_null(strstr(why, "read-only"));
+        assert_true(digest() == before);
+}
+
+/* An error on the way is a result, and fio says which. */
+static void error_is_told(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\nbs=1000\nsize=100000\ndirect=1\n");
+        _cleanup_free_ char *why = NULL;
+        struct fio_job job = first_job(p);
+        struct bench_run run = {};
+
+        if (!direct)
+                skip();
+        assert_int_equal(fio_run(&job, NULL, NULL, &run, &why), 0);
+        assert_int_equal(run.error, -EINVAL);
+        assert_non_null(strstr(why, "Invalid argument"));
+}
+
+static void no_fio(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\n");
+        struct fio_job job = first_job(p);
+        struct bench_run run;
+
+        job.program = "/nowhere/fio";
+        assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), -ENOENT);
+        /* Whoever says nothing: no result, and no crash. */
+        job.program = "/bin/true";
+        assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), -EIO);
+}
+
+/* Has enough when something is done, or has asked often enough. */
+struct stopper {
+        int calls, patience;
+        double last;
+};
+
+static int stop(double done, void *userdata)
+{
+        struct stopper *s = userdata;
+
+        s->last = done;
+        return ++s->calls >= s->patience || done > 0 ? -ECANCELED : 0;
+}
+
+static double now(void)
+{
+        struct timespec t;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+/* Nothing of it is left: no zombie, no reader of the file. */
+static void assert_gone(void)
+{
+        siginfo_t info;
+
+        assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
+        assert_int_equal(errno, ECHILD);
+}
+
+static void stopped(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p =
+                make_profile("[a]\nrw=randread\nbs=4k\nnumjobs=4\ntime_based\nruntime=30\n");
+        struct fio_job job = first_job(p);
+        struct stopper s = { .patience = 100 };
+        struct bench_run run;
+        double began = now();
+
+        assert_int_equal(fio_run(&job, stop, &s, &run, NULL), -ECANCELED);
+        assert_true(now() - began < 20);
+        assert_true(s.calls < 100 && s.last > 0 && s.last < 0.7);
+        assert_gone();
+}
+
+/* One that does not listen is killed. */
+static void stubborn(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\n");
+        struct fio_job job = first_job(p);
+        struct stopper s = { .patience = 1 };
+        struct bench_run run;
+        char program[80];
+        double began;
+        FILE *f;
+
+        (void) snprintf(program, sizeof(program), "%s/stubborn", folder);
+        assert_true((f = fopen(program, "we")) && fputs("#!/bin/sh\ntrap '' INT\nwhile :; do sleep 0.2; done\n", f) >= 0 &&
+                    fclose(f) == 0 && chmod(program, 0755) == 0);
+        job.program = program;
+        began = now();
+        assert_int_equal(fio_run(&job, stop, &s, &run, NULL), -ECANCELED);
+        assert_true(now() - began >= 3 && now() - began < 20);
+        assert_gone();
+}
+
+/* Others wait for it: nobody runs longer than whoever asked. */
+static void dies_with_us(void **state)
+{
+        int ends[2], status;
+        char c;
+        pid_t pid;
+
+        assert_int_equal(pipe(ends), 0);
+        pid = fork();
+        if (pid == 0) {
+                struct profile *p = make_profile("[a]\nrw=read\ntime_based\nruntime=60\n");
+                struct fio_job job = first_job(p);
+                struct bench_run run;
+                char program[80];
+                FILE *f;
+
+                /* In place of fio somebody who keeps the pipe open. */
+                (void) snprintf(program, sizeof(program), "%s/keeper", folder);
+                f = fopen(program, "w");
+                if (!f || fprintf(f, "#!/bin/sh\necho x >/proc/%i/fd/%i\nexec sleep 60 </dev/null\n", (int) getpid(), ends[1]) < 0 ||
+                    fclose(f) != 0 || chmod(program, 0755) < 0)
+                        _exit(1);
+                job.program = program;
+                (void) fio_run(&job, NULL, NULL, &run, NULL);
+                _exit(1);
+        }
+        assert_int_equal(read(ends[0], &c, 1), 1);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        (void) close(ends[1]);
+        (void) close(ends[0]);
+}
+
+/* ---- file mode, and what lies before a run ---- */
+
+static void reads_once(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=randread\nbs=4k\nsize=2m\nnumjobs=4\ntime_based\nruntime=60\n");
+        struct fio_job job = first_job(p);
+        int calls = 0;
+        double began = now();
+
+        assert_int_equal(fio_read_once(&job, count, &calls, NULL), 0);
+        assert_true(now() - began < 30); /* its size, not its time */
+        job.offset = FILE_SIZE - 4096 * 4;
+        assert_int_equal(fio_read_once(&job, NULL, NULL, NULL), 0);
+        job.offset = FILE_SIZE;
+        assert_int_equal(fio_read_once(&job, NULL, NULL, NULL), -ENOSPC);
+}
+
+/* Region and offset: a run that writes leaves all else as it was. */
+static void stays_inside(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=write\nbs=4k\nnumjobs=3\n");
+        _cleanup_free_ unsigned char *data = malloc(FILE_SIZE);
+        struct fio_job job = first_job(p);
+        struct bench_run run;
+        FILE *f;
+
+        assert_true(data && (f = fopen(path, "we")));
+        memset(data, 0, FILE_SIZE);
+        assert_true(fwrite(data, FILE_SIZE, 1, f) == 1 && fclose(f) == 0);
+        job.writes = true;
+        job.offset = MIB;
+        job.region = 3 * MIB;
+        assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), 0);
+        assert_int_equal(run.write.bytes, 3 * MIB);
+        assert_true((f = fopen(path, "re")) && fread(data, FILE_SIZE, 1, f) == 1 && fclose(f) == 0);
+        for (uint64_t block = 0; block < FILE_SIZE / 4096; block++) {
+                bool inside = block >= MIB / 4096 && block < 4 * MIB / 4096, zero = true;
+
+                for (size_t i = 0; i < 4096 && zero; i++)
+                        zero = data[block * 4096 + i] == 0;
+                assert_row(block, zero == !inside);
+        }
+}
+
+/* ---- several machines: two servers here ---- */
+
+static unsigned free_port(void)
+{
+        struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        socklen_t size = sizeof(a);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_true(fd >= 0 && bind(fd, (struct sockaddr *) &a, size) == 0 && getsockname(fd, (struct sockaddr *) &a, &size) == 0);
+        (void) close(fd);
+        return ntohs(a.sin_port);
+}
+
+static pid_t start_server(unsigned port)
+{
+        char argument[64];
+        pid_t pid;
+
+        (void) snprintf(argument, sizeof(argument), "--server=127.0.0.1,%u", port);
+        pid = fork();
+        if (pid == 0) {
+                int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+                (void) dup2(null, STDOUT_FILENO);
+                (void) dup2(null, STDERR_FILENO);
+                (void) execl(fio, "fio", argument, (char *) NULL);
+                _exit(127);
+        }
+        for (int i = 0; i < 100; i++) {
+                struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t) port),
+                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+                int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
+
+                r = connect(fd, (struct sockaddr *) &a, sizeof(a));
+                (void) close(fd);
+                if (r == 0)
+                        return pid;
+                (void) usleep(50000);
+        }
+        fail_msg("no server on port %u", port);
+        return -1;
+}
+
+static void end_server(pid_t pid)
+{
+        int status;
+
+        (void) kill(pid, SIGTERM);
+        (void) waitpid(pid, &status, 0);
+}
+
+static void machines(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\nbs=64k\nsize=2m\nnumjobs=2\n");
+        struct fio_job job = first_job(p);
+        unsigned ports[2] = { free_port(), free_port() };
+        pid_t servers[2] = { start_server(ports[0]), start_server(ports[1]) };
+        struct bench_run *got = NULL;
+        char text[64], **hosts, *why = NULL;
+        size_t steps[4];
+        int calls = 0, r;
+
+        (void) snprintf(text, sizeof(text), "127.0.0.1:%u,127.0.0.1:%u", ports[0], ports[1]);
+        assert_int_equal(clients_parse(text, &hosts), 0);
+        job.region = FILE_SIZE;
+        assert_int_equal(clients_steps(2, steps, 4), 2);
+        for (size_t i = 0; i < 2; i++) {
+                size_t n = steps[i];
+
+                r = clients_run(&job, hosts, n, count, &calls, &got, &why);
+                if (r < 0)
+                        fail_msg("%zu clients: %s: %s", n, strerror(-r), why);
+                /* Two jobs each with 2 MiB of its own. */
+                assert_row(n, got[0].read.bytes == n * 4 * MIB && got[0].read.ios == n * 64 && !got[0].host);
+                assert_row(n, got[0].region == n * 4 * MIB && got[1].region == 4 * MIB);
+                assert_row(n, got[1].read.bytes == 4 * MIB && strncmp(got[1].host, "127.0.0.1:", 10) == 0);
+                assert_row(n, got[0].read.p99_ns > 0 && got[0].error == 0 && got[0].depth_share >= 1);
+                clients_done(got, n + 1);
+        }
+
+        /* --readonly is not what keeps a server from writing. */
+        p->patterns[0].read_percent = 0;
+        assert_int_equal(clients_run(&job, hosts, 1, NULL, NULL, &got, NULL), -EPERM);
+        p->patterns[0].read_percent = 100;
+        job.path = "relative";
+        assert_int_equal(clients_run(&job, hosts, 1, NULL, NULL, &got, NULL), -EINVAL);
+        job.path = path;
+        end_server(servers[0]);
+        assert_int_equal(clients_run(&job, hosts, 2, NULL, NULL, &got, &why), -ECONNREFUSED);
+        assert_non_null(strstr(why, "127.0.0.1"));
+        free(why);
+        end_server(servers[1]);
+        strv_free(hosts);
+}
+
+static int set_up(void **state)
+{
+        char *data = malloc(FILE_SIZE);
+        int fd;
+
+        if (!data || !mkdtemp(folder))
+                return -1;
+        for (size_t i = 0; i < FILE_SIZE; i++)
+                data[i] = (char) (i * 2654435761U >> 13);
+        (void) snprintf(path, sizeof(path), "%s/data:1", folder);
+        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0 || write(fd, data, FILE_SIZE) != (ssize_t) FILE_SIZE)
+                return -1;
+        (void) close(fd);
+        free(data);
+        fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+        direct = fd >= 0;
+        (void) close_keep_errno(fd);
+        return 0;
+}
+
+static int tear_down(void **state)
+{
+        char command[128];
+
+        (void) snprintf(command, sizeof(command), "rm -r %s", folder);
+        return system(command) == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(fio_accepts), cmocka_unit_test(says_version), cmocka_unit_test(runs),
+                cmocka_unit_test(refusals),    cmocka_unit_test(second_net),   cmocka_unit_test(error_is_told),
+                cmocka_unit_test(no_fio),      cmocka_unit_test(stopped),      cmocka_unit_test(stubborn),
+                cmocka_unit_test(dies_with_us), cmocka_unit_test(reads_once),  cmocka_unit_test(stays_inside),
+                cmocka_unit_test(machines),
+        };
+
+        if (fio_find(&fio) < 0)
+                return 77;
+        return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Lists of patterns of a sweep, and how a region is shared out. */
+#include "bench.h"
+#include "ctl/bench/fio-parts.h"
+#include "ctl/bench/sweep.h"
+
+#define KIB 1024ULL
+#define GIB (1ULL << 30)
+
+static void sweeps(void **state)
+{
+        static const struct {
+                enum sweep_axis axis;
+                unsigned depth, jobs;
+                uint64_t size, available;
+                bool sync;
+                int r;
+                size_t n;
+                uint64_t last, region; /* all that the last one works on */
+                const char *name;
+        } rows[] = {
+                { SWEEP_DEPTH, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P depth=32" },
+                { SWEEP_DEPTH, 8, 1, GIB, 4 * GIB, true, -EOPNOTSUPP, 0, 0, 0, NULL },
+                { SWEEP_JOBS, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P jobs=32" },
+                /* Four of 1 GiB each: all of them work on 4 GiB, however many. */
+                { SWEEP_JOBS, 1, 4, GIB, 16 * GIB, true, 0, 6, 32, 4 * GIB, "P jobs=32" },
+                { SWEEP_JOBS, 1, 1, 0, 8 * GIB, true, 0, 6, 32, 8 * GIB, "P jobs=32" },
+                /* Not even a block for more than two. */
+                { SWEEP_JOBS, 1, 1, 0, 8 * KIB, true, 0, 2, 2, 8 * KIB, "P jobs=2" },
+                { SWEEP_REGION, 8, 1, GIB, 100 * GIB, false, 0, 7, 10 * GIB, 10 * GIB, "P region=10G" },
+                { SWEEP_REGION, 8, 4, GIB, 6 * GIB, false, 0, 5, 5 * GIB, 5 * GIB, "P region=5G" },
+                { SWEEP_REGION, 8, 1, GIB, GIB / 4, false, 0, 1, GIB / 4, GIB / 4, "P region=256M" },
+                { SWEEP_REGION, 8, 1, GIB, GIB / 8, false, -ENOSPC, 0, 0, 0, NULL },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct bench_pattern p = { .name = "P", .rw = "randread", .engine = "x", .block_size = 4 * KIB, .size = rows[i].size,
+                                           .iodepth = rows[i].depth, .numjobs = rows[i].jobs, .read_percent = 100,
+                                           .sync_engine = rows[i].sync };
+                struct sweep s = {};
+                const struct bench_pattern *last;
+
+                assert_row(i, sweep_make(&p, rows[i].axis, rows[i].available, &s) == rows[i].r);
+                assert_row(i, s.n == rows[i].n);
+                if (s.n == 0)
+                        continue;
+                last = &s.patterns[s.n - 1];
+                assert_row(i, s.values[s.n - 1] == rows[i].last && streq(last->name, rows[i].name));
+                assert_row(i, fio_region(last, rows[i].available) == rows[i].region);
+                assert_row(i, rows[i].axis == SWEEP_DEPTH ? last->iodepth == rows[i].last : last->iodepth == rows[i].depth);
+                assert_row(i, rows[i].axis == SWEEP_JOBS ? last->numjobs == rows[i].last : last->numjobs == rows[i].jobs);
+                assert_row(i, streq(last->rw, "randread") && last->block_size == 4 * KIB && last->read_percent == 100);
+                sweep_done(&s);
+        }
+        for (int axis = 0; axis < _SWEEP_MAX; axis++)
+                assert_int_equal(sweep_from_string(sweep_to_string((enum sweep_axis) axis)), axis);
+        assert_int_equal(sweep_from_string("x"), -EINVAL);
+}
+
+static void regions(void **state)
+{
+        static const struct {
+                uint64_t block, size, available;
+                unsigned jobs;
+                uint64_t each;
+        } rows[] = {
+                { 4 * KIB, GIB, 4 * GIB, 1, GIB },
+                { 4 * KIB, GIB, 4 * GIB, 8, GIB / 2 },
+                { 4 * KIB, 0, 4 * GIB, 4, GIB },
+                { 1024 * KIB, 0, GIB + 5, 1, GIB },
+                { 1024 * KIB, 0, GIB, 3, 341 * 1024 * KIB },
+                { 1024 * KIB, 0, 1024 * KIB, 2, 0 },
+                { 4 * KIB, GIB, 0, 1, 0 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct bench_pattern p = { .block_size = rows[i].block, .size = rows[i].size, .numjobs = rows[i].jobs };
+
+                assert_row(i, fio_region_each(&p, rows[i].available) == rows[i].each);
+                assert_row(i, fio_region(&p, rows[i].available) == rows[i].each * rows[i].jobs);
+        }
+}
+
+static void meter(void **state)
+{
+        static const struct {
+                const char *pieces[4];
+                double done;
+        } rows[] = {
+                { { "Jobs: 2 (f=2): [r(2)][60.0%][r=269MiB/s][r=68.8k IOPS][eta 00m:02s]\r" }, 0.6 },
+                { { "Jobs: 1 (f=1)\r", "Jobs: 1 (f=1): [r(1)][1", "2.", "5%][r=1][eta 1s]\r" }, 0.125 },
+                { { "[10.0%][x]", "[99.9%]" }, 0.999 },
+                { { "[100.0%]" }, 1 },
+                { { "[7%]" }, 0.07 },
+                { { "[-.-%]" }, 0 },
+                { { "[%][.5%][1000.0%][5.0%done][aaaaaaaaaaaaaaaaaaaaaaaa5%]" }, 0 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct fio_meter m = {};
+
+                for (size_t j = 0; j < ELEMENTSOF(rows[i].pieces) && rows[i].pieces[j]; j++)
+                        fio_meter_feed(&m, rows[i].pieces[j], strlen(rows[i].pieces[j]));
+                assert_row(i, m.done > rows[i].done - 1e-9 && m.done < rows[i].done + 1e-9);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(sweeps), cmocka_unit_test(regions), cmocka_unit_test(meter) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
