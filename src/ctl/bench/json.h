@@ -12,7 +12,11 @@
 /* NULL: no memory. */
 json_object *bench_json(const struct bench *b);
 
-/* Whatever stands there: 0, -EBADMSG for what is no result, -EPROTONOSUPPORT for one of a later version, -ENOMEM. */
+/* The words of `axis`. */
+const char *bench_axis_to_string(enum bench_axis a);
+int bench_axis_from_string(const char *s); /* -EINVAL */
+
+/* text ends with a NUL behind size. Whatever stands there: 0, -EBADMSG for what is no result, -EPROTONOSUPPORT for one of a later version, -ENOMEM. */
 int bench_json_parse(const char *text, size_t size, struct bench *ret);
 /* The same of a file, relative to dirfd; -EFBIG for one that is too large. */
 int bench_json_read(int dirfd, const char *path, struct bench *ret);
