@@ -46,6 +46,7 @@ int uasctl_run(int argc, char **argv, const char *root)
         int code;
 
         (void) setlocale(LC_ALL, "");
+        (void) setlocale(LC_NUMERIC, "C"); /* as the sentences that numbers stand in, and as CSV needs them */
         log_open("uasctl", LOG_INFO);
         code = run(argc, argv, root);
         /* A full disk behind stdout must not pass for success; who leaves the pager early has seen enough. */

@@ -9,8 +9,6 @@
 
 #include "common/util.h"
 
-#define SGR_GREEN "\033[32m"
-#define SGR_RED "\033[31m"
 #define SGR_DIM "\033[2m"
 #define SGR_END "\033[0m"
 

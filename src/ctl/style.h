@@ -21,6 +21,8 @@ unsigned style_width(void);
 /* Cuts off what is wider, in cells of the terminal, and marks it. There is room for two bytes more than s has. */
 void style_shorten(char *s, unsigned width);
 
+#define SGR_GREEN "\033[32m"
+#define SGR_RED "\033[31m"
 #define SGR_YELLOW "\033[33m"
 #define SGR_BOLD "\033[1m"
 

@@ -11,7 +11,7 @@
 
 #define DEPTH_MAX 8
 #define STRING_MAX 1024
-#define PATTERNS_MAX 1024
+#define PATTERNS_MAX 256
 #define RUNS_MAX 65536
 #define REAL_MAX 1e18
 

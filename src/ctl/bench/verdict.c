@@ -122,3 +122,20 @@ char *verdict_text(const struct bench_verdict *v, const char *on, char ret[stati
         }
         return ret;
 }
+
+char *verdict_short(const struct bench_verdict *v, char ret[static VERDICT_TEXT_MAX])
+{
+        static const char *const texts[_BENCH_WORD_MAX] = {
+                [BENCH_SAME] = "no difference", [BENCH_FASTER] = "faster", [BENCH_SLOWER] = "slower",
+                [BENCH_ROUNDS] = "too few rounds", [BENCH_FAILED] = "failed", [BENCH_SINGLE] = "",
+        };
+        double share = v->word == BENCH_SLOWER ? 1 - v->ratio.middle : v->ratio.middle - 1;
+
+        if (v->word != BENCH_FASTER && v->word != BENCH_SLOWER)
+                (void) copy_string(ret, VERDICT_TEXT_MAX, texts[v->word]);
+        else if (times(v) >= TIMES_FROM)
+                (void) snprintf(ret, VERDICT_TEXT_MAX, "%.*fx %s", times(v) < 10 ? 1 : 0, times(v), texts[v->word]);
+        else
+                (void) snprintf(ret, VERDICT_TEXT_MAX, "%.0f%% %s", 100 * share, texts[v->word]);
+        return ret;
+}

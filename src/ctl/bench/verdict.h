@@ -45,6 +45,8 @@ char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_M
 /* "3.1 times faster on UAS", "no difference seen". on: " on UAS", or "" where two results are compared. */
 #define VERDICT_TEXT_MAX 160
 char *verdict_text(const struct bench_verdict *v, const char *on, char ret[static VERDICT_TEXT_MAX]);
+/* The same in a cell's room: "3.1x faster", "18% slower", "no difference", "too few rounds", "failed", "". */
+char *verdict_short(const struct bench_verdict *v, char ret[static VERDICT_TEXT_MAX]);
 
 /*
  * All patterns in one sentence, the same words together, differences first: "4 KiB random reads at depth 32: 3.1 times faster on

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/bench/markdown.h"
+
+#include "common/util.h"
+#include "ctl/bench/head.h"
+#include "ctl/bench/units.h"
+#include "ctl/bench/verdict.h"
+#include "ctl/style.h"
+
+/* As code: there nothing is markup, no name is called, and a cell of a table has no ends in it. */
+static void code(FILE *out, const char *s)
+{
+        char harmless[4096];
+
+        (void) harmless_sentence(s, harmless, sizeof(harmless));
+        fputc('`', out);
+        for (const char *p = harmless; *p; p++)
+                fputc(*p == '`' ? '\'' : *p == '|' ? '/' : *p, out);
+        fputc('`', out);
+}
+
+/* Of a driver: a row, but for its first cell. */
+static void figures(FILE *out, const struct bench *b, unsigned pattern, enum driver d)
+{
+        enum stats_measure m = stats_figure(&b->patterns[pattern]);
+        char text[UNIT_TEXT_MAX];
+        struct samples s;
+        struct summary sum;
+
+        stats_samples(b, pattern, d, m, &s);
+        stats_summary(&s, &sum);
+        fprintf(out, " %s |", driver_label(d));
+        if (sum.n == 0) {
+                fprintf(out, " - | | | | | | |");
+                return;
+        }
+        fprintf(out, " **%s** |", figure_text(sum.median, m, true, text));
+        fprintf(out, " %s |", figure_text(sum.min, m, true, text));
+        fprintf(out, " %s | %.1f %% |", figure_text(sum.max, m, true, text), sum.spread_percent);
+        for (m = STATS_P50; m <= STATS_P99; m++) {
+                double ns;
+
+                stats_samples(b, pattern, d, m, &s);
+                ns = stats_median(s.values, s.n);
+                fprintf(out, " %s |", ns > 0 ? figure_text(ns, m, true, text) : "-");
+        }
+}
+
+static void pattern_rows(FILE *out, const struct bench *b, unsigned pattern, struct notes *notes)
+{
+        enum driver rows[_DRIVER_MAX];
+        size_t n = drivers_of(b, pattern, rows);
+        char text[PATTERN_TEXT_MAX], said[VERDICT_TEXT_MAX], numbers[NOTES_TEXT_MAX];
+        struct bench_verdict v;
+
+        verdict_of_pattern(b, pattern, &v);
+        for (size_t i = 0; i < n; i++) {
+                fprintf(out, "| %s |", i == 0 ? pattern_text(&b->patterns[pattern], text) : "");
+                figures(out, b, pattern, rows[i]);
+                fprintf(out, " %s | %s |\n", notes_of(notes, b, pattern, rows[i], numbers),
+                        i + 1 == n ? verdict_short(&v, said) : "");
+        }
+}
+
+int bench_markdown(const struct bench *b, FILE *out)
+{
+        _cleanup_free_ struct notes *notes = calloc(1, sizeof(*notes));
+        struct head_line head[HEAD_MAX];
+        char text[2048];
+        size_t n;
+
+        if (!notes)
+                return -ENOMEM;
+        fprintf(out, "### uasctl bench\n\n");
+        if (b->finding.found) {
+                (void) finding_text(b, text, sizeof(text));
+                fprintf(out, "**Safety:** ");
+                code(out, text);
+                fprintf(out, "\n\n");
+        }
+        if (*verdict_overall(b, text, sizeof(text)))
+                fprintf(out, "**Verdict: %s.**\n\n", text);
+        n = bench_head(b, false, head);
+        for (size_t i = 0; i < n; i++) {
+                fprintf(out, "- %s: ", head[i].key);
+                code(out, head[i].value);
+                fputc('\n', out);
+        }
+        fprintf(out, "\n| Pattern | Driver | Median | Min | Max | Spread | p50 | p95 | p99 | Notes | UAS is |\n"
+                     "|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|\n");
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                pattern_rows(out, b, i, notes);
+        for (size_t i = 0; i < notes->n; i++)
+                fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
+        return ferror(out) ? -EIO : 0;
+}

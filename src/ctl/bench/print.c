@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/bench/print.h"
+
+#include "common/util.h"
+#include "ctl/bench/head.h"
+#include "ctl/bench/units.h"
+#include "ctl/bench/verdict.h"
+#include "ctl/style.h"
+#include "ctl/table.h"
+
+#define WIDE 118 /* columns of a terminal that has room for everything */
+#define BAR_NARROW 8
+#define BAR_WIDE 16
+#define BAR_BYTES (3 * BAR_WIDE + 1)
+
+#define HARMLESS(s) harmless_sentence(s, (char[4096]){}, 4096)
+
+enum { AT_PATTERN, AT_DRIVER, AT_MEDIAN, AT_BAR, AT_RANGE, AT_SPREAD, AT_P50, AT_P95, AT_P99, AT_NOTES, AT_UAS, _AT_MAX };
+
+static const struct {
+        struct table_column column;
+        bool wide; /* there alone */
+} columns[_AT_MAX] = {
+        [AT_PATTERN] = {{"PATTERN", SCOLS_FL_TRUNC}, false}, [AT_DRIVER] = {{"DRIVER", 0}, false},
+        [AT_MEDIAN] = {{"MEDIAN", SCOLS_FL_RIGHT}, false},   [AT_BAR] = {{"", 0}, false},
+        [AT_RANGE] = {{"RANGE", SCOLS_FL_RIGHT}, true},      [AT_SPREAD] = {{"SPREAD", SCOLS_FL_RIGHT}, false},
+        [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},          [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},
+        [AT_P99] = {{"P99", SCOLS_FL_RIGHT}, false},         [AT_NOTES] = {{"NOTES", 0}, false},
+        [AT_UAS] = {{"UAS IS", 0}, false},
+};
+
+struct printer {
+        const struct bench *b;
+        struct libscols_table *table;
+        struct notes *notes;
+        int at[_AT_MAX]; /* column of the table, or -1 */
+        unsigned bar;    /* cells of the longest one */
+        double longest;  /* of a sweep: the same scale for all of it */
+        bool compares;
+};
+
+static bool wide(void)
+{
+        return style_width() == 0 || style_width() >= WIDE;
+}
+
+static int set(struct printer *p, struct libscols_line *line, int column, const char *text)
+{
+        return p->at[column] < 0 ? 0 : scols_line_set_data(line, (size_t) p->at[column], text);
+}
+
+static void paint(struct printer *p, struct libscols_line *line, int column, const char *sgr)
+{
+        struct libscols_cell *cell = p->at[column] < 0 ? NULL : scols_line_get_cell(line, (size_t) p->at[column]);
+
+        if (cell)
+                (void) scols_cell_set_color(cell, sgr);
+}
+
+/* Eighths of a cell where there are characters for them. */
+static void bar_text(double share, unsigned cells, char ret[static BAR_BYTES])
+{
+        static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+        unsigned parts = (unsigned) (share * cells * 8 + 0.5);
+        char *to = ret;
+
+        if (parts == 0 && share > 0)
+                parts = 1;
+        if (!style_utf8()) {
+                for (; parts > 0; parts -= parts < 8 ? parts : 8)
+                        *to++ = '#';
+                *to = '\0';
+                return;
+        }
+        *to = '\0';
+        for (; parts > 0; parts -= parts < 8 ? parts : 8)
+                to = stpcpy(to, eighths[parts < 8 ? parts : 8]);
+}
+
+static double median_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
+{
+        struct samples s;
+
+        stats_samples(b, pattern, d, m, &s);
+        return stats_median(s.values, s.n);
+}
+
+/* The longest bar: of both drivers, or of all points of a sweep. */
+static double longest(const struct printer *p, unsigned pattern)
+{
+        enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
+        double most = 0;
+
+        for (unsigned i = 0; i < p->b->n_patterns; i++)
+                for (enum driver d = 0; d < _DRIVER_MAX; d++) {
+                        double x = 0;
+
+                        if (i == pattern || (p->b->axis != BENCH_AXIS_NONE && stats_figure(&p->b->patterns[i]) == m))
+                                x = median_of(p->b, i, d, m);
+                        most = x > most ? x : most;
+                }
+        return most;
+}
+
+/* "589-605": what both ends have in common stands in the median. */
+static void range_text(const struct summary *s, enum stats_measure m, char *ret, size_t size)
+{
+        char low[UNIT_TEXT_MAX], high[UNIT_TEXT_MAX];
+
+        (void) figure_text(s->min, m, style_utf8(), low);
+        (void) figure_text(s->max, m, style_utf8(), high);
+        if (streq(low + strcspn(low, " "), high + strcspn(high, " ")))
+                low[strcspn(low, " ")] = '\0';
+        (void) snprintf(ret, size, "%s-%s", low, high);
+}
+
+static int add_latency(struct printer *p, struct libscols_line *line, unsigned pattern, enum driver d, int column,
+                       enum stats_measure m)
+{
+        double ns = median_of(p->b, pattern, d, m);
+        char text[UNIT_TEXT_MAX];
+
+        return set(p, line, column, ns > 0 ? figure_text(ns, m, style_utf8(), text) : "-");
+}
+
+static int add_figures(struct printer *p, struct libscols_line *line, unsigned pattern, enum driver d)
+{
+        enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
+        char text[UNIT_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
+        double most = longest(p, pattern);
+        struct samples s;
+        struct summary sum;
+        int r;
+
+        stats_samples(p->b, pattern, d, m, &s);
+        stats_summary(&s, &sum);
+        if (sum.n == 0)
+                return set(p, line, AT_MEDIAN, "-");
+        bar_text(most > 0 ? sum.median / most : 0, p->bar, bar);
+        range_text(&sum, m, range, sizeof(range));
+        (void) snprintf(spread, sizeof(spread), "%.*f %%", sum.spread_percent < 9.95 ? 1 : 0, sum.spread_percent);
+        r = set(p, line, AT_MEDIAN, figure_text(sum.median, m, style_utf8(), text));
+        r = r ?: set(p, line, AT_BAR, bar);
+        r = r ?: set(p, line, AT_RANGE, range);
+        r = r ?: set(p, line, AT_SPREAD, spread);
+        r = r ?: add_latency(p, line, pattern, d, AT_P50, STATS_P50);
+        r = r ?: add_latency(p, line, pattern, d, AT_P95, STATS_P95);
+        return r ?: add_latency(p, line, pattern, d, AT_P99, STATS_P99);
+}
+
+static int add_verdict(struct printer *p, struct libscols_line *line, unsigned pattern)
+{
+        struct bench_verdict v;
+        char text[VERDICT_TEXT_MAX];
+        int r;
+
+        verdict_of_pattern(p->b, pattern, &v);
+        r = set(p, line, AT_UAS, verdict_short(&v, text));
+        if (v.word == BENCH_FASTER)
+                paint(p, line, AT_UAS, SGR_GREEN);
+        else if (v.word == BENCH_SLOWER || v.word == BENCH_FAILED)
+                paint(p, line, AT_UAS, SGR_RED);
+        return r;
+}
+
+static int add_row(struct printer *p, unsigned pattern, enum driver d, bool first, bool last)
+{
+        struct libscols_line *line = scols_table_new_line(p->table, NULL);
+        const struct bench_pattern *what = &p->b->patterns[pattern];
+        char text[PATTERN_TEXT_MAX], notes[NOTES_TEXT_MAX];
+        int r;
+
+        if (!line)
+                return -ENOMEM;
+        r = !first ? 0 : set(p, line, AT_PATTERN, isempty(what->name) ? pattern_text(what, text) : HARMLESS(what->name));
+        r = r ?: set(p, line, AT_DRIVER, driver_label(d));
+        r = r ?: add_figures(p, line, pattern, d);
+        r = r ?: set(p, line, AT_NOTES, notes_of(p->notes, p->b, pattern, d, notes));
+        paint(p, line, AT_NOTES, SGR_YELLOW);
+        return r ?: last && p->compares ? add_verdict(p, line, pattern) : 0;
+}
+
+static int add_rows(struct printer *p)
+{
+        int r = 0;
+
+        for (unsigned pattern = 0; pattern < p->b->n_patterns; pattern++) {
+                enum driver rows[_DRIVER_MAX];
+                size_t n = drivers_of(p->b, pattern, rows);
+
+                for (size_t i = 0; i < n && r == 0; i++)
+                        r = add_row(p, pattern, rows[i], i == 0, i + 1 == n);
+        }
+        return r;
+}
+
+static int print_table(struct printer *p, FILE *out, bool legend)
+{
+        struct table_column chosen[_AT_MAX];
+        size_t n = 0;
+
+        p->compares = bench_compares(p->b);
+        p->bar = wide() ? BAR_WIDE : BAR_NARROW;
+        for (int i = 0; i < _AT_MAX; i++) {
+                bool there = (wide() || !columns[i].wide) && (i != AT_UAS || p->compares);
+
+                p->at[i] = there ? (int) n : -1;
+                if (there)
+                        chosen[n++] = columns[i].column;
+        }
+        p->table = table_new(chosen, n, legend);
+        if (!p->table)
+                return -ENOMEM;
+        (void) scols_table_set_stream(p->table, out);
+        return table_print(p->table, add_rows(p));
+}
+
+static void print_line(FILE *out, const char *key, const char *value)
+{
+        fprintf(out, "%8s%s %s\n", key, *key ? ":" : " ", HARMLESS(value));
+}
+
+/* What was found comes before everything else. */
+static void print_finding(const struct bench *b, FILE *out)
+{
+        char text[2048];
+
+        if (!b->finding.found)
+                return;
+        fprintf(out, "%s%s%s\n\n", style_colours() ? SGR_RED : "", HARMLESS(finding_text(b, text, sizeof(text))), colour_end());
+}
+
+static void print_verdict(const struct bench *b, FILE *out)
+{
+        char text[2048];
+
+        if (*verdict_overall(b, text, sizeof(text))) {
+                fprintf(out, "\n%sVerdict:%s ", style_colours() ? SGR_BOLD : "", colour_end());
+                fprintf(out, "%s.\n", text);
+        }
+}
+
+int bench_print(const struct bench *b, FILE *out, bool legend)
+{
+        _cleanup_free_ struct notes *notes = calloc(1, sizeof(*notes));
+        struct printer p = {.b = b, .notes = notes};
+        struct head_line head[HEAD_MAX];
+        size_t n;
+        int r;
+
+        if (!notes)
+                return -ENOMEM;
+        print_finding(b, out);
+        n = bench_head(b, true, head);
+        for (size_t i = 0; i < n; i++)
+                print_line(out, head[i].key, head[i].value);
+        fputc('\n', out);
+        r = print_table(&p, out, legend);
+        for (size_t i = 0; i < notes->n; i++)
+                fprintf(out, "%s[%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
+        print_verdict(b, out);
+        return r < 0 ? r : ferror(out) ? -EIO : 0;
+}

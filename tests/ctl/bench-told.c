@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* bench-told SAMPLE table|json|csv|markdown|chart [FILE]: how a result is told, for those who look at what is printed. */
+#include "bench-samples.h"
+
+#include <locale.h>
+
+#include "common/log.h"
+#include "ctl/bench/chart.h"
+#include "ctl/bench/print.h"
+
+static void set(char **s, const char *to)
+{
+        free(*s);
+        *s = strdup(to);
+}
+
+/* A device that wants to be more than a name. */
+static struct bench sample_hostile(void)
+{
+        struct bench b = sample_comparison();
+
+        set(&b.conditions.model, "=cmd|' /C calc'!A0 \033[31m`x` | <b>@all</b>, \"q\"\n# h");
+        set(&b.conditions.bridge, "1209:5a5a '; system(\"touch /tmp/x\") #");
+        set(&b.patterns[0].name, "a'b\"c\\d|e`f<g>&\033]0;h\a");
+        set(&b.profile, "../x");
+        return b;
+}
+
+/* Random reads at depth 1 to 32: one driver gains, the other does not. */
+static struct bench sample_sweep(void)
+{
+        struct bench b = sample_bench();
+
+        b.axis = BENCH_AXIS_DEPTH;
+        for (unsigned depth = 1; depth <= 32; depth *= 2) {
+                char name[32];
+                unsigned p;
+
+                (void) snprintf(name, sizeof(name), "RND4K depth=%u", depth);
+                p = sample_pattern(&b, name, "randread", 4 * KiB, depth);
+                b.patterns[p].axis = depth;
+                for (unsigned i = 0; i < 6; i++) {
+                        (void) sample_run(&b, p, DRIVER_USB_STORAGE, (120 + i) * 4096);
+                        (void) sample_run(&b, p, DRIVER_UAS, (120 + 3 * i + 14 * depth) * 4096);
+                }
+        }
+        return b;
+}
+
+static struct bench sample_single(void)
+{
+        struct bench b = sample_comparison();
+        size_t n = 0;
+
+        for (size_t i = 0; i < b.n_runs; i++)
+                if (b.runs[i].driver == DRIVER_UAS)
+                        b.runs[n++] = b.runs[i];
+        b.n_runs = n;
+        return b;
+}
+
+static struct bench sample_doubted(void)
+{
+        struct bench b = sample_comparison();
+
+        b.conditions.speed_mbps = 480;
+        for (size_t i = 0; i < b.n_runs; i++)
+                if (b.runs[i].pattern == 2)
+                        b.runs[i].depth_share = 0.4;
+        return b;
+}
+
+static struct bench sample_none(void)
+{
+        return (struct bench){};
+}
+
+static const struct {
+        const char *name;
+        struct bench (*make)(void);
+} samples[] = {
+        {"comparison", sample_comparison}, {"full", sample_full},       {"hostile", sample_hostile}, {"sweep", sample_sweep},
+        {"single", sample_single},         {"doubted", sample_doubted}, {"none", sample_none},
+};
+
+static int tell(const struct bench *b, char **argv)
+{
+        static const char *const formats[] = {"table", "json", "csv", "markdown"};
+
+        for (size_t i = 0; i < ELEMENTSOF(formats); i++)
+                if (streq(argv[2], formats[i]))
+                        return bench_tell(b, (enum bench_format) i, stdout, !getenv("NO_LEGEND")) < 0;
+        return argv[3] && streq(argv[2], "chart") ? bench_chart(b, argv[3]) : 2;
+}
+
+int main(int argc, char **argv)
+{
+        (void) setlocale(LC_ALL, "");
+        log_open("bench-told", LOG_INFO);
+        for (size_t i = 0; argc >= 3 && i < ELEMENTSOF(samples); i++)
+                if (streq(samples[i].name, argv[1])) {
+                        _cleanup_(bench_done) struct bench b = samples[i].make();
+
+                        return tell(&b, argv);
+                }
+        return 2;
+}
