@@ -53,6 +53,7 @@
 #define STATE_POLICY "policy"
 #define STATE_TRIM "trim"
 #define STATE_HISTORY "history"
+#define STATE_BENCH STATE_DIR "/bench" /* results of uasctl bench */
 
 #define PROGRAM_SMARTCTL "/usr/sbin/smartctl"
 /* Profiles of uasctl bench, NAME.fio: below /etc, and as shipped, seen from /usr/lib */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
 
+#include "ctl/bench/history.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
 #include "ctl/pager.h"
@@ -21,6 +22,7 @@ struct told {
         struct link_facts link;
         struct mentions names;
         char unbound[512];
+        char bench[BENCH_LAST_MAX]; /* the last result, or "" */
 };
 
 static void told_done(struct told *t)
@@ -80,6 +82,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct to
 
         pager_open(c->options);
         output_status(v);
+        output_sentence("Bench", t->bench);
         putchar('\n');
         k = output_rows(rows, t->n_rows, c->options->legend);
         if (k < 0)
@@ -103,6 +106,7 @@ static int tell(const struct ctl *c, const struct view *v, struct told *ret)
         (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->roots, f->interface) : 0, ret->unbound,
                                sizeof(ret->unbound));
         link_read(&c->roots, f, &ret->link);
+        (void) bench_last(&c->roots, f->vid, f->pid, f->serial, ret->bench);
         return mentions_read(&c->roots, f->interface, &ret->names);
 }
 
@@ -114,6 +118,7 @@ static json_object *told_json(const struct view *v, const struct told *t)
                 {"link", json_link(&t->link)},
                 {"names", json_names(&t->names)},
                 {"unbound", json_object_new_string(t->unbound)},
+                {"bench", json_object_new_string(t->bench)},
         };
 
         return json_disk_with_all(v, members, ELEMENTSOF(members));

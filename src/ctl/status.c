@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "ctl/bench/history.h"
 #include "ctl/health.h"
 #include "ctl/json-parts.h"
 #include "ctl/json.h"
@@ -18,11 +19,20 @@ static json_object *json_one(const struct view *v, const struct health *h, const
         return json_object_with_all(v, members, ELEMENTSOF(members));
 }
 
-static void print_one(const struct view *v, const struct health *h, const struct mentions *m, bool first)
+static void print_bench(const struct ctl *c, const struct view *v)
+{
+        const struct facts *f = &v->disk.facts;
+        char last[BENCH_LAST_MAX];
+
+        output_sentence("Bench", bench_last(&c->roots, f->vid, f->pid, f->serial, last));
+}
+
+static void print_one(const struct ctl *c, const struct view *v, const struct health *h, const struct mentions *m, bool first)
 {
         if (!first)
                 putchar('\n');
         output_status(v);
+        print_bench(c, v);
         health_print(h, v);
         mentions_print(m);
 }
@@ -43,7 +53,7 @@ static int tell(const struct ctl *c, const struct view *v, bool one, bool first,
         if (disks)
                 return append(disks, json_one(v, &h, &m)) ? 0 : -ENOMEM;
         pager_open(c->options);
-        print_one(v, &h, &m, first);
+        print_one(c, v, &h, &m, first);
         return 0;
 }
 

@@ -24,7 +24,7 @@ struct bench sample_bench(void)
                 .started_usec = BEGIN,
                 .conditions = {
                         .model = text("ACME Rotor 4000"),
-                        .bridge = text("152d:0580 JMS580"),
+                        .bridge = text("1209:5a5a JMS580"),
                         .firmware = text("1.14"),
                         .serial = text("S-0815"),
                         .controller = text("xhci_hcd 0000:00:14.0"),

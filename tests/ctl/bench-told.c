@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-told SAMPLE table|json|csv|markdown|chart [FILE]: how a result is told, for those who look at what is printed. */
+/*
+ * How a result is told, for those who look at what is printed.
+ *
+ *     bench-told SAMPLE table|json|csv|markdown
+ *     bench-told SAMPLE chart FILE
+ *     bench-told SAMPLE keep ROOT [ID [STARTED]]
+ *     bench-told history ROOT [DISK]
+ *     bench-told diff ROOT A B
+ *
+ * $NO_LEGEND and $JSON are the options of that name.
+ */
 #include "bench-samples.h"
 
 #include <locale.h>
 
 #include "common/log.h"
 #include "ctl/bench/chart.h"
+#include "ctl/bench/history.h"
+#include "ctl/bench/json.h"
 #include "ctl/bench/print.h"
 
 static void set(char **s, const char *to)
@@ -83,25 +95,66 @@ static const struct {
         {"single", sample_single},         {"doubted", sample_doubted}, {"none", sample_none},
 };
 
-static int tell(const struct bench *b, char **argv)
+static int keep(struct bench *b, const char *root, char **rest)
+{
+        struct roots r = ROOTS_NULL;
+        char *name = NULL;
+        int k;
+
+        if (rest[0])
+                (void) copy_string(b->id, sizeof(b->id), rest[0]);
+        if (rest[0] && rest[1])
+                b->started_usec = strtoull(rest[1], NULL, 10) * USEC_PER_SEC;
+        k = roots_open(&r, root);
+        k = k < 0 ? k : bench_keep(&r, b, &name);
+        if (name)
+                puts(name);
+        free(name);
+        roots_close(&r);
+        return k < 0;
+}
+
+static int tell(struct bench *b, char **argv)
 {
         static const char *const formats[] = {"table", "json", "csv", "markdown"};
 
         for (size_t i = 0; i < ELEMENTSOF(formats); i++)
                 if (streq(argv[2], formats[i]))
                         return bench_tell(b, (enum bench_format) i, stdout, !getenv("NO_LEGEND")) < 0;
+        if (argv[3] && streq(argv[2], "keep"))
+                return keep(b, argv[3], argv + 4);
         return argv[3] && streq(argv[2], "chart") ? bench_chart(b, argv[3]) : 2;
+}
+
+static int kept(char **argv)
+{
+        const struct options o = {.legend = !getenv("NO_LEGEND"), .json = getenv("JSON"), .pager = false};
+        struct ctl c = {.options = &o, .roots = ROOTS_NULL, .root = argv[2]};
+        int code = 2;
+
+        if (roots_open(&c.roots, argv[2]) < 0)
+                return 2;
+        if (streq(argv[1], "history"))
+                code = bench_history(&c, argv[3]);
+        else if (argv[3] && argv[4])
+                code = bench_diff(&c, argv[3], argv[4]);
+        roots_close(&c.roots);
+        return code;
 }
 
 int main(int argc, char **argv)
 {
         (void) setlocale(LC_ALL, "");
         log_open("bench-told", LOG_INFO);
+        if (argc >= 3 && (streq(argv[1], "history") || streq(argv[1], "diff")))
+                return kept(argv);
         for (size_t i = 0; argc >= 3 && i < ELEMENTSOF(samples); i++)
                 if (streq(samples[i].name, argv[1])) {
-                        _cleanup_(bench_done) struct bench b = samples[i].make();
+                        struct bench b = samples[i].make();
+                        int code = tell(&b, argv);
 
-                        return tell(&b, argv);
+                        bench_done(&b);
+                        return code;
                 }
         return 2;
 }

@@ -15,7 +15,8 @@ int bench_history(const struct ctl *c, const char *disk);
 int bench_diff(const struct ctl *c, const char *a, const char *b);
 
 /*
- * The last result of this very disk in a clause: "4 KiB random reads at depth 32: 3.1 times faster on UAS, 2026-11-20"; "" if
- * there is none.
+ * The last result of this very disk in a clause: "4 KiB random reads at depth 32: 3.1 times faster on UAS (2026-11-20)"; "" if
+ * there is none. What the disk is called is not in it.
  */
-char *bench_last(const struct roots *roots, uint16_t vid, uint16_t pid, const char *serial, char *ret, size_t size);
+#define BENCH_LAST_MAX 1024
+char *bench_last(const struct roots *roots, uint16_t vid, uint16_t pid, const char *serial, char ret[static BENCH_LAST_MAX]);

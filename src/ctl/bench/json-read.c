@@ -302,7 +302,7 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret)
 
 int bench_json_read(int dirfd, const char *path, struct bench *ret)
 {
-        _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (dirfd == AT_FDCWD ? 0 : O_NOFOLLOW));
         _cleanup_free_ char *text = NULL;
         size_t used = 0;
         struct stat st;

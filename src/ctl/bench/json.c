@@ -181,13 +181,13 @@ static json_object *json_summaries(const struct bench *b, unsigned pattern)
         return whole(array, ok);
 }
 
-static json_object *json_verdict(const struct bench_verdict *v)
+json_object *bench_json_verdict(const struct bench_verdict *v, const char *on)
 {
         json_object *o = json_object_new_object();
         char text[VERDICT_TEXT_MAX];
 
         return o ? whole(o, put_string(o, "verdict", bench_word_to_string(v->word)) &&
-                                    put_string_or_null(o, "text", verdict_text(v, " on UAS", text)) && put_real(o, "p", v->p) &&
+                                    put_string_or_null(o, "text", verdict_text(v, on, text)) && put_real(o, "p", v->p) &&
                                     (!v->has_ratio || (put_real(o, "ratio", v->ratio.middle) &&
                                                        put_real(o, "ratio_low", v->ratio.low) &&
                                                        put_real(o, "ratio_high", v->ratio.high))))
@@ -203,7 +203,7 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
         verdict_of_pattern(b, pattern, &v);
         return o ? whole(o, put_uint(o, "pattern", pattern) && put_string(o, "text", pattern_text(&b->patterns[pattern], text)) &&
                                     put(o, "figures", json_summaries(b, pattern), false) &&
-                                    put(o, "comparison", json_verdict(&v), false) &&
+                                    put(o, "comparison", bench_json_verdict(&v, " on UAS"), false) &&
                                     put(o, "doubts", json_doubts(b, pattern), false))
                  : NULL;
 }

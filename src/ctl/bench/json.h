@@ -3,7 +3,7 @@
 
 #include <json-c/json.h>
 
-#include "ctl/bench/bench.h"
+#include "ctl/bench/verdict.h"
 
 /* The schema of uasd-bench(7). A result that is written and read back is the same. */
 #define BENCH_JSON_VERSION 1
@@ -11,6 +11,9 @@
 
 /* NULL: no memory. */
 json_object *bench_json(const struct bench *b);
+/* Its parts, for comparisons of two results; on: as verdict_text() has it. */
+json_object *bench_json_verdict(const struct bench_verdict *v, const char *on);
+json_object *bench_json_diff(const struct bench *a, const struct bench *b);
 
 /* The words of `axis`. */
 const char *bench_axis_to_string(enum bench_axis a);
@@ -18,5 +21,5 @@ int bench_axis_from_string(const char *s); /* -EINVAL */
 
 /* text ends with a NUL behind size. Whatever stands there: 0, -EBADMSG for what is no result, -EPROTONOSUPPORT for one of a later version, -ENOMEM. */
 int bench_json_parse(const char *text, size_t size, struct bench *ret);
-/* The same of a file, relative to dirfd; -EFBIG for one that is too large. */
+/* The same of a file; -EFBIG for one that is too large. AT_FDCWD: where the user says; else no link in dirfd is followed. */
 int bench_json_read(int dirfd, const char *path, struct bench *ret);

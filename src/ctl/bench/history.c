@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/bench/history.h"
+
+#include "common/log.h"
+#include "common/util.h"
+#include "ctl/bench/head.h"
+#include "ctl/bench/json.h"
+#include "ctl/bench/kept.h"
+#include "ctl/bench/units.h"
+#include "ctl/bench/verdict.h"
+#include "ctl/json-parts.h"
+#include "ctl/json.h"
+#include "ctl/pager.h"
+#include "ctl/source.h"
+#include "ctl/table.h"
+
+#define LAST_LOOKS 64 /* at the newest: a disk not among them has not been measured lately */
+
+#define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
+
+enum { AT_ID, AT_DATE, AT_DISK, AT_PROFILE, AT_LINK, AT_ROUNDS, AT_RESULT, _AT_MAX };
+
+static const struct table_column columns[_AT_MAX] = {
+        [AT_ID] = {"ID", 0},
+        [AT_DATE] = {"DATE", 0},
+        [AT_DISK] = {"DISK", SCOLS_FL_TRUNC},
+        [AT_PROFILE] = {"PROFILE", 0},
+        [AT_LINK] = {"LINK", SCOLS_FL_RIGHT},
+        [AT_ROUNDS] = {"ROUNDS", SCOLS_FL_RIGHT},
+        [AT_RESULT] = {"RESULT", SCOLS_FL_WRAP},
+};
+
+/* Without a comparison there is one driver's figure to tell: of the first pattern. */
+static void single_text(const struct bench *b, char *ret, size_t size)
+{
+        char pattern[PATTERN_TEXT_MAX], figure[UNIT_TEXT_MAX];
+
+        ret[0] = '\0';
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                for (enum driver d = 0; d < _DRIVER_MAX; d++) {
+                        enum stats_measure m = stats_figure(&b->patterns[i]);
+                        struct samples s;
+
+                        stats_samples(b, i, d, m, &s);
+                        if (s.n == 0)
+                                continue;
+                        (void) snprintf(ret, size, "%s: %s%s%s", pattern_text(&b->patterns[i], pattern),
+                                        figure_text(stats_median(s.values, s.n), m, false, figure),
+                                        d == DRIVER_NONE ? "" : " on ", d == DRIVER_NONE ? "" : driver_to_string(d));
+                        return;
+                }
+}
+
+/* In one clause. What was found goes before everything else. */
+static void result_text(const struct bench *b, char *ret, size_t size)
+{
+        if (b->finding.found)
+                (void) snprintf(ret, size, "%s failed: %.512s", driver_to_string(b->finding.driver), b->finding.what ?: "");
+        else if (!*verdict_overall(b, ret, size))
+                single_text(b, ret, size);
+}
+
+static bool is_of_disk(const struct bench *b, uint16_t vid, uint16_t pid, const char *serial)
+{
+        char id[16];
+
+        (void) snprintf(id, sizeof(id), "%04x:%04x", vid, pid);
+        return b->conditions.bridge && strncmp(b->conditions.bridge, id, strlen(id)) == 0 &&
+               streq(b->conditions.serial ?: "", serial ?: "");
+}
+
+char *bench_last(const struct roots *roots, uint16_t vid, uint16_t pid, const char *serial, char ret[static BENCH_LAST_MAX])
+{
+        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        char result[BENCH_LAST_MAX - 32], day[UNIT_TEXT_MAX];
+
+        ret[0] = '\0';
+        if (kept_open(roots, &k) < 0)
+                return ret;
+        for (size_t i = 0; i < k.n && i < LAST_LOOKS && !*ret; i++) {
+                _cleanup_(bench_done) struct bench b = {};
+
+                if (kept_read(&k, i, &b) < 0 || !is_of_disk(&b, vid, pid, serial))
+                        continue;
+                result_text(&b, result, sizeof(result));
+                (void) snprintf(ret, BENCH_LAST_MAX, "%s (%s)", result, day_text(b.started_usec, false, day));
+        }
+        return ret;
+}
+
+static int add_result(struct libscols_table *t, const struct bench *b)
+{
+        struct libscols_line *line = scols_table_new_line(t, NULL);
+        char day[UNIT_TEXT_MAX], link[UNIT_TEXT_MAX] = "-", rounds[24], result[BENCH_LAST_MAX], id[16];
+        int r = 0;
+
+        if (!line)
+                return -ENOMEM;
+        (void) snprintf(id, sizeof(id), "%.8s", b->id);
+        if (b->conditions.speed_mbps > 0)
+                (void) snprintf(link, sizeof(link), "%uM", b->conditions.speed_mbps);
+        (void) snprintf(rounds, sizeof(rounds), "%zu", rounds_of(b));
+        result_text(b, result, sizeof(result));
+        const char *const cells[_AT_MAX] = {
+                [AT_ID] = id,
+                [AT_DATE] = day_text(b->started_usec, true, day),
+                [AT_DISK] = HARMLESS(b->conditions.model ?: b->conditions.path ?: "-"),
+                [AT_PROFILE] = HARMLESS(b->profile ?: "-"),
+                [AT_LINK] = link,
+                [AT_ROUNDS] = rounds,
+                [AT_RESULT] = HARMLESS(result),
+        };
+        for (size_t i = 0; i < _AT_MAX && r == 0; i++)
+                r = scols_line_set_data(line, i, cells[i]);
+        return r;
+}
+
+/* Which disk: one that is plugged in, or the serial of one that is not. */
+static int find_disk(const struct ctl *c, const struct kept *k, const char *disk, struct views *views, const struct view **ret)
+{
+        int code;
+
+        *ret = NULL;
+        for (size_t i = 0; i < k->n; i++) {
+                _cleanup_(bench_done) struct bench b = {};
+
+                if (kept_read(k, i, &b) == 0 && b.conditions.serial && streq(b.conditions.serial, disk))
+                        return UASD_EXIT_OK;
+        }
+        code = source_read_quick(c, views);
+        return code == UASD_EXIT_OK ? source_select(c, views, disk, ret) : code;
+}
+
+static bool is_asked_for(const struct bench *b, const char *disk, const struct view *v)
+{
+        if (!disk)
+                return true;
+        if (!v)
+                return b->conditions.serial && streq(b->conditions.serial, disk);
+        return is_of_disk(b, v->disk.facts.vid, v->disk.facts.pid, v->disk.facts.serial);
+}
+
+/* Each that can be read, newest first; of the others is said why not. */
+static int each(const struct kept *k, const char *disk, const struct view *v, int (*fn)(void *to, const struct bench *b), void *to,
+                size_t *ret_n)
+{
+        int r = 0;
+
+        *ret_n = 0;
+        for (size_t i = 0; i < k->n && r >= 0; i++) {
+                _cleanup_(bench_done) struct bench b = {};
+                int error = kept_read(k, i, &b);
+
+                if (error < 0)
+                        log_warning("%s cannot be read: %s", k->names[i], strerror(-error));
+                else if (is_asked_for(&b, disk, v)) {
+                        r = fn(to, &b);
+                        (*ret_n)++;
+                }
+        }
+        return r;
+}
+
+static int to_table(void *to, const struct bench *b)
+{
+        return add_result(to, b);
+}
+
+static int to_json(void *to, const struct bench *b)
+{
+        return append(to, bench_json(b)) ? 0 : -ENOMEM;
+}
+
+static int print_json(const struct kept *k, const char *disk, const struct view *v)
+{
+        json_object *o = json_object_new_object(), *list = json_object_new_array();
+        size_t n;
+        bool ok = o && list && each(k, disk, v, to_json, list, &n) >= 0;
+
+        if (!ok) {
+                json_object_put(list);
+                json_object_put(o);
+                return -ENOMEM;
+        }
+        return json_print(whole(o, put(o, "benches", list, false) && put_int(o, "version", BENCH_JSON_VERSION)));
+}
+
+static int print_results(const struct ctl *c, const struct kept *k, const char *disk, const struct view *v)
+{
+        struct libscols_table *t = table_new(columns, _AT_MAX, c->options->legend);
+        size_t n = 0;
+        int r = t ? each(k, disk, v, to_table, t, &n) : -ENOMEM;
+
+        if (r >= 0 && n == 0) {
+                scols_unref_table(t);
+                log_info("No result is kept%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
+                return 0;
+        }
+        pager_open(c->options);
+        return table_print(t, r);
+}
+
+int bench_history(const struct ctl *c, const char *disk)
+{
+        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        _cleanup_(views_done) struct views views = {};
+        const struct view *v = NULL;
+        int r = kept_open(&c->roots, &k), code;
+
+        if (r < 0) {
+                log_error("Cannot read the results that are kept: %s", strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        code = disk ? find_disk(c, &k, disk, &views, &v) : UASD_EXIT_OK;
+        if (code != UASD_EXIT_OK)
+                return code;
+        r = c->options->json ? print_json(&k, disk, v) : print_results(c, &k, disk, v);
+        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}

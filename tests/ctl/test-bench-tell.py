@@ -1,0 +1,374 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How results of uasctl bench are told: tables, CSV, markdown, charts, and those that are kept."""
+
+import csv
+import glob
+import io
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+from tree import Tree
+
+TOLD, UASCTL = sys.argv[1:3]
+IDS = [f'0f3c2a4e-6b1d-4c77-9a55-00000000000{i}' for i in range(10)]
+
+
+def environment(**more):
+    return {**{k: v for k, v in os.environ.items() if k not in ('COLUMNS', 'NO_COLOR', 'SYSTEMD_COLORS')}, 'LC_ALL': 'C.UTF-8', **more}
+
+
+def told(*args, code=0, **env):
+    p = subprocess.run([TOLD, *args], capture_output=True, text=True, env=environment(**env))
+    assert p.returncode == code, (args, p.returncode, p.stdout, p.stderr)
+    return p.stdout + p.stderr if code else p.stdout
+
+
+def on_terminal(*args, **env):
+    """What comes out on a terminal."""
+    master, slave = pty.openpty()
+    p = subprocess.Popen([TOLD, *args], stdout=slave, stderr=slave, stdin=slave, env=environment(TERM='xterm', **env))
+    os.close(slave)
+    text = b''
+    while True:
+        try:
+            more = os.read(master, 65536)
+        except OSError:
+            break
+        if not more:
+            break
+        text += more
+    os.close(master)
+    assert p.wait() == 0
+    return text.decode().replace('\r\n', '\n')
+
+
+def plain(text):
+    return re.sub('\x1b\\[[0-9;]*m', '', text)
+
+
+class Table(unittest.TestCase):
+    def test_at_a_glance(self):
+        text = told('comparison', 'table')
+        self.assertIn('    Disk: ACME Rotor 4000, 4.00 TB, spinning, serial S-0815\n', text)
+        self.assertIn('  Bridge: 1209:5a5a JMS580, firmware 1.14\n', text)
+        self.assertIn('    Link: 5000 Mbit/s, xhci_hcd 0000:00:14.0\n', text)
+        self.assertIn('  Queues: usb-storage depth 1 mq-deadline, uas depth 30 mq-deadline\n', text)
+        self.assertIn('    Host: Linux 6.1.0-test, fio-3.33, 8 GiB of memory\n', text)
+        self.assertIn('5 rounds after one that is dropped', text)
+        rows = {tuple(line.split()[:2]): line for line in text.split('\n')}
+        bot, uas = rows['RND4K-Q32T1', 'usb-storage'], rows['uas', '595']
+        self.assertRegex(bot, r' 192 IOPS █████▏ +190-195 IOPS +2\.6 %')
+        self.assertRegex(uas, r' 595 IOPS █{16} 590-605 IOPS +2\.5 % .*3\.1x faster')
+        self.assertTrue(text.endswith('\nVerdict: 4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at '
+                                      'depth 1: no difference seen.\n'))
+        self.assertNotIn('\x1b', text)
+
+    def test_ascii(self):
+        text = told('comparison', 'table', LC_ALL='C')
+        self.assertTrue(text.isascii())
+        self.assertRegex(text, r'192 IOPS ###### ')
+
+    def test_width(self):
+        for columns in 80, 100, 118, 150:
+            text = on_terminal('doubted', 'table', COLUMNS=str(columns))
+            table = [line for line in plain(text).split('\n') if re.match('PATTERN|SEQ|RND| +u', line)]
+            self.assertEqual(len(table), 9, text)
+            self.assertLessEqual(max(map(len, table)), columns, text)
+            self.assertEqual('P95' in table[0], columns >= 118)
+            self.assertIn('3.1x faster', text)
+            self.assertIn('[4]', text)
+
+    def test_colours(self):
+        text = on_terminal('doubted', 'table', COLUMNS='120')
+        self.assertIn('\x1b[32m3.1x faster', text)
+        self.assertRegex(text, '\x1b\\[33m\\[[0-9]\\]')
+        self.assertNotIn('\x1b', on_terminal('doubted', 'table', NO_COLOR='1'))
+
+    def test_safety_first(self):
+        text = told('full', 'table')
+        self.assertTrue(text.startswith('uas failed during 4 KiB random reads and writes, one at a time: 2 commands aborted, 1 reset. This disk is '
+                                        'not safe on uas here'), text)
+        self.assertIn('interrupted', text)
+        self.assertIn('    File: /mnt/usb/scratch\n', text)
+        self.assertTrue(on_terminal('full', 'table').startswith('\x1b[31muas failed'))
+
+    def test_doubts(self):
+        text = told('doubted', 'table')
+        note = re.search(r'\[(\d)\] depth 32 was reached by 40 % of the requests alone\n', text)[1]
+        usb2 = re.search(r'\[(\d)\] linked at 480 Mbit/s', text)[1]
+        for line in text.split('\n'):
+            if ' IOPS ' in line:
+                self.assertEqual(f'[{note}]' in line, '592' in line or '190-195' in line or '590-605' in line, line)
+            if re.search(r'(MB/s|IOPS) +█', line):
+                self.assertIn(f'[{usb2}]', line)
+
+    def test_one_driver(self):
+        text = told('single', 'table')
+        self.assertNotIn('UAS IS', text)
+        self.assertNotIn('Verdict', text)
+        self.assertNotIn('usb-storage ', text.split('PATTERN')[1])
+
+    def test_nothing(self):
+        self.assertIn('0 rounds', told('none', 'table'))
+
+    def test_no_legend(self):
+        self.assertNotIn('PATTERN', told('comparison', 'table', NO_LEGEND='1'))
+
+    def test_harmless(self):
+        for how in 'table', 'markdown', 'csv', 'json':
+            text = told('hostile', how)
+            self.assertNotRegex(text, '[\x00-\x08\x0b\x0c\x0e-\x1f]', how)
+
+
+class Csv(unittest.TestCase):
+    def rows(self, sample):
+        return list(csv.DictReader(io.StringIO(told(sample, 'csv')), strict=True))
+
+    def test_a_line_a_run(self):
+        rows, result = self.rows('full'), json.loads(told('full', 'json'))
+        self.assertEqual(len(rows), len(result['runs']))
+        for row, run in zip(rows, result['runs']):
+            pattern = result['patterns'][run['pattern']]
+            self.assertNotIn(None, row)
+            self.assertNotIn(None, row.values())
+            self.assertEqual(row['pattern'], pattern['name'])
+            self.assertEqual(row['engine'], pattern['engine'])
+            self.assertEqual(int(row['iodepth']), pattern['iodepth'])
+            self.assertEqual((row['driver'], int(row['round']), int(row['order'])), (run['driver'], run['round'], run['order']))
+            self.assertEqual(int(row['read_bytes']), run['read']['bytes'])
+            self.assertAlmostEqual(float(row['write_iops']), run['write']['iops'])
+            self.assertEqual(row['other_bytes_per_sec'] == '', run['other_bytes_per_sec'] is None)
+            self.assertEqual(row['host'], run['host'] or '')
+            self.assertEqual(int(row['error']), run['error'])
+            self.assertEqual(row['serial'], 'S-0815')
+            self.assertEqual(row['queue_depth'], '30' if run['driver'] == 'uas' else '1')
+            self.assertEqual(int(row['counted']), run['round'] > 0 and not run['error'] and not run['host'])
+        self.assertEqual(rows[0]['started'], '2025-11-23T12:13:20Z')
+        for member in list(result['conditions'].keys() - {'drivers'}) + ['scheduler', 'queue_depth']:
+            self.assertIn(member, rows[0])
+
+    def test_no_formula(self):
+        row = self.rows('hostile')[0]
+        self.assertTrue(row['model'].startswith("'=cmd|"))
+        self.assertIn('"q"\\x0a# h', row['model'])
+
+
+class Markdown(unittest.TestCase):
+    def test_post(self):
+        text = told('comparison', 'markdown')
+        self.assertIn('**Verdict: 4 KiB random reads at depth 32: 3.1 times faster on UAS;', text)
+        self.assertNotIn('S-0815', text)
+        rows = [line for line in text.split('\n') if line.startswith('|')]
+        self.assertEqual({line.count('|') for line in rows}, {12})
+        self.assertEqual(len(rows), 2 + 8)
+
+    def test_private(self):
+        text = told('full', 'markdown')
+        self.assertNotIn('/mnt/usb', text)
+        self.assertNotIn('nas2', text)
+        self.assertIn('**Safety:** `uas failed', text)
+
+    def test_no_markup(self):
+        text = told('hostile', 'markdown')
+        outside = ''.join(text.split('`')[::2])
+        self.assertNotIn('<b>', outside)
+        self.assertNotIn('@all', outside)
+        self.assertIn("'x'", text)
+
+
+@unittest.skipUnless(shutil.which('gnuplot'), 'no gnuplot')
+class Chart(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def texts(self, sample):
+        told(sample, 'chart', self.path('a.svg'))
+        self.assertEqual(os.listdir(self.folder.name), ['a.svg'])
+        document = xml.dom.minidom.parse(self.path('a.svg'))
+        return [''.join(n.data for t in e.getElementsByTagName('tspan') or [e] for n in t.childNodes if n.nodeType == n.TEXT_NODE).strip()
+                for e in document.getElementsByTagName('text')]
+
+    def test_bars(self):
+        texts = self.texts('comparison')
+        for text in 'usb-storage', 'uas', 'IOPS', 'MB/s', 'RND4K-Q32T1', 'SEQ1M-Q8T1', 'ACME Rotor 4000, cdm':
+            self.assertIn(text, texts)
+
+    def test_lines(self):
+        texts = self.texts('sweep')
+        for text in 'RND4K usb-storage', 'RND4K uas', 'queue depth', 'IOPS', '1', '2', '4', '8', '16', '32':
+            self.assertIn(text, texts)
+        self.assertNotIn('MB/s', texts)
+
+    def test_png(self):
+        for sample in 'comparison', 'sweep', 'single', 'full':
+            told(sample, 'chart', self.path('a.PNG'))
+            with open(self.path('a.PNG'), 'rb') as f:
+                self.assertEqual(f.read(8), b'\x89PNG\r\n\x1a\n')
+
+    def test_names_mean_nothing(self):
+        """Neither to gnuplot nor to a shell, and nothing of the user's start-up files is read."""
+        with open(self.path('.gnuplot'), 'w') as f:
+            f.write(f'system("touch {self.path("ran")}")\n')
+        told('hostile', 'chart', self.path('a.svg'), HOME=self.folder.name)
+        xml.dom.minidom.parse(self.path('a.svg'))
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ['.gnuplot', 'a.svg'])
+        self.assertFalse(os.path.exists('/tmp/x'))
+        name = self.path('|touch ran.svg')
+        told('comparison', 'chart', name)
+        xml.dom.minidom.parse(name)
+
+    def test_what_goes_wrong(self):
+        self.assertIn('it has to end with .svg or .png', told('comparison', 'chart', self.path('a.pdf'), code=2))
+        self.assertIn('There is nothing to draw', told('none', 'chart', self.path('a.svg'), code=1))
+        self.assertIn('Cannot write the chart', told('comparison', 'chart', self.path('none/a.svg'), code=1))
+        self.assertIn('there is none. Install it', told('comparison', 'chart', self.path('a.svg'), code=77, PATH='/nonexistent'))
+        with open(self.path('gnuplot'), 'w') as f:
+            f.write('#!/bin/sh\necho "no such terminal" >&2\nexit 1\n')
+        os.chmod(self.path('gnuplot'), 0o755)
+        self.assertIn('could not draw the chart: no such terminal', told('comparison', 'chart', self.path('a.svg'), code=1, PATH=self.folder.name))
+        self.assertEqual(os.listdir(self.folder.name), ['gnuplot'])
+
+    def test_replaced_as_a_whole(self):
+        """A link is replaced, not written through."""
+        with open(self.path('other'), 'w') as f:
+            f.write('kept')
+        os.symlink('other', self.path('a.svg'))
+        told('comparison', 'chart', self.path('a.svg'))
+        self.assertFalse(os.path.islink(self.path('a.svg')))
+        with open(self.path('other')) as f:
+            self.assertEqual(f.read(), 'kept')
+
+
+class Kept(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(UASCTL)
+        self.addCleanup(self.tree.close)
+        self.root = self.tree.top
+
+    def keep(self, sample, number, started=1763900000):
+        return told(sample, 'keep', self.root, IDS[number], str(started + 86400 * number)).strip()
+
+    def history(self, *args, **env):
+        return told('history', self.root, *args, **env)
+
+    def test_keep(self):
+        name = self.keep('full', 1)
+        self.assertEqual(name, f'20251124T121320Z-{IDS[1]}.json')
+        path = self.tree.path('var/lib/uasd/bench/' + name)
+        self.assertEqual(os.listdir(os.path.dirname(path)), [name])
+        with open(path) as f:
+            self.assertEqual(json.load(f)['id'], IDS[1])
+        told('full', 'keep', self.root, '../../x', code=1)
+        told('none', 'keep', self.root, code=1)
+
+    def test_history(self):
+        self.assertEqual(self.history(), '')
+        self.keep('comparison', 1)
+        self.keep('full', 2)
+        self.keep('single', 3)
+        head, *lines = self.history().rstrip('\n').split('\n')
+        self.assertEqual(head.split(), ['ID', 'DATE', 'DISK', 'PROFILE', 'LINK', 'ROUNDS', 'RESULT'])
+        self.assertRegex(lines[0], r'^0f3c2a4e 2025-11-26 12:13 ACME Rotor 4000 +cdm +5000M +5 1 MiB sequential reads at depth 8: 190 MB/s on uas$')
+        self.assertIn('uas failed: 2 commands aborted, 1 reset', lines[1])
+        self.assertIn('3.1 times faster on UAS', lines[2])
+        self.assertEqual(len(lines), 3)
+        listed = json.loads(self.history(JSON='1'))
+        self.assertEqual([b['id'] for b in listed['benches']], [IDS[3], IDS[2], IDS[1]])
+
+    def test_history_of_a_disk(self):
+        self.tree.disk('2-1', 'sda', serial='S-0815')
+        self.tree.disk('2-2', 'sdb', serial='OTHER')
+        self.keep('comparison', 1)
+        for disk in 'S-0815', 'sda', '2-1':
+            self.assertEqual(self.history(disk).count('\n'), 2, disk)
+        self.assertEqual(self.history('sdb'), '')
+        self.assertIn('sdx', told('history', self.root, 'sdx', code=4))
+
+    def test_hostile_files(self):
+        self.keep('comparison', 1)
+        folder = self.tree.path('var/lib/uasd/bench/')
+        for i, content in enumerate(('', '{', '[' * 100000, 'x' * 1000), 2):
+            with open(folder + f'2025112{i}T121320Z-{IDS[i]}.json', 'w') as f:
+                f.write(content)
+        os.symlink('/dev/zero', folder + f'20251127T121320Z-{IDS[7]}.json')
+        with open(folder + 'README', 'w') as f:
+            f.write('not ours')
+        p = subprocess.run([TOLD, 'history', self.root], capture_output=True, text=True, env=environment())
+        self.assertEqual(p.returncode, 0)
+        self.assertEqual(p.stdout.count('\n'), 2)
+        self.assertEqual(p.stderr.count('cannot be read'), 5)
+
+    def diff(self, a, b, code=0, **env):
+        return told('diff', self.root, a, b, code=code, **env)
+
+    def test_diff(self):
+        first = self.keep('comparison', 1)
+        self.keep('doubted', 2)
+        self.keep('single', 3)
+        text = self.diff(first[:16], IDS[2])
+        self.assertEqual(text.count('no difference'), 8)
+        self.assertRegex(text, r'Link: 5000 Mbit/s.*\n +then +480 Mbit/s')
+        self.assertRegex(text, r'4 KiB random reads at depth 32 +usb-storage 192 IOPS 192 IOPS 1\.00 \(0\.\d\d-1\.\d\d\) no difference')
+        self.assertEqual(self.diff('last', IDS[1]).count('no difference'), 4)
+        path = self.tree.path('var/lib/uasd/bench/' + first)
+        self.assertEqual(self.diff(path, path).count('no difference'), 8)
+        both = json.loads(self.diff(IDS[1], IDS[3], JSON='1'))
+        self.assertEqual([both[m] for m in ('version', 'a', 'b')], [1, IDS[1], IDS[3]])
+        self.assertEqual([c['comparison']['verdict'] for c in both['comparisons']], ['none'] * 4)
+
+    def test_diff_of_a_change(self):
+        """The same disk, twice as quick."""
+        name = self.keep('comparison', 1)
+        path = self.tree.path('var/lib/uasd/bench/' + name)
+        with open(path) as f:
+            result = json.load(f)
+        for run in result['runs']:
+            for key in 'bytes_per_sec', 'iops':
+                run['read'][key] *= 2
+        with open(self.tree.path('other.json'), 'w') as f:
+            json.dump(result, f)
+        self.assertEqual(self.diff(path, self.tree.path('other.json')).count('2.0x faster'), 8)
+        self.assertEqual(self.diff(self.tree.path('other.json'), path).count('2.0x slower'), 8)
+
+    def test_diff_refused(self):
+        self.keep('comparison', 1)
+        self.keep('sweep', 2)
+        self.assertIn('More than one result', self.diff('0f3c', 'last', code=1))
+        self.assertIn('There is no result', self.diff('ffff', 'last', code=1))
+        self.assertIn('There is no result', self.diff('', 'last', code=1))
+        self.assertIn('is no result of uasctl bench', self.diff('/dev/null', 'last', code=1))
+        self.assertIn('no pattern in common', self.diff(IDS[1], IDS[2], code=1))
+
+    def test_status_and_explain(self):
+        self.tree.disk('2-1', 'sda', serial='S-0815')
+        self.tree.disk('2-2', 'sdb', serial='OTHER')
+        self.keep('comparison', 1)
+        said = ('4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: no difference seen '
+                '(2025-11-24)')
+        for verb in 'status', 'explain':
+            self.assertIn(f'     Bench: {said}\n', self.tree.run(verb, 'sda').stdout)
+            self.assertNotIn('Bench', self.tree.run(verb, 'sdb').stdout)
+        self.assertEqual(json.loads(self.tree.run('explain', '--json', 'sda').stdout)['disks'][0]['bench'], said)
+        self.keep('full', 2)
+        self.assertIn('Bench: uas failed: 2 commands aborted, 1 reset (2025-11-25)', self.tree.run('status', 'sda').stdout)
+        for path in glob.glob(self.tree.path('var/lib/uasd/bench/*')):
+            with open(path, 'w') as f:
+                f.write('x')
+        self.assertNotIn('Bench', self.tree.run('status', 'sda').stdout)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
