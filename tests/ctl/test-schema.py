@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The JSON of uasctl(1) and what is printed are the same: every member, and no other, of the type it says."""
+"""The JSON of a manual and what is printed are the same: every member, and no other, of the type it says.
+
+    test-schema.py PROGRAM [MANUAL]
+"""
 
 import json
 import os
@@ -8,9 +11,10 @@ import re
 import subprocess
 import sys
 
-with open(os.path.join(os.path.dirname(__file__), '../../man/uasctl.1.scd')) as f:
+MAN = sys.argv[2] if len(sys.argv) > 2 else 'uasctl.1.scd'
+with open(os.path.join(os.path.dirname(__file__), '../../man', MAN)) as f:
     MANUAL = f.read().split('\n# JSON\n')[1].split('\n# ')[0]
-WORDS = {'string': str, 'number': int, 'boolean': bool}
+WORDS = {'string': str, 'number': int, 'real': float, 'boolean': bool}
 problems = []
 
 
@@ -60,7 +64,7 @@ def check(where, value, said):
 lines = [json.loads(line) for line in subprocess.run(sys.argv[1], capture_output=True, check=True).stdout.splitlines()]
 for line in lines:
     check('', line, 'EVENT' if 'event' in line else 'LOG OUTPUT' if 'events' in line else 'KERNEL OUTPUT' if 'kernel' in line else
-          'INHIBITORS OUTPUT' if 'inhibitors' in line else 'OUTPUT')
+          'INHIBITORS OUTPUT' if 'inhibitors' in line else 'DIFF OUTPUT' if 'comparisons' in line else 'OUTPUT')
 for section, members in SCHEMA.items():
     for member, (_, null, missing) in members.items():
         for how, promised in ('there', True), ('null', null), ('missing', missing):

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Results as JSON, a line each: with all there can be, and with as little as there can be. */
+#include "bench-samples.h"
+
+#include "ctl/bench/json.h"
+#include "ctl/json.h"
+
+/* All that may be null is. */
+static struct bench little(void)
+{
+        struct bench b = {.id = "0f3c2a4e-6b1d-4c77-9a55-1d2e3f405163"};
+        unsigned p = sample_pattern(&b, "p", "read", 4096, 1);
+
+        (void) sample_run(&b, p, DRIVER_NONE, 1000);
+        free(b.patterns[p].engine);
+        b.patterns[p].engine = NULL;
+        b.finding = (struct bench_finding){.found = true, .driver = DRIVER_USB_STORAGE};
+        return b;
+}
+
+int main(void)
+{
+        struct bench full = sample_full(), plain = sample_comparison(), few = little(), single = little();
+        int r = 0;
+
+        full.runs[1].error = -EIO; /* to be doubted */
+        r |= json_print_line(bench_json(&full));
+        r |= json_print_line(bench_json(&plain));
+        r |= json_print_line(bench_json(&few));
+        single.finding.found = false;
+        r |= json_print_line(bench_json(&single));
+        r |= json_print_line(bench_json_diff(&full, &plain));
+        bench_done(&full);
+        bench_done(&plain);
+        bench_done(&few);
+        bench_done(&single);
+        return r ? 1 : 0;
+}
