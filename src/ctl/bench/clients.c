@@ -196,7 +196,7 @@ static int escape_path(const char *path, char **ret)
 
         if (path[0] != '/' || isspace((unsigned char) path[n - 1]))
                 return -EINVAL;
-        out = at = malloc(2 * n + 1);
+        out = at = calloc(2, n + 1);
         if (!out)
                 return -ENOMEM;
         for (const char *p = path; *p; p++) {
@@ -208,7 +208,6 @@ static int escape_path(const char *path, char **ret)
                         *at++ = '\\';
                 *at++ = *p;
         }
-        *at = '\0';
         *ret = out;
         return 0;
 }

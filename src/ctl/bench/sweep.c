@@ -83,31 +83,39 @@ static int vary(const struct bench_pattern *base, enum sweep_axis axis, uint64_t
         return 0;
 }
 
-int sweep_make(const struct bench_pattern *base, enum sweep_axis axis, uint64_t available, struct sweep *ret)
+static int fill(struct sweep *s, const struct bench_pattern *base, uint64_t available)
 {
-        const uint64_t *values = axis == SWEEP_REGION ? regions : counts;
-        size_t n = axis == SWEEP_REGION ? ELEMENTSOF(regions) : ELEMENTSOF(counts);
-        _cleanup_(sweep_done) struct sweep s = { .axis = axis };
+        const uint64_t *values = s->axis == SWEEP_REGION ? regions : counts;
+        size_t n = s->axis == SWEEP_REGION ? ELEMENTSOF(regions) : ELEMENTSOF(counts);
 
-        /* Whatever iodepth= says, the engine waits for each: a flat line would be taken for a finding. */
-        if (axis == SWEEP_DEPTH && base->sync_engine)
-                return -EOPNOTSUPP;
-        s.patterns = calloc(n, sizeof(*s.patterns));
-        s.values = calloc(n, sizeof(*s.values));
-        if (!s.patterns || !s.values)
+        s->patterns = calloc(n, sizeof(*s->patterns));
+        s->values = calloc(n, sizeof(*s->values));
+        if (!s->patterns || !s->values)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
-                int r = vary(base, axis, values[i], available, &s.patterns[s.n]);
+                int r = vary(base, s->axis, values[i], available, &s->patterns[s->n]);
 
                 if (r == -ENOSPC)
                         break;
                 if (r < 0)
                         return r;
-                s.values[s.n++] = values[i];
+                s->values[s->n++] = values[i];
         }
-        if (s.n == 0)
-                return -ENOSPC;
-        *ret = s;
-        s = (struct sweep){};
-        return 0;
+        return s->n == 0 ? -ENOSPC : 0;
+}
+
+int sweep_make(const struct bench_pattern *base, enum sweep_axis axis, uint64_t available, struct sweep *ret)
+{
+        struct sweep s = { .axis = axis };
+        int r;
+
+        /* Whatever iodepth= says, the engine waits for each: a flat line would be taken for a finding. */
+        if (axis == SWEEP_DEPTH && base->sync_engine)
+                return -EOPNOTSUPP;
+        r = fill(&s, base, available);
+        if (r < 0)
+                sweep_done(&s);
+        else
+                *ret = s;
+        return r;
 }
