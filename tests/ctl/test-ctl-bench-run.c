@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* fio itself, as uasctl bench runs it, on a file; 77 where there is none. */
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/socket.h>
+#include <linux/loop.h>
 #include <netinet/in.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -365,6 +367,48 @@ static void stays_inside(void **state)
         }
 }
 
+/* A loop device over the file; it goes with its last descriptor. Negative: not allowed here. */
+static int make_loop(char *ret, size_t size)
+{
+        struct loop_info64 info = { .lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_READ_ONLY };
+        int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), n = -1, fd = -1, backing;
+
+        if (control >= 0)
+                n = ioctl(control, LOOP_CTL_GET_FREE);
+        (void) close_keep_errno(control);
+        (void) snprintf(ret, size, "/dev/loop%i", n);
+        if (n >= 0)
+                fd = open(ret, O_RDONLY | O_CLOEXEC);
+        backing = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && (ioctl(fd, LOOP_SET_FD, backing) < 0 || ioctl(fd, LOOP_SET_STATUS64, &info) < 0))
+                fd = close_keep_errno(fd);
+        (void) close(backing);
+        return fd;
+}
+
+/* The raw disk, as large as it is, while somebody else has claimed it: what the daemon's lease does. */
+static void raw_disk(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\nbs=1m\nnumjobs=2\n");
+        struct fio_job job = first_job(p);
+        struct bench_run run = {};
+        char disk[32], *why = NULL;
+        int fd, claim;
+
+        fd = make_loop(disk, sizeof(disk));
+        if (fd < 0)
+                skip();
+        claim = open(disk, O_RDONLY | O_EXCL | O_CLOEXEC);
+        assert_true(claim >= 0);
+        job.path = disk;
+        assert_int_equal(fio_run(&job, NULL, NULL, &run, &why), 0);
+        if (run.error)
+                fail_msg("%s", why);
+        assert_true(run.read.bytes == FILE_SIZE && run.region == FILE_SIZE);
+        (void) close(claim);
+        (void) close(fd);
+}
+
 /* ---- several machines: two servers here ---- */
 
 static unsigned free_port(void)
@@ -388,6 +432,7 @@ static pid_t start_server(unsigned port)
         if (pid == 0) {
                 int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+                (void) setpgid(0, 0);
                 (void) dup2(null, STDOUT_FILENO);
                 (void) dup2(null, STDERR_FILENO);
                 (void) execl(fio, "fio", argument, (char *) NULL);
@@ -412,7 +457,8 @@ static void end_server(pid_t pid)
 {
         int status;
 
-        (void) kill(pid, SIGTERM);
+        /* It has a child for every machine that has asked. */
+        (void) kill(-pid, SIGKILL);
         (void) waitpid(pid, &status, 0);
 }
 
@@ -452,12 +498,18 @@ static void machines(void **state)
         job.path = "relative";
         assert_int_equal(clients_run(&job, hosts, 1, NULL, NULL, &got, NULL), -EINVAL);
         job.path = path;
-        end_server(servers[0]);
-        assert_int_equal(clients_run(&job, hosts, 2, NULL, NULL, &got, &why), -ECONNREFUSED);
-        assert_non_null(strstr(why, "127.0.0.1"));
-        free(why);
-        end_server(servers[1]);
         strv_free(hosts);
+
+        /* One that nobody has started. */
+        (void) snprintf(text, sizeof(text), "127.0.0.1:%u,127.0.0.1:%u", ports[0], free_port());
+        assert_int_equal(clients_parse(text, &hosts), 0);
+        assert_int_equal(clients_run(&job, hosts, 2, NULL, NULL, &got, &why), -ECONNREFUSED);
+        if (!strstr(why, "127.0.0.1"))
+                fail_msg("%s", why);
+        free(why);
+        strv_free(hosts);
+        end_server(servers[0]);
+        end_server(servers[1]);
 }
 
 static int set_up(void **state)
@@ -496,7 +548,7 @@ int main(void)
                 cmocka_unit_test(refusals),    cmocka_unit_test(second_net),   cmocka_unit_test(error_is_told),
                 cmocka_unit_test(no_fio),      cmocka_unit_test(stopped),      cmocka_unit_test(stubborn),
                 cmocka_unit_test(dies_with_us), cmocka_unit_test(reads_once),  cmocka_unit_test(stays_inside),
-                cmocka_unit_test(machines),
+                cmocka_unit_test(raw_disk),    cmocka_unit_test(machines),
         };
 
         if (fio_find(&fio) < 0)

@@ -9,6 +9,8 @@
 
 /* A run of three years; beyond that it is no number of fio's. */
 #define RUNTIME_MS_MAX 100000000000ULL
+/* So that no sum or product of a few is infinite. */
+#define NUMBER_MAX 1e18
 #define MSEC_PER_SEC 1000.0
 #define KIB 1024.0
 
@@ -37,7 +39,7 @@ static double get_number(json_object *o, const char *key)
         json_object *value = member(o, key);
         double d = value ? json_object_get_double(value) : 0;
 
-        return isfinite(d) && d > 0 ? d : 0;
+        return isfinite(d) && d > 0 && d < NUMBER_MAX ? d : 0;
 }
 
 /* ---- the document ---- */
@@ -95,6 +97,11 @@ json_object *fio_document(const char *text)
 
 /* ---- adding up ---- */
 
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+        return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 static int add_bins(struct fio_tally_side *s, json_object *bins)
 {
         struct fio_bin *more;
@@ -126,8 +133,8 @@ static int add_side(struct fio_tally_side *s, json_object *o)
         if (ios == 0)
                 return 0;
         s->entries++;
-        s->ios += ios;
-        s->bytes += get_count(o, "io_bytes");
+        s->ios = sum(s->ios, ios);
+        s->bytes = sum(s->bytes, get_count(o, "io_bytes"));
         if (runtime > s->runtime_ms && runtime <= RUNTIME_MS_MAX)
                 s->runtime_ms = runtime;
         /* bw_bytes came after 3.1. */
@@ -153,12 +160,12 @@ static double depth_reached(json_object *levels, unsigned depth)
                 const char *key;
                 unsigned from;
         } table[] = { { "1", 1 }, { "2", 2 }, { "4", 4 }, { "8", 8 }, { "16", 16 }, { "32", 32 }, { ">=64", 64 } };
-        double sum = 0;
+        double percent = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
                 if (i + 1 == ELEMENTSOF(table) || table[i + 1].from > depth)
-                        sum += get_number(levels, table[i].key);
-        return sum > 100 ? 1 : sum / 100;
+                        percent += get_number(levels, table[i].key);
+        return percent > 100 ? 1 : percent / 100;
 }
 
 int fio_tally_add(struct fio_tally *t, json_object *entry, unsigned depth)
@@ -194,13 +201,13 @@ static int compare_bins(const void *a, const void *b)
 /* As fio does it: the first latency below which, or at which, so many are. */
 static uint64_t quantile_of(const struct fio_bin *bins, size_t n, double quantile)
 {
-        double all = 0, sum = 0;
+        double all = 0, below = 0;
 
         for (size_t i = 0; i < n; i++)
                 all += (double) bins[i].count;
         for (size_t i = 0; i < n; i++) {
-                sum += (double) bins[i].count;
-                if (sum >= quantile * all)
+                below += (double) bins[i].count;
+                if (below >= quantile * all)
                         return bins[i].ns;
         }
         return n > 0 ? bins[n - 1].ns : 0;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* fio's JSON, job files of users, lists of hosts and fio's line of progress, the kind in the first byte. */
+#include <math.h>
+
+#include "ctl/bench/clients.h"
+#include "ctl/bench/fio-parts.h"
+#include "fuzz.h"
+
+#define RUNS_MAX 5
+#define JOBS 3
+#define DEPTH 32
+
+static bool sane(double d)
+{
+        return isfinite(d) && d >= 0;
+}
+
+static void check_side(const struct bench_side *s)
+{
+        CHECK(sane(s->bytes_per_sec) && sane(s->iops) && sane(s->mean_ns));
+        CHECK(s->ios > 0 || (s->bytes == 0 && s->bytes_per_sec == 0 && s->p99_ns == 0));
+}
+
+static void check_run(const struct bench_run *r)
+{
+        check_side(&r->read);
+        check_side(&r->write);
+        CHECK(r->depth_share >= 0 && r->depth_share <= 1 && sane(r->cpu_percent) && r->error <= 0 && r->error > -4096);
+}
+
+static void check_json(const char *text)
+{
+        struct bench_run run, many[RUNS_MAX];
+        int r = fio_parse(text, JOBS, DEPTH, &run);
+
+        CHECK(r == 0 || r == -EBADMSG);
+        if (r == 0)
+                check_run(&run);
+        r = clients_parse_json(text, JOBS, DEPTH, many, RUNS_MAX);
+        CHECK(r == -EBADMSG || (r >= 2 && r <= RUNS_MAX));
+        for (int i = 0; i < r; i++) {
+                check_run(&many[i]);
+                CHECK((i == 0) == !many[i].host);
+                CHECK(many[0].read.ios >= many[i].read.ios && many[0].write.bytes >= many[i].write.bytes);
+        }
+        for (int i = 0; i < r; i++)
+                bench_run_done(&many[i]);
+}
+
+static void complain(const char *file, int line, const char *what, void *data)
+{
+        CHECK(streq(file, "x.fio") && line >= 0 && what);
+        ++*(int *) data;
+}
+
+static struct profile *parse(const char *text, size_t size)
+{
+        struct profile *p = NULL;
+        int complaints = 0, r = profile_parse("x", "x.fio", text, size, complain, &complaints, &p);
+
+        CHECK(r == 0 || r == -EBADMSG);
+        CHECK(complaints == (r < 0) && (r == 0) == (p != NULL));
+        return p;
+}
+
+static void check_pattern(const struct bench_pattern *p)
+{
+        CHECK(!isempty(p->name) && p->rw && p->engine);
+        CHECK(p->block_size >= 512 && p->iodepth > 0 && p->numjobs > 0 && (p->size == 0 || p->size >= p->block_size));
+        CHECK(p->read_percent <= 100 && (p->runtime_sec > 0 || !p->time_based));
+        /* Nothing that writes looks like reading. */
+        CHECK(bench_pattern_writes(p) == (!streq(p->rw, "read") && !streq(p->rw, "randread")));
+        CHECK(fio_region(p, 1ULL << 40) <= 1ULL << 40);
+}
+
+/* Every section written out by itself is read as the same pattern; the job made of it has ours behind all of its own. */
+static void check_round_trip(const struct bench_pattern *p, const struct profile_section *s)
+{
+        struct fio_job job = { .pattern = p, .section = s };
+        char *text = NULL, *made = NULL, *own;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+        struct profile *again;
+
+        CHECK(f && fprintf(f, "[%s]\n", p->name) > 0);
+        for (size_t i = 0; i < s->n_options; i++)
+                CHECK(fprintf(f, "%s=%s\n", s->options[i].name, s->options[i].value) > 0);
+        CHECK(fclose(f) == 0);
+        again = parse(text, size);
+        CHECK(again && again->n_patterns == 1 && again->sections[0].n_options == s->n_options);
+        CHECK(streq(again->patterns[0].name, p->name) && streq(again->patterns[0].rw, p->rw));
+        CHECK(again->patterns[0].size == p->size && again->patterns[0].numjobs == p->numjobs);
+        CHECK(fio_job_text(&job, FIO_TARGET, p->block_size, &made) == 0);
+        own = strstr(made, "\nfilename=" FIO_TARGET "\nallow_file_create=0\nrw=");
+        CHECK(own && !strstr(own + 1, "\nfilename=") && strncmp(made, "[bench]\n", 8) == 0 && !strstr(made, "\n["));
+        (void) profile_free(again);
+        free(text);
+        free(made);
+}
+
+static void check_profile(const char *text, size_t size)
+{
+        struct profile *p = parse(text, size);
+        size_t writes = 0, all;
+
+        if (!p)
+                return;
+        CHECK(p->n_patterns > 0);
+        for (size_t i = 0; i < p->n_patterns; i++) {
+                check_pattern(&p->patterns[i]);
+                check_round_trip(&p->patterns[i], &p->sections[i]);
+                writes += bench_pattern_writes(&p->patterns[i]);
+        }
+        all = p->n_patterns;
+        CHECK(profile_drop_writes(p) == writes && p->n_patterns == all - writes);
+        (void) profile_free(p);
+}
+
+static void check_hosts(const char *text)
+{
+        char **list = NULL;
+        int r = clients_parse(text, &list);
+
+        CHECK(r == 0 || r == -EINVAL);
+        for (char **p = list; r == 0 && *p; p++)
+                CHECK((*p)[0] != '-' && (*p)[0] != ',' && strchr(*p, ',') && !strpbrk(*p, " /\n"));
+        if (r == 0)
+                strv_free(list);
+}
+
+static void check_meter(const char *text, size_t size)
+{
+        struct fio_meter whole = {}, pieces = {};
+
+        fio_meter_feed(&whole, text, size);
+        for (size_t i = 0; i < size; i++)
+                fio_meter_feed(&pieces, text + i, 1);
+        CHECK(whole.done >= 0 && whole.done <= 1);
+        CHECK(whole.done == pieces.done);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        char *text;
+
+        if (size == 0)
+                return 0;
+        text = fuzz_text(data + 1, size - 1);
+        switch (data[0]) {
+        case 'j':
+                check_json(text);
+                break;
+        case 'p':
+                check_profile(text, size - 1);
+                break;
+        case 'h':
+                check_hosts(text);
+                break;
+        case 'm':
+                check_meter(text, size - 1);
+                break;
+        default:
+                break;
+        }
+        free(text);
+        return 0;
+}
