@@ -230,7 +230,7 @@ static int make_jobs(const struct fio_job *job, size_t n, uint64_t each, char **
 
 static int make_arguments(char *const *hosts, size_t n, char ***ret)
 {
-        static const char *const first[] = { "fio", "--output-format=json+", "--output=" FIO_OUTPUT };
+        static const char *const first[] = { "fio", "--output-format=json+", FIO_OUTPUT };
         char **list = NULL;
         size_t count = 0;
         int r = 0;

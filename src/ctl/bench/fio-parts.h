@@ -5,8 +5,8 @@
 
 /* The parts of fio_run(). */
 
-/* Where a child of fio_execute() has what: its results go here, this it is to measure, and one job file or more from here on. */
-#define FIO_OUTPUT "/proc/self/fd/3"
+/* Where a child of fio_execute() has what: where its results go, what it is to measure, one job file or more from 5 on. */
+#define FIO_OUTPUT "--output=/proc/self/fd/3"
 #define FIO_TARGET "/proc/self/fd/4"
 #define FIO_FIRST_JOB 5
 #define FIO_JOBS "/proc/self/fd/5"

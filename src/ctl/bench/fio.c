@@ -28,7 +28,7 @@ int fio_find(const char **ret)
 
 int fio_version(const char *program, char **ret)
 {
-        char *const arguments[] = { "fio", "--output=" FIO_OUTPUT, "--version", NULL };
+        char *const arguments[] = { "fio", FIO_OUTPUT, "--version", NULL };
         _cleanup_(fio_result_done) struct fio_result result = {};
         int r = 0;
 
@@ -69,7 +69,7 @@ static int open_target(const struct fio_job *job, uint64_t *ret_available)
 static int execute(const struct fio_job *job, char *text, int target, fio_progress_t cb, void *userdata,
                    struct fio_result *ret)
 {
-        char *arguments[8] = { "fio", "--output-format=json+", "--output=" FIO_OUTPUT, "--eta=always" };
+        char *arguments[8] = { "fio", "--output-format=json+", FIO_OUTPUT, "--eta=always" };
         const char *program = job->program;
         size_t n = 4;
         int r;
@@ -119,7 +119,7 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         _cleanup_(fio_result_done) struct fio_result result = {};
         _cleanup_free_ char *text = NULL, *why = NULL;
         _cleanup_close_ int target = -1;
-        uint64_t available, each, started;
+        uint64_t available = 0, each, started;
         int r;
 
         if (ret_why)
@@ -168,7 +168,7 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
         struct profile_section section = { options, ELEMENTSOF(options) };
         struct fio_job once = *job;
         struct bench_run run;
-        uint64_t available;
+        uint64_t available = 0;
         int r, target;
 
         if (ret_why)
