@@ -10,8 +10,8 @@
 #include "ctl/bench/stats.h"
 #include "ctl/bench/verdict.h"
 
-#define PANEL_WIDTH 720
-#define PANEL_HEIGHT 420
+#define PANEL_WIDTH 720U
+#define PANEL_HEIGHT 420U
 #define SERIES_MAX 16 /* lines of a chart that can still be told apart */
 
 static const char *const colours[_DRIVER_MAX] = {

@@ -31,7 +31,7 @@ static int name_of(const struct bench *b, char *ret, size_t size)
 
 int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name)
 {
-        _cleanup_free_ char *text = NULL, *copy = NULL;
+        _cleanup_free_ char *text = NULL;
         char name[128], path[256];
         json_object *o;
         int r = name_of(b, name, sizeof(name));
@@ -41,16 +41,14 @@ int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name
         o = bench_json(b);
         text = o ? json_text(o) : NULL;
         json_object_put(o);
-        copy = strdup(name);
-        if (!text || !copy)
+        if (!text)
                 return -ENOMEM;
         (void) snprintf(path, sizeof(path), STATE_BENCH "/%s", name);
         r = state_write(roots->var, path, text, true);
-        if (r < 0)
+        if (r < 0 || !ret_name)
                 return r;
-        if (ret_name)
-                *ret_name = TAKE_PTR(copy);
-        return 0;
+        *ret_name = strdup(name);
+        return *ret_name ? 0 : -ENOMEM;
 }
 
 /* Ours by its name; half a one that was left is not. */

@@ -35,7 +35,6 @@ struct printer {
         struct notes *notes;
         int at[_AT_MAX]; /* column of the table, or -1 */
         unsigned bar;    /* cells of the longest one */
-        double longest;  /* of a sweep: the same scale for all of it */
         bool compares;
 };
 
