@@ -6,6 +6,7 @@
 
 #include "ctl/bench/doubts.h"
 #include "ctl/bench/units.h"
+#include "ctl/bench/verdict.h"
 
 #define BIT(d) (1U << DOUBT_##d)
 
@@ -300,6 +301,39 @@ static void all_doubts(void **state)
         }
 }
 
+/* A B B A, and A was quicker the first time. */
+static void halves(void **state)
+{
+        static const struct {
+                double first, second; /* of usb-storage */
+                double uas;
+                unsigned doubts;
+                enum bench_word word;
+        } cases[] = {
+                {100, 101, 115, 0, BENCH_FASTER},
+                {100, 110, 115, BIT(HALVES), BENCH_SAME}, /* faster than both by less than they are apart */
+                {110, 100, 130, BIT(HALVES), BENCH_FASTER},
+                {100, 110, 80, BIT(HALVES), BENCH_SLOWER},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_(bench_done) struct bench b = sample_bench();
+                unsigned p = sample_pattern(&b, "p", "read", MiB, 8);
+                struct bench_verdict v;
+                char text[DOUBT_TEXT_MAX];
+
+                for (unsigned k = 0; k < 12; k++)
+                        sample_run(&b, p, k >= 3 && k < 9 ? DRIVER_UAS : DRIVER_USB_STORAGE,
+                                   MB * (k < 3 ? cases[i].first : k < 9 ? cases[i].uas : cases[i].second) * (1 + k / 1000.0))->round = k + 1;
+                verdict_of_pattern(&b, p, &v);
+                assert_row(i, v.word == cases[i].word);
+                assert_row(i, (doubts_of(&b, p, DRIVER_USB_STORAGE) & BIT(HALVES)) == cases[i].doubts);
+                assert_row(i, !(doubts_of(&b, p, DRIVER_UAS) & BIT(HALVES)));
+                if (cases[i].doubts)
+                        assert_non_null(strstr(doubt_text(&b, p, DRIVER_USB_STORAGE, DOUBT_HALVES, text), "% apart before and after the other"));
+        }
+}
+
 /* Under usb-storage one request at a time is what there is: nobody is told so in every row. */
 static void queue_of_bot(void **state)
 {
@@ -356,7 +390,7 @@ static void units(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(all_doubts), cmocka_unit_test(queue_of_bot), cmocka_unit_test(ceilings), cmocka_unit_test(units),
+                cmocka_unit_test(all_doubts), cmocka_unit_test(halves), cmocka_unit_test(queue_of_bot), cmocka_unit_test(ceilings), cmocka_unit_test(units),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

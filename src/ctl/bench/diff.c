@@ -59,7 +59,7 @@ static void add_pair(const struct bench *a, const struct bench *b, struct pair p
         stats_samples(b, p.b, p.driver_b, m, &p.samples_b);
         if (p.samples_a.n == 0 || p.samples_b.n == 0)
                 return;
-        verdict_of(&p.samples_a, &p.samples_b, &p.verdict);
+        verdict_of(&p.samples_a, &p.samples_b, VERDICT_PRACTICAL, &p.verdict);
         list[(*n)++] = p;
 }
 

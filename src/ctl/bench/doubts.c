@@ -11,6 +11,7 @@
 #define MEMORY_TIMES 2            /* a buffered region of less than twice the memory is half in it */
 #define LOAD_SHARE 0.01           /* of the link */
 #define LOAD_UNKNOWN 1e6          /* bytes a second, where the link is not known */
+#define HALVES 1.05               /* times */
 #define FALL_ROUNDS 5
 #define FALL_SHARE 0.05           /* from the first rounds to the last ones */
 /* What no spinning disk has: the quickest ones, with a reserve. A head has to move, and the platter has to turn. */
@@ -23,7 +24,8 @@
 static const char *const words[_BENCH_DOUBT_MAX] = {
         [DOUBT_LINK] = "above-link", [DOUBT_USB2] = "usb2",   [DOUBT_DEPTH] = "depth",
         [DOUBT_CACHE] = "cache",     [DOUBT_DISK] = "disk",   [DOUBT_SPREAD] = "spread",
-        [DOUBT_HEAT] = "falling",    [DOUBT_LOAD] = "load",   [DOUBT_ERRORS] = "errors",
+        [DOUBT_HEAT] = "falling",    [DOUBT_HALVES] = "halves", [DOUBT_LOAD] = "load",
+        [DOUBT_ERRORS] = "errors",
 };
 
 const char *bench_doubt_to_string(enum bench_doubt d)
@@ -50,7 +52,7 @@ struct row {
         enum driver driver;
         struct samples bytes, iops, p50;
         struct summary rate; /* bytes a second */
-        double depth_share, load;
+        double depth_share, load, halves;
         uint64_t region;
         size_t failed, at_once;
 };
@@ -91,6 +93,7 @@ static void read_row(const struct bench *b, unsigned pattern, enum driver d, str
         stats_samples(b, pattern, d, STATS_IOPS, &ret->iops);
         stats_samples(b, pattern, d, STATS_P50, &ret->p50);
         stats_summary(&ret->bytes, &ret->rate);
+        ret->halves = stats_halves(b, pattern, d);
         ret->at_once = (size_t) (p->sync_engine ? 1 : p->iodepth) * (p->numjobs ?: 1);
 }
 
@@ -195,6 +198,8 @@ static bool doubted(const struct row *row, enum bench_doubt d)
                 return row->rate.spread_percent > SPREAD_PERCENT;
         case DOUBT_HEAT:
                 return falls(row, &share);
+        case DOUBT_HALVES:
+                return row->halves > HALVES;
         case DOUBT_LOAD:
                 return others_were_busy(row);
         case DOUBT_ERRORS:
@@ -276,6 +281,10 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
         case DOUBT_HEAT:
                 (void) falls(&row, &share);
                 (void) snprintf(ret, DOUBT_TEXT_MAX, "slower round by round, by %.0f %% in all: heat, or garbage collection", 100 * share);
+                break;
+        case DOUBT_HALVES:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%.0f %% apart before and after the other driver: less between the two is no difference",
+                                100 * (row.halves - 1));
                 break;
         case DOUBT_LOAD:
                 (void) snprintf(ret, DOUBT_TEXT_MAX, "others moved up to %s on the same bus",

@@ -14,6 +14,7 @@ enum bench_doubt {
         DOUBT_DISK,    /* "disk": no spinning disk is so quick */
         DOUBT_SPREAD,  /* "spread": the rounds differ by more than 10 % */
         DOUBT_HEAT,    /* "falling": slower round by round */
+        DOUBT_HALVES,  /* "halves": another figure before the other driver had the disk than after */
         DOUBT_LOAD,    /* "load": others moved data on the same bus */
         DOUBT_ERRORS,  /* "errors": runs failed, and are not counted */
         _BENCH_DOUBT_MAX,

@@ -95,6 +95,47 @@ void stats_summary(const struct samples *s, struct summary *ret)
                 ret->spread_percent = 100 * (ret->max - ret->min) / (sum / (double) s->n);
 }
 
+/* How many runs of any other driver that count come before this one. */
+static size_t others_before(const struct bench *b, const struct bench_run *run)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < b->n_runs; i++) {
+                const struct bench_run *r = &b->runs[i];
+
+                n += r->pattern == run->pattern && r->driver != run->driver && r->order < run->order && stats_run_counts(r);
+        }
+        return n;
+}
+
+double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
+{
+        struct samples half[2] = {};
+        size_t seen[2] = {SIZE_MAX, SIZE_MAX}; /* what tells them apart */
+        double first, second;
+
+        for (size_t i = 0; i < b->n_runs; i++) {
+                const struct bench_run *r = &b->runs[i];
+                size_t before, k = 0;
+
+                if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
+                        continue;
+                before = others_before(b, r);
+                while (k < 2 && seen[k] != SIZE_MAX && seen[k] != before)
+                        k++;
+                if (k == 2)
+                        return 1;
+                seen[k] = before;
+                if (half[k].n < STATS_SAMPLES_MAX)
+                        half[k].values[half[k].n++] = stats_of_run(r, STATS_BYTES);
+        }
+        if (half[0].n == 0 || half[1].n == 0)
+                return 1;
+        first = stats_median(half[0].values, half[0].n);
+        second = stats_median(half[1].values, half[1].n);
+        return first > second ? first / second : second / first;
+}
+
 enum stats_measure stats_figure(const struct bench_pattern *p)
 {
         return p->random && p->block_size < SMALL_BLOCK ? STATS_IOPS : STATS_BYTES;

@@ -38,6 +38,12 @@ void stats_summary(const struct samples *s, struct summary *ret);
 /* Of n values; they are reordered. 0 if there is none. */
 double stats_median(double *values, size_t n);
 
+/*
+ * What the same driver shows before and after the other one had the disk: how many times the median of one half is that of the
+ * other, 1 or more; 1 if it was not run in just two halves.
+ */
+double stats_halves(const struct bench *b, unsigned pattern, enum driver d);
+
 /* Small random blocks are counted, everything else is weighed. */
 enum stats_measure stats_figure(const struct bench_pattern *p);
 

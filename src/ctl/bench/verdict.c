@@ -25,7 +25,7 @@ size_t verdict_rounds_needed(void)
         return n;
 }
 
-void verdict_of(const struct samples *a, const struct samples *b, struct bench_verdict *ret)
+void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret)
 {
         *ret = (struct bench_verdict){.word = BENCH_SAME, .p = 1, .rounds = {a->n, b->n}};
         if (stats_least_p(a->n, b->n) > VERDICT_LEVEL) {
@@ -36,9 +36,9 @@ void verdict_of(const struct samples *a, const struct samples *b, struct bench_v
         ret->has_ratio = stats_ratio(a, b, VERDICT_LEVEL, &ret->ratio);
         if (!ret->has_ratio || ret->p > VERDICT_LEVEL)
                 return;
-        if (ret->ratio.low > VERDICT_PRACTICAL)
+        if (ret->ratio.low > practical)
                 ret->word = BENCH_FASTER;
-        else if (ret->ratio.high < 1 / VERDICT_PRACTICAL)
+        else if (ret->ratio.high < 1 / practical)
                 ret->word = BENCH_SLOWER;
 }
 
@@ -53,11 +53,17 @@ static bool was_run(const struct bench *b, unsigned pattern, enum driver d)
 void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret)
 {
         enum stats_measure m = stats_figure(&b->patterns[pattern]);
+        double practical = VERDICT_PRACTICAL;
         struct samples bot, uas;
 
+        for (enum driver d = 0; d < _DRIVER_MAX; d++) {
+                double halves = stats_halves(b, pattern, d);
+
+                practical = halves > practical ? halves : practical;
+        }
         stats_samples(b, pattern, DRIVER_USB_STORAGE, m, &bot);
         stats_samples(b, pattern, DRIVER_UAS, m, &uas);
-        verdict_of(&bot, &uas, ret);
+        verdict_of(&bot, &uas, practical, ret);
         if (ret->word != BENCH_ROUNDS)
                 return;
         if (b->finding.found)

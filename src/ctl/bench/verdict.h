@@ -34,9 +34,9 @@ struct bench_verdict {
 /* Of each, besides the one that is dropped: below, not even the clearest difference could be told from chance. */
 size_t verdict_rounds_needed(void);
 
-/* b against a. */
-void verdict_of(const struct samples *a, const struct samples *b, struct bench_verdict *ret);
-/* uas against usb-storage. */
+/* b against a; practical: how many times is the least difference that counts, VERDICT_PRACTICAL or more. */
+void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret);
+/* uas against usb-storage. What one driver shows between its own halves is no difference between the two. */
 void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret);
 
 /* "4 KiB random reads at depth 32" */
