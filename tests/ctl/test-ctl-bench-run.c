@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -290,37 +291,45 @@ static void stubborn(void **state)
         assert_gone();
 }
 
-/* Others wait for it: nobody runs longer than whoever asked. */
+/* In place of fio somebody who holds a FIFO open for a minute. */
+static void make_keeper(const char *program, const char *fifo)
+{
+        FILE *f = fopen(program, "we");
+
+        assert_true(f && fprintf(f, "#!/bin/sh\nexec 9>%s\necho x >&9\nexec sleep 60\n", fifo) > 0 && fclose(f) == 0);
+        assert_int_equal(chmod(program, 0755), 0);
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+}
+
+/* uasctl is killed: no run outlives it, or the disk would never be free for its driver to be restored. */
 static void dies_with_us(void **state)
 {
-        int ends[2], status;
-        char c;
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\n");
+        struct fio_job job = first_job(p);
+        char program[80], fifo[80], text[2];
+        struct pollfd ended;
+        int status;
         pid_t pid;
 
-        assert_int_equal(pipe(ends), 0);
+        (void) snprintf(program, sizeof(program), "%s/keeper", folder);
+        (void) snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
+        make_keeper(program, fifo);
+        job.program = program;
         pid = fork();
         if (pid == 0) {
-                struct profile *p = make_profile("[a]\nrw=read\ntime_based\nruntime=60\n");
-                struct fio_job job = first_job(p);
                 struct bench_run run;
-                char program[80];
-                FILE *f;
 
-                /* In place of fio somebody who keeps the pipe open. */
-                (void) snprintf(program, sizeof(program), "%s/keeper", folder);
-                f = fopen(program, "w");
-                if (!f || fprintf(f, "#!/bin/sh\necho x >/proc/%i/fd/%i\nexec sleep 60 </dev/null\n", (int) getpid(), ends[1]) < 0 ||
-                    fclose(f) != 0 || chmod(program, 0755) < 0)
-                        _exit(1);
-                job.program = program;
                 (void) fio_run(&job, NULL, NULL, &run, NULL);
                 _exit(1);
         }
-        assert_int_equal(read(ends[0], &c, 1), 1);
+        ended = (struct pollfd){ .fd = open(fifo, O_RDONLY | O_CLOEXEC), .events = POLLIN };
+        assert_int_equal(read(ended.fd, text, sizeof(text)), 2);
+        assert_int_equal(poll(&ended, 1, 0), 0); /* it is still there */
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
-        (void) close(ends[1]);
-        (void) close(ends[0]);
+        assert_int_equal(poll(&ended, 1, 10000), 1);
+        assert_int_equal(read(ended.fd, text, sizeof(text)), 0);
+        (void) close(ended.fd);
 }
 
 /* ---- file mode, and what lies before a run ---- */
