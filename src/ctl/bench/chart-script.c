@@ -25,7 +25,7 @@ static void word(FILE *f, const char *s)
 
         (void) make_harmless(s, harmless, sizeof(harmless));
         for (const char *p = harmless; *p; p++)
-                fputc(isalnum((unsigned char) *p) || (unsigned char) *p >= 0x80 || strchr(" -_.,:()=+/%", *p) ? *p : '.', f);
+                (void) fputc(isalnum((unsigned char) *p) || (unsigned char) *p >= 0x80 || strchr(" -_.,:()=+/%", *p) ? *p : '.', f);
 }
 
 /* Whether there is something to be seen of it where these figures are; a point without a place is not. */
@@ -62,9 +62,9 @@ static void cell(FILE *f, const struct bench *b, unsigned pattern, enum driver d
         stats_samples(b, pattern, d, m, &s);
         stats_summary(&s, &sum);
         if (sum.n > 0)
-                fprintf(f, " %.6g %.6g %.6g", sum.median / unit(m), sum.min / unit(m), sum.max / unit(m));
+                (void) fprintf(f, " %.6g %.6g %.6g", sum.median / unit(m), sum.min / unit(m), sum.max / unit(m));
         else
-                fprintf(f, " ? ? ?");
+                (void) fprintf(f, " ? ? ?");
 }
 
 /* A driver has a bar if it was run at all. */
@@ -94,25 +94,25 @@ static void bars(FILE *f, const struct bench *b, enum stats_measure m)
         enum driver drivers[_DRIVER_MAX];
         size_t n = drivers_run(b, drivers), patterns = 0;
 
-        fprintf(f, "$bars << END\n");
+        (void) fprintf(f, "$bars << END\n");
         for (unsigned i = 0; i < b->n_patterns; i++) {
                 if (stats_figure(&b->patterns[i]) != m)
                         continue;
-                fputc('"', f);
+                (void) fputc('"', f);
                 label(f, &b->patterns[i]);
-                fputc('"', f);
+                (void) fputc('"', f);
                 for (size_t k = 0; k < n; k++)
                         cell(f, b, i, drivers[k], m);
-                fputc('\n', f);
+                (void) fputc('\n', f);
                 patterns++;
         }
-        fprintf(f, "END\nset style data histogram\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 border -1\n"
+        (void) fprintf(f, "END\nset style data histogram\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 border -1\n"
                    "set xtics rotate by %i\nunset logscale\nset xrange [-0.7:%zu - 0.3]\nplot",
                 patterns > 4 ? -30 : 0, patterns);
         for (size_t k = 0; k < n; k++)
-                fprintf(f, "%s $bars using %zu:%zu:%zu:xtic(1) title '%s' lc rgb '%s'", k ? "," : "", 3 * k + 2, 3 * k + 3,
+                (void) fprintf(f, "%s $bars using %zu:%zu:%zu:xtic(1) title '%s' lc rgb '%s'", k ? "," : "", 3 * k + 2, 3 * k + 3,
                         3 * k + 4, driver_label(drivers[k]), colours[drivers[k]]);
-        fputc('\n', f);
+        (void) fputc('\n', f);
 }
 
 /* Points of a sweep belong together if all of their names but the last word are alike: "RND4K-Q32T1 depth=4". */
@@ -146,9 +146,9 @@ static void points(FILE *f, const struct bench *b, unsigned first, enum driver d
         for (unsigned i = first; i < b->n_patterns; i++) {
                 if (!in_panel(b, i, d, m) || !same_base(&b->patterns[i], &b->patterns[first]))
                         continue;
-                fprintf(f, "%.6g", b->patterns[i].axis / scale);
+                (void) fprintf(f, "%.6g", b->patterns[i].axis / scale);
                 cell(f, b, i, d, m);
-                fputc('\n', f);
+                (void) fputc('\n', f);
         }
 }
 
@@ -169,23 +169,23 @@ static void lines(FILE *f, const struct bench *b, enum stats_measure m)
                         if (begins(b, i, d, m))
                                 all[n++] = (struct line){i, d};
         for (size_t i = 0; i < n; i++) {
-                fprintf(f, "$line%zu << END\n", i);
+                (void) fprintf(f, "$line%zu << END\n", i);
                 points(f, b, all[i].pattern, all[i].driver, m);
-                fprintf(f, "END\n");
+                (void) fprintf(f, "END\n");
         }
-        fprintf(f, "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\nset offsets graph 0.03, graph 0.03, 0, 0\nplot",
+        (void) fprintf(f, "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\nset offsets graph 0.03, graph 0.03, 0, 0\nplot",
                 names[b->axis], b->axis == BENCH_AXIS_REGION ? "unset logscale" : "set logscale x 2");
         for (size_t i = 0; i < n; i++) {
                 const struct bench_pattern *p = &b->patterns[all[i].pattern];
                 char name[256];
 
                 (void) snprintf(name, sizeof(name), "%.*s", (int) base_length(p), p->name ?: "");
-                fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.6 lc rgb '%s' dt %zu title '", i ? "," : "", i,
+                (void) fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.6 lc rgb '%s' dt %zu title '", i ? "," : "", i,
                         colours[all[i].driver], i / 2 + 1);
                 word(f, name);
-                fprintf(f, " %s'", driver_label(all[i].driver));
+                (void) fprintf(f, " %s'", driver_label(all[i].driver));
         }
-        fputc('\n', f);
+        (void) fputc('\n', f);
 }
 
 int chart_script(const struct bench *b, bool svg, FILE *f)
@@ -198,26 +198,26 @@ int chart_script(const struct bench *b, bool svg, FILE *f)
         if (n == 0)
                 return -ENODATA;
         if (svg)
-                fprintf(f, "set terminal svg size %u,%u noenhanced background '#ffffff'\n", PANEL_WIDTH * n, PANEL_HEIGHT);
+                (void) fprintf(f, "set terminal svg size %u,%u noenhanced background '#ffffff'\n", PANEL_WIDTH * n, PANEL_HEIGHT);
         else
-                fprintf(f, "set terminal png size %u,%u noenhanced\n", PANEL_WIDTH * n, PANEL_HEIGHT);
-        fprintf(f, "set encoding utf8\nset datafile missing '?'\nset grid ytics\nset key below\n"
+                (void) fprintf(f, "set terminal png size %u,%u noenhanced\n", PANEL_WIDTH * n, PANEL_HEIGHT);
+        (void) fprintf(f, "set encoding utf8\nset datafile missing '?'\nset grid ytics\nset key below\n"
                    "set multiplot layout 1,%u title '", n);
         word(f, b->conditions.model ?: "uasctl bench");
         if (!isempty(b->profile)) {
-                fprintf(f, ", ");
+                (void) fprintf(f, ", ");
                 word(f, b->profile);
         }
-        fprintf(f, "'\n");
+        (void) fprintf(f, "'\n");
         for (size_t i = 0; i < ELEMENTSOF(panels); i++) {
                 if (!has_panel(b, panels[i]))
                         continue;
-                fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n", panels[i] == STATS_IOPS ? "IOPS" : "MB/s");
+                (void) fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n", panels[i] == STATS_IOPS ? "IOPS" : "MB/s");
                 if (b->axis == BENCH_AXIS_NONE)
                         bars(f, b, panels[i]);
                 else
                         lines(f, b, panels[i]);
         }
-        fprintf(f, "unset multiplot\n");
+        (void) fprintf(f, "unset multiplot\n");
         return ferror(f) ? -EIO : 0;
 }

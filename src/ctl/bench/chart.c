@@ -15,8 +15,6 @@
 
 #define PROGRAM "gnuplot"
 
-extern char **environ;
-
 static bool ends_with(const char *s, const char *end)
 {
         size_t n = strlen(s), m = strlen(end);
@@ -93,7 +91,7 @@ static int run(int script, int picture, int words)
         posix_spawnattr_t attr;
         sigset_t none;
         int status, r;
-        pid_t pid;
+        pid_t pid = 0;
 
         (void) sigemptyset(&none);
         if (posix_spawn_file_actions_init(&actions) != 0)
@@ -121,7 +119,7 @@ static int run(int script, int picture, int words)
 /* The first line of what it said. */
 static void tell_words(int words)
 {
-        char line[256];
+        char line[256] = "";
         ssize_t n = pread(words, line, sizeof(line) - 1, 0);
 
         line[n > 0 ? n : 0] = '\0';

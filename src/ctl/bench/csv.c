@@ -27,27 +27,27 @@ static void text(FILE *out, const char *s)
         if (!harmless[0])
                 quotes = false;
         if (quotes)
-                fputc('"', out);
+                (void) fputc('"', out);
         if (harmless[0] && strchr("=+-@", harmless[0]))
-                fputc('\'', out);
+                (void) fputc('\'', out);
         for (const char *p = harmless; *p; p++) {
                 if (*p == '"')
-                        fputc('"', out);
-                fputc(*p, out);
+                        (void) fputc('"', out);
+                (void) fputc(*p, out);
         }
         if (quotes)
-                fputc('"', out);
-        fputc(',', out);
+                (void) fputc('"', out);
+        (void) fputc(',', out);
 }
 
 static void number(FILE *out, uint64_t n)
 {
-        fprintf(out, "%" PRIu64 ",", n);
+        (void) fprintf(out, "%" PRIu64 ",", n);
 }
 
 static void real(FILE *out, double x)
 {
-        fprintf(out, "%.15g,", x);
+        (void) fprintf(out, "%.15g,", x);
 }
 
 static void time_of(FILE *out, uint64_t usec)
@@ -58,7 +58,7 @@ static void time_of(FILE *out, uint64_t usec)
 
         if (usec > 0 && gmtime_r(&t, &tm))
                 (void) strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-        fprintf(out, "%s,", when);
+        (void) fprintf(out, "%s,", when);
 }
 
 static void pattern(FILE *out, const struct bench_pattern *p)
@@ -104,7 +104,7 @@ static void conditions(FILE *out, const struct bench_conditions *c, enum driver 
         number(out, c->speed_mbps);
         number(out, c->disk_size);
         number(out, c->memory);
-        fprintf(out, "%i\r\n", c->rotational);
+        (void) fprintf(out, "%i\r\n", c->rotational);
 }
 
 static void run(FILE *out, const struct bench *b, const struct bench_run *r)
@@ -128,15 +128,15 @@ static void run(FILE *out, const struct bench *b, const struct bench_run *r)
         if (r->other_bytes_per_sec >= 0)
                 real(out, r->other_bytes_per_sec);
         else
-                fputc(',', out);
-        fprintf(out, "%i,", r->error);
+                (void) fputc(',', out);
+        (void) fprintf(out, "%i,", r->error);
         conditions(out, &b->conditions, r->driver);
 }
 
 int bench_csv(const struct bench *b, FILE *out, bool legend)
 {
         if (legend)
-                fprintf(out, "%s\r\n", names);
+                (void) fprintf(out, "%s\r\n", names);
         for (size_t i = 0; i < b->n_runs; i++)
                 if (b->runs[i].pattern < b->n_patterns)
                         run(out, b, &b->runs[i]);

@@ -93,9 +93,12 @@ static const char *get_word(struct reader *r, json_object *o, const char *key)
 static char *get_string(struct reader *r, json_object *o, const char *key)
 {
         const char *s = is_null(r, o, key) ? NULL : get_word(r, o, key);
-        char *copy = isempty(s) ? NULL : strdup(s);
+        char *copy;
 
-        if (!isempty(s) && !copy)
+        if (!s || !*s)
+                return NULL;
+        copy = strdup(s);
+        if (!copy)
                 r->error = -ENOMEM;
         return copy;
 }

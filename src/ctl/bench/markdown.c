@@ -13,10 +13,10 @@ static void code(FILE *out, const char *s)
         char harmless[4096];
 
         (void) harmless_sentence(s, harmless, sizeof(harmless));
-        fputc('`', out);
+        (void) fputc('`', out);
         for (const char *p = harmless; *p; p++)
-                fputc(*p == '`' ? '\'' : *p == '|' ? '/' : *p, out);
-        fputc('`', out);
+                (void) fputc(*p == '`' ? '\'' : *p == '|' ? '/' : *p, out);
+        (void) fputc('`', out);
 }
 
 /* Of a driver: a row, but for its first cell. */
@@ -29,20 +29,20 @@ static void figures(FILE *out, const struct bench *b, unsigned pattern, enum dri
 
         stats_samples(b, pattern, d, m, &s);
         stats_summary(&s, &sum);
-        fprintf(out, " %s |", driver_label(d));
+        (void) fprintf(out, " %s |", driver_label(d));
         if (sum.n == 0) {
-                fprintf(out, " - | | | | | | |");
+                (void) fprintf(out, " - | | | | | | |");
                 return;
         }
-        fprintf(out, " **%s** |", figure_text(sum.median, m, true, text));
-        fprintf(out, " %s |", figure_text(sum.min, m, true, text));
-        fprintf(out, " %s | %.1f %% |", figure_text(sum.max, m, true, text), sum.spread_percent);
+        (void) fprintf(out, " **%s** |", figure_text(sum.median, m, true, text));
+        (void) fprintf(out, " %s |", figure_text(sum.min, m, true, text));
+        (void) fprintf(out, " %s | %.1f %% |", figure_text(sum.max, m, true, text), sum.spread_percent);
         for (m = STATS_P50; m <= STATS_P99; m++) {
                 double ns;
 
                 stats_samples(b, pattern, d, m, &s);
                 ns = stats_median(s.values, s.n);
-                fprintf(out, " %s |", ns > 0 ? figure_text(ns, m, true, text) : "-");
+                (void) fprintf(out, " %s |", ns > 0 ? figure_text(ns, m, true, text) : "-");
         }
 }
 
@@ -55,9 +55,9 @@ static void pattern_rows(FILE *out, const struct bench *b, unsigned pattern, str
 
         verdict_of_pattern(b, pattern, &v);
         for (size_t i = 0; i < n; i++) {
-                fprintf(out, "| %s |", i == 0 ? pattern_text(&b->patterns[pattern], text) : "");
+                (void) fprintf(out, "| %s |", i == 0 ? pattern_text(&b->patterns[pattern], text) : "");
                 figures(out, b, pattern, rows[i]);
-                fprintf(out, " %s | %s |\n", notes_of(notes, b, pattern, rows[i], numbers),
+                (void) fprintf(out, " %s | %s |\n", notes_of(notes, b, pattern, rows[i], numbers),
                         i + 1 == n ? verdict_short(&v, said) : "");
         }
 }
@@ -71,26 +71,26 @@ int bench_markdown(const struct bench *b, FILE *out)
 
         if (!notes)
                 return -ENOMEM;
-        fprintf(out, "### uasctl bench\n\n");
+        (void) fprintf(out, "### uasctl bench\n\n");
         if (b->finding.found) {
                 (void) finding_text(b, text, sizeof(text));
-                fprintf(out, "**Safety:** ");
+                (void) fprintf(out, "**Safety:** ");
                 code(out, text);
-                fprintf(out, "\n\n");
+                (void) fprintf(out, "\n\n");
         }
         if (*verdict_overall(b, text, sizeof(text)))
-                fprintf(out, "**Verdict: %s.**\n\n", text);
+                (void) fprintf(out, "**Verdict: %s.**\n\n", text);
         n = bench_head(b, false, head);
         for (size_t i = 0; i < n; i++) {
-                fprintf(out, "- %s: ", head[i].key);
+                (void) fprintf(out, "- %s: ", head[i].key);
                 code(out, head[i].value);
-                fputc('\n', out);
+                (void) fputc('\n', out);
         }
-        fprintf(out, "\n| Pattern | Driver | Median | Min | Max | Spread | p50 | p95 | p99 | Notes | UAS is |\n"
+        (void) fprintf(out, "\n| Pattern | Driver | Median | Min | Max | Spread | p50 | p95 | p99 | Notes | UAS is |\n"
                      "|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|\n");
         for (unsigned i = 0; i < b->n_patterns; i++)
                 pattern_rows(out, b, i, notes);
         for (size_t i = 0; i < notes->n; i++)
-                fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
+                (void) fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
         return ferror(out) ? -EIO : 0;
 }

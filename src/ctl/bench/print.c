@@ -216,7 +216,7 @@ static int print_table(struct printer *p, FILE *out, bool legend)
 
 static void print_line(FILE *out, const char *key, const char *value)
 {
-        fprintf(out, "%8s%s %s\n", key, *key ? ":" : " ", HARMLESS(value));
+        (void) fprintf(out, "%8s%s %s\n", key, *key ? ":" : " ", HARMLESS(value));
 }
 
 /* What was found comes before everything else. */
@@ -226,7 +226,7 @@ static void print_finding(const struct bench *b, FILE *out)
 
         if (!b->finding.found)
                 return;
-        fprintf(out, "%s%s%s\n\n", style_colours() ? SGR_RED : "", HARMLESS(finding_text(b, text, sizeof(text))), colour_end());
+        (void) fprintf(out, "%s%s%s\n\n", style_colours() ? SGR_RED : "", HARMLESS(finding_text(b, text, sizeof(text))), colour_end());
 }
 
 static void print_verdict(const struct bench *b, FILE *out)
@@ -234,8 +234,8 @@ static void print_verdict(const struct bench *b, FILE *out)
         char text[2048];
 
         if (*verdict_overall(b, text, sizeof(text))) {
-                fprintf(out, "\n%sVerdict:%s ", style_colours() ? SGR_BOLD : "", colour_end());
-                fprintf(out, "%s.\n", text);
+                (void) fprintf(out, "\n%sVerdict:%s ", style_colours() ? SGR_BOLD : "", colour_end());
+                (void) fprintf(out, "%s.\n", text);
         }
 }
 
@@ -253,10 +253,10 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
         n = bench_head(b, true, head);
         for (size_t i = 0; i < n; i++)
                 print_line(out, head[i].key, head[i].value);
-        fputc('\n', out);
+        (void) fputc('\n', out);
         r = print_table(&p, out, legend);
         for (size_t i = 0; i < notes->n; i++)
-                fprintf(out, "%s[%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
+                (void) fprintf(out, "%s[%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
         print_verdict(b, out);
         return r < 0 ? r : ferror(out) ? -EIO : 0;
 }
