@@ -52,6 +52,7 @@ static const struct option long_options[] = {
         {"since", required_argument, NULL, ARG_SINCE},
         {"textfile", required_argument, NULL, ARG_TEXTFILE},
         {"kernel", no_argument, NULL, ARG_KERNEL},
+        BENCH_LONG_OPTIONS,
         {},
 };
 
@@ -180,6 +181,12 @@ static int parse(int argc, char **argv, const char *letters, struct options *ret
                 case ARG_LIST:
                         o.given |= OPTION_LIST;
                         break;
+                case 'n':
+                case ARG_BENCH ... ARG_BENCH_END - 1:
+                        o.given |= OPTION_BENCH;
+                        if (bench_option(c == 'n' ? ARG_BENCH_ROUNDS : c, optarg, &o.bench) < 0)
+                                return -EINVAL;
+                        break;
                 default: /* getopt has told */
                         return -EINVAL;
                 }
@@ -199,7 +206,7 @@ static int first_word(int argc, char **argv)
 {
         optind = 0;
         opterr = 0;
-        while (getopt_long(argc, argv, "+hqo:H:", long_options, NULL) >= 0)
+        while (getopt_long(argc, argv, "+hqo:H:n:", long_options, NULL) >= 0)
                 ;
         opterr = 1;
         return optind;
@@ -207,19 +214,19 @@ static int first_word(int argc, char **argv)
 
 int options_parse(int argc, char **argv, struct options *ret)
 {
-        struct options o = {.legend = true, .pager = true, .ask_password = true, .wait_usec = UINT64_MAX};
+        struct options o = {.legend = true, .pager = true, .ask_password = true, .wait_usec = UINT64_MAX, .bench = BENCH_OPTIONS_NULL};
         int verb = first_word(argc, argv), k;
         char *name;
 
         if (verb >= argc || !streq(argv[verb], VERB_INHIBIT)) {
-                k = parse(argc, argv, "hqo:H:", &o);
+                k = parse(argc, argv, "hqo:H:n:", &o);
         } else {
                 /* Before the verb, and between it and the command. */
-                k = parse(verb, argv, "+hqo:H:", &o);
+                k = parse(verb, argv, "+hqo:H:n:", &o);
                 name = argv[verb];
                 argv[verb] = argv[0]; /* for what getopt says */
                 if (k >= 0)
-                        k = parse(argc - verb, argv + verb, "+hqo:H:", &o);
+                        k = parse(argc - verb, argv + verb, "+hqo:H:n:", &o);
                 if (k > 0)
                         argv[k += verb - 1] = name;
         }

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ctl/bench/options.h"
+
 /* Options some verbs alone take, the others refuse: what was to be a dry run must not become a real one. */
 enum option_bit {
         OPTION_DRY_RUN = 1 << 0,
@@ -21,6 +23,7 @@ enum option_bit {
         OPTION_DISK = 1 << 12,
         OPTION_WHY = 1 << 13,
         OPTION_LIST = 1 << 14,
+        OPTION_BENCH = 1 << 16, /* any of ctl/bench/options.h */
 };
 
 struct options {
@@ -35,6 +38,7 @@ struct options {
         const char *replay;   /* a report; NULL: none */
         const char *hwdb;     /* the disk that was named; NULL: none */
         const char *disk, *why; /* of inhibit; NULL: any, and no reason */
+        struct bench_options bench;
 };
 
 /* The verb whose argument is a command: what stands behind that one's name is the command's own. */

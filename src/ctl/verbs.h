@@ -40,6 +40,7 @@ int verb_status(const struct ctl *c, char **args);
 int verb_explain(const struct ctl *c, char **args);
 int verb_db(const struct ctl *c, char **args);
 int verb_switch(const struct ctl *c, char **args);
+int verb_bench(const struct ctl *c, char **args);
 int verb_policy(const struct ctl *c, char **args);
 int verb_trim(const struct ctl *c, char **args);
 int verb_release(const struct ctl *c, char **args);

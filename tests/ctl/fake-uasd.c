@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
@@ -36,6 +37,9 @@ struct fake {
         char job[64];
         sd_bus_slot *slot;
         sd_event_source *timer;
+        /* A lease: our end of it, the driver it goes back to, and what comes in the middle of it. */
+        sd_event_source *lease, *trouble;
+        const char *before, *history;
 };
 
 static struct fake disks[] = {
@@ -147,7 +151,7 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
         printf("Switch %s %s%s\n", id, isempty(target) ? "-" : target, force ? " force" : "");
         if (f->part == PART_INCAPABLE)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
-        if (f->part == PART_REFUSED && !force)
+        if (f->part == PART_REFUSED && !force && !f->lease)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_REFUSED,
                                          "The kernel's table forbids it; --force overrides.");
         if (f->part == PART_FORBIDDEN)
@@ -163,6 +167,72 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
         } else
                 after(f, f->busy ? 2500 : 300);
         changed(f);
+        return r < 0 ? r : 1;
+}
+
+static void end_lease(struct fake *f)
+{
+        printf("LeaseEnded %s\n", f->id);
+        f->lease = sd_event_source_disable_unref(f->lease);
+        f->trouble = sd_event_source_disable_unref(f->trouble);
+        f->driver = f->before;
+        f->history = NULL;
+}
+
+/* Whoever has the other end has closed it. */
+static int on_lease(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        end_lease(data);
+        return 0;
+}
+
+/* A while into a lease: pulled out, taken by somebody, found bad, or the daemon dies. */
+static int on_trouble(sd_event_source *s, uint64_t usec, void *data)
+{
+        _cleanup_free_ char *path = path_of(data);
+        struct fake *f = data;
+
+        if (f->part == PART_FATAL)
+                exit(0);
+        if (f->part == PART_ABSENT) {
+                end_lease(f);
+                remove_disk(f);
+        } else if (f->part == PART_REFUSED)
+                end_lease(f);
+        else if (f->part == PART_HELD && f->driver && streq(f->driver, "uas")) {
+                f->history = "distrusted: commands were not answered in time";
+                (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "History", NULL);
+        } else if (f->part == PART_HELD)
+                (void) sd_event_source_set_time_relative(s, 500 * USEC_PER_MSEC);
+        if (f->trouble)
+                (void) sd_event_source_set_enabled(s, f->history ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+        return 0;
+}
+
+static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        struct fake *f;
+        const char *id;
+        int ends[2], r;
+
+        if (sd_bus_message_read(m, "s", &id) < 0 || !(f = find(id)))
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
+        printf("Lease %s\n", id);
+        if (f->part == PART_INCAPABLE)
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
+        if (f->part == PART_FORBIDDEN)
+                return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
+        if (f->part == PART_BUSY)
+                return sd_bus_error_setf(e, UASD_BUS_ERROR_IN_USE, "It is in use: /mnt/usb (sdb1).");
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return -errno;
+        f->before = f->driver;
+        (void) sd_event_add_io(event, &f->lease, ends[1], 0, on_lease, f); /* EPOLLERR: nobody reads any more */
+        (void) sd_event_source_set_io_fd_own(f->lease, true);
+        if (f->part == PART_FATAL || f->part == PART_ABSENT || f->part == PART_REFUSED || f->part == PART_HELD)
+                (void) sd_event_add_time_relative(event, &f->trouble, CLOCK_MONOTONIC, 1500 * USEC_PER_MSEC, 1000, on_trouble, f);
+        r = sd_bus_reply_method_return(m, "h", ends[0]);
+        (void) close(ends[0]);
         return r < 0 ? r : 1;
 }
 
@@ -229,6 +299,7 @@ static const sd_bus_vtable no_methods_vtable[] = {
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("Switch", "ssa{sv}", "o", on_switch, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Lease", "s", "h", on_take_lease, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("SetPolicy", "ssa{sv}", "", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("SetTrim", "ssa{sv}", "", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Release", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -258,7 +329,7 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
                 {"Reason", f->busy ? "Waits for uas until nothing uses it." : "For this reason."},
                 {"ReasonId", "fastest"},
                 {"Verdict", "unknown"},
-                {"History", ""},
+                {"History", f->history ?: ""},
                 {"Host", "host1"},
         };
 

@@ -49,9 +49,12 @@ class Completion(unittest.TestCase):
     def options_in_code(cls):
         """What getopt knows, and which verb takes it."""
         every = set(re.findall(r"'(--[a-z-]+)'", cls.tree.run('--=').stderr.split('possibilities')[1]))
-        every |= {f'-{c}' for c in string.ascii_letters + string.digits if 0 in (cls.tree.run(*words, '--help').returncode for words in ([f'-{c}'], [f'-{c}', 'driver']))}
+        every |= {f'-{c}' for c in string.ascii_letters + string.digits if 0 in (cls.tree.run(*words, '--help').returncode for words in ([f'-{c}'], [f'-{c}', 'driver'], [f'-{c}', '5']))}
         common, of_verb = set(every), {verb: set() for verb in cls.verbs}
-        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h', '--output': '=driver', '-o': 'driver', '--replay': '=/dev/null', '--hwdb': '=sdz', '--host': '=', '--disk': '=sda', '--why': '=x'}
+        values = {'--textfile': '=' + cls.tree.top, '--since': '=1h', '--output': '=driver', '-o': 'driver', '--replay': '=/dev/null', '--hwdb': '=sdz', '--host': '=', '--disk': '=sda', '--why': '=x',
+                  '-n': '5',
+                  **dict.fromkeys(('--rounds', '--runtime', '--pause'), '=5'), '--size': '=1G', '--driver': '=uas', '--sweep': '=depth',
+                  **dict.fromkeys(('--profile', '--pattern', '--file', '--clients', '--chart'), '=none')}
         for option in every - {'-h', '--help', '--version'}:
             for verb, arguments in cls.verbs.items():
                 p = cls.tree.run(verb, *['sdz'] * (1 if arguments.startswith('DISK') else 0),
@@ -153,6 +156,13 @@ class Completion(unittest.TestCase):
         for words in (['--textfile', folder[:-1]], ['--textfile', '=', folder[:-1]]):
             self.assertEqual(self.bash('metrics', *words), {folder})
         self.assertEqual(self.bash('metrics', '--textfile', '='), self.bash('metrics', '--textfile', ''))
+
+    def test_bash_values(self):
+        self.assertEqual(self.bash('bench', 'sda', '--driver', ''), {'uas', 'usb-storage'})
+        self.assertEqual(self.bash('bench', 'sda', '--driver', '=', 'ua'), {'uas'})
+        self.assertEqual(self.bash('bench', '--sweep', '=', 'de'), {'depth'})
+        self.assertEqual(self.bash('bench', '--file', '/dev/nul'), {'/dev/null'})
+        self.assertEqual(self.bash('bench', '-n', ''), set())
 
     def test_bash_disk_goes(self):
         """What is not there, or cannot be read, is not offered, and nobody is told."""

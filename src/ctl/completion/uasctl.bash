@@ -17,20 +17,29 @@ _uasctl_disks() {
         done
 }
 
+# Profiles of bench: files of the user's and ours.
+_uasctl_profiles() {
+        local file
+        for file in /etc/uasd/bench/*.fio /usr/share/uasd/bench/*.fio; do
+                [[ -e $file ]] && file=${file##*/} && echo "${file%.fio}"
+        done
+}
+
 _uasctl() {
         local cur=${COMP_WORDS[COMP_CWORD]} verb='' option='' words='' i n=0
         local -A arguments=(
                 [list]='' [status]='DISK' [explain]='DISK' [db]='DISK' [switch]='DISK uas,usb-storage'
                 [policy]='DISK auto,uas,usb-storage,ignore' [trim]='DISK on,off' [release]='DISK' [cancel]='DISK' [forget]='DISK' [inhibit]='' [monitor]='DISK'
-                [log]='DISK' [metrics]='' [report]='' [wait]='DISK'
+                [log]='DISK' [bench]='DISK' [metrics]='' [report]='' [wait]='DISK'
         )
-        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
         local common='-h --help --version --json --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                -o | --output | --since | --textfile | --replay | --hwdb | --disk | --why | -H | --host) option=${COMP_WORDS[i]} ;;
+                -o | --output | --since | --textfile | --replay | --hwdb | --disk | --why | -H | --host | \
+                        -n | --rounds | --driver | --profile | --pattern | --sweep | --runtime | --pause | --size | --file | --clients | --chart) option=${COMP_WORDS[i]} ;;
                 -*) option=${COMP_WORDS[i]} && [[ ${COMP_WORDS[i + 1]} == '=' ]] || option='' ;;
                 =) ;;
                 *)
@@ -60,6 +69,16 @@ _uasctl() {
         elif [[ $option == -H || $option == --host ]]; then
                 mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur")
                 return
+        elif [[ $option == --file || $option == --chart ]]; then
+                compopt -o filenames 2>/dev/null
+                mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+                return
+        elif [[ $option == --driver ]]; then
+                words='uas usb-storage'
+        elif [[ $option == --sweep ]]; then
+                words='depth jobs region'
+        elif [[ $option == --profile ]]; then
+                words=$(_uasctl_profiles)
         elif [[ $option ]]; then
                 return
         elif [[ $cur == -* ]]; then

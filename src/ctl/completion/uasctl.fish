@@ -19,6 +19,13 @@ function __uasctl_disks
     end
 end
 
+# Profiles of bench: files of the user's and ours.
+function __uasctl_profiles
+    for file in /etc/uasd/bench/*.fio /usr/share/uasd/bench/*.fio
+        string replace -r '.*/(.*)\.fio$' '$1' $file
+    end
+end
+
 # That many words without a dash stand before the cursor, and the first is one of these verbs.
 function __uasctl_at
     set -l words
@@ -49,12 +56,13 @@ complete -c uasctl -n '__uasctl_at 0' -a forget -d "Clear a disk's history and d
 complete -c uasctl -n '__uasctl_at 0' -a inhibit -d 'Run a command, while which no switch begins'
 complete -c uasctl -n '__uasctl_at 0' -a monitor -d 'Show what happens, as it happens'
 complete -c uasctl -n '__uasctl_at 0' -a log -d 'Show what has become of disks'
+complete -c uasctl -n '__uasctl_at 0' -a bench -d 'Measure a disk, and compare its drivers'
 complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks'
 complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print all that a bug report needs'
 complete -c uasctl -n '__uasctl_at 0' -a wait -d 'Wait until nothing is to come for a disk'
 
-complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim release cancel forget monitor log wait' -a '(__uasctl_disks)'
-complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim release cancel forget monitor log wait; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim release cancel forget monitor log bench wait' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim release cancel forget monitor log bench wait; and string match -q "/*" -- (commandline -ct)' -F
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
 complete -c uasctl -n '__uasctl_at 2 trim' -a 'on off'
@@ -70,7 +78,7 @@ complete -c uasctl -l no-ask-password -d 'Do not ask for a password'
 complete -c uasctl -n '__fish_seen_subcommand_from list' -s o -l output -x -d 'Show these columns'
 complete -c uasctl -n '__fish_seen_subcommand_from list' -l tree -d 'Show buses and hubs as well'
 complete -c uasctl -n '__fish_seen_subcommand_from policy' -l kernel -d 'Print lines for boot loader and modprobe.d'
-complete -c uasctl -n '__fish_seen_subcommand_from switch' -l dry-run -d 'Say what would be done, and do nothing'
+complete -c uasctl -n '__fish_seen_subcommand_from switch bench' -l dry-run -d 'Say what would be done, and do nothing'
 complete -c uasctl -n '__fish_seen_subcommand_from switch policy trim' -l force -d "Even where the kernel's tables, or the disk, say otherwise"
 complete -c uasctl -n '__fish_seen_subcommand_from switch wait' -l wait -d 'Wait for the end'
 complete -c uasctl -n '__fish_seen_subcommand_from log' -l since -x -d 'From then on'
@@ -81,3 +89,20 @@ complete -c uasctl -n '__fish_seen_subcommand_from inhibit' -l list -d 'Show who
 complete -c uasctl -n '__fish_seen_subcommand_from report' -l redact -d 'Without private data'
 complete -c uasctl -n '__fish_seen_subcommand_from report' -l replay -r -F -d 'Decide anew what is in one'
 complete -c uasctl -n '__fish_seen_subcommand_from report' -l hwdb -x -a '(__uasctl_disks)' -d 'What is known here of its bridge'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l driver -x -a 'uas usb-storage' -d 'This one alone'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l profile -x -a '(__uasctl_profiles)' -d 'What is measured'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l pattern -x -d 'One pattern of the profile'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l sweep -x -a 'depth jobs region' -d 'With one figure varied'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -s n -l rounds -x -d 'Rounds that count'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l runtime -x -d 'Of each run of fio'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l pause -x -d 'Between two runs'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l size -x -d 'Of the region, at most'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l file -r -F -d 'Through the file system'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l write -d 'Write as well, to a scratch file'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l destroy-data -d 'Write to the raw disk'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l clients -x -a '(__fish_print_hostnames)' -d 'From several machines'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l csv -d 'Print a line a run'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l markdown -d 'Print a table for a forum'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l chart -r -F -d 'Draw it'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l history -d 'List the results that are kept'
+complete -c uasctl -n '__fish_seen_subcommand_from bench' -l diff -d 'Lay two of them side by side'

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/bench/patterns.h"
+
+#include <strings.h>
+
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "common/util.h"
+#include "ctl/bench/clients.h"
+#include "ctl/bench/sweep.h"
+
+#define CLIENT_STEPS_MAX 16
+
+void patterns_done(struct patterns *p)
+{
+        free(p->sections);
+        free(p->clients);
+        *p = (struct patterns){};
+}
+
+/* Takes what is in `pattern`. */
+static int add(struct bench *b, struct patterns *p, struct bench_pattern *pattern,
+               const struct profile_section *section, size_t clients)
+{
+        size_t n = b->n_patterns + 1;
+        const struct profile_section **sections;
+        struct bench_pattern *grown;
+        size_t *counts;
+
+        grown = reallocarray(b->patterns, n, sizeof(*grown));
+        if (grown)
+                b->patterns = grown;
+        sections = reallocarray(p->sections, n, sizeof(*sections));
+        if (sections)
+                p->sections = sections;
+        counts = reallocarray(p->clients, n, sizeof(*counts));
+        if (counts)
+                p->clients = counts;
+        if (!grown || !sections || !counts)
+                return -ENOMEM;
+        sections[b->n_patterns] = section;
+        counts[b->n_patterns] = clients;
+        grown[b->n_patterns++] = *pattern;
+        *pattern = (struct bench_pattern){};
+        return 0;
+}
+
+static int add_copy(struct bench *b, struct patterns *p, const struct bench_pattern *pattern,
+                    const struct profile_section *section, size_t clients)
+{
+        struct bench_pattern copied;
+        int r = bench_pattern_copy(pattern, &copied);
+
+        if (r < 0)
+                return r;
+        if (clients > 0) {
+                char *name;
+
+                copied.axis = (double) clients;
+                if (asprintf(&name, "%s clients=%zu", copied.name, clients) < 0) {
+                        bench_pattern_done(&copied);
+                        return -ENOMEM;
+                }
+                free(copied.name);
+                copied.name = name;
+        }
+        r = add(b, p, &copied, section, clients);
+        if (r < 0)
+                bench_pattern_done(&copied);
+        return r;
+}
+
+int sweep_words(const char *s, const char **ret_list)
+{
+        char axis[16];
+        size_t n = strcspn(s, "=");
+
+        if (n >= sizeof(axis))
+                return -EINVAL;
+        memcpy(axis, s, n);
+        axis[n] = '\0';
+        *ret_list = s[n] ? s + n + 1 : "";
+        return sweep_from_string(axis);
+}
+
+int sweep_listed(const char *list, uint64_t value)
+{
+        bool found = !*list;
+
+        for (const char *at = list; *at;) {
+                size_t n = strcspn(at, ",");
+                char word[24];
+                uint64_t v;
+
+                if (n == 0 || n >= sizeof(word))
+                        return -EINVAL;
+                memcpy(word, at, n);
+                word[n] = '\0';
+                if (profile_size(word, &v) < 0)
+                        return -EINVAL;
+                found = found || v == value;
+                at += n;
+                if (*at == ',' && !*++at)
+                        return -EINVAL;
+        }
+        return found;
+}
+
+static int told(int error)
+{
+        log_error("Cannot lay out what is to be measured: %s", strerror(-error));
+        return UASD_EXIT_FAILED;
+}
+
+static int add_sweep(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available,
+                     struct bench *b, struct patterns *p)
+{
+        static const enum bench_axis axes[_SWEEP_MAX] = {[SWEEP_DEPTH] = BENCH_AXIS_DEPTH,
+                                                         [SWEEP_JOBS] = BENCH_AXIS_JOBS,
+                                                         [SWEEP_REGION] = BENCH_AXIS_REGION};
+        const char *list = "";
+        struct sweep s = {};
+        int axis, k;
+
+        axis = sweep_words(o->sweep, &list);
+        if (axis < 0 || sweep_listed(list, 0) < 0) {
+                log_error("--sweep=%s: it takes depth, jobs or region, and perhaps a list: depth=1,8,32.",
+                          o->sweep);
+                return UASD_EXIT_USAGE;
+        }
+        k = sweep_make(&profile->patterns[i], axis, available, &s);
+        if (k == -EOPNOTSUPP) {
+                log_info("%s: its engine does one thing at a time, so there is no depth to vary.",
+                         profile->patterns[i].name);
+                return UASD_EXIT_OK;
+        }
+        if (k == -ENOSPC) {
+                log_error("There is no room for even the smallest region.");
+                return UASD_EXIT_FAILED;
+        }
+        b->axis = axes[axis];
+        for (size_t n = 0; k >= 0 && n < s.n; n++) {
+                if (sweep_listed(list, s.values[n]) <= 0)
+                        continue;
+                s.patterns[n].axis = (double) s.values[n];
+                k = add(b, p, &s.patterns[n], &profile->sections[i], 0);
+        }
+        sweep_done(&s);
+        return k < 0 ? told(k) : UASD_EXIT_OK;
+}
+
+static int add_clients(const struct profile *profile, size_t i, size_t n_clients, struct bench *b,
+                       struct patterns *p)
+{
+        size_t counts[CLIENT_STEPS_MAX], n = clients_steps(n_clients, counts, CLIENT_STEPS_MAX);
+
+        b->axis = BENCH_AXIS_CLIENTS;
+        for (size_t at = 0; at < n; at++) {
+                int k = add_copy(b, p, &profile->patterns[i], &profile->sections[i], counts[at]);
+
+                if (k < 0)
+                        return told(k);
+        }
+        return UASD_EXIT_OK;
+}
+
+static int add_pattern(const struct profile *profile, size_t i, const struct bench_options *o,
+                       uint64_t available, size_t n_clients, struct bench *b, struct patterns *p)
+{
+        int k;
+
+        if (o->sweep)
+                return add_sweep(profile, i, o, available, b, p);
+        if (n_clients > 0)
+                return add_clients(profile, i, n_clients, b, p);
+        k = add_copy(b, p, &profile->patterns[i], &profile->sections[i], 0);
+        return k < 0 ? told(k) : UASD_EXIT_OK;
+}
+
+static int nothing_left(const struct profile *profile, const struct bench_options *o)
+{
+        if (o->pattern) {
+                log_error("The profile '%s' has no pattern '%s'%s:", profile->name, o->pattern,
+                          o->write || o->destroy_data ? "" : " that only reads");
+                for (size_t i = 0; i < profile->n_patterns; i++)
+                        log_error("  %s", profile->patterns[i].name);
+        } else if (o->sweep)
+                log_error("There is nothing to vary in the profile '%s' by --sweep=%s.", profile->name,
+                          o->sweep);
+        else
+                log_error("The profile '%s' only writes: --write with --file=DIRECTORY, or --destroy-data.",
+                          profile->name);
+        return UASD_EXIT_USAGE;
+}
+
+int patterns_make(const struct profile *profile, const struct bench_options *o, uint64_t available,
+                  size_t n_clients, struct bench *b, struct patterns *ret)
+{
+        b->profile = strdup(profile->name);
+        if (!b->profile)
+                return told(-ENOMEM);
+        for (size_t i = 0; i < profile->n_patterns; i++) {
+                int code;
+
+                if (o->pattern && strcasecmp(o->pattern, profile->patterns[i].name) != 0)
+                        continue;
+                code = add_pattern(profile, i, o, available, n_clients, b, ret);
+                if (code != UASD_EXIT_OK)
+                        return code;
+        }
+        for (size_t i = 0; i < b->n_patterns && o->runtime_usec; i++)
+                b->patterns[i].runtime_sec = (unsigned) (o->runtime_usec / USEC_PER_SEC);
+        return b->n_patterns > 0 ? UASD_EXIT_OK : nothing_left(profile, o);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/bench/subject.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/log.h"
+#include "common/util.h"
+#include "core/explain.h"
+#include "ctl/bench/clients.h"
+#include "ctl/local.h"
+#include "ctl/plan.h"
+
+/* Of a scratch file, where nobody says one: with less the caches of hard disks were seen to answer. */
+#define SCRATCH_SIZE (5ULL << 30)
+
+void found_done(struct found *f)
+{
+        scratch_end(&f->scratch);
+        strv_free(f->subject.hosts);
+        free(f->subject.path);
+        views_done(&f->views);
+        remote_close(&f->remote);
+        *f = FOUND_NULL;
+}
+
+/* The LUN whose name was said; else the first one that has a disk. */
+static const struct lun *pick_lun(const struct view *v, const char *what)
+{
+        const struct lun *first = NULL;
+        const char *name = strrchr(what, '/');
+
+        name = name ? name + 1 : what;
+        for (size_t i = 0; i < v->disk.n_luns; i++) {
+                const struct lun *l = &v->disk.luns[i];
+
+                if (!l->disk.name[0] || l->size == 0 || l->scsi_type == 5)
+                        continue;
+                if (streq(l->disk.name, name))
+                        return l;
+                first = first ?: l;
+        }
+        return first;
+}
+
+static int tell_users(const struct view *v)
+{
+        char label[VIEW_LABEL_MAX], text[512];
+
+        log_error("%s is in use, and is measured only while nobody else has it:", view_label(v, label));
+        for (size_t i = 0; i < v->disk.n_users; i++)
+                log_error("  %s", user_text(&v->disk.users[i], text, sizeof(text)));
+        log_info("Unmount it, or measure through its file system: --file=PATH.");
+        return UASD_EXIT_REFUSED;
+}
+
+/* Which drivers, in which order: the one it is on comes first, and in A B B A it is on it again in the end. */
+static int choose_drivers(const struct bench_options *o, const struct view *v, struct found *f)
+{
+        enum driver now = v->disk.facts.driver;
+        char label[VIEW_LABEL_MAX];
+
+        (void) view_label(v, label);
+        if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE) {
+                log_error("%s: it is on %s, and nothing can be read of it.", label,
+                          view_driver(v) ?: "no driver");
+                return UASD_EXIT_FAILED;
+        }
+        if (!view_capable(v) && o->driver != now) {
+                log_error("%s: it cannot be compared, since it does not offer both drivers; --driver=%s "
+                          "measures the one it has.",
+                          label, driver_to_string(now));
+                return UASD_EXIT_INCAPABLE;
+        }
+        f->subject.driver = now;
+        f->first = o->driver != DRIVER_NONE ? o->driver : now;
+        f->second = o->driver != DRIVER_NONE ? DRIVER_NONE
+                    : now == DRIVER_UAS      ? DRIVER_USB_STORAGE
+                                             : DRIVER_UAS;
+        return UASD_EXIT_OK;
+}
+
+/* By the kernel's facts, before half of it has been measured: what the daemon would refuse. */
+static int look_at_switch(const struct ctl *c, const struct found *f)
+{
+        enum driver to = f->second != DRIVER_NONE ? f->second : f->first;
+        _cleanup_(views_done) struct views views = {};
+        char label[VIEW_LABEL_MAX];
+        const struct view *v;
+        struct plan plan;
+
+        if (to == f->subject.driver || local_read_quick(&c->roots, &views) < 0)
+                return UASD_EXIT_OK;
+        v = views_find(&views, f->subject.interface);
+        if (!v)
+                return UASD_EXIT_OK;
+        plan_switch(v, to, false, &plan);
+        if (plan.code != UASD_EXIT_REFUSED && plan.code != UASD_EXIT_INCAPABLE)
+                return UASD_EXIT_OK;
+        log_error("%s: would not be switched to %s. %s", view_label(f->view, label), driver_to_string(to),
+                  reason_sentence(plan.decision.reason));
+        log_info("--driver=%s measures the one it has.", driver_to_string(f->subject.driver));
+        return plan.code;
+}
+
+static int look_at_node(const struct ctl *c, bool writes, const char *block)
+{
+        if (faccessat(c->roots.dev, block, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
+                return UASD_EXIT_OK;
+        if (errno == EACCES || errno == EPERM) {
+                log_error("Not permitted: /dev/%s may be %s by root alone.", block,
+                          writes ? "written" : "read");
+                return UASD_EXIT_UNAUTHORIZED;
+        }
+        log_error("Cannot look at /dev/%s: %s", block, strerror(errno));
+        return UASD_EXIT_FAILED;
+}
+
+int find_disk(const struct ctl *c, const char *what, struct found *f)
+{
+        const struct bench_options *o = &c->options->bench;
+        char label[VIEW_LABEL_MAX];
+        const struct lun *lun;
+        int code;
+
+        code = source_connect(c, &f->remote, &f->views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &f->views, what, &f->view);
+        if (code != UASD_EXIT_OK)
+                return code;
+        lun = pick_lun(f->view, what);
+        if (!lun) {
+                log_error("%s: there is no disk behind it.", view_label(f->view, label));
+                return UASD_EXIT_FAILED;
+        }
+        f->lun = lun->lun;
+        f->subject.interface = f->view->disk.facts.interface;
+        f->subject.available = lun->size;
+        f->subject.writes = o->destroy_data;
+        (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
+        code = choose_drivers(o, f->view, f);
+        if (code == UASD_EXIT_OK && f->view->disk.n_users > 0)
+                code = tell_users(f->view);
+        if (code == UASD_EXIT_OK)
+                code = look_at_switch(c, f);
+        if (code == UASD_EXIT_OK)
+                code = look_at_node(c, o->destroy_data, lun->disk.name);
+        return code;
+}
+
+/* The disk of ours that the file is on, if its device number is that of one. */
+static void find_below(struct found *f, dev_t dev)
+{
+        const char *name;
+
+        for (size_t i = 0; i < f->views.n && !f->view; i++)
+                if (luns_have(f->views.list[i].disk.luns, f->views.list[i].disk.n_luns, major(dev), minor(dev),
+                              &name))
+                        f->view = &f->views.list[i];
+}
+
+static int look_at_path(const struct bench_options *o, struct found *f, struct stat *ret)
+{
+        const char *path = o->file;
+
+        if (stat(path, ret) < 0) {
+                log_error("Cannot look at '%s': %s", path, strerror(errno));
+                return UASD_EXIT_FAILED;
+        }
+        if (S_ISDIR(ret->st_mode)) {
+                if (!o->write) {
+                        log_error("'%s' is a directory: --write measures with a scratch file in it, else name "
+                                  "a file to be read.",
+                                  path);
+                        return UASD_EXIT_USAGE;
+                }
+                f->subject.available = o->size ?: SCRATCH_SIZE;
+                f->subject.writes = f->subject.lay_out = true;
+                return UASD_EXIT_OK;
+        }
+        if (!S_ISREG(ret->st_mode)) {
+                log_error("'%s' is neither file nor directory; a disk is measured without --file.", path);
+                return UASD_EXIT_USAGE;
+        }
+        if (o->write) {
+                log_error("'%s' is a file, and --write never writes to one that is there: name a directory.",
+                          path);
+                return UASD_EXIT_REFUSED;
+        }
+        if (ret->st_size == 0) {
+                log_error("'%s' is empty.", path);
+                return UASD_EXIT_FAILED;
+        }
+        f->subject.available = (uint64_t) ret->st_size;
+        return UASD_EXIT_OK;
+}
+
+/* Whoever has the file sees it; this machine need not. */
+static int look_at_clients(const struct bench_options *o, struct found *f)
+{
+        struct stat st;
+        int k;
+
+        k = clients_parse(o->clients, &f->subject.hosts);
+        if (k < 0) {
+                log_error("--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...", o->clients);
+                return UASD_EXIT_USAGE;
+        }
+        if (o->write) {
+                log_error("--clients only reads: a scratch file would be of this machine alone.");
+                return UASD_EXIT_USAGE;
+        }
+        if (o->size)
+                f->subject.available = o->size;
+        else if (stat(o->file, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+                f->subject.available = (uint64_t) st.st_size;
+        else {
+                log_error("How much of '%s' is to be read? It is not seen here: --size=SIZE.", o->file);
+                return UASD_EXIT_USAGE;
+        }
+        return UASD_EXIT_OK;
+}
+
+/* Any file system will do: its disk is found out for the record alone. */
+static int find_its_disk(const struct ctl *c, const char *what, const struct stat *st, struct found *f)
+{
+        const struct lun *lun;
+        int code;
+
+        code = source_read_quick(c, &f->views);
+        if (code != UASD_EXIT_OK)
+                return what ? code : UASD_EXIT_OK;
+        if (what)
+                code = source_select(c, &f->views, what, &f->view);
+        else if (st)
+                find_below(f, st->st_dev);
+        if (code != UASD_EXIT_OK || !f->view)
+                return code;
+        lun = pick_lun(f->view, what ?: "");
+        if (!lun)
+                return UASD_EXIT_OK;
+        f->lun = lun->lun;
+        f->subject.interface = f->view->disk.facts.interface;
+        f->subject.driver = f->view->disk.facts.driver;
+        (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
+        return UASD_EXIT_OK;
+}
+
+int find_file(const struct ctl *c, const char *what, struct found *f)
+{
+        const struct bench_options *o = &c->options->bench;
+        struct stat st = {};
+        int code;
+
+        code = o->clients ? look_at_clients(o, f) : look_at_path(o, f, &st);
+        if (code == UASD_EXIT_OK)
+                code = find_its_disk(c, what, o->clients ? NULL : &st, f);
+        if (code != UASD_EXIT_OK)
+                return code;
+        f->first = f->subject.driver;
+        f->second = DRIVER_NONE;
+        f->subject.path = strdup(o->file);
+        return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+}
+
+int make_scratch(const struct ctl *c, struct found *f)
+{
+        uint64_t room = 0;
+        char wanted[32], there[32];
+        int k;
+
+        k = scratch_make(f->subject.path, f->subject.available, &f->scratch, &room);
+        if (k == -ENOSPC) {
+                log_error("There is no room for a scratch file of %s in '%s': %s are free, and some of it is "
+                          "to stay so; --size=SIZE.",
+                          size_text(f->subject.available, wanted, sizeof(wanted)), f->subject.path,
+                          size_text(room, there, sizeof(there)));
+                return UASD_EXIT_FAILED;
+        }
+        if (k < 0) {
+                log_error("Cannot make a scratch file in '%s': %s", f->subject.path, strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        free(f->subject.path);
+        f->subject.path = strdup(f->scratch.path);
+        return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "ctl/bench/scratch.h"
+#include "ctl/bench/session.h"
+#include "ctl/source.h"
+
+/*
+ * What is to be measured, found and looked at before anything is begun: these tell what speaks against it, and
+ * return an enum uasd_exit. What the subject points to lives as long as the found.
+ */
+struct found {
+        struct remote remote;
+        struct views views;
+        const struct view *view; /* the disk; NULL: a file on none of ours */
+        unsigned lun;
+        struct scratch scratch;
+        struct subject subject;
+        enum driver first, second; /* second: DRIVER_NONE: there is no comparison */
+};
+
+#define FOUND_NULL ((struct found){.scratch = SCRATCH_NULL})
+
+void found_done(struct found *f);
+
+/* A disk nobody uses, for the raw node. */
+int find_disk(const struct ctl *c, const char *what, struct found *f);
+/* A file on whatever file system. what: the disk it is on, or NULL: found out if it is one of ours. */
+int find_file(const struct ctl *c, const char *what, struct found *f);
+/* --write: the scratch file itself, after all questions. */
+int make_scratch(const struct ctl *c, struct found *f);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <systemd/sd-id128.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/util.h"
+#include "ctl/bench/ask.h"
+#include "ctl/bench/chart.h"
+#include "ctl/bench/conditions.h"
+#include "ctl/bench/fio.h"
+#include "ctl/bench/history.h"
+#include "ctl/bench/print.h"
+#include "ctl/bench/subject.h"
+
+#define PROFILE_DEFAULT "cdm"
+
+static void complain(const char *file, int line, const char *what, void *data)
+{
+        if (line > 0)
+                log_error("%s:%i: %s", file, line, what);
+        else
+                log_error("%s: %s", file, what);
+}
+
+static void tell_profiles(const struct ctl *c, const char *name)
+{
+        char **names = NULL;
+
+        log_error("There is no profile '%s'. There are:", name);
+        if (profile_names(&c->roots, &names) < 0)
+                return;
+        for (char **i = names; i && *i; i++)
+                log_error("  %s", *i);
+        strv_free(names);
+}
+
+static int load_profile(const struct ctl *c, bool writes, struct profile **ret)
+{
+        const char *name = c->options->bench.profile ?: PROFILE_DEFAULT;
+        int k = profile_load(&c->roots, name, complain, NULL, ret);
+
+        switch (k) {
+        case -ENOENT:
+                tell_profiles(c, name);
+                return UASD_EXIT_USAGE;
+        case -EINVAL:
+                log_error("'%s' is no name of a profile.", name);
+                return UASD_EXIT_USAGE;
+        case -EBADMSG: /* told */
+                return UASD_EXIT_FAILED;
+        default:
+                if (k >= 0)
+                        break;
+                log_error("Cannot read the profile '%s': %s", name, strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        if (!writes && profile_drop_writes(*ret) > 0)
+                log_info("Nothing is written: what writes is left out.");
+        return UASD_EXIT_OK;
+}
+
+/* What is needed is looked for before anybody waits for anything. */
+static int find_tools(const struct bench_options *o, char **ret_version)
+{
+        const char *program;
+
+        if (fio_find(&program) < 0) {
+                log_error("All I/O is fio's, and there is no fio: install the package of that name.");
+                return UASD_EXIT_TOOL_MISSING;
+        }
+        if (fio_version(program, ret_version) < 0) {
+                log_error("%s does not say its version.", program);
+                return UASD_EXIT_TOOL_MISSING;
+        }
+        return o->chart ? bench_chart_possible(o->chart) : UASD_EXIT_OK;
+}
+
+static int describe(const struct ctl *c, const struct found *f, const char *fio, struct bench *b)
+{
+        struct timespec t;
+        sd_id128_t id;
+        int k;
+
+        (void) clock_gettime(CLOCK_REALTIME, &t);
+        b->started_usec = (uint64_t) t.tv_sec * USEC_PER_SEC;
+        k = sd_id128_randomize(&id);
+        if (k < 0)
+                return k;
+        (void) snprintf(b->id, sizeof(b->id), SD_ID128_UUID_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
+        k = conditions_machine(&c->roots, fio, &b->conditions);
+        if (k >= 0 && f->view)
+                k = conditions_disk(&c->roots, f->view, f->lun, &b->conditions);
+        if (k >= 0 && c->options->bench.file) {
+                b->conditions.path = strdup(c->options->bench.file);
+                k = b->conditions.path ? 0 : -ENOMEM;
+        }
+        return k;
+}
+
+static void tell_plan(const struct session *s, const struct found *f, size_t n_runs, uint64_t usec)
+{
+        char time[PROGRESS_TIME_MAX];
+
+        if (f->second != DRIVER_NONE)
+                log_info("%s and %s are compared, by %zu runs of fio, in about %s.", driver_to_string(f->first),
+                         driver_to_string(f->second), n_runs, bench_progress_time(usec, time));
+        else
+                log_info("%zu runs of fio, in about %s.", n_runs, bench_progress_time(usec, time));
+        for (size_t i = 0; i < s->bench->n_patterns; i++)
+                log_info("  %s%s", s->bench->patterns[i].name,
+                         bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");
+}
+
+/* What there is, even if it is not all of it. */
+static int tell(const struct ctl *c, const struct bench *b, int code)
+{
+        const struct bench_options *o = &c->options->bench;
+        enum bench_format how = c->options->json ? BENCH_JSON
+                                : o->csv         ? BENCH_CSV
+                                : o->markdown    ? BENCH_MARKDOWN
+                                                 : BENCH_TABLE;
+        int k;
+
+        if (b->n_runs == 0)
+                return code;
+        if (!b->interrupted && (code == UASD_EXIT_OK || code == UASD_EXIT_ROLLED_BACK)) {
+                k = bench_keep(&c->roots, b, NULL);
+                if (k < 0)
+                        log_info("The result is not kept: %s", strerror(-k));
+        } else
+                log_info("This is not all of it, and is not kept:");
+        k = bench_tell(b, how, stdout, c->options->legend);
+        if (k < 0) {
+                log_error("Cannot print the result: %s", strerror(-k));
+                return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;
+        }
+        if (o->chart) {
+                k = bench_chart(b, o->chart);
+                return code == UASD_EXIT_OK ? k : code;
+        }
+        return code;
+}
+
+/* Everything has been looked at: from here on the disk is ours, or the file. */
+static int measure(const struct ctl *c, struct found *f, struct session *s, const struct step *steps,
+                   size_t n_steps)
+{
+        enum driver before = f->subject.driver;
+        struct lease lease = LEASE_NULL;
+        int code;
+
+        session_catch_signals();
+        if (f->subject.path) {
+                code = f->subject.lay_out ? make_scratch(c, f) : UASD_EXIT_OK;
+                return code == UASD_EXIT_OK ? session_run(s, steps, n_steps) : code;
+        }
+        code = lease_take(c, &f->remote, f->view, f->lun, &lease);
+        if (code == UASD_EXIT_OK) {
+                f->subject.lease = &lease;
+                code = session_run(s, steps, n_steps);
+                f->subject.lease = NULL;
+        }
+        lease_end(&lease);
+        if (s->ended[DRIVER_UAS] && before == DRIVER_UAS && code == UASD_EXIT_ROLLED_BACK)
+                lease_keep_off_uas(c, f->subject.interface);
+        return code;
+}
+
+static int run(const struct ctl *c, struct found *f, const struct patterns *p, struct bench *b)
+{
+        struct session s = {.ctl = c,
+                            .options = &c->options->bench,
+                            .subject = &f->subject,
+                            .patterns = p,
+                            .bench = b,
+                            .errors = ERRORS_NULL};
+        struct step *steps = NULL;
+        size_t n_steps, n_runs = 0;
+        int code = UASD_EXIT_OK;
+
+        if (session_plan(&s, f->first, f->second, &steps, &n_steps) < 0) {
+                log_error("There is no memory for that many rounds.");
+                session_done(&s);
+                return UASD_EXIT_FAILED;
+        }
+        for (size_t i = 0; i < n_steps; i++)
+                n_runs += steps[i].kind == STEP_RUN;
+        tell_plan(&s, f, n_runs, session_usec(&s, steps, n_steps, 0));
+        if (!(c->options->given & OPTION_DRY_RUN)) {
+                if (c->options->bench.destroy_data && !ask_destroy(f->view))
+                        code = UASD_EXIT_REFUSED;
+                else
+                        code = tell(c, b, measure(c, f, &s, steps, n_steps));
+        }
+        free(steps);
+        session_done(&s);
+        return code;
+}
+
+static int bench(const struct ctl *c, const char *what)
+{
+        const struct bench_options *o = &c->options->bench;
+        _cleanup_(found_done) struct found f = FOUND_NULL;
+        _cleanup_(profile_freep) struct profile *profile = NULL;
+        _cleanup_(patterns_done) struct patterns patterns = {};
+        _cleanup_(bench_done) struct bench b = {};
+        _cleanup_free_ char *fio = NULL;
+        size_t n_hosts = 0;
+        int code;
+
+        code = find_tools(o, &fio);
+        if (code == UASD_EXIT_OK)
+                code = load_profile(c, o->write || o->destroy_data, &profile);
+        if (code == UASD_EXIT_OK)
+                code = o->file ? find_file(c, what, &f) : find_disk(c, what, &f);
+        if (code != UASD_EXIT_OK)
+                return code;
+        while (f.subject.hosts && f.subject.hosts[n_hosts])
+                n_hosts++;
+        code = patterns_make(profile, o,
+                             o->size && o->size < f.subject.available ? o->size : f.subject.available, n_hosts,
+                             &b, &patterns);
+        if (code != UASD_EXIT_OK)
+                return code;
+        if (describe(c, &f, fio, &b) < 0) {
+                log_error("What it is measured on cannot be read.");
+                return UASD_EXIT_FAILED;
+        }
+        return run(c, &f, &patterns, &b);
+}
+
+int verb_bench(const struct ctl *c, char **args)
+{
+        const struct bench_options *o = &c->options->bench;
+        const char *wrong;
+        unsigned n = 0;
+
+        while (args[n])
+                n++;
+        wrong = bench_options_wrong(o, c->options->json, c->options->given & OPTION_DRY_RUN, n);
+        if (wrong) {
+                log_error("%s", wrong);
+                return UASD_EXIT_USAGE;
+        }
+        if (o->history)
+                return bench_history(c, args[0]);
+        if (o->diff)
+                return bench_diff(c, args[0], args[1]);
+        return bench(c, args[0]);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+#include <fcntl.h>
+
+#include "ctl/bench/options.h"
+#include "ctl/bench/patterns.h"
+#include "ctl/bench/scratch.h"
+#include "ctl/bench/sweep.h"
+#include "ctl/options.h"
+
+#define WORDS 10
+
+/* Of a command line behind "uasctl bench". */
+static int parse(const char *const *argv, struct options *o, unsigned *ret_words)
+{
+        char *copy[WORDS + 3] = {(char *) "uasctl", (char *) "bench"};
+        int n = 2, first;
+
+        for (; argv[n - 2]; n++)
+                copy[n] = (char *) argv[n - 2];
+        first = options_parse(n, copy, o);
+        *ret_words = first < 0 ? 0 : (unsigned) (n - first - 1);
+        return first < 0 ? first : 0;
+}
+
+static void command_lines(void **state)
+{
+        /* wrong: how the sentence begins; NULL: it is well; "": an option is refused on its own */
+        static const struct {
+                const char *argv[WORDS];
+                const char *wrong;
+        } rows[] = {
+                {{"sda"}, NULL},
+                {{"sda", "--driver=uas"}, NULL},
+                {{"sda", "--driver=usb-storage", "-n", "20", "--runtime=5s", "--pause=0", "--size=512M"}, NULL},
+                {{"sda", "--profile", "gcp", "--destroy-data", "--json"}, NULL},
+                {{"--file=/mnt", "--write"}, NULL},
+                {{"sda", "--file=/mnt/file", "--csv"}, NULL},
+                {{"--file=/mnt/file", "--clients=a,b", "--size=1G"}, NULL},
+                {{"sda", "--sweep=depth", "--pattern=RND4K-Q32T1", "--chart=x.svg"}, NULL},
+                {{"--history"}, NULL},
+                {{"--history", "sda", "--json"}, NULL},
+                {{"--diff", "a", "b"}, NULL},
+                {{NULL}, "Which disk?"},
+                {{"sda", "sdb"}, "One disk"},
+                {{"sda", "--write"}, "--write needs --file"},
+                {{"sda", "--file=/mnt", "--destroy-data"}, "--destroy-data writes"},
+                {{"sda", "--file=/mnt", "--driver=uas"}, "A mounted disk"},
+                {{"sda", "--clients=a"}, "--clients needs"},
+                {{"sda", "--json", "--csv"}, "Only one of"},
+                {{"sda", "--csv", "--markdown"}, "Only one of"},
+                {{"--history", "--diff", "a", "b"}, "--history lists"},
+                {{"--history", "-n", "3"}, "--history and --diff read"},
+                {{"--history", "--pause=1s"}, "--history and --diff read"},
+                {{"--history", "--dry-run"}, "--history and --diff read"},
+                {{"--history", "a", "b"}, "--history takes"},
+                {{"--diff", "a"}, "--diff takes"},
+                {{"sda", "--driver=auto"}, ""},
+                {{"sda", "--driver=none"}, ""},
+                {{"sda", "--profile="}, ""},
+                {{"sda", "-n", "0"}, ""},
+                {{"sda", "-n", "61"}, ""},
+                {{"sda", "-n", "-1"}, ""},
+                {{"sda", "-n", "five"}, ""},
+                {{"sda", "--runtime=0"}, ""},
+                {{"sda", "--runtime=500ms"}, ""},
+                {{"sda", "--runtime=25h"}, ""},
+                {{"sda", "--runtime=soon"}, ""},
+                {{"sda", "--pause=soon"}, ""},
+                {{"sda", "--size=1023"}, ""},
+                {{"sda", "--size=0"}, ""},
+                {{"sda", "--size=big"}, ""},
+                {{"sda", "--size=99999999999T"}, ""},
+                {{"sda", "--confirm-serial=S1"}, ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct options o;
+                const char *wrong;
+                unsigned n;
+                int k = parse(rows[i].argv, &o, &n);
+
+                if (rows[i].wrong && !*rows[i].wrong) {
+                        if (k != -EINVAL)
+                                fail_msg("row %zu: it is taken", i);
+                        continue;
+                }
+                if (k < 0)
+                        fail_msg("row %zu: it is refused", i);
+                wrong = bench_options_wrong(&o.bench, o.json, o.given & OPTION_DRY_RUN, n);
+                if (!wrong != !rows[i].wrong ||
+                    (wrong && strncmp(wrong, rows[i].wrong, strlen(rows[i].wrong)) != 0))
+                        fail_msg("row %zu: '%s'", i, wrong ?: "nothing wrong");
+        }
+}
+
+static void values(void **state)
+{
+        const char *const argv[] = {"sda",      "--size=2g",   "-n", "7", "--runtime=1min", "--sweep=jobs=1,4",
+                                    "--driver", "usb-storage", NULL};
+        struct options o;
+        unsigned n;
+
+        assert_int_equal(parse(argv, &o, &n), 0);
+        assert_int_equal(n, 1);
+        assert_true(o.bench.size == 2ULL << 30);
+        assert_int_equal(o.bench.rounds, 7);
+        assert_int_equal(o.bench.runtime_usec, 60 * USEC_PER_SEC);
+        assert_true(o.bench.pause_usec == UINT64_MAX);
+        assert_int_equal(o.bench.driver, DRIVER_USB_STORAGE);
+        assert_string_equal(o.bench.sweep, "jobs=1,4");
+        assert_string_equal(o.bench.first, "--size");
+}
+
+static void sweeps(void **state)
+{
+        static const struct {
+                const char *list;
+                uint64_t value;
+                int expect;
+        } rows[] = {
+                {"", 4, 1},
+                {"4", 4, 1},
+                {"1,4,32", 4, 1},
+                {"1,8,32", 4, 0},
+                {"256M,1G", 1ULL << 30, 1},
+                {",", 4, -EINVAL},
+                {"4,", 4, -EINVAL},
+                {"4,,8", 4, -EINVAL},
+                {"four", 4, -EINVAL},
+                {"4 8", 4, -EINVAL},
+        };
+        const char *list;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                if (sweep_listed(rows[i].list, rows[i].value) != rows[i].expect)
+                        fail_msg("row %zu: %i", i, sweep_listed(rows[i].list, rows[i].value));
+        assert_int_equal(sweep_words("depth", &list), SWEEP_DEPTH);
+        assert_string_equal(list, "");
+        assert_int_equal(sweep_words("jobs=1,2", &list), SWEEP_JOBS);
+        assert_string_equal(list, "1,2");
+        assert_int_equal(sweep_words("colour", &list), -EINVAL);
+        assert_int_equal(sweep_words("", &list), -EINVAL);
+        assert_int_equal(sweep_words("a-word-that-is-no-axis=1", &list), -EINVAL);
+}
+
+static void scratch(void **state)
+{
+        char folder[] = "/tmp/test-bench-XXXXXX", command[64];
+        struct scratch s = SCRATCH_NULL;
+        uint64_t room = 0;
+
+        assert_non_null(mkdtemp(folder));
+        assert_int_equal(scratch_make(folder, UINT64_MAX / 2, &s, &room), -ENOSPC);
+        assert_true(room > 0);
+        assert_int_equal(s.fd, -1);
+        assert_int_equal(scratch_make("/nowhere/at/all", 4096, &s, &room), -ENOENT);
+        assert_int_equal(scratch_make(folder, 1 << 20, &s, &room), 0);
+        (void) snprintf(command, sizeof(command), "test $(stat -Lc %%s %s) = 1048576", s.path);
+        assert_int_equal(system(command), 0);
+        /* It has no name: nothing is left, whatever becomes of us. */
+        assert_int_equal(rmdir(folder), 0);
+        scratch_end(&s);
+        assert_int_equal(s.fd, -1);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(command_lines),
+                cmocka_unit_test(values),
+                cmocka_unit_test(sweeps),
+                cmocka_unit_test(scratch),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "samples.h"
+
+#include "ctl/bench/progress.h"
+#include "ctl/bench/steps.h"
+
+#define BOT DRIVER_USB_STORAGE
+#define UAS DRIVER_UAS
+#define TEXT_MAX 512
+
+/* The steps as one would write them down: "|" a switch, "r" the region, "." a pause, "a0" pattern a, round 0.
+ */
+static char *text_of(const struct step *steps, size_t n, size_t from, const bool ended[static _DRIVER_MAX],
+                     char ret[static TEXT_MAX])
+{
+        size_t used = 0;
+
+        ret[0] = '\0';
+        for (size_t i = steps_next(steps, n, from, ended); i < n; i = steps_next(steps, n, i + 1, ended)) {
+                const struct step *s = &steps[i];
+                const char *driver = s->driver == BOT ? "bot" : s->driver == UAS ? "uas" : "-";
+
+                switch (s->kind) {
+                case STEP_SWITCH:
+                        used += (size_t) snprintf(ret + used, TEXT_MAX - used, "|%s ", driver);
+                        break;
+                case STEP_READ_ALL:
+                        used += (size_t) snprintf(ret + used, TEXT_MAX - used, "r ");
+                        break;
+                case STEP_RUN:
+                        used += (size_t) snprintf(ret + used, TEXT_MAX - used, "%c%u ", 'a' + (int) s->pattern,
+                                                  s->round);
+                        break;
+                case STEP_PAUSE:
+                        used += (size_t) snprintf(ret + used, TEXT_MAX - used, ". ");
+                        break;
+                case _STEP_KIND_MAX:
+                        fail();
+                }
+        }
+        return ret;
+}
+
+static void orders(void **state)
+{
+        static const bool none[_DRIVER_MAX] = {};
+        static const struct {
+                struct steps_shape shape;
+                const char *expect;
+        } rows[] = {
+                /* A B B A: half of A before, half after; every block of a pattern warms up */
+                {{BOT, BOT, UAS, 1, 2, true}, "r a0 . a1 |uas a0 . a1 . a2 |bot a0 . a2 "},
+                {{UAS, UAS, BOT, 1, 2, true}, "r a0 . a1 |bot a0 . a1 . a2 |uas a0 . a2 "},
+                {{BOT, BOT, UAS, 1, 3, false}, "a0 . a1 . a2 |uas a0 . a1 . a2 . a3 |bot a0 . a3 "},
+                /* one pattern after the other */
+                {{BOT, BOT, UAS, 2, 2, false},
+                 "a0 . a1 . b0 . b1 |uas a0 . a1 . a2 . b0 . b1 . b2 |bot a0 . a2 . b0 . b2 "},
+                /* one round has no second half, and needs no way back */
+                {{BOT, BOT, UAS, 1, 1, false}, "a0 . a1 |uas a0 . a1 "},
+                /* one driver, there already or not */
+                {{UAS, UAS, DRIVER_NONE, 1, 3, true}, "r a0 . a1 . a2 . a3 "},
+                {{UAS, BOT, DRIVER_NONE, 1, 2, true}, "|bot r a0 . a1 . a2 "},
+                {{DRIVER_NONE, DRIVER_NONE, DRIVER_NONE, 1, 1, false}, "a0 . a1 "},
+                {{BOT, BOT, UAS, 0, 1, false}, "|uas "},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct step *steps;
+                char text[TEXT_MAX];
+                size_t n;
+
+                assert_int_equal(steps_make(&rows[i].shape, &steps, &n), 0);
+                if (!streq(text_of(steps, n, 0, none, text), rows[i].expect))
+                        fail_msg("row %zu: '%s', not '%s'", i, text, rows[i].expect);
+                free(steps);
+        }
+}
+
+/* Each driver has as many rounds that count as were asked for, and each of them once. */
+static void rounds(void **state)
+{
+        for (unsigned n_rounds = 1; n_rounds <= 21; n_rounds++) {
+                struct steps_shape shape = {BOT, BOT, UAS, 3, n_rounds, true};
+                unsigned seen[_DRIVER_MAX][3][32] = {};
+                enum driver now = BOT;
+                struct step *steps;
+                size_t n;
+
+                assert_int_equal(steps_make(&shape, &steps, &n), 0);
+                for (size_t i = 0; i < n; i++) {
+                        if (steps[i].kind == STEP_SWITCH)
+                                now = steps[i].driver;
+                        assert_int_equal(steps[i].driver, now);
+                        if (steps[i].kind == STEP_RUN)
+                                seen[now][steps[i].pattern][steps[i].round]++;
+                }
+                for (unsigned p = 0; p < 3; p++)
+                        for (unsigned r = 1; r <= n_rounds; r++) {
+                                assert_int_equal(seen[BOT][p][r], 1);
+                                assert_int_equal(seen[UAS][p][r], 1);
+                        }
+                free(steps);
+        }
+}
+
+/* A half that is over: nothing more is run there, and nobody goes there. */
+static void halves(void **state)
+{
+        static const struct {
+                struct steps_shape shape;
+                enum driver ended;
+                size_t at;
+                const char *expect;
+        } rows[] = {
+                /* in the first round of uas: back, and the rest */
+                {{BOT, BOT, UAS, 1, 2, false}, UAS, 5, "|bot a0 . a2 "},
+                /* it was on uas from the beginning: the other one has all of its rounds, and that is all */
+                {{UAS, UAS, BOT, 1, 2, false}, UAS, 1, "|bot a0 . a1 . a2 "},
+                {{BOT, BOT, UAS, 1, 2, false}, BOT, 1, "|uas a0 . a1 . a2 "},
+                {{UAS, UAS, DRIVER_NONE, 1, 5, false}, UAS, 3, ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                bool ended[_DRIVER_MAX] = {};
+                struct step *steps;
+                char text[TEXT_MAX];
+                size_t n;
+
+                ended[rows[i].ended] = true;
+                assert_int_equal(steps_make(&rows[i].shape, &steps, &n), 0);
+                if (!streq(text_of(steps, n, rows[i].at, ended, text), rows[i].expect))
+                        fail_msg("row %zu: '%s', not '%s'", i, text, rows[i].expect);
+                free(steps);
+        }
+}
+
+static void times(void **state)
+{
+        struct steps_shape shape = {BOT, BOT, UAS, 2, 2, true};
+        uint64_t runs[] = {100, 1000};
+        struct steps_costs costs = {.usec = {[STEP_SWITCH] = 10, [STEP_READ_ALL] = 3, [STEP_PAUSE] = 1},
+                                    .run_usec = runs};
+        bool ended[_DRIVER_MAX] = {};
+        struct step *steps;
+        size_t n;
+
+        assert_int_equal(steps_make(&shape, &steps, &n), 0);
+        /* 7 runs of each pattern, 2 switches; pauses between 4, 6 and 4 runs */
+        assert_int_equal(steps_usec(steps, n, 0, ended, &costs), 3 + 7 * 1100 + 2 * 10 + 3 + 5 + 3);
+        assert_int_equal(steps_usec(steps, n, n, ended, &costs), 0);
+        ended[UAS] = true;
+        assert_int_equal(steps_usec(steps, n, 0, ended, &costs), 3 + 4 * 1100 + 10 + 3 + 3);
+        free(steps);
+}
+
+static void time_left(void **state)
+{
+        static const struct {
+                uint64_t usec;
+                const char *expect;
+        } rows[] = {
+                {0, "0 s"},
+                {1, "1 s"},
+                {59 * USEC_PER_SEC, "59 s"},
+                {60 * USEC_PER_SEC, "1 min"},
+                {61 * USEC_PER_SEC, "2 min"},
+                {3599 * USEC_PER_SEC, "60 min"},
+                {3600 * USEC_PER_SEC, "1 h 0 min"},
+                {9000 * USEC_PER_SEC, "2 h 30 min"},
+        };
+        char text[PROGRESS_TIME_MAX];
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                assert_string_equal(bench_progress_time(rows[i].usec, text), rows[i].expect);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(orders), cmocka_unit_test(rounds),    cmocka_unit_test(halves),
+                cmocka_unit_test(times),  cmocka_unit_test(time_left),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

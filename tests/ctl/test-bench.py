@@ -1,0 +1,273 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`uasctl bench` against fake-uasd's leases: order, what is refused, what comes between, what is shown."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from benching import IN_TREE, QUICK, BenchCase
+
+
+class Bench(BenchCase):
+    # A comparison
+
+    def test_compare(self):
+        self.start()
+        p = self.bench('sda', *QUICK, '--json')
+        out = json.loads(p.stdout)
+        self.assertEqual([(r['driver'], r['round']) for r in out['runs']],
+                         [('usb-storage', 0), ('usb-storage', 1), ('uas', 0), ('uas', 1)])
+        for r in out['runs']:
+            self.assertGreater(r['read']['ios'], 0)
+            self.assertEqual(r['error'], 0)
+        self.assertEqual([self.asked() for _ in range(3)], ['Lease 2-1:1.0', 'Switch 2-1:1.0 uas', 'LeaseEnded 2-1:1.0'])
+        self.assertEqual(len(self.kept()), 1)
+        self.assertRegex(p.stderr, 'usb-storage and uas are compared, by 4 runs of fio')
+        self.assertIn('what writes is left out', p.stderr)
+        self.untouched()
+
+    def test_order(self):
+        """A B B A: half of the first one's rounds come after the other's."""
+        self.start()
+        out = json.loads(self.bench('sda', '--profile=quick', '-n', '2', '--pause=0', '--json').stdout)
+        self.assertEqual([(r['driver'], r['round']) for r in out['runs']],
+                         [('usb-storage', 0), ('usb-storage', 1), ('uas', 0), ('uas', 1), ('uas', 2), ('usb-storage', 0), ('usb-storage', 2)])
+        self.assertEqual([self.asked() for _ in range(4)],
+                         ['Lease 2-1:1.0', 'Switch 2-1:1.0 uas', 'Switch 2-1:1.0 usb-storage', 'LeaseEnded 2-1:1.0'])
+
+    def test_one_driver(self):
+        self.start()
+        out = json.loads(self.bench('sda', *QUICK, '--driver=usb-storage', '--json').stdout)
+        self.assertEqual({r['driver'] for r in out['runs']}, {'usb-storage'})
+        self.assertEqual([self.asked(), self.asked()], ['Lease 2-1:1.0', 'LeaseEnded 2-1:1.0'])
+        self.bench('sda', *QUICK, '--driver=uas')
+        self.assertEqual([self.asked() for _ in range(3)], ['Lease 2-1:1.0', 'Switch 2-1:1.0 uas', 'LeaseEnded 2-1:1.0'])
+
+    def test_conditions(self):
+        self.tree.write('sys/block/sda/queue/scheduler', 'none [mq-deadline]\n')
+        self.tree.write('sys/block/sda/queue/rotational', '1\n')
+        self.tree.write('sys/block/sda/device/queue_depth', '30\n')
+        self.tree.write('proc/meminfo', 'MemTotal:        2000 kB\nMemFree: 5 kB\n')
+        self.start()
+        text = self.bench('sda', *QUICK, '--driver=usb-storage', '--json').stdout
+        for word in 'Maker Disk', '1209:5a5a', 'mq-deadline', '6.1.0-test', 'fio-', '0000:00:14.0':
+            self.assertIn(word, text)
+        found = json.loads(text)['conditions']
+        self.assertEqual((found['memory'], found['rotational'], found['speed_mbps']), (2000 * 1024, True, 5000))
+
+    def test_dry_run(self):
+        self.start()
+        p = self.bench('sda', '--profile=quick', '-n', '21', '--dry-run')
+        self.assertEqual(p.stdout, '')
+        self.assertRegex(p.stderr, r'compared, by \d+ runs of fio, in about \d+ min')
+        self.assertEqual(self.kept(), [])
+        self.bench('sda', *QUICK, '--driver=usb-storage', '-q')
+        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # the first thing the daemon heard
+
+    # What is refused
+
+    def test_refused(self):
+        self.start()
+        self.assertIn('does not offer both', self.bench('sdd', *QUICK, code=5).stderr)
+        self.bench('sdd', *QUICK, '--driver=usb-storage', code=5)
+        self.assertEqual(self.asked(), 'Lease 2-4:1.0')
+        self.assertIn('Not permitted', self.bench('sdf', *QUICK, code=8).stderr)
+        self.assertEqual(self.asked(), 'Lease 2-6:1.0')
+        self.assertIn('/mnt/usb', self.bench('sdb', *QUICK, code=6).stderr)
+        self.assertEqual(self.asked(), 'Lease 2-2:1.0')
+        subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdb', 'uas'], env=self.env, capture_output=True, timeout=20)
+        self.asked()
+        p = self.bench('sdb', *QUICK, code=6)
+        self.assertIn('mounted on /mnt/usb (sdb1)', p.stderr)
+        self.bench('sdz', *QUICK, code=4)
+        self.assertEqual(self.kept(), [])
+        self.untouched()
+
+    def test_no_daemon(self):
+        self.assertIn('systemctl start uasd', self.bench('sda', *QUICK, code=1).stderr)
+
+    def test_profiles(self):
+        self.start()
+        p = self.bench('sda', '--profile=none', code=2)
+        self.assertIn('There are:\nuasctl:   quick', p.stderr)
+        self.bench('sda', '--profile=../quick', code=2)
+        self.assertIn('RND4K-Q1T1-read', self.bench('sda', '--profile=quick', '--pattern=RND8K', code=2).stderr)
+        self.tree.write('etc/uasd/bench/bad.fio', '[x]\nrw=randread\nfilename=/etc/passwd\n')
+        self.assertIn('bad.fio:3', self.bench('sda', '--profile=bad', code=1).stderr)
+        self.tree.write('etc/uasd/bench/writes.fio', '[x]\nrw=write\nbs=1m\n')
+        self.assertIn('only writes', self.bench('sda', '--profile=writes', code=2).stderr)
+
+    def test_usage(self):
+        for args in ([], ['sda', 'sdb'], ['sda', '--write'], ['sda', '--driver=auto'], ['--diff', 'a'], ['sda', '--sweep=colour']):
+            p = self.bench(*args, code=2)
+            self.assertEqual(p.stdout, '')
+
+    # What comes between
+
+    def test_interrupted(self):
+        for which in signal.SIGINT, signal.SIGTERM:
+            self.start()
+            p = self.begin('sda', '--profile=quick', '-n', '5')
+            fio = self.fios(p.pid)
+            p.send_signal(which)
+            out, err = p.communicate(timeout=20)
+            self.assertEqual(p.returncode, 1, err)
+            self.assertIn('Interrupted', err)
+            self.assertEqual([self.asked(), self.asked()], ['Lease 2-1:1.0', 'LeaseEnded 2-1:1.0'])
+            self.assertFalse([pid for pid in fio if os.path.exists(f'/proc/{pid}')])
+            self.assertEqual(self.kept(), [])
+            self.daemon.kill()
+
+    def test_told_as_interrupted(self):
+        """What there was by then is told, and not kept."""
+        self.start()
+        p = self.begin('sda', '--profile=quick', '-n', '9', '--pause=0', '--json', '--driver=usb-storage')
+        seen = set()
+        end = time.monotonic() + 30
+        while len(seen) < 4: # the region, and then runs: two of them are over
+            seen |= set(self.fios(p.pid))
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=20)
+        self.assertEqual(p.returncode, 1)
+        self.assertIn('not kept', err)
+        self.assertTrue(json.loads(out)['interrupted'])
+        self.assertEqual(self.kept(), [])
+
+    def test_killed(self):
+        self.start()
+        p = self.begin('sda', '--profile=quick', '-n', '5')
+        fio = self.fios(p.pid)
+        p.kill()
+        p.wait()
+        self.assertEqual([self.asked(), self.asked()], ['Lease 2-1:1.0', 'LeaseEnded 2-1:1.0'])
+        end = time.monotonic() + 10
+        while any(os.path.exists(f'/proc/{pid}') for pid in fio):
+            self.assertLess(time.monotonic(), end, 'fio is still there')
+            time.sleep(0.1)
+
+    def test_rolled_back(self):
+        """The switch to uas fails: that is what is found, and usb-storage is measured."""
+        self.start()
+        p = self.bench('sdc', *QUICK, '--json', code=7)
+        out = json.loads(p.stdout)
+        self.assertEqual({r['driver'] for r in out['runs']}, {'usb-storage'})
+        self.assertEqual(out['finding']['driver'], 'uas')
+        self.assertIn('did not come back in time', out['finding']['what'])
+        self.assertEqual([self.asked() for _ in range(3)], ['Lease 2-3:1.0', 'Switch 2-3:1.0 uas', 'LeaseEnded 2-3:1.0'])
+        self.assertEqual(len(self.kept()), 1)
+
+    def test_distrusted(self):
+        """It fails under uas: that half is over, and it goes back."""
+        self.start()
+        p = self.bench('sdi', '--profile=quick', '-n', '4', '--pause=0', '--json', code=7)
+        out = json.loads(p.stdout)
+        self.assertIn('not answered in time', out['finding']['what'])
+        self.assertEqual(out['finding']['driver'], 'uas')
+        rounds = [r['round'] for r in out['runs'] if r['driver'] == 'usb-storage' and r['round'] > 0]
+        self.assertEqual(sorted(rounds), [1, 2, 3, 4])
+        self.assertLess(len([r for r in out['runs'] if r['driver'] == 'uas' and not r['error']]), 5)
+        self.assertEqual([self.asked() for _ in range(4)],
+                         ['Lease 2-9:1.0', 'Switch 2-9:1.0 uas', 'Switch 2-9:1.0 usb-storage', 'LeaseEnded 2-9:1.0'])
+        self.assertIn('That half is over', p.stderr)
+
+    def test_distrusted_from_the_start(self):
+        """It was on uas: where it would go back to. So it is asked for usb-storage once more when the lease is over."""
+        self.start()
+        subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdi', 'uas'], env=self.env, capture_output=True, timeout=20)
+        self.assertEqual(self.asked(), 'Switch 2-9:1.0 uas')
+        p = self.bench('sdi', '--profile=quick', '-n', '2', '--pause=0', '--json', code=7)
+        out = json.loads(p.stdout)
+        self.assertEqual(sorted(r['round'] for r in out['runs'] if r['driver'] == 'usb-storage'), [0, 1, 2])
+        self.assertEqual([self.asked() for _ in range(4)],
+                         ['Lease 2-9:1.0', 'Switch 2-9:1.0 usb-storage', 'LeaseEnded 2-9:1.0', 'Switch 2-9:1.0 usb-storage'])
+        self.assertIn('until it is unplugged', p.stderr)
+
+    def test_kernel_table(self):
+        """What the daemon would refuse half-way is seen before anything begins."""
+        for name, value in ('idVendor', '357d'), ('idProduct', '7788'):
+            self.tree.write(f'sys/bus/usb/devices/2-1/{name}', value + '\n')
+        self.start()
+        self.assertIn('would not be switched to uas', self.bench('sda', *QUICK, code=6).stderr)
+        self.bench('sda', *QUICK, '--driver=usb-storage')
+        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # for the second one alone
+
+    def test_counters(self):
+        """The kernel counts a command that was not answered: enough, without anybody's word."""
+        counts = self.tree.path('sys/block/sda/device')
+        self.tree.write('sys/block/sda/device/iotmo_cnt', '0x0\n')
+        self.start()
+        p = self.begin('sda', '--profile=quick', '-n', '3', '--pause=0', '--json')
+        while self.asked() != 'Switch 2-1:1.0 uas':
+            pass
+        end = time.monotonic() + 20
+        while not self.fios(p.pid): # the watch begins anew with the driver
+            self.assertLess(time.monotonic(), end)
+        with open(f'{counts}/iotmo_cnt', 'w') as f:
+            f.write('0x1\n')
+        out, err = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, 7, err)
+        self.assertIn('1 command was not answered in time', json.loads(out)['finding']['what'])
+        self.assertEqual(self.asked(), 'Switch 2-1:1.0 usb-storage')
+
+    def test_pulled_out(self):
+        self.start()
+        self.assertIn('not there any more', self.bench('sdg', '--profile=quick', code=4).stderr)
+        self.assertEqual(self.kept(), [])
+
+    def test_lease_lost(self):
+        self.start()
+        self.assertIn('has ended the lease', self.bench('sde', '--profile=quick', code=1).stderr)
+        self.assertEqual(self.kept(), [])
+
+    def test_daemon_dies(self):
+        self.start()
+        self.bench('sdh', '--profile=quick', code=1)
+        self.assertEqual(self.kept(), [])
+
+    # What is shown meanwhile, and after
+
+    def test_progress(self):
+        """On a terminal a line that renews itself; with -q none."""
+        self.start()
+        for quiet, expect in ((), True), (('-q',), False):
+            master, slave = pty.openpty()
+            p = subprocess.Popen([IN_TREE, self.tree.top, 'bench', 'sda', *QUICK, '--driver=usb-storage', *quiet], env=self.env,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+            os.close(slave)
+            shown = b''
+            try:
+                while True:
+                    data = os.read(master, 4096)
+                    if not data:
+                        break
+                    shown += data
+            except OSError:
+                pass
+            p.wait(timeout=30)
+            os.close(master)
+            self.assertEqual(p.returncode, 0)
+            found = re.search(rb'\r *\d+ %  \d+ s left  usb-storage, RND4K-Q1T1-read, round 1 of 1\x1b\[K', shown)
+            self.assertEqual(bool(found), expect, shown)
+            self.assertEqual(shown.endswith(b'\r\x1b[K'), expect, shown)
+
+    def test_formats(self):
+        self.start()
+        one = '--driver=usb-storage', *QUICK
+        self.assertIn('RND4K-Q1T1-read', self.bench('sda', *one, '--csv').stdout)
+        self.assertIn('|', self.bench('sda', *one, '--markdown').stdout)
+        self.assertIn('Maker Disk', self.bench('sda', *one).stdout)
+        self.assertEqual(len(self.kept()), 3)
+        self.assertIn('Maker Disk', self.bench('--history').stdout)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
