@@ -652,6 +652,42 @@ class Parts(unittest.TestCase):
         self.assertTrue(70 < one < 100, one)
         self.assertTrue(2.5 < many / one < 3.7, many / one)
 
+    def test_a_model_for_each_protocol(self):
+        class Clock:
+            now = 0.0
+            calls = []
+
+            def time(self):
+                return self.now
+
+            def call_at(self, when, *call):
+                self.calls.append((when, call))
+
+        class Task:
+            length, is_sync = 4096, False
+
+            def __init__(self, proto):
+                self.proto = proto
+
+        clock, done = Clock(), []
+        model = latency.make({"kind": "per-proto", "bot": {"kind": "fixed", "ms": 4, "parallel": 1},
+                              "uas": {"kind": "fixed", "ms": 12, "parallel": 1}}, clock, 1 << 30)
+        for proto in ("bot", "bot", "uas", "uas"):
+            model.submit(Task(proto), lambda proto=proto: done.append((proto, round(clock.now * 1e3))))
+        while clock.calls:
+            clock.calls.sort(key=lambda one: one[0])
+            clock.now, (call, *arguments) = clock.calls.pop(0)
+            call(*arguments)
+        self.assertEqual(done, [("bot", 4), ("bot", 8), ("uas", 12), ("uas", 24)])
+        model.submit(Task("uas"), lambda: done.append("late"))
+        model.clear()
+        for _when, (call, *arguments) in clock.calls:
+            call(*arguments)
+        self.assertNotIn("late", done)
+        for wrong in ({"kind": "per-proto", "usb": {}}, {"kind": "per-proto", "bot": {"kind": "nothing"}}):
+            with self.assertRaises(ValueError):
+                latency.make(wrong, clock, 1 << 30)
+
     def test_hdd_streams_at_its_rate(self):
         arm, now = latency.Arm(1 << 40), 0.0
         arm.access(0, 4096, now)

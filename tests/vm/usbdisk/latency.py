@@ -15,6 +15,10 @@
   - with several commands queued (UAS) the one that is reached first goes first, by seek plus rotation: random
     reads get about three times the rate at depth 32.  None waits more than a second and a half for it.
   - writes into a volatile cache cost the transfer only; the flush costs one access for every 16 dirty extents
+
+{"kind": "per-proto", "bot": {...}, "uas": {...}}: a model of its own for each protocol, as if the bridge, not the disk, set the pace:
+one that gains nothing by its queue ("fixed" with parallel 1 for both), or one that is slower under UAS.
+
 BOT has one command at a time by nature.  Time is booked, not measured: a late timer does not slow the next command.
 """
 
@@ -159,6 +163,18 @@ class Hdd:
         self.era += 1
 
 
+class PerProto:
+    def __init__(self, models):
+        self.models = models
+
+    def submit(self, task, run):
+        self.models[task.proto].submit(task, run)
+
+    def clear(self):
+        for one in self.models.values():
+            one.clear()
+
+
 def make(spec, loop, capacity):
     spec = dict(spec or {"kind": "none"})
     kind = spec.pop("kind", "none")
@@ -166,6 +182,11 @@ def make(spec, loop, capacity):
         return Fixed(loop, **spec)
     if kind == "hdd":
         return Hdd(loop, Arm(capacity, **spec))
+    if kind == "per-proto":
+        models = {proto: make(spec.pop(proto, None), loop, capacity) for proto in ("bot", "uas")}
+        if spec:
+            raise ValueError(f"latency per-proto has bot and uas, not {', '.join(spec)}")
+        return PerProto(models)
     if kind == "none":
         return Immediate()
     raise ValueError(f"latency kind {kind!r}")
