@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`uasctl bench` on disks whose latency is a documented model (usbdisk/latency.py), and what comes between."""
+
+import json
+
+from context import case
+from evidence import gone, impatient, only_disk, well
+
+# The patterns of `gcp`, as deep as an emulated guest can drive them; blocks small enough that a run of seconds has many.
+PROFILE = """[global]
+ioengine=libaio
+direct=1
+time_based=1
+runtime=2
+size=1g
+[read_throughput]
+rw=read
+bs=256k
+iodepth=4
+[read_iops]
+rw=randread
+bs=4k
+iodepth=32
+iodepth_batch_submit=32
+iodepth_batch_complete_max=32
+[rw_iops]
+rw=randrw
+bs=4k
+iodepth=32
+iodepth_batch_submit=32
+iodepth_batch_complete_max=32
+[big_random]
+rw=randread
+bs=112k
+iodepth=4
+"""
+HDD = {"kind": "hdd", "seek_ms": 8, "rotation_ms": 4, "mb_per_s": 4}
+# The link sets the pace, and there is nothing to be gained by a queue: so slow, and in blocks so large (but not of more than one command
+# of usb-storage), that what the emulation itself takes for a command does not matter.
+PACE = {"kind": "fixed", "ms": 0, "mb_per_s": 1}
+
+
+def begin(vm, image="bookworm", **config):
+    """A guest with a disk that nobody uses, on the driver its kernel gave it."""
+    guest = vm.resume(image=image)
+    guest.run("mkdir -p /etc/uasd/bench", check=True)
+    guest.put("/etc/uasd/bench/small.fio", PROFILE)
+    disk = vm.disk(**config)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    only_disk(guest, "settled", timeout=60)
+    return guest, disk
+
+
+def bench(guest, options, code=0, answer="", timeout=380):
+    """The result; with the code of the end, and what was said."""
+    done = guest.run("uasctl bench sda --json --profile=small --pause=0 " + options, timeout=timeout, input=answer)
+    assert done.rc == code, (done.rc, done.out[-2000:], done.err)
+    return (json.loads(done.out) if done.out.strip() else None), done.err
+
+
+def verdicts(result):
+    return {result["patterns"][one["pattern"]]["name"]: one["comparison"] for one in result["results"]}
+
+
+def lease(guest):
+    """Who has the disk for himself, or None."""
+    [one] = guest.uasctl("list")["disks"]
+    return one["lease"]
+
+
+def nothing_left(guest, disk, driver):
+    """The driver it had, no lease, no fio, nothing of a switch."""
+    guest.until(lambda: guest.driver(disk.interface) == driver or None, 90, "back on " + driver)
+    well(guest, disk, driver)
+    guest.until(lambda: lease(guest) is None or None, 30, "the lease ends")
+    assert guest.run("pgrep -x fio").rc != 0
+    assert guest.run("ls -A /run/uasd/lease").text == "", guest.run("ls -l /run/uasd/lease").out
+
+
+def under(guest, disk, driver):
+    """A run of fio is under way on this driver."""
+    guest.until(lambda: guest.driver(disk.interface) == driver and guest.run("pgrep -x fio").rc == 0 or None, 90, "fio on " + driver)
+
+
+@case(tier="default", limit=500)
+def shape_of_a_hard_disk(vm):
+    "A hard disk with a queue: random reads gain well above 2 times by uas, sequential reads nothing that is seen; in the order A B B A."
+    guest, disk = begin(vm, size="48M", latency=HDD)
+    result, _said = bench(guest, "-n 5 --pattern=read_iops")
+    one = verdicts(result)["read_iops"]
+    assert one["verdict"] == "faster" and one["ratio"] > 2, (one, result["results"])
+    flat, _said = bench(guest, "-n 5 --pattern=read_throughput")
+    one = verdicts(flat)["read_throughput"]
+    assert one["verdict"] == "none", (one, flat["results"])
+    for run in flat["runs"]:
+        assert run["error"] == 0 and run["read"]["ios"] > 0, run
+    order = [run["driver"] for run in sorted(flat["runs"], key=lambda run: run["order"])]
+    assert order == ["uas"] * 4 + ["usb-storage"] * 6 + ["uas"] * 3, order
+    depths = {one["driver"]: one["queue_depth"] for one in flat["conditions"]["drivers"]}
+    assert depths["usb-storage"] == 1 and depths["uas"] > 1, depths
+    nothing_left(guest, disk, "uas")
+    assert len(guest.run("ls /var/lib/uasd/bench").out.split()) == 2
+
+
+@case(tier="default", limit=400)
+def mixture_on_a_hard_disk(vm):
+    "The mixture of reads and writes gains as well; without the right serial number nothing is written."
+    guest, disk = begin(vm, size="48M", latency=HDD, wcache="through")
+    bench(guest, "-n 1 --destroy-data --pattern=rw_iops", code=6, answer="yes\n")
+    assert disk.stats()["uas"]["writes"] == 0, disk.stats()["uas"]
+    result, said = bench(guest, "-n 5 --destroy-data --pattern=rw_iops", answer=disk.config["serial"] + "\n")
+    assert "overwritten" in said, said
+    one = verdicts(result)["rw_iops"]
+    assert one["verdict"] == "faster" and one["ratio"] > 2, (one, result["results"])
+    assert disk.stats()["uas"]["writes"] > 0
+    nothing_left(guest, disk, "uas")
+
+
+@case(tier="default", limit=400)
+def nothing_to_gain(vm):
+    "Where the queue brings nothing no difference is seen."
+    guest, disk = begin(vm, size="8M", latency=PACE)
+    result, _said = bench(guest, "-n 5 --runtime=3 --pattern=big_random")
+    one = verdicts(result)["big_random"]
+    assert one["verdict"] == "none", (one, result["results"])
+    nothing_left(guest, disk, "uas")
+
+
+@case(tier="default", limit=400)
+def slower_under_uas(vm):
+    "A bridge that is slower under uas is called slower."
+    guest, disk = begin(vm, size="8M", latency={"kind": "per-proto", "bot": dict(PACE, mb_per_s=2), "uas": PACE})
+    result, _said = bench(guest, "-n 5 --runtime=3 --pattern=big_random")
+    one = verdicts(result)["big_random"]
+    assert one["verdict"] == "slower" and 0.3 < one["ratio"] < 0.8, (one, result["results"])
+    nothing_left(guest, disk, "uas")
+
+
+@case(tier="default", limit=400)
+def ended_in_the_middle(vm):
+    "Ctrl-C, SIGTERM, SIGKILL while it is on the other driver: the disk goes back to its own, and nothing is left."
+    guest, disk = begin(vm, size="16M")
+    for signal in "INT", "TERM", "KILL":
+        job = guest.spawn("uasctl bench sda --profile=small --pattern=read_iops --pause=1 -n 9")
+        under(guest, disk, "usb-storage")
+        assert lease(guest), "nobody has a lease"
+        # Nobody gets the disk meanwhile.
+        assert guest.run("mkfs.ext4 -q /dev/sda", timeout=60).rc != 0
+        guest.run("pkill -%s -x uasctl" % signal, check=True)
+        done = job.wait(60)
+        if signal != "KILL":
+            assert done.rc == 1 and "Interrupted" in done.err, (done.rc, done.err)
+        nothing_left(guest, disk, "uas")
+    assert guest.run("ls /var/lib/uasd/bench/*").rc != 0, "half a result was kept"
+
+
+@case(tier="default", limit=400)
+def pulled_in_the_middle(vm):
+    "Unplugged in the middle: told as that, no lease is left, and plugged in again it is as before."
+    guest, disk = begin(vm, size="16M")
+    job = guest.spawn("uasctl bench sda --profile=small --pattern=read_iops --pause=0 -n 9")
+    under(guest, disk, "usb-storage")
+    gone(guest, disk)
+    done = job.wait(90)
+    assert done.rc == 4 and "not there any more" in done.err, (done.rc, done.err)
+    assert guest.run("pgrep -x fio").rc != 0
+    disk.plug()
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    only_disk(guest, "settled", timeout=60)
+    nothing_left(guest, disk, "uas")
+
+
+@case(tier="default", image="vendor", limit=400)
+def fails_under_uas(vm):
+    "A command that is not answered under uas ends that half and is the first thing told; the disk is on usb-storage after it."
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nPolicy=usb-storage\n"})
+    guest.run("systemctl restart uasd && mkdir -p /etc/uasd/bench", check=True)
+    guest.put("/etc/uasd/bench/small.fio", PROFILE)
+    disk = vm.disk(size="16M")
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    only_disk(guest, "settled", timeout=60)
+    job = guest.spawn("uasctl bench sda --json --profile=small --pattern=read_iops --pause=1 -n 5")
+    under(guest, disk, "uas")
+    impatient(guest, guest.block_devices(disk.interface)[0])
+    disk.fault(name="hang", proto="uas", op="read", count=1)
+    done = job.wait(200)
+    disk.clear_faults()
+    assert done.rc == 7, (done.rc, done.err)
+    result = json.loads(done.out)
+    assert result["finding"]["driver"] == "uas", result["finding"]
+    assert "not answered in time" in result["finding"]["what"], result["finding"]
+    rounds = sorted(run["round"] for run in result["runs"] if run["driver"] == "usb-storage" and run["round"])
+    assert rounds == [1, 2, 3, 4, 5], rounds
+    assert verdicts(result)["read_iops"]["verdict"] == "failed", verdicts(result)
+    nothing_left(guest, disk, "usb-storage")
+    # Told first, in the table for people as well.
+    last = guest.run("ls /var/lib/uasd/bench").out.split()
+    assert len(last) == 1, last
+
+
+@case(tier="default", limit=300)
+def in_use(vm):
+    "A mounted disk is refused with who uses it, measured through its file system instead, and keeps its driver and what is on it."
+    guest, disk = begin(vm, label="DATA", size="64M")
+    guest.run("mount LABEL=DATA /mnt && dd if=/dev/urandom of=/mnt/file bs=1M count=8 conv=fsync status=none", check=True)
+    total = guest.out("sha256sum </mnt/file")
+    _none, said = bench(guest, "-n 1", code=6)
+    assert "/mnt" in said, said
+    for code, options in ((0, "--file=/mnt/file --pattern=read_iops"), (0, "--file=/mnt --write --size=8M --pattern=rw_iops"),
+                          (1, "--file=/mnt --write --size=1G")):
+        done = guest.run("uasctl bench --json --profile=small --pause=0 -n 2 " + options, timeout=120)
+        assert done.rc == code, (done.rc, done.out[-1000:], done.err)
+        if code == 0:
+            result = json.loads(done.out)
+            assert {run["driver"] for run in result["runs"]} == {"uas"}, result["runs"]
+            assert result["conditions"]["bridge"], result["conditions"]
+    assert guest.out("ls -A /mnt").split() == ["file", "lost+found"]
+    assert guest.out("sha256sum </mnt/file") == total
+    assert guest.driver(disk.interface) == "uas"
+    guest.run("umount /mnt", check=True)
+    nothing_left(guest, disk, "uas")
