@@ -20,6 +20,8 @@ FAKE, IN_TREE = sys.argv[1:3]
 
 # What there is to be called of the daemon: words behind the verb that would do it for a disk.
 NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'monitor': []}
+# With arguments of their own, and tests of their own: test-bench.py and test-lease.py.
+APART = {'bench', 'inhibit'}
 DOES_WITHOUT = {'list', 'status', 'explain', 'db', 'log', 'metrics', 'report', 'wait'}
 
 NUMBERS = ['x', '', '-1', '1e3', '0x10', '1,5', '99999999999999999999', '5parsec']
@@ -40,9 +42,10 @@ class BadInput(unittest.TestCase):
             cls.tree.disk(f'2-{number}', f'sd{"abcdefghi"[number - 1]}', serial=f'S{number}')
         verbs, options = cls.tree.run('--help').stdout.split('Options:')
         rows = re.findall(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+\]?| \[[a-z|-]+\])*)(?:  .*)?$', verbs.split('Verbs:')[1].split('\nDISK is')[0])
-        cls.verbs = {verb: arguments.split() for verb, arguments in rows}
+        cls.verbs = {verb: arguments.split() for verb, arguments in rows if verb not in APART}
+        cls.assertEqual(cls(), APART, APART & set(re.findall(r'(?m)^  ([a-z]+) ', verbs)))
         # Option: whether it has a value.
-        cls.options = {m[1]: '=' in m[2] for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)(\[?=?)', options)}
+        cls.options = {m[1]: '=' in m[2] for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)(\[?=?)', options.split('Options of bench')[0])}
         # Option: the verbs it is for, where --help names them.
         cls.meant_for = {m[1]: m[2].split(', ') for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)\S*  +([a-z, ]+): ', options)}
 

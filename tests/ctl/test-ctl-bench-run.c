@@ -356,9 +356,9 @@ static void stays_inside(void **state)
         _cleanup_free_ unsigned char *data = malloc(FILE_SIZE);
         struct fio_job job = first_job(p);
         struct bench_run run;
-        FILE *f;
+        FILE *f = fopen(path, "we");
 
-        assert_true(data && (f = fopen(path, "we")));
+        assert_true(data && f);
         memset(data, 0, FILE_SIZE);
         assert_true(fwrite(data, FILE_SIZE, 1, f) == 1 && fclose(f) == 0);
         job.writes = true;
@@ -366,7 +366,8 @@ static void stays_inside(void **state)
         job.region = 3 * MIB;
         assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), 0);
         assert_int_equal(run.write.bytes, 3 * MIB);
-        assert_true((f = fopen(path, "re")) && fread(data, FILE_SIZE, 1, f) == 1 && fclose(f) == 0);
+        f = fopen(path, "re");
+        assert_true(f && fread(data, FILE_SIZE, 1, f) == 1 && fclose(f) == 0);
         for (uint64_t block = 0; block < FILE_SIZE / 4096; block++) {
                 bool inside = block >= MIB / 4096 && block < 4 * MIB / 4096, zero = true;
 

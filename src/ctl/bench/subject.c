@@ -228,7 +228,11 @@ static int find_its_disk(const struct ctl *c, const char *what, const struct sta
         const struct lun *lun;
         int code;
 
-        code = source_read_quick(c, &f->views);
+        /* Which partition a file system is on is the kernel's to tell: uasd names whole disks alone. */
+        if (what)
+                code = source_read_quick(c, &f->views);
+        else
+                code = local_read_quick(&c->roots, &f->views) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         if (code != UASD_EXIT_OK)
                 return what ? code : UASD_EXIT_OK;
         if (what)

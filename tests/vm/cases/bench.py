@@ -103,7 +103,7 @@ def shape_of_a_hard_disk(vm):
     assert len(guest.run("ls /var/lib/uasd/bench").out.split()) == 2
 
 
-@case(tier="default", limit=400)
+@case(tier="full", limit=400)
 def mixture_on_a_hard_disk(vm):
     "The mixture of reads and writes gains as well; without the right serial number nothing is written."
     guest, disk = begin(vm, size="48M", latency=HDD, wcache="through")
@@ -117,7 +117,7 @@ def mixture_on_a_hard_disk(vm):
     nothing_left(guest, disk, "uas")
 
 
-@case(tier="default", limit=400)
+@case(tier="full", limit=400)
 def nothing_to_gain(vm):
     "Where the queue brings nothing no difference is seen."
     guest, disk = begin(vm, size="8M", latency=PACE)
@@ -216,6 +216,9 @@ def in_use(vm):
             result = json.loads(done.out)
             assert {run["driver"] for run in result["runs"]} == {"uas"}, result["runs"]
             assert result["conditions"]["bridge"], result["conditions"]
+    guest.run("mv /usr/bin/fio /usr/bin/fio.away", check=True)
+    assert "install" in bench(guest, "--file=/mnt/file", code=77)[1]
+    guest.run("mv /usr/bin/fio.away /usr/bin/fio", check=True)
     assert guest.out("ls -A /mnt").split() == ["file", "lost+found"]
     assert guest.out("sha256sum </mnt/file") == total
     assert guest.driver(disk.interface) == "uas"

@@ -46,7 +46,7 @@ def frees(guest, disk, name, proto):
     guest.run("fsck.ext4 -fn /dev/%s1" % name, check=True, timeout=120)
 
 
-@case(tier="full", limit=400)
+@case(limit=400)
 def trim_is_kept(vm):
     "TRIM of a bridge that offers it once: on under both drivers, after a switch and a replug, with fstrim at work; off is what it was."
     guest = vm.resume()
@@ -101,7 +101,7 @@ def trim_by_the_kernel_and_not_at_all(vm):
 
     without = vm.disk(label="NONE", pid=0x5A5B)
     guest.plug(without)
-    name = settled(guest, disk, "uas")
+    name = settled(guest, without, "uas")
     told = guest.run("uasctl trim %s on" % name)
     assert told.rc == 6 and "LBPU" in told.err, told
     has_mode(guest, without, "full", 0)
@@ -111,7 +111,7 @@ def trim_by_the_kernel_and_not_at_all(vm):
     has_mode(guest, without, "full", 0)
 
 
-@case(tier="full", limit=300)
+@case(limit=300)
 def how_it_fares(vm):
     "status of a real disk: commands are counted, a link in fstab is named with the UUID to write instead, and smartctl, asked or not, keeps nobody waiting."
     guest = vm.resume()
