@@ -360,14 +360,17 @@ static void stays_inside(void **state)
 
         assert_true(data && f);
         memset(data, 0, FILE_SIZE);
-        assert_true(fwrite(data, FILE_SIZE, 1, f) == 1 && fclose(f) == 0);
+        assert_int_equal(fwrite(data, FILE_SIZE, 1, f), 1);
+        assert_int_equal(fclose(f), 0);
         job.writes = true;
         job.offset = MIB;
         job.region = 3 * MIB;
         assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), 0);
         assert_int_equal(run.write.bytes, 3 * MIB);
         f = fopen(path, "re");
-        assert_true(f && fread(data, FILE_SIZE, 1, f) == 1 && fclose(f) == 0);
+        assert_non_null(f);
+        assert_int_equal(fread(data, FILE_SIZE, 1, f), 1);
+        assert_int_equal(fclose(f), 0);
         for (uint64_t block = 0; block < FILE_SIZE / 4096; block++) {
                 bool inside = block >= MIB / 4096 && block < 4 * MIB / 4096, zero = true;
 
