@@ -224,3 +224,19 @@ def in_use(vm):
     assert guest.driver(disk.interface) == "uas"
     guest.run("umount /mnt", check=True)
     nothing_left(guest, disk, "uas")
+
+
+@case(tier="full", limit=1500)
+def against_itself(vm):
+    "Forty comparisons of a disk with itself, each from measurements of its own: no difference seen, but for two at most."
+    guest, disk = begin(vm, size="48M", latency=HDD)
+    results = [bench(guest, "-n 5 --runtime=1 --driver=uas --pattern=read_iops")[0]["id"] for _ in range(41)]
+    seen = {}
+    for before, after in zip(results, results[1:]):
+        done = guest.run("uasctl bench --json --diff %s %s" % (before, after), check=True)
+        [pair] = json.loads(done.out)["comparisons"]
+        verdict = pair["comparison"]["verdict"]
+        seen[verdict] = seen.get(verdict, 0) + 1
+    print(seen, flush=True)
+    assert sum(seen.values()) == 40 and seen.get("none", 0) >= 38, seen
+    nothing_left(guest, disk, "uas")
