@@ -42,7 +42,7 @@ struct facts {
         bool uas_kept_away; /* uas is not loaded and may not or cannot be, ... */
         enum uas_module uas_module; /* ... as this says; UAS_MODULE_UNKNOWN where nobody has asked */
         char quirks[QUIRKS_MAX + 1]; /* the parameter, without its newline */
-        char quirks_own[QUIRK_ENTRY_MAX]; /* an entry in it that our initramfs made; empty: none */
+        char quirks_own[QUIRK_ENTRY_MAX]; /* an entry in it of ours, which keeps such disks off uas; empty: none */
 
         enum policy policy;           /* of this disk; POLICY_AUTO if nobody said anything */
         bool policy_forced;           /* --force: also against the kernel's own table */

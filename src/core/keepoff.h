@@ -4,7 +4,7 @@
 #include "core/quirks.h"
 
 /*
- * Which bridges an initramfs keeps off uas from its first moment on, by entries of ours in the quirks parameter. The kernel
+ * Which bridges are kept off uas from their first moment on, by entries of ours in the quirks parameter. The kernel
  * goes by VID:PID alone: where anything kept wants one of two alike disks on uas, neither of them is kept off.
  */
 struct kept_disk {

@@ -164,7 +164,7 @@ static void found_quirk(const struct look *l, char *ret, size_t size)
         if (l->entry)
                 (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid, l->letters);
         else if (f->quirks_own[0])
-                (void) snprintf(ret, size, "nobody but uasd's initramfs says %s", f->quirks_own);
+                (void) snprintf(ret, size, "nobody but uasd itself says %s", f->quirks_own);
         else
                 (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
 }

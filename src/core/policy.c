@@ -31,7 +31,7 @@ void look_at(const struct facts *f, struct look *ret)
 
         facts_bridge(f, &b);
         kernel_flags(&b, &l.kernel);
-        /* What our own initramfs put there says what policy said: it is nobody's word. */
+        /* What we have put there ourselves says what policy said: it is nobody's word. */
         (void) copy_string(others, sizeof(others), f->quirks);
         if (f->quirks_own[0])
                 (void) quirks_remove(f->quirks, f->quirks_own, others);

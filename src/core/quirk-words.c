@@ -6,7 +6,7 @@
 static const char *const sources[_QUIRK_SOURCE_MAX] = {
         [QUIRK_COMMAND_LINE] = "command-line",
         [QUIRK_MODPROBE] = "modprobe.d",
-        [QUIRK_INITRAMFS] = "initramfs",
+        [QUIRK_KEPT] = "uasd-kept",
         [QUIRK_UASD] = "uasd",
         [QUIRK_RUN_TIME] = "run-time",
 };
@@ -113,14 +113,14 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
 {
         const struct quirk_line *last = quirk_lines_last(q);
         bool fits = last && strlen(last->value) <= QUIRKS_MAX;
-        char now[QUIRKS_MAX + 1], early[QUIRKS_MAX + 1], said[QUIRKS_MAX + 1] = "";
+        char now[QUIRKS_MAX + 1], kept[QUIRKS_MAX + 1], said[QUIRKS_MAX + 1] = "";
         struct words w = {vid, pid, ret, 0, max};
         const char *entry;
         size_t n;
 
         /* Every one of these may account for one entry of the parameter, and is then taken off. */
         (void) copy_string(now, sizeof(now), q->own_now);
-        (void) copy_string(early, sizeof(early), q->own_early);
+        (void) copy_string(kept, sizeof(kept), q->own_kept);
         if (fits)
                 (void) copy_string(said, sizeof(said), last->value);
         for (const char *p = q->parameter; (entry = quirks_next(p, vid, pid, &n)); p = entry + n) {
@@ -131,8 +131,8 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
                 text[strcspn(text, "\n")] = '\0'; /* the kernel keeps that of an echo */
                 if (quirks_remove(now, text, now) > 0)
                         word.source = QUIRK_UASD;
-                else if (quirks_remove(early, text, early) > 0)
-                        word.source = QUIRK_INITRAMFS;
+                else if (quirks_remove(kept, text, kept) > 0)
+                        word.source = QUIRK_KEPT;
                 else if (fits && quirks_remove(said, text, said) > 0) {
                         word.source = last->source;
                         word.line = last;
@@ -168,8 +168,8 @@ char *quirk_word_who(const struct quirk_word *w, char *ret, size_t size)
         case QUIRK_MODPROBE:
                 who_said(w->line, ret, size);
                 break;
-        case QUIRK_INITRAMFS:
-                (void) snprintf(ret, size, "uasd, in the initramfs");
+        case QUIRK_KEPT:
+                (void) snprintf(ret, size, "uasd, which keeps such disks off uas");
                 break;
         case QUIRK_UASD:
                 (void) snprintf(ret, size, "uasd, for a switch under way");
@@ -227,7 +227,7 @@ static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
                 (void) snprintf(ret, size, "Take %s out of %s, make the initramfs anew, and restart.", w->entry,
                                 quirk_word_who(w, who, sizeof(who)));
                 break;
-        case QUIRK_INITRAMFS:
+        case QUIRK_KEPT:
                 (void) snprintf(ret, size, "It says what policy, configuration or history of a disk say, and goes with that.");
                 break;
         case QUIRK_UASD:

@@ -14,7 +14,7 @@
 enum quirk_source {
         QUIRK_COMMAND_LINE,
         QUIRK_MODPROBE,
-        QUIRK_INITRAMFS, /* an entry of ours, there since the initramfs */
+        QUIRK_KEPT, /* an entry of ours that stays: a disk is kept off uas */
         QUIRK_UASD,      /* an entry of ours, there for a bind */
         QUIRK_RUN_TIME,  /* nobody of these: somebody wrote it, or it is from files that read otherwise then */
         _QUIRK_SOURCE_MAX,
@@ -54,7 +54,7 @@ struct quirk_facts {
         char parameter[QUIRKS_MAX + 1];
         bool built_in; /* usb-storage is part of the kernel */
         struct quirk_lines lines;
-        char own_early[QUIRKS_MAX + 1]; /* entries of ours since the initramfs */
+        char own_kept[QUIRKS_MAX + 1]; /* entries of ours that stay */
         char own_now[QUIRKS_MAX + 1];   /* entries of ours for a bind that goes on */
 };
 void quirk_facts_done(struct quirk_facts *q);

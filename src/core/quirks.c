@@ -172,3 +172,18 @@ int quirks_remove(const char *string, const char *entry, char ret[static QUIRKS_
         memcpy(ret, s, sizeof(s));
         return r;
 }
+
+void quirks_without(const char *string, const char *entries, char ret[static QUIRKS_MAX + 1])
+{
+        char rest[QUIRKS_MAX + 1];
+
+        (void) copy_string(rest, sizeof(rest), string);
+        for (size_t n; *entries; entries += n + (entries[n] == ',')) {
+                char entry[QUIRKS_MAX + 1];
+
+                n = strcspn(entries, ",");
+                (void) snprintf(entry, sizeof(entry), "%.*s", (int) n, entries);
+                (void) quirks_remove(rest, entry, rest);
+        }
+        memcpy(ret, rest, sizeof(rest));
+}

@@ -70,3 +70,5 @@ int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS
  * Returns 1, or 0 if there is none.
  */
 int quirks_remove(const char *string, const char *entry, char ret[static QUIRKS_MAX + 1]);
+/* Each of the entries once. ret may be string, and not entries. */
+void quirks_without(const char *string, const char *entries, char ret[static QUIRKS_MAX + 1]);

@@ -38,7 +38,7 @@ static const char *remedy_of_quirk(const struct told *t, char *ret, size_t size)
 
         if (row && row->reason == REASON_QUIRK)
                 for (size_t i = 0; i < t->n_words; i++)
-                        if (t->words[i].source != QUIRK_INITRAMFS && t->words[i].effect <= QUIRK_SECOND) {
+                        if (t->words[i].source != QUIRK_KEPT && t->words[i].effect <= QUIRK_SECOND) {
                                 (void) quirk_word_remedy(t->words + i, ret, size);
                                 (void) snprintf(ret + strlen(ret), size - strlen(ret), " Or: uasctl policy DISK uas");
                                 return ret;

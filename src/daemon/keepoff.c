@@ -1,45 +1,49 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
-#include "common/names.h"
 #include "common/util.h"
 #include "daemon/manager.h"
 #include "sys/keepoff.h"
 #include "sys/marks.h"
-#include "sys/quirkparam.h"
-#include "sys/statefile.h"
 
 /* A bind is at work otherwise, and may take its time: there will be another occasion. */
 #define LOCK_BUDGET (200 * USEC_PER_MSEC)
 
-static bool called_for(struct manager *m, uint16_t vid, uint16_t pid)
+/* Told when it changes: there is an occasion for every disk that comes. */
+static void tell_left_out(struct manager *m, const struct keepoff *made)
 {
-        struct kept_disks kept;
-        bool wanted;
+        char told[sizeof(m->left_out)] = "";
+        size_t n = 0;
 
-        if (kept_disks_read(&m->roots, &m->config, NULL, &kept) < 0)
-                return true; /* not known: it stays */
-        wanted = keepoff_wanted(&kept, vid, pid);
-        kept_disks_done(&kept);
-        return wanted;
+        for (size_t i = 0; i < made->n_left_out && n < sizeof(told); i++)
+                n += (size_t) snprintf(told + n, sizeof(told) - n, "%s ", made->left_out_disks[i]);
+        if (streq(told, m->left_out))
+                return;
+        memcpy(m->left_out, told, sizeof(told));
+        for (size_t i = 0; i < made->n_left_out; i++)
+                log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
+                            made->left_out[i], made->left_out_disks[i]);
 }
 
-bool keepoff_review(struct manager *m, const struct facts *f)
+bool keepoff_review(struct manager *m)
 {
-        _cleanup_close_ int lock = -1;
-        const char *entry = f->quirks_own;
+        _cleanup_(kept_disks_done) struct kept_disks kept = {};
+        _cleanup_(keepoff_done) struct keepoff made = {};
         int r;
 
-        if (!entry[0] || called_for(m, f->vid, f->pid))
+        if (!m->keepoff_due)
                 return false;
-        lock = quirks_lock(&m->roots, now_boottime() + LOCK_BUDGET);
-        if (lock < 0)
+        r = kept_disks_read(&m->roots, &m->config, NULL, &kept);
+        if (r >= 0)
+                r = keepoff_apply(&m->roots, &kept, m->env.booted, now_boottime() + LOCK_BUDGET, &made);
+        if (r == -ENOENT || r == -ETIMEDOUT)
                 return false;
-        r = quirks_param_pop(&m->roots, entry);
-        if (r >= 0 || r == -ENOENT)
-                r = keepoff_disown(&m->roots, entry);
-        if (r < 0)
-                log_warning("our entry %s is still in the quirks parameter: %s", entry, strerror(-r));
-        else
-                log_info("took %s out of the quirks parameter: the initramfs put it there, and nothing calls for it any more", entry);
-        return r >= 0;
+        m->keepoff_due = false;
+        if (r < 0) {
+                log_warning("the quirks of usb-storage do not keep off uas what is wanted on usb-storage: %s", strerror(-r));
+                return false;
+        }
+        tell_left_out(m, &made);
+        if (r > 0)
+                log_info("kept off uas by the quirks of usb-storage: %s", made.own[0] ? made.own : "nothing any more");
+        return r > 0;
 }

@@ -25,6 +25,7 @@ int manager_new(const char *root, struct manager **ret)
         if (!m)
                 return -ENOMEM;
         m->lock = -1;
+        m->root = root;
         m->roots = ROOTS_NULL;
         config_init(&m->config);
         r = roots_open(&m->roots, root);
@@ -38,6 +39,7 @@ int manager_new(const char *root, struct manager **ret)
         }
         m->env.quiet_usec = m->config.quiet_usec;
         m->env.trial_usec = m->config.trial_usec;
+        m->keepoff_due = true;
         *ret = m;
         return 0;
 }
@@ -55,8 +57,10 @@ static void booted(struct manager *m)
         if (m->env.booted)
                 return;
         m->env.booted = true;
-        roots_reopen_var(&m->roots); /* what was mounted on it meanwhile */
+        roots_reopen_var(&m->roots, m->root); /* what was mounted on it meanwhile */
         log_debug("the boot is over");
+        m->keepoff_due = true;
+        (void) keepoff_review(m);
         environment_changed(m);
 }
 
@@ -132,6 +136,7 @@ int manager_start(struct manager *m)
         if (r < 0)
                 return r;
         (void) attachments_prune(&m->roots);
+        (void) keepoff_review(m); /* before a disk comes that it is for */
         manager_rescan_all(m);
         r = kmsg_new(m, &m->kmsg);
         kmsg_arm(m->kmsg); /* and what this boot has said of those that are on uas already */

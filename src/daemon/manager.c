@@ -259,7 +259,9 @@ static void take_scan(struct entry *e, struct usb_disk *d)
         struct attachment_mark mark = { .override_target = DRIVER_NONE };
 
         facts_complete(&m->roots, &m->config, &d->facts);
-        if (keepoff_review(m, &d->facts))
+        if (!disk->facts.interface[0] || disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
+                m->keepoff_due = true;
+        if (keepoff_review(m))
                 facts_complete(&m->roots, &m->config, &d->facts);
         facts_complete_hwdb(&m->roots, &d->facts);
         trouble_judge(e, &d->facts);

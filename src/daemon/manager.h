@@ -59,6 +59,7 @@ struct entry {
 struct manager {
         int lock; /* held for life: one uasd a machine */
         sd_event *event;
+        const char *root; /* NULL: this machine */
         struct roots roots;
         struct config config;
         struct environment env;
@@ -72,6 +73,8 @@ struct manager {
         struct question *questions; /* polkit's, open */
         struct inhibitor *inhibitors;
         sd_bus *pid1; /* open while it is awaited that the boot is over */
+        bool keepoff_due;
+        char left_out[512]; /* the disks told last for whom the quirks have no room */
 };
 
 /* root: the folder the machine is in; NULL: this machine. */
@@ -145,8 +148,11 @@ void trouble_adopt(struct entry *e);
 void trouble_gone(struct entry *e);
 void trouble_stop(struct manager *m);
 
-/* keepoff.c: an entry in the quirks parameter that our initramfs made for such disks goes when it is no longer called for. */
-bool keepoff_review(struct manager *m, const struct facts *f); /* true: it is gone, and the facts are those of before */
+/*
+ * keepoff.c: entries in the quirks parameter for disks that are wanted on usb-storage, so that they never start on uas. Looked at
+ * when keepoff_due is set, by whatever changes policy or history. True: they have changed, and facts are those of before.
+ */
+bool keepoff_review(struct manager *m);
 
 /* inhibit.c: whose work is not to be disturbed */
 struct inhibitor {

@@ -105,6 +105,7 @@ int manager_set_policy(struct entry *e, enum policy p, bool force)
         if (p == POLICY_UAS)
                 try_once_more(e);
         log_info("%s: policy is %s now", f->interface, policy_to_string(p));
+        m->keepoff_due = true;
         memcpy(interface, f->interface, sizeof(interface));
         manager_rescan(m, interface);
         e = manager_find(m, interface);
@@ -196,6 +197,7 @@ int manager_forget(struct entry *e)
         if (k < 0)
                 return k;
         e->has_unkept = false;
+        m->keepoff_due = true;
         trouble_begin(e);
         log_info("%s: its history is forgotten", interface);
         manager_rescan(m, interface);

@@ -13,6 +13,7 @@ static void keep(struct entry *e, const struct history *h)
 {
         int r = past_write(&e->manager->roots, &e->life.disk.facts, h);
 
+        e->manager->keepoff_due = true;
         if (r >= 0)
                 return;
         log_error("%s: what happened cannot be put on record: %s", e->life.disk.facts.interface, strerror(-r));
@@ -156,6 +157,7 @@ void trouble_trial_over(struct entry *e)
                 return;
         }
         report_trial(e);
+        m->keepoff_due = true;
         manager_rescan(m, f->interface);
 }
 

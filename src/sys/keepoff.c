@@ -112,13 +112,3 @@ void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[sta
         if (own_read(r, own) > 0)
                 (void) quirks_entry_of(own, vid, pid, ret);
 }
-
-int keepoff_disown(const struct roots *r, const char *entry)
-{
-        char own[QUIRKS_MAX + 1], text[QUIRKS_MAX + 16];
-
-        if (own_read(r, own) <= 0 || quirks_remove(own, entry, own) == 0)
-                return 0;
-        (void) snprintf(text, sizeof(text), KEY_QUIRKS "=%s\n", own);
-        return state_write(r->run, RUN_QUIRKS, text, false);
-}

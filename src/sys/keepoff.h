@@ -7,17 +7,21 @@
 #include "sys/roots.h"
 
 /*
- * Disks that an initramfs keeps off uas (core/keepoff.h). Its hook asks what they are, a script in it says which
- * entries came into force; and when such an entry is no longer called for, uasd takes it out.
+ * Disks that are kept off uas by entries of ours in the quirks parameter (core/keepoff.h): an initramfs-tools hook asks what
+ * they are, a script in the initramfs says which entries came into force; from then on uasd keeps them as what is kept calls for.
  */
 
 /* What configuration, kept policies and records say of disks, with this kernel (NULL: the one that runs). 0 or -errno. */
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret);
 
-/* That entry is out of the parameter: it is no longer ours. */
-int keepoff_disown(const struct roots *r, const char *entry);
+/*
+ * Puts the entries in that are called for, and, if all that is kept is `known` (/var may not be mounted yet), takes out those of ours
+ * that are not. ret: ours as they are now, and what has no room. Returns 1: something was changed, 0, or -errno: -ENOENT usb_storage
+ * is not there, -ETIMEDOUT a bind is at work.
+ */
+int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, uint64_t deadline, struct keepoff *ret);
 
-/* All entries of ours in the parameter since the initramfs; empty: none. */
+/* All entries of ours that stay in the parameter; empty: none. */
 void keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
-/* Our entry for these disks in the parameter since the initramfs; empty: none. */
+/* The one for these disks; empty: none. */
 void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX]);

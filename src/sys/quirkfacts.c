@@ -47,7 +47,7 @@ int quirk_facts_read(const struct roots *r, struct quirk_facts *ret)
                 q.parameter[0] = '\0';
         /* What is part of the kernel has parameters, and no state of a module. */
         q.built_in = faccessat(r->sys, SYSFS_QUIRKS, F_OK, 0) == 0 && faccessat(r->sys, SYSFS_STORAGE_STATE, F_OK, 0) < 0;
-        keepoff_own_all(r, q.own_early);
+        keepoff_own_all(r, q.own_kept);
         (void) dir_each(r->run, RUN_SWITCH, take_record, &(struct entries){ r, q.own_now });
         *ret = q;
         return 0;

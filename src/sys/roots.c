@@ -31,10 +31,13 @@ int roots_open(struct roots *ret, const char *prefix)
         return 0;
 }
 
-void roots_reopen_var(struct roots *r)
+void roots_reopen_var(struct roots *r, const char *prefix)
 {
-        int fd = open("/var", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char path[PATH_MAX];
+        int fd;
 
+        (void) snprintf(path, sizeof(path), "%s/var", prefix ? prefix : "");
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return;
         (void) close_keep_errno(r->var);

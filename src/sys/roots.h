@@ -13,6 +13,6 @@ struct roots {
 
 /* prefix: NULL for the machine itself. Returns 0, or -errno if there is no sysfs below it. */
 int roots_open(struct roots *ret, const char *prefix);
-/* /var may have been mounted since. */
-void roots_reopen_var(struct roots *r);
+/* /var may have been mounted since. prefix: as above. */
+void roots_reopen_var(struct roots *r, const char *prefix);
 void roots_close(struct roots *r);

@@ -61,7 +61,7 @@ int attr_read_uint(int dirfd, const char *path, unsigned base, uint64_t *ret)
 
 int attr_write(int dirfd, const char *path, const char *text)
 {
-        _cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        _cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); /* as a shell does */
         size_t length = strlen(text);
         ssize_t n;
 

@@ -439,7 +439,7 @@ static void explain_quirks(void **state)
         write_text(f->roots.sys, "module/usb_storage/parameters/quirks", "1209:5a5a:u\n");
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "Decides: unknown-bridge\n"));
-        assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by uasd, in the initramfs: in force\n"));
+        assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by uasd, which keeps such disks off uas: in force\n"));
         write_text(f->roots.run, "uasd/quirks", "quirks=\n");
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "Decides: quirk\n"));

@@ -144,7 +144,7 @@ static void test_machine(void **state)
         tree_write(&t, "run/uasd/switch/2-2:1.0", "PID=1\nENTRY=\nSTEP=claim\n");
         assert_int_equal(quirk_facts_read(&t.roots, &q), 0);
         assert_string_equal(q.parameter, "1:1:u,2:2:u");
-        assert_string_equal(q.own_early, "5:5:u");
+        assert_string_equal(q.own_kept, "5:5:u");
         assert_string_equal(q.own_now, "2:2:u");
         assert_false(q.built_in);
         assert_int_equal(q.lines.n, 3);

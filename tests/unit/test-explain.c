@@ -91,7 +91,7 @@ static const struct {
         {{BOTH, PLAIN, .quirks = "1209:5a5a:u", .quirks_own = "1209:5a5a:u"},
          REASON_QUIRK,
          false,
-         "nobody but uasd's initramfs says 1209:5a5a:u"},
+         "nobody but uasd itself says 1209:5a5a:u"},
         {{BOTH, HITACHI}, REASON_KERNEL_TABLE, true, "table row of the kernel: Hitachi External HDD"},
         {{BOTH, HITACHI, .quirks = "4971:1012:"},
          REASON_KERNEL_TABLE,

@@ -86,7 +86,7 @@ static const struct {
                                                          "not looked at: the entry before it is for the same bridge"}},
         {"written into a file since", "", "1209:5a5a:u", .words = {"1209:5a5a:u|" A ", line 7|not in the parameter now"}},
         {"of the initramfs", "1209:5a5a:u,1:1:u", "1:1:u", .early = "9:9:u,1209:5a5a:u",
-         .words = {"1209:5a5a:u|uasd, in the initramfs|in force"}},
+         .words = {"1209:5a5a:u|uasd, which keeps such disks off uas|in force"}},
         {"in the initramfs before, taken out since", "1:1:u", "1:1:u", .early = "1209:5a5a:u"},
         {"for a switch", "1209:5a5a:,1209:5a5a:u", "1209:5a5a:u", .now = "1209:5a5a:",
          .words = {"1209:5a5a:|uasd, for a switch under way|in force",
@@ -109,7 +109,7 @@ static void test_words(void **state)
                 size_t n;
 
                 (void) copy_string(q.parameter, sizeof(q.parameter), table[i].parameter);
-                (void) copy_string(q.own_early, sizeof(q.own_early), table[i].early ?: "");
+                (void) copy_string(q.own_kept, sizeof(q.own_kept), table[i].early ?: "");
                 (void) copy_string(q.own_now, sizeof(q.own_now), table[i].now ?: "");
                 if (table[i].a)
                         assert_int_equal(quirk_lines_add(&q.lines, QUIRK_MODPROBE, A, 7, table[i].a), 0);

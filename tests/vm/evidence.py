@@ -100,8 +100,17 @@ TROUBLE = "83e1dbb2cf0d4b4ca1cdb5d5591c3908"
 TRIAL_PASSED = "5f07edea107b4f2493b98da086b46864"
 
 
-def well(guest, disk, driver=None, count=1):
-    """The disk is on a driver and readable, nothing is held or left over, and uasctl says where it is."""
+def quirks_of_others(guest):
+    """The quirks parameter without the entries by which uasd keeps disks off uas; "" also where there is none."""
+    entries = (guest.read("/sys/module/usb_storage/parameters/quirks") or "").split(",")
+    for own in (guest.read("/run/uasd/quirks") or "").partition("quirks=")[2].strip().split(","):
+        if own in entries:
+            entries.remove(own)
+    return ",".join(entries)
+
+
+def well(guest, disk, driver=None, count=1, quirks=""):
+    """The disk is on a driver and readable, nothing is held or left over, and uasctl says where it is. QUIRKS: those of others."""
     names = guest.wait_disk(disk.interface, driver=driver, timeout=60, count=count)
 
     def at_rest():
@@ -111,7 +120,7 @@ def well(guest, disk, driver=None, count=1):
     now = guest.driver(disk.interface)
     assert guest.run("ls -A /run/uasd/hold").text == "", guest.run("ls -l /run/uasd/hold").out
     assert guest.run("ls /run/uasd/switch/%s" % disk.interface).rc != 0, guest.run("cat /run/uasd/switch/*").out
-    assert guest.read("/sys/module/usb_storage/parameters/quirks") in ("", None)
+    assert quirks_of_others(guest) == quirks, quirks_of_others(guest)
     for name in names:
         # Held, it would have none of the file system's links.
         guest.wait_until("! udevadm info -q property -n %s | grep -qx UASD_HOLD=1" % name, 30)

@@ -5,7 +5,7 @@ Also what shows that holds and their timer work with a newer kernel and systemd.
 """
 
 from context import case
-from evidence import only_disk, when
+from evidence import only_disk, quirks_of_others, when
 from holds import (SERVICE_DROPIN, boot, by_the_dead_man, early, held_and_released,
                    mounted_at_boot)
 
@@ -22,7 +22,7 @@ def mounted_on_storage_alone(guest, disk):
     assert stats["uas"]["writes"] == 0 and stats["bot"]["writes"] > 0, stats
     one = only_disk(guest, "settled")
     assert (one["driver"], one["reason_id"]) == ("usb-storage", "policy"), one
-    assert guest.read("/sys/module/usb_storage/parameters/quirks") == ""
+    assert quirks_of_others(guest) == ""
 
 
 @case()

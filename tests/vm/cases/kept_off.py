@@ -9,7 +9,7 @@ import re
 
 import initramfs
 from context import case
-from evidence import disk_in
+from evidence import disk_in, well
 from stacks import distrusted, passed, policy
 
 OFF = "zzz-uasd.conf"
@@ -110,6 +110,36 @@ def alike_and_new(vm):
     # One of the two is on trial there: from now on neither is kept off.
     guest.wait_until("test -z \"$(cat %s)\"" % PARAMETER, 30)
     assert guest.driver(first.interface) == "usb-storage"
+
+
+@case(image="bookworm")
+def replugged(vm):
+    "Policy usb-storage, said at run time: from then on the disk starts on usb-storage and is never on uas, over replugs and restarts of uasd, until the policy is another one."
+    guest = vm.resume()
+    disk = vm.disk()
+    guest.run("modprobe usb-storage; echo %s >%s" % (FOREIGN, PARAMETER), check=True)
+    guest.plug(disk)
+    well(guest, disk, "uas", quirks=FOREIGN)
+    guest.run("uasctl policy %s usb-storage" % disk.interface, check=True)
+    well(guest, disk, "usb-storage", quirks=FOREIGN)
+    assert guest.read(PARAMETER) == "1209:5a5a:u," + FOREIGN
+    for restart in False, True:
+        disk.unplug()
+        guest.wait_until("! test -e /sys/bus/usb/devices/" + disk.interface, 30)
+        if restart:
+            guest.run("systemctl restart uasd", check=True)
+        commands = disk.stats()["uas"]["commands"]
+        guest.plug(disk)
+        well(guest, disk, "usb-storage", quirks=FOREIGN)
+        assert disk.stats()["uas"]["commands"] == commands, (commands, disk.stats())
+        assert disk_in(guest, disk, "settled")["reason_id"] == "policy"
+        assert guest.read(PARAMETER) == "1209:5a5a:u," + FOREIGN
+    # Another word for once, and back.
+    guest.run("uasctl switch %s uas" % disk.interface, check=True, timeout=120)
+    assert guest.driver(disk.interface) == "uas"
+    guest.run("uasctl policy %s auto" % disk.interface, check=True)
+    assert guest.read(PARAMETER) == FOREIGN
+    well(guest, disk, "uas", quirks=FOREIGN)
 
 
 @case(tier="full", limit=600)

@@ -2,7 +2,7 @@
 """What goes wrong is rolled back: usb-storage again, the same data, the hold released."""
 
 from context import case
-from evidence import only_disk
+from evidence import only_disk, quirks_of_others
 
 FAULTS = {
     "hangs": ([{"name": "hang", "proto": "uas", "op": "inquiry"}], "appear"),
@@ -45,7 +45,7 @@ def tried(vm, name):
     guest.wait_until("test -e /dev/disk/by-label/DATA", 30)
     guest.run("mount /dev/sda1 /mnt", check=True)
     assert guest.out("sha256sum </mnt/file") == total
-    assert guest.read("/sys/module/usb_storage/parameters/quirks") == ""
+    assert quirks_of_others(guest) == ""
     assert "rolled back at step " + step in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
 
 

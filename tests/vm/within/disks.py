@@ -44,6 +44,15 @@ def quirks(text=None):
     return read(QUIRKS)
 
 
+def others():
+    """The quirks parameter without the entries by which uasd keeps disks off uas."""
+    entries = (quirks() or "").split(",")
+    for own in (read("/run/uasd/quirks") or "").partition("quirks=")[2].split(","):
+        if own in entries:
+            entries.remove(own)
+    return ",".join(entries)
+
+
 def driver(interface):
     try:
         return os.path.basename(os.readlink("/sys/bus/usb/devices/%s/driver" % interface))

@@ -106,7 +106,7 @@ class Kills:
         except AssertionError:
             disks.settle()
             wrong += disks.left_behind(self.interface, found)
-        string = disks.quirks()
+        string = disks.others()
         if re.sub(",feed:[0-9a-f]*:i", "", string) != self.foreign or string.count(",feed:") > 1 or self.mine and (
                 self.mine not in string):
             wrong.append("quirks %r" % string)

@@ -170,7 +170,9 @@ class Soak:
         except AssertionError:
             self.add("left_behind")
             self.tell("%s: %s" % (what, disks.left_behind(interface, found)))
-        if disks.quirks() != self.foreign:
+        # Of ours those that keep a distrusted disk off uas, and no other.
+        ours = [entry for entry in (disks.quirks() or "").split(",") if entry.startswith("1209:")]
+        if disks.others() != self.foreign or ours and "state=distrusted" not in (disks.read(HISTORY) or ""):
             self.add("quirks")
             self.tell("%s: quirks %r" % (what, disks.quirks()))
             disks.quirks(self.foreign)

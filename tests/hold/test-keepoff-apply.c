@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The quirks parameter as what is kept calls for, and what is ours in it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/keepoff.h"
+#include "sys/quirkparam.h"
+#include "tree.h"
+
+static void test_apply(void **state)
+{
+        static const struct {
+                const char *policy, *parameter, *own;
+                bool unknown; /* not all that is kept */
+                int changed;
+                const char *parameter_then, *own_then;
+        } table[] = {
+                { "", "", "", false, 0, "", "" },
+                { "", "9:9:f", "", false, 0, "9:9:f", "" },
+                { "1209:5a5a:ONE=usb-storage\n", "9:9:f", "", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u" },
+                { "1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u" },
+                /* Somebody took it out; killed before it was put in. */
+                { "1209:5a5a:ONE=usb-storage\n", "9:9:f", "1209:5a5a:u", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u" },
+                { "", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "9:9:f", "" },
+                { "1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "1209:5a5b:u,9:9:f", "1209:5a5b:u" },
+                { "1209:5a5a:ONE=usb-storage\n1209:5a5b:TWO=usb-storage\n", "", "", false, 1, "1209:5a5b:u,1209:5a5a:u", "1209:5a5b:u,1209:5a5a:u" },
+                /* The same entry of somebody else: it does, and is not ours. */
+                { "1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", "" },
+                { "", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", "" },
+                { "1209:5a5a:ONE=usb-storage\n", "1209:5a5a:f", "", false, 1, "1209:5a5a:fu,1209:5a5a:f", "1209:5a5a:fu" },
+                /* /var is not mounted yet: what the initramfs put in for a record there stays. */
+                { "", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u" },
+                { "1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 1, "1209:5a5b:u,1209:5a5a:u,9:9:f",
+                  "1209:5a5a:u,1209:5a5b:u" },
+                /* Alike, and wanted on uas. */
+                { "1209:5a5a:ONE=usb-storage\n1209:5a5a:TWO=uas\n", "", "", false, 0, "", "" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char parameter[QUIRKS_MAX + 1], own[QUIRKS_MAX + 1], text[QUIRKS_MAX + 16];
+                struct keepoff made = {};
+                struct kept_disks kept;
+                struct config c;
+                struct tree t;
+                int k;
+
+                tree_make(&t);
+                config_init(&c);
+                tree_write(&t, "etc/uasd/policy", table[i].policy);
+                (void) snprintf(text, sizeof(text), "%s\n", table[i].parameter);
+                tree_write(&t, "sys/module/usb_storage/parameters/quirks", text);
+                (void) snprintf(text, sizeof(text), "quirks=%s\n", table[i].own);
+                tree_write(&t, "run/uasd/quirks", text);
+                assert_int_equal(kept_disks_read(&t.roots, &c, "6.1.0", &kept), 0);
+                k = keepoff_apply(&t.roots, &kept, !table[i].unknown, 0, &made);
+                assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
+                keepoff_own_all(&t.roots, own);
+                if (k != table[i].changed || !streq(parameter, table[i].parameter_then) || !streq(own, table[i].own_then) ||
+                    (k >= 0 && !streq(made.own, own)))
+                        fail_msg("row %zu: %i, \"%s\", ours \"%s\", told \"%s\"", i, k, parameter, own, made.own);
+                /* A second look finds nothing to do. */
+                keepoff_done(&made);
+                assert_int_equal(keepoff_apply(&t.roots, &kept, !table[i].unknown, 0, &made), 0);
+                keepoff_done(&made);
+                kept_disks_done(&kept);
+                config_done(&c);
+                tree_remove(&t);
+        }
+}
+
+static void test_apply_not(void **state)
+{
+        struct kept_disks kept = {};
+        struct keepoff made = {};
+        struct tree t;
+        int lock;
+
+        tree_make(&t);
+        assert_int_equal(unlinkat(t.roots.sys, SYSFS_QUIRKS, 0), 0);
+        assert_int_equal(keepoff_apply(&t.roots, &kept, true, 0, &made), -ENOENT);
+        lock = quirks_lock(&t.roots, 0);
+        assert_true(lock >= 0);
+        assert_int_equal(keepoff_apply(&t.roots, &kept, true, 0, &made), -ETIMEDOUT);
+        (void) close(lock);
+        tree_remove(&t);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_apply),
+                cmocka_unit_test(test_apply_not),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
