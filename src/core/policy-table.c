@@ -289,7 +289,7 @@ const struct row policy_rows[_REASON_MAX] = {
                 .fits = fits_just_unbound,
                 .rest = STATE_IGNORED,
                 .found = found_just_unbound,
-                .means = "Somebody has unbound it this very moment and may be at work on it.",
+                .means = "It has no driver for the moment: the kernel, or somebody who has unbound it, may be at work on it.",
         },
         {
                 .reason = REASON_POLICY_IGNORE,

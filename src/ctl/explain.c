@@ -127,7 +127,6 @@ static json_object *told_json(const struct view *v, const struct told *t)
 int verb_explain(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {}, daemon = {};
-        _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(told_done) struct told told = {};
         const struct view *found;
         struct view *v;
@@ -139,7 +138,7 @@ int verb_explain(const struct ctl *c, char **args)
         if (code != UASD_EXIT_OK)
                 return code;
         v = &views.list[found - views.list];
-        if (source_ask(c, &remote, &daemon) && view_take_life(v, &daemon) < 0)
+        if (source_look(c, &daemon) && view_take_life(v, &daemon) < 0)
                 return UASD_EXIT_FAILED;
         if (tell(c, v, &told) < 0)
                 return UASD_EXIT_FAILED;

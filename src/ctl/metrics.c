@@ -204,7 +204,6 @@ static int write_textfile(const struct measured *m, const char *folder)
 int verb_metrics(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {}, daemon = {};
-        _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(events_done) struct events events = {};
         struct measured m = {.roots = &c->roots, .views = &views, .events = &events};
         const char *folder = c->options->textfile;
@@ -213,7 +212,7 @@ int verb_metrics(const struct ctl *c, char **args)
         code = source_local(c, &views);
         if (code != UASD_EXIT_OK)
                 return code;
-        m.daemon = source_ask(c, &remote, &daemon);
+        m.daemon = source_look(c, &daemon);
         for (size_t i = 0; k >= 0 && i < views.n; i++)
                 k = view_take_life(&views.list[i], &daemon);
         if (k < 0)

@@ -126,27 +126,36 @@ static int summary(int k)
         return -ENOTCONN;
 }
 
-int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
+/* socket: NULL for the system bus. */
+static int open_and_read(const char *socket, uint64_t deadline, struct remote *ret, struct views *ret_disks)
 {
-        uint64_t deadline = now_boottime() + limit_usec;
-        _cleanup_(remote_close) struct remote r = {};
-        int k;
+        _cleanup_(remote_close) struct remote r = { .peer = socket };
+        int k = socket ? open_private(socket, &r.bus, deadline) : open_system(&r.bus, deadline);
 
-        k = open_system(&r.bus, deadline);
         if (k >= 0)
                 k = read_disks(r.bus, deadline, ret_disks);
-        if (k < 0 && summary(k) == -ENOTCONN && private_socket) {
-                remote_close(&r);
-                r.peer = true;
-                k = open_private(private_socket, &r.bus, deadline);
-                if (k >= 0)
-                        k = read_disks(r.bus, deadline, ret_disks);
-        }
         if (k < 0)
                 return summary(k);
         *ret = r;
         r = (struct remote){};
         return 0;
+}
+
+int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
+{
+        uint64_t deadline = now_boottime() + limit_usec;
+        int k = open_and_read(NULL, deadline, ret, ret_disks);
+
+        return k == -ENOTCONN && private_socket ? open_and_read(private_socket, deadline, ret, ret_disks) : k;
+}
+
+int remote_look(const char *private_socket, uint64_t limit_usec, struct views *ret_disks)
+{
+        _cleanup_(remote_close) struct remote r = {};
+        uint64_t deadline = now_boottime() + limit_usec;
+        int k = private_socket ? open_and_read(private_socket, deadline, &r, ret_disks) : -ENOTCONN;
+
+        return k == -ENOTCONN ? open_and_read(NULL, deadline, &r, ret_disks) : k;
 }
 
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)

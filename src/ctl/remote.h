@@ -20,6 +20,8 @@ struct remote {
  * Returns 0; -ENOTCONN: no daemon; -ETIMEDOUT: one that does not answer; -EBADMSG: not understood.
  */
 int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
+/* For one look at the disks: the private socket first, which is the shorter way. The same errors. */
+int remote_look(const char *private_socket, uint64_t limit_usec, struct views *ret_disks);
 /* By ssh, which may ask for a password, and tells on stderr itself what goes wrong. The same, and -EHOSTUNREACH: no bus there. */
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
 void remote_close(struct remote *r);

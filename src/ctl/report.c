@@ -189,7 +189,6 @@ static int read_all(const struct ctl *c, const struct views *daemon, struct view
 int verb_report(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {}, daemon = {};
-        _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(events_done) struct events events = {};
         struct events newest;
         bool answers;
@@ -202,7 +201,7 @@ int verb_report(const struct ctl *c, char **args)
         code = source_local(c, &views);
         if (code != UASD_EXIT_OK)
                 return code;
-        answers = source_ask(c, &remote, &daemon);
+        answers = source_look(c, &daemon);
         k = read_all(c, &daemon, &views, &events);
         if (k < 0)
                 return UASD_EXIT_FAILED;

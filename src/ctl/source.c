@@ -40,13 +40,23 @@ static const char *why_no_answer(int error)
         }
 }
 
+static bool answered(int error)
+{
+        if (error < 0)
+                log_info("%s: this is what the kernel itself shows.", why_no_answer(error));
+        return error >= 0;
+}
+
 bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *ret)
 {
-        int k = open_remote(c, ret_remote, ret);
+        return answered(open_remote(c, ret_remote, ret));
+}
 
-        if (k < 0)
-                log_info("%s: this is what the kernel itself shows.", why_no_answer(k));
-        return k >= 0;
+bool source_look(const struct ctl *c, struct views *ret)
+{
+        char path[SOCKET_MAX];
+
+        return answered(remote_look(private_socket(c, path), REMOTE_USEC, ret));
 }
 
 static int read_local(const struct ctl *c, bool quick, struct views *ret)
@@ -75,7 +85,7 @@ static int read_any(const struct ctl *c, bool quick, struct views *ret)
 
         if (c->options->host)
                 return source_connect(c, &remote, ret);
-        return source_ask(c, &remote, ret) ? UASD_EXIT_OK : read_local(c, quick, ret);
+        return source_look(c, ret) ? UASD_EXIT_OK : read_local(c, quick, ret);
 }
 
 int source_read(const struct ctl *c, struct views *ret)

@@ -7,6 +7,8 @@
 
 /* The daemon's word on all disks, and the connection to go on with; false, told as a note: there is none. */
 bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *ret);
+/* That word alone. */
+bool source_look(const struct ctl *c, struct views *ret);
 /* The kernel's. */
 int source_local(const struct ctl *c, struct views *ret);
 /* For verbs that read: from the daemon, else from the kernel itself. */

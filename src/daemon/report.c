@@ -86,6 +86,8 @@ void report_state(const struct entry *e, enum state before)
                 report_end_of_switch(e);
         else if (d->state == STATE_WAITING)
                 ending(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
+        else if (d->decision.reason == REASON_JUST_UNBOUND) /* as every disk that is plugged in, until it is probed */
+                log_debug("%s: %s", d->facts.interface, disk_reason(d, text, sizeof(text)));
         else
                 log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state), disk_reason(d, text, sizeof(text)));
 }

@@ -7,13 +7,15 @@
 /*
  * Who uses a disk is looked up when somebody asks: the machine needs to know only whether. The walk over every process is made
  * for disks that wait, where the answer is what one asks for: one walk for all of them, and for all properties of one question.
+ * The tables are read once for all others.
  */
 #define FRESH_USEC (500 * USEC_PER_MSEC)
 
 static bool is_asked(const struct entry *e, const struct entry *of, uint64_t now)
 {
-        return e == of ||
-               (of->life.disk.state == STATE_WAITING && e->life.disk.state == STATE_WAITING && now >= e->users_at + FRESH_USEC);
+        bool waits = e->life.disk.state == STATE_WAITING;
+
+        return e == of || (waits == (of->life.disk.state == STATE_WAITING) && now >= e->users_at + FRESH_USEC);
 }
 
 static void take_users(struct entry *e, struct users_of *of)

@@ -86,12 +86,27 @@ static int walk(const struct roots *r, struct users_of *of, size_t n)
         return k < 0 ? k : 0;
 }
 
+static int read_tables(const struct roots *r, struct users_of *of, size_t n)
+{
+        _cleanup_free_ struct search *list = calloc(n + 1, sizeof(*list));
+        int k;
+
+        if (!list)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                list[i] = (struct search){ .r = r, .luns = of[i].luns, .n_luns = of[i].n_luns };
+        k = n > 0 ? search_tables(list, n) : 0;
+        for (size_t i = 0; i < n; i++) {
+                of[i].users = list[i].list;
+                of[i].n_users = list[i].n;
+        }
+        return k;
+}
+
 int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool deep)
 {
-        int k = 0;
+        int k = read_tables(r, of, n);
 
-        for (size_t i = 0; i < n && k >= 0; i++)
-                k = users_find(r, of[i].luns, of[i].n_luns, false, &of[i].users, &of[i].n_users);
         if (k >= 0 && deep && n > 0)
                 k = walk(r, of, n);
         if (k < 0)

@@ -173,7 +173,7 @@ int search_process(const char *pid, void *data)
         (void) snprintf(path, sizeof(path), "%.16s/ns/mnt", pid);
         if (link_basename(s->r->proc, path, namespace, sizeof(namespace)) > 0 && search_first_sight(s, namespace)) {
                 (void) snprintf(path, sizeof(path), "%.16s/mountinfo", pid);
-                k = search_mounts(s, path, namespace, pid);
+                k = search_mounts(s, 1, path, namespace, pid);
         }
         if (k != -ENOMEM)
                 k = find_files(&(struct process){ s, pid, -1 });

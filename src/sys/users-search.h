@@ -19,8 +19,10 @@ struct search {
 /* The name of one of the disk's nodes, sg among them, as it stands in the LUNs; NULL: not one of them. */
 const char *search_name(const struct search *s, const char *name);
 struct user *search_add(struct search *s, enum user_kind kind, const char *device);
-/* namespace, pid: whose table it is; NULL for PID 1's. */
-int search_mounts(struct search *s, const char *path, const char *namespace, const char *pid);
+/* For n disks at once. namespace, pid: whose table it is; NULL for PID 1's. */
+int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid);
+/* PID 1's mounts, swaps and sysfs, for n disks at once. */
+int search_tables(struct search *list, size_t n);
 /* True the first time a mount namespace is met. */
 bool search_first_sight(struct search *s, const char *namespace);
 /* For dir_each() over /proc: one process, its mount namespace and what it has open. data: the search. */

@@ -100,14 +100,13 @@ static bool listed(const struct search *s, const char *device, const char *where
 }
 
 struct mounts {
-        struct search *s;
+        struct search *list;
+        size_t n;
         const char *namespace, *pid;
 };
 
-static int take_mount(const struct mount_line *line, void *data)
+static int add_mount(const struct mounts *m, struct search *s, const struct mount_line *line)
 {
-        const struct mounts *m = data;
-        struct search *s = m->s;
         const char *device = mount_device(s, line);
         struct user *u;
         int k;
@@ -124,22 +123,38 @@ static int take_mount(const struct mount_line *line, void *data)
         return 0;
 }
 
-int search_mounts(struct search *s, const char *path, const char *namespace, const char *pid)
+static int take_mount(const struct mount_line *line, void *data)
 {
-        return mount_lines(s->r->proc, path, MOUNTS_FORMAT, take_mount, &(struct mounts){ s, namespace, pid });
+        const struct mounts *m = data;
+        int k = 0;
+
+        for (size_t i = 0; i < m->n && k >= 0; i++)
+                k = add_mount(m, m->list + i, line);
+        return k;
+}
+
+int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid)
+{
+        return mount_lines(list->r->proc, path, MOUNTS_FORMAT, take_mount, &(struct mounts){ list, n, namespace, pid });
 }
 
 static int take_swap(const struct mount_line *line, void *data)
 {
-        struct search *s = data;
-        const char *device = line->source && strncmp(line->source, "/dev/", 5) == 0 ? search_name(s, line->source + 5) : NULL;
+        const struct mounts *m = data;
+        int k = 0;
 
-        return device ? add_named(s, USER_SWAP, device, NULL) : 0;
+        for (size_t i = 0; i < m->n && k >= 0; i++) {
+                struct search *s = m->list + i;
+                const char *device = line->source && strncmp(line->source, "/dev/", 5) == 0 ? search_name(s, line->source + 5) : NULL;
+
+                k = device ? add_named(s, USER_SWAP, device, NULL) : 0;
+        }
+        return k;
 }
 
-static int find_swaps(struct search *s)
+static int find_swaps(struct search *list, size_t n)
 {
-        int k = mount_lines(s->r->proc, "swaps", SWAPS_FORMAT, take_swap, s);
+        int k = mount_lines(list->r->proc, "swaps", SWAPS_FORMAT, take_swap, &(struct mounts){ .list = list, .n = n });
 
         return k == -ENOENT ? 0 : k;
 }
@@ -205,36 +220,43 @@ static int find_loop(const char *name, void *data)
         return device ? add_named(s, USER_LOOP, device, name) : 0;
 }
 
-int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n)
+static int find_in_sysfs(struct search *s)
 {
-        struct search s = { .r = r, .luns = luns, .n_luns = n_luns };
-        char namespace[64];
         int k = 0;
 
-        if (link_basename(r->proc, "1/ns/mnt", namespace, sizeof(namespace)) > 0)
-                (void) search_first_sight(&s, namespace);
-        k = search_mounts(&s, "1/mountinfo", NULL, NULL);
-        if (k >= 0)
-                k = find_swaps(&s);
-        for (size_t i = 0; k >= 0 && i < n_luns; i++) {
-                if (!luns[i].disk.name[0])
+        for (size_t i = 0; k >= 0 && i < s->n_luns; i++) {
+                if (!s->luns[i].disk.name[0])
                         continue;
-                k = find_holders(&s, luns[i].disk.name);
-                for (size_t p = 0; k >= 0 && p < luns[i].n_parts; p++)
-                        k = find_holders(&s, luns[i].parts[p].name);
+                k = find_holders(s, s->luns[i].disk.name);
+                for (size_t p = 0; k >= 0 && p < s->luns[i].n_parts; p++)
+                        k = find_holders(s, s->luns[i].parts[p].name);
         }
-        if (k >= 0 && (k = dir_each(r->sys, "fs/btrfs", btrfs_filesystem, &s)) == -ENOENT)
+        if (k >= 0 && (k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s)) == -ENOENT)
                 k = 0;
-        if (k >= 0 && (k = dir_each(r->sys, "block", find_loop, &s)) == -ENOENT)
+        if (k >= 0 && (k = dir_each(s->r->sys, "block", find_loop, s)) == -ENOENT)
                 k = 0;
-        if (k >= 0 && deep)
-                k = dir_each(r->proc, ".", search_process, &s);
-        strv_free(s.namespaces);
-        if (k < 0) {
-                users_free(s.list, s.n);
+        return k;
+}
+
+int search_tables(struct search *list, size_t n)
+{
+        int k = search_mounts(list, n, "1/mountinfo", NULL, NULL);
+
+        if (k >= 0)
+                k = find_swaps(list, n);
+        for (size_t i = 0; k >= 0 && i < n; i++)
+                k = find_in_sysfs(list + i);
+        return k;
+}
+
+int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n)
+{
+        struct users_of of = { .luns = luns, .n_luns = n_luns };
+        int k = users_find_each(r, &of, 1, deep);
+
+        if (k < 0)
                 return k;
-        }
-        *ret = s.list;
-        *ret_n = s.n;
+        *ret = of.users;
+        *ret_n = of.n_users;
         return 0;
 }

@@ -17,8 +17,9 @@ def until_something_changes(vm):
             (0x0100, "6.0.0-other", "", "uas"),
             (0x0100, "6.0.0-other", " lost=1", "usb-storage"),
             (0x0099, kernel, " lost=1", "uas"))
-    for firmware, record_kernel, more, driver in rows:
-        guest.put("/etc/uasd/history", "generation=99\n" + RECORD % (firmware, record_kernel, more))
+    for number, (firmware, record_kernel, more, driver) in enumerate(rows):
+        # Newer than what uasd itself has written meanwhile.
+        guest.put("/etc/uasd/history", "generation=%d\n" % (100 * number + 100) + RECORD % (firmware, record_kernel, more))
         guest.plug(disk)
         guest.wait_disk(disk.interface, driver=driver, timeout=60)
         one = only_disk(guest, "settled")
@@ -28,7 +29,7 @@ def until_something_changes(vm):
         guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
 
     # The firmware is the device's own: an update, seen at the next plug.
-    guest.put("/etc/uasd/history", "generation=99\n" + RECORD % (0x0100, kernel, ""))
+    guest.put("/etc/uasd/history", "generation=999\n" + RECORD % (0x0100, kernel, ""))
     disk.set(bcd=0x0101)
     guest.plug(disk)
     guest.wait_disk(disk.interface, driver="uas", timeout=60)
