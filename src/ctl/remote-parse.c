@@ -18,7 +18,7 @@ struct property {
 static int read_buffer(sd_bus_message *m, const struct property *p, struct view *v)
 {
         const char *s;
-        int k = sd_bus_message_read(m, "s", &s);
+        int k = sd_bus_message_read_basic(m, 's', &s);
 
         if (k >= 0)
                 (void) copy_string((char *) v + p->offset, p->size, s);
@@ -29,7 +29,7 @@ static int read_allocated(sd_bus_message *m, const struct property *p, struct vi
 {
         char **field = (char **) (void *) ((char *) v + p->offset), *copy;
         const char *s;
-        int k = sd_bus_message_read(m, "s", &s);
+        int k = sd_bus_message_read_basic(m, 's', &s);
 
         if (k < 0)
                 return k;
@@ -43,19 +43,19 @@ static int read_allocated(sd_bus_message *m, const struct property *p, struct vi
 
 static int read_u16(sd_bus_message *m, const struct property *p, struct view *v)
 {
-        return sd_bus_message_read(m, "q", (char *) v + p->offset);
+        return sd_bus_message_read_basic(m, 'q', (char *) v + p->offset);
 }
 
 static int read_u32(sd_bus_message *m, const struct property *p, struct view *v)
 {
-        return sd_bus_message_read(m, "u", (char *) v + p->offset);
+        return sd_bus_message_read_basic(m, 'u', (char *) v + p->offset);
 }
 
 static int read_driver(sd_bus_message *m, const struct property *p, struct view *v)
 {
         struct facts *f = &v->disk.facts;
         const char *s;
-        int k = sd_bus_message_read(m, "s", &s);
+        int k = sd_bus_message_read_basic(m, 's', &s);
 
         if (k < 0)
                 return k;
@@ -69,7 +69,7 @@ static int read_driver(sd_bus_message *m, const struct property *p, struct view 
 
 static int read_capable(sd_bus_message *m, const struct property *p, struct view *v)
 {
-        int b, k = sd_bus_message_read(m, "b", &b);
+        int b, k = sd_bus_message_read_basic(m, 'b', &b);
 
         if (k >= 0)
                 v->disk.facts.caps.uas = v->disk.facts.caps.pipes = b;
@@ -80,7 +80,7 @@ static int read_capable(sd_bus_message *m, const struct property *p, struct view
 static int read_word(sd_bus_message *m, int (*from_string)(const char *), int otherwise, int *ret)
 {
         const char *s;
-        int k = sd_bus_message_read(m, "s", &s);
+        int k = sd_bus_message_read_basic(m, 's', &s);
 
         if (k < 0)
                 return k;
@@ -250,7 +250,7 @@ static int read_property(sd_bus_message *m, struct view *v)
         const char *name;
         int k;
 
-        k = sd_bus_message_read(m, "s", &name);
+        k = sd_bus_message_read_basic(m, 's', &name);
         if (k < 0)
                 return k;
         p = property_find(name);
@@ -288,14 +288,14 @@ static int read_object(sd_bus_message *m, struct view *v)
         bool found = false;
         int k;
 
-        k = sd_bus_message_read(m, "o", &path);
+        k = sd_bus_message_read_basic(m, 'o', &path);
         if (k < 0)
                 return k;
         k = sd_bus_message_enter_container(m, 'a', "{sa{sv}}");
         if (k < 0)
                 return k;
         while ((k = sd_bus_message_enter_container(m, 'e', "sa{sv}")) > 0) {
-                k = sd_bus_message_read(m, "s", &interface);
+                k = sd_bus_message_read_basic(m, 's', &interface);
                 if (k < 0)
                         return k;
                 if (!found && streq(interface, UASD_BUS_DISK)) {

@@ -101,7 +101,7 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
                 if (streq(texts[i].name, property)) {
                         if (texts[i].text == TEXT_REASON && e->life.disk.state == STATE_WAITING)
                                 who_uses(e);
-                        return sd_bus_message_append(reply, "s", text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
+                        return sd_bus_message_append_basic(reply, 's', text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
                 }
         return -EINVAL;
 }
@@ -112,9 +112,9 @@ static int get_number(sd_bus *bus, const char *path, const char *interface, cons
         const struct facts *f = &((struct entry *) data)->life.disk.facts;
 
         if (streq(property, "SpeedMbps"))
-                return sd_bus_message_append(reply, "u", f->speed_mbps);
+                return sd_bus_message_append_basic(reply, 'u', &f->speed_mbps);
         if (streq(property, "MaxSpeedMbps"))
-                return sd_bus_message_append(reply, "u", f->max_speed_mbps);
+                return sd_bus_message_append_basic(reply, 'u', &f->max_speed_mbps);
         return sd_bus_message_append(reply, "q",
                                      streq(property, "VendorId")  ? f->vid :
                                      streq(property, "ProductId") ? f->pid :
