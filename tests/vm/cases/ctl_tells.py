@@ -22,6 +22,13 @@ def log_and_metrics(vm):
                                  "b47b9c49de4a4effa326bd9e95b92095").splitlines()[-1])
     assert entry["UASD_USB_ID"] == f"{one['vendor_id']}:{one['product_id']}:{one['serial']}", entry
 
+    # The catalog goes by the name of the locale alone.
+    guest.run("cp -r /usr/lib/locale/C.utf8 /usr/lib/locale/de_DE.utf8", check=True)
+    for language, words in (("C", "USB disk %s runs on usb-storage"), ("de_DE.UTF-8", "USB-Platte %s läuft jetzt mit usb-storage")):
+        said = guest.out("LC_ALL=%s journalctl -b -x --no-pager -n 1 MESSAGE_ID=b47b9c49de4a4effa326bd9e95b92095" % language)
+        assert words % disk.interface in said, (language, said)
+        assert "uasctl explain " + disk.interface in said, (language, said)
+
     log = json.loads(guest.out("uasctl log sda --json"))
     assert log["journal"] is True, log
     last = [event for event in log["events"] if event["source"] == "journal"][-1]

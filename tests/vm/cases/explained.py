@@ -60,3 +60,99 @@ def whose_quirk(vm):
     assert words(guest, disk)[0] == ("1209:5a5a:u", "modprobe.d", "in-force")
     assert guest.driver(disk.interface) == "usb-storage"
     assert disk.stats()["uas"]["commands"] == 0, disk.stats()
+
+
+# What is plugged in, what is done to it, and what has to be said: the deciding row, its driver, and words of what was found.
+ROWS = (
+    ("no-uas", {"alts": "bot"}, None, "usb-storage", "UAS"),
+    ("no-pipe-usage", {"pipe_usage": False}, None, None, "pipe usage"),
+    ("no-bot", {"alts": "uas"}, None, "uas", ""),
+    ("kernel-table", {"vid": 0x4971, "pid": 0x1012}, None, "usb-storage", "u"),
+    ("kernel-rule", {"vid": 0x174C, "pid": 0x55AA}, None, "usb-storage", "ASM1051"),
+    ("quirk", {"pid": 0x5A01}, "entry", "usb-storage", "1209:5a01:u"),
+    ("force-needed", {"vid": 0x4971, "pid": 0x1012, "serial": "FORCED"}, "wanted", "usb-storage", ""),
+    ("policy-ignore", {"pid": 0x5A02}, "policy ignore", None, "ignore"),
+    ("policy", {"pid": 0x5A03}, "policy usb-storage", "usb-storage", "usb-storage"),
+    ("override", {"pid": 0x5A04}, "switch usb-storage", "usb-storage", "usb-storage"),
+    ("unauthorized", {"pid": 0x5A05}, "unauthorized", None, "not authorized"),
+    ("other-driver", {"pid": 0x5A06}, "claimed", "usbfs", "usbfs"),
+    ("unknown-bridge", {"pid": 0x5A07}, None, "uas", "unknown"),
+    ("fastest", {"vid": 0x152D, "pid": 0x1561}, None, "uas", "good"),
+)
+
+# Takes the interface for a program, as a virtual machine does, until it is killed.
+CLAIM = r"""
+import fcntl, struct, sys, time
+fd = open(sys.argv[1], "rb+", buffering=0)
+fcntl.ioctl(fd, 0x8108551B, struct.pack("II256s", 0, 0, b""))
+open("/run/vm-claimed", "w").close()
+time.sleep(600)
+"""
+
+
+def prepare(guest, disk, what):
+    device = "/sys/bus/usb/devices/" + disk.interface.split(":")[0]
+    if what == "unauthorized":
+        guest.sysfs(device + "/authorized", "0")
+    elif what == "claimed":
+        guest.put("/run/claim.py", CLAIM)
+        node = "/dev/bus/usb/%03d/%03d" % tuple(int(guest.read("%s/%s" % (device, name))) for name in ("busnum", "devnum"))
+        guest.run("rm -f /run/vm-claimed", check=True)
+        guest.spawn("python3 /run/claim.py " + node)
+        guest.wait_until("test -e /run/vm-claimed", 30)
+    elif what and what.startswith("policy"):
+        guest.run("uasctl policy %s %s" % (disk.interface, what.split()[1]), check=True)
+    elif what and what.startswith("switch"):
+        guest.run("uasctl switch %s %s" % (disk.interface, what.split()[1]), timeout=120, check=True)
+
+
+@case(tier="full", limit=900)
+def every_row(vm):
+    "Each row of the decision table that an emulated disk can show decides for a disk of its own, with what was found, what it means and what to do; as text the same."
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=0\n[disk 4971:1012:FORCED]\nPolicy=uas\n"})
+    guest.run("modprobe usb-storage; echo 1209:5a01:u >%s; systemctl stop udisks2; systemctl restart uasd" % PARAMETER, check=True)
+    for reason, config, what, driver, found in ROWS:
+        disk = vm.disk(size="8M", **config)
+        guest.plug(disk)
+        guest.until(lambda: guest.uasctl("list")["disks"], 60, "the disk is listed")
+        if what != "unauthorized":
+            guest.until(lambda: guest.driver(disk.interface) or reason == "no-pipe-usage", 60, "it is probed")
+        prepare(guest, disk, what)
+
+        def decides():
+            entry, = guest.uasctl("explain " + disk.interface)["disks"]
+            row = next((one for one in entry["rows"] if one["decides"]), {"reason_id": None})
+            return row["reason_id"] == reason and (driver is None or guest.driver(disk.interface) == driver) and (entry, row)
+        try:
+            entry, row = guest.until(decides, 60, "it is decided by")
+        except Exception:
+            raise AssertionError("%s: %s, on %s" % (reason, guest.out("uasctl explain " + disk.interface),
+                                                    guest.driver(disk.interface))) from None
+        assert row["fits"] and found in row["found"] and row["means"], row
+        text = guest.out("uasctl explain " + disk.interface)
+        assert row["means"] in " ".join(text.split()), text
+        print("  %s: %s" % (reason, row["found"]))
+        guest.run("pkill -f /run/claim.py")
+        disk.unplug()
+        guest.until(lambda: not guest.uasctl("list")["disks"], 60, "an empty list")
+        guest.detach(disk)
+        disk.close()
+
+
+@case(tier="full", limit=300)
+def given_up(vm):
+    "uas is refused its streams and gives up: the disk is not left without a driver, explain says what the kernel said; and a disk on a USB 2 link is told what holds it back."
+    guest = vm.resume()
+    disk = vm.disk(size="8M", faults=[{"name": "refuse_streams", "how": "resource"}])
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=120)
+    text = guest.out("uasctl explain " + disk.interface)
+    print(text)
+    disk.unplug()
+    guest.until(lambda: not guest.uasctl("list")["disks"], 60, "an empty list")
+    slow = vm.disk(size="8M", speed="high")
+    guest.plug(slow)
+    guest.wait_disk(slow.interface, driver="uas", timeout=60)
+    entry, = guest.uasctl("explain " + slow.interface)["disks"]
+    assert entry["link"]["speed_mbps"] == 480, entry["link"]
+    print(entry["link"], guest.out("uasctl status " + slow.interface))

@@ -3,6 +3,7 @@
 
 import json
 
+import cpio
 from context import case
 from evidence import only_disk, well
 from holds import boot
@@ -125,3 +126,23 @@ def bus_comes_late(vm):
     guest.wait_until("busctl --system status org.uasd1", 30)
     assert disk.interface in guest.out("busctl call org.uasd1 /org/uasd1 org.freedesktop.DBus.ObjectManager GetManagedObjects")
     assert guest.out("systemctl show -P MainPID uasd") == pid
+
+
+@case(tier="full", image="vendor", limit=300)
+def released_in_the_boot(vm):
+    "A boot that is held, without a bus, by a switch that does not come on: from a shell on the machine the disk is released over the private socket, and mounted at once on the driver it has."
+    disk = vm.disk(label="DATA")
+    guest = boot(vm, disk, files={"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=120\n",
+                                  "/usr/lib/uasd/uasd-switch": cpio.Exec("#!/bin/sh\nexec sleep 600\n")},
+                 mask=("dbus.service", "dbus.socket", "systemd-journald-audit.socket"), wait="agent")
+    guest.until(lambda: [one["state"] for one in guest.uasctl("list")["disks"]] in (["held"], ["switching"]), 60, "it is held")
+    guest.run("pgrep -f 'sleep 600'", check=True)
+    assert guest.run("mountpoint -q /mnt").rc != 0 and guest.run("ls /run/uasd/hold").text.strip()
+    assert guest.run("test -e /run/dbus/system_bus_socket").rc != 0
+    said = guest.run("uasctl release %s" % disk.interface, check=True)
+    assert "released" in said.err, said
+    guest.wait_until("mountpoint -q /mnt", 30)
+    assert guest.driver(disk.interface) == "usb-storage"
+    assert guest.run("ls -A /run/uasd/hold").text == ""
+    assert guest.run("systemctl is-active --quiet 'uasd-release@*.service'").rc != 0
+    assert "Release the Mounts" not in guest.journal("-b"), "PID 1 ended the hold"

@@ -59,11 +59,14 @@ def hub_vanishes(vm):
 
 @case(tier="full", image="vendor")
 def twins_of_two_minds(vm):
-    "Two disks of one serial, one policy each: after a replug each is where it is wanted, and swapped the policies stay with the ports."
+    "Two disks of one serial, one policy each: right after a boot and after a replug each is where it is wanted, and swapped the policies stay with the ports."
     one, two = vm.disk(label="ONE", serial="TWIN"), vm.disk(label="TWO", serial="TWIN")
     guest = plugged(vm, one, two)
     done = guest.run("uasctl policy %s usb-storage" % one.interface)
     assert done.rc == 0 and "kept for the port" in done.err, done
+    well(guest, one, "usb-storage")
+    well(guest, two, "uas")
+    guest.reboot()
     well(guest, one, "usb-storage")
     well(guest, two, "uas")
     for disk in (one, two):
