@@ -6,8 +6,8 @@ import re
 QUIET = 1
 # No trial: its timer is another matter.
 CONFIG = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=%d\nTrialSec=0\n" % QUIET}
-# From the end of the use to the beginning of the switch: 2 s, and as much again for a machine that is emulated.
-SLACK = 4
+# From the end of the use to the beginning of the switch, beside the quiet time.
+SLACK = 2
 
 
 def settled(vm, disks, image=None):

@@ -64,10 +64,10 @@ def whose_quirk(vm):
 
 # What is plugged in, what is done to it, and what has to be said: the deciding row, its driver, and words of what was found.
 ROWS = (
-    ("no-uas", {"alts": "bot"}, None, "usb-storage", "UAS"),
+    ("no-uas", {"alts": "bot"}, None, "usb-storage", "08/06/62"),
     ("no-pipe-usage", {"pipe_usage": False}, None, None, "pipe usage"),
     ("no-bot", {"alts": "uas"}, None, "uas", ""),
-    ("kernel-table", {"vid": 0x4971, "pid": 0x1012}, None, "usb-storage", "u"),
+    ("kernel-table", {"vid": 0x4971, "pid": 0x1012}, None, "usb-storage", "Hitachi"),
     ("kernel-rule", {"vid": 0x174C, "pid": 0x55AA}, None, "usb-storage", "ASM1051"),
     ("quirk", {"pid": 0x5A01}, "entry", "usb-storage", "1209:5a01:u"),
     ("force-needed", {"vid": 0x4971, "pid": 0x1012, "serial": "FORCED"}, "wanted", "usb-storage", ""),
@@ -92,8 +92,8 @@ time.sleep(600)
 
 def prepare(guest, disk, what):
     device = "/sys/bus/usb/devices/" + disk.interface.split(":")[0]
-    if what == "unauthorized":
-        guest.sysfs(device + "/authorized", "0")
+    if what == "unauthorized":  # the whole device would have no interface any more
+        guest.sysfs("/sys/bus/usb/devices/%s/authorized" % disk.interface, "0")
     elif what == "claimed":
         guest.put("/run/claim.py", CLAIM)
         node = "/dev/bus/usb/%03d/%03d" % tuple(int(guest.read("%s/%s" % (device, name))) for name in ("busnum", "devnum"))
@@ -109,7 +109,7 @@ def prepare(guest, disk, what):
 @case(tier="full", limit=900)
 def every_row(vm):
     "Each row of the decision table that an emulated disk can show decides for a disk of its own, with what was found, what it means and what to do; as text the same."
-    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=0\n[disk 4971:1012:FORCED]\nPolicy=uas\n"})
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=0\n[Disk 4971:1012:FORCED]\nPolicy=uas\n"})
     guest.run("modprobe usb-storage; echo 1209:5a01:u >%s; systemctl stop udisks2; systemctl restart uasd" % PARAMETER, check=True)
     for reason, config, what, driver, found in ROWS:
         disk = vm.disk(size="8M", **config)
@@ -143,7 +143,7 @@ def every_row(vm):
 def given_up(vm):
     "uas is refused its streams and gives up: the disk is not left without a driver, explain says what the kernel said; and a disk on a USB 2 link is told what holds it back."
     guest = vm.resume()
-    disk = vm.disk(size="8M", faults=[{"name": "refuse_streams", "how": "resource"}])
+    disk = vm.disk(size="8M", faults=[{"name": "refuse_streams", "how": "descriptor"}])
     guest.plug(disk)
     guest.wait_disk(disk.interface, driver="usb-storage", timeout=120)
     text = guest.out("uasctl explain " + disk.interface)

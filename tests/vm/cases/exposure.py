@@ -4,7 +4,7 @@
 import re
 
 from context import case
-from evidence import only_disk
+from evidence import only_disk, quirks_of_others
 
 LIMIT = 3.2
 # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG
@@ -51,7 +51,7 @@ def exposure(vm):
     assert "modprobe@uas.service" in guest.journal("-b _PID=1"), guest.journal("-b _PID=1")
     done = guest.run("uasctl switch sda usb-storage --wait=60", timeout=90)
     assert done.rc == 0, done
-    assert guest.read("/sys/module/usb_storage/parameters/quirks") == ""
+    assert quirks_of_others(guest) == ""
 
     # Others' open files and namespaces are seen into, whoever they belong to.
     guest.run("chmod o+r /dev/sda", check=True)

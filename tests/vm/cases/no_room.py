@@ -4,6 +4,10 @@
 from context import case
 from evidence import switch, well
 
+# To the last byte: what holds a page already could be written into.
+FILL = "fallocate -l $(($(df --output=avail -B1 %(at)s | tail -n 1))) %(at)s/filler; ! dd if=/dev/zero of=%(at)s/filler2 bs=4k status=none"
+EMPTY = "rm -f %(at)s/filler %(at)s/filler2"
+
 
 def run_spoiled(vm, spoil, mend):
     disk = vm.disk(label="DATA")
@@ -25,9 +29,7 @@ def run_spoiled(vm, spoil, mend):
 @case(tier="full", image="vendor")
 def run_full(vm):
     "/run is full: nothing is begun."
-    # To the last byte: what holds a page already could be written into.
-    run_spoiled(vm, "fallocate -l $(($(df --output=avail -B1 /run | tail -n 1))) /run/filler; "
-                    "! dd if=/dev/zero of=/run/filler2 bs=4k status=none", "rm -f /run/filler /run/filler2")
+    run_spoiled(vm, FILL % {"at": "/run"}, EMPTY % {"at": "/run"})
 
 
 @case(tier="full", image="vendor")
@@ -56,3 +58,54 @@ def root_read_only(vm):
     assert guest.run("uasctl policy sda uas").rc in (0, 3)
     assert guest.uasctl("list")["disks"][0]["policy"] == "uas"
     well(guest, disk)
+
+
+@case(tier="full", image="vendor", limit=300)
+def var_full(vm):
+    "/var is full, and /etc is: no trial can be put on record, so nothing is moved to uas, until there is room again; off uas needs none."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nPolicy=usb-storage\n"})
+    guest.run("systemctl restart uasd; mkdir -p /etc/uasd /var/lib/uasd; for at in /etc/uasd /var/lib/uasd; do cp -a $at /run/kept; "
+              "mount -t tmpfs -o size=64k none $at; cp -a /run/kept/. $at; rm -rf /run/kept; done; systemctl restart uasd", check=True)
+    guest.plug(disk)
+    well(guest, disk, "usb-storage")
+    for at in "/etc/uasd", "/var/lib/uasd":
+        guest.run(FILL % {"at": at})
+        assert guest.run("echo x >%s/one-more" % at).rc != 0
+    done = guest.run("uasctl switch sda uas --wait=10", timeout=60)
+    assert done.rc == 3, done
+    assert "its trial cannot be put on record: No space left" in guest.journal("-b -u uasd")
+    well(guest, disk, "usb-storage")
+    for at in "/etc/uasd", "/var/lib/uasd":
+        guest.run(EMPTY % {"at": at} + "; rm -f %s/one-more" % at, check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    well(guest, disk, "uas")
+    for at in "/etc/uasd", "/var/lib/uasd":
+        guest.run(FILL % {"at": at})
+    done = switch(guest, disk, "usb-storage")
+    assert done.rc == 0, done
+    well(guest, disk, "usb-storage")
+
+
+@case(tier="full", image="bookworm", limit=300)
+def run_fills_up(vm):
+    "/run fills up in the middle of a switch, before the disk goes from its driver: whichever way it ends, the disk is on a driver, nothing is left behind once there is room."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    for step in "sync", "delete", "bind", "verify":
+        other = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
+        guest.spawn("exec busctl --json=short monitor --match=type=signal,path_namespace=/org/uasd1 >/dev/shm/told 2>/dev/shm/err")
+        guest.wait_until("grep -q Monitoring /dev/shm/err", 20)
+        asked = guest.spawn("uasctl switch %s %s --wait=60" % (disk.interface, other))
+        guest.wait_until("grep -q '\"%s\"' /dev/shm/told" % step, 60)
+        guest.run(FILL % {"at": "/run"})
+        asked.wait(120)
+        where = guest.driver(disk.interface)
+        guest.run(EMPTY % {"at": "/run"}, check=True)
+        guest.run("pkill -x busctl")
+        print("  full from %s on: %s" % (step, where))
+        guest.run("systemctl restart uasd", check=True)
+        guest.run("uasctl wait %s" % disk.interface, 120)
+        well(guest, disk, where)

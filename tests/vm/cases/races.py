@@ -35,6 +35,29 @@ def while_it_looks(vm):
     assert all(count[action] == [1, 0] for action, _step in standing), count
 
 
+@case(tier="full", limit=300)
+def opened_in_the_fsync(vm):
+    "A writer opens the raw node while uasd's fsync of it is under way in the kernel, and writes: it is waited for, and nothing of his is lost."
+    disk = vm.disk(label="DATA", wcache="volatile")
+    guest = vm.resume()
+    guest.run("systemctl stop udisks2", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_until("uasctl wait %s" % disk.interface, 60)
+    guest.run("dd if=/dev/urandom of=/dev/sda1 bs=64k count=16 conv=notrunc status=none; udevadm settle; uasctl wait sda", check=True)
+    disk.fault(name="delay", op="sync", ms=8000, count=1)
+    asked = guest.spawn("uasctl switch sda usb-storage --wait=60")
+    # In the kernel, which has told the disk to write its cache and waits.
+    guest.wait_until("grep -qs '(uasd-switch) D' /proc/$(pgrep -x uasd-switch | head -n 1)/stat", 20)
+    written = guest.out("exec 3<>/dev/sda1; head -c 65536 /dev/urandom | tee /run/said >&3; sleep 12; "
+                        "uasctl list --json | grep -o '\"driver\": *\"[a-z-]*\"'; sha256sum </run/said", timeout=60).split()
+    assert written[:2] == ['"driver":', '"uas"'], written
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    asked.wait(60)
+    assert guest.out("head -c 65536 /dev/%s1 | sha256sum" % guest.block_devices(disk.interface)[0]).split()[0] == written[2]
+    assert disk.dirty() == 0
+
+
 def hundred(vm, *actions, rounds=100):
     """Each of ACTIONS so often, at any moment of a switch."""
     count = raced(vm, 1700, {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=0\nTrialSec=0\n"}, actions=actions, rounds=rounds)

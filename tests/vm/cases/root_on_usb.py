@@ -244,6 +244,39 @@ def stock_hanging(vm):
     left(guest, disks[1])
 
 
+@case(tier="full", limit=600)
+def stock_by_uuid(vm):
+    "Stock kernel, by UUID: on uas from the start, and left there."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid)
+    left(guest, disk, "uas")
+
+
+@case(tier="full", limit=600)
+def stock_by_uuid_hanging(vm):
+    "Stock kernel, by UUID, it would hang on uas and is distrusted: it never gets there, root is mounted on usb-storage."
+    disk, uuid = plain(vm, faults=[HANGS])
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, distrusted(vm, disk, 2), hook=True)
+    left(guest, disk)
+
+
+@case(tier="full", limit=600)
+def stock_lvm_hanging(vm):
+    "The same on LVM."
+    [disk], uuid = stacked(vm, LVM, {})
+    disk.fault(**HANGS)
+    guest = boot(vm, [disk], LV, uuid, distrusted(vm, disk, 2), hook=True)
+    left(guest, disk)
+
+
+@case(image="trixie", tier="full", limit=600)
+def trixie_by_uuid(vm):
+    "The newer kernel, by UUID: on uas from the start, and left there."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid)
+    left(guest, disk, "uas")
+
+
 @case(image="trixie", tier="full", limit=600)
 def trixie_kept_off(vm):
     "The newer kernel, on LVM, policy usb-storage."

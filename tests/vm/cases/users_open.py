@@ -2,7 +2,7 @@
 """Who uses a disk without a mount: a node that is open, claimed, mapped, or one that has no medium."""
 
 from context import case
-from users import ask, goes, listed, settled, timers, waits, waits_for
+from users import SLACK, ask, goes, listed, settled, timers, waits, waits_for
 
 # Opens a node in its own way, and stays.
 HOLD = """exec python3 -c 'import ctypes, mmap, os, socket, sys, time
@@ -27,7 +27,7 @@ def holds(guest, arguments):
     return job
 
 
-def held(guest, disk, arguments, wanted, told=True, slack=4):
+def held(guest, disk, arguments, wanted, told=True, slack=SLACK):
     job = holds(guest, arguments)
     target = ask(guest, disk)
     one = waits(guest, disk, wanted, told=told)

@@ -164,8 +164,8 @@ class Races:
             if number % 10 < 2:
                 self.write()
                 disks.settle()
-            began = time.time()
             asked = self.request(target)
+            began = time.time()
             after = (number // 2 + self.random.random()) / (rounds // 2) * self.span[before]
             time.sleep(after)
             told = getattr(self, action)()
