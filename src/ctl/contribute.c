@@ -186,9 +186,7 @@ int report_hwdb(const struct ctl *c, const char *disk)
         const struct facts *f;
         int code, k;
 
-        code = source_local(c, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, disk, &v);
+        code = source_local_disk(c, disk, &views, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         f = &v->disk.facts;

@@ -132,9 +132,7 @@ int verb_explain(const struct ctl *c, char **args)
         struct view *v;
         int code, k;
 
-        code = source_local(c, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, args[0], &found);
+        code = source_local_disk(c, args[0], &views, &found);
         if (code != UASD_EXIT_OK)
                 return code;
         v = &views.list[found - views.list];

@@ -48,9 +48,7 @@ int verb_log(const struct ctl *c, char **args)
         const struct view *v;
 
         if (args[0]) {
-                code = source_local(c, &views);
-                if (code == UASD_EXIT_OK)
-                        code = source_select(c, &views, args[0], &v);
+                code = source_local_disk(c, args[0], &views, &v);
                 if (code != UASD_EXIT_OK)
                         return code;
                 filter.disk = &v->disk.facts;

@@ -12,11 +12,8 @@ static int show(const struct ctl *c, const char *what)
 {
         _cleanup_(views_done) struct views views = {};
         const struct view *v;
-        int code;
+        int code = source_read_disk(c, what, &views, &v);
 
-        code = source_read(c, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, what, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)
@@ -41,21 +38,11 @@ static void say_by_port(const struct views *views, const struct view *v)
 
 static int set(const struct ctl *c, const char *what, const char *policy)
 {
-        _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
-        struct remote_call call = {.method = "SetPolicy", .value = policy};
         char label[VIEW_LABEL_MAX];
         const struct view *v;
-        int code;
+        int code = request_disk(c, what, "SetPolicy", policy, &views, &v);
 
-        code = source_connect(c, &remote, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, what, &v);
-        if (code != UASD_EXIT_OK)
-                return code;
-        call.disk = v->disk.facts.interface;
-        call.force = c->options->given & OPTION_FORCE;
-        code = request_call(c, &remote, &call, NULL);
         if (code == UASD_EXIT_OK) {
                 log_info("%s: the policy is %s from now on.", view_label(v, label), policy);
                 say_by_port(&views, v);

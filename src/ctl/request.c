@@ -74,19 +74,26 @@ int request_call(const struct ctl *c, struct remote *r, const struct remote_call
         return *ret_job ? UASD_EXIT_OK : UASD_EXIT_FAILED;
 }
 
-static int simple(const struct ctl *c, char **args, const char *method, const char *done)
+int request_disk(const struct ctl *c, const char *what, const char *method, const char *value, struct views *ret,
+                 const struct view **ret_disk)
 {
         _cleanup_(remote_close) struct remote remote = {};
+        struct remote_call call = {.method = method, .value = value, .force = c->options->given & OPTION_FORCE};
+        int code = source_connect_disk(c, what, &remote, ret, ret_disk);
+
+        if (code != UASD_EXIT_OK)
+                return code;
+        call.disk = (*ret_disk)->disk.facts.interface;
+        return request_call(c, &remote, &call, NULL);
+}
+
+static int simple(const struct ctl *c, char **args, const char *method, const char *done)
+{
         _cleanup_(views_done) struct views views = {};
         char label[VIEW_LABEL_MAX];
         const struct view *v;
-        int code;
+        int code = request_disk(c, args[0], method, NULL, &views, &v);
 
-        code = source_connect(c, &remote, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, args[0], &v);
-        if (code == UASD_EXIT_OK)
-                code = request_call(c, &remote, &(struct remote_call){method, v->disk.facts.interface}, NULL);
         if (code == UASD_EXIT_OK)
                 log_info("%s: %s", view_label(v, label), done);
         return code;

@@ -11,6 +11,13 @@ int request_call(const struct ctl *c, struct remote *r, const struct remote_call
 /* The same, with the answer itself: for methods that begin no job. */
 int request_reply(const struct ctl *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply);
 
+/*
+ * Connects, and hands in a request that begins no job, for the one disk the user means. value: NULL for methods that take
+ * none; else --force goes with it. *ret_disk is in *ret, and goes with it.
+ */
+int request_disk(const struct ctl *c, const char *what, const char *method, const char *value, struct views *ret,
+                 const struct view **ret_disk);
+
 /* Where there is one: it was made before what has just changed. */
 void say_initramfs_is_old(const struct ctl *c);
 

@@ -162,3 +162,25 @@ int source_select(const struct ctl *c, const struct views *v, const char *what, 
         free(found);
         return k == 1 ? UASD_EXIT_OK : k > 1 ? UASD_EXIT_USAGE : UASD_EXIT_NO_DISK;
 }
+
+int source_local_disk(const struct ctl *c, const char *what, struct views *ret, const struct view **ret_disk)
+{
+        int code = source_local(c, ret);
+
+        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
+}
+
+int source_read_disk(const struct ctl *c, const char *what, struct views *ret, const struct view **ret_disk)
+{
+        int code = source_read(c, ret);
+
+        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
+}
+
+int source_connect_disk(const struct ctl *c, const char *what, struct remote *ret_remote, struct views *ret,
+                        const struct view **ret_disk)
+{
+        int code = source_connect(c, ret_remote, ret);
+
+        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
+}

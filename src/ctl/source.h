@@ -22,5 +22,11 @@ int source_connect(const struct ctl *c, struct remote *ret_remote, struct views 
 /* The one disk the user means. */
 int source_select(const struct ctl *c, const struct views *v, const char *what, const struct view **ret);
 
+/* Both in one; *ret_disk is in *ret, and goes with it. */
+int source_local_disk(const struct ctl *c, const char *what, struct views *ret, const struct view **ret_disk);
+int source_read_disk(const struct ctl *c, const char *what, struct views *ret, const struct view **ret_disk);
+int source_connect_disk(const struct ctl *c, const char *what, struct remote *ret_remote, struct views *ret,
+                        const struct view **ret_disk);
+
 /* The connection failed in the middle: the exit status for this errno of remote_read(). */
 int source_lost(int error);

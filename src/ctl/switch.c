@@ -74,11 +74,8 @@ static int dry_run(const struct ctl *c, const char *what, const struct wish *w)
         _cleanup_(views_done) struct views views = {};
         const struct view *v;
         struct plan plan;
-        int code;
+        int code = source_local_disk(c, what, &views, &v);
 
-        code = source_local(c, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, what, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         plan_switch(v, w->target, w->force, &plan);
@@ -172,9 +169,7 @@ static int request(const struct ctl *c, const char *what, const struct wish *w)
         const struct view *v;
         int code, k;
 
-        code = source_connect(c, &remote, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, what, &v);
+        code = source_connect_disk(c, what, &remote, &views, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         k = watch_open(&watch, &remote, v->disk.facts.interface);

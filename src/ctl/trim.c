@@ -11,11 +11,8 @@ static int show(const struct ctl *c, const char *what)
         _cleanup_(views_done) struct views views = {};
         _cleanup_(health_done) struct health h = {};
         const struct view *v;
-        int code;
+        int code = source_read_disk(c, what, &views, &v);
 
-        code = source_read(c, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, what, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         if (health_read(&c->roots, v, &h) < 0)
@@ -30,21 +27,11 @@ static int show(const struct ctl *c, const char *what)
 
 static int set(const struct ctl *c, const char *what, const char *word)
 {
-        _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
-        struct remote_call call = {.method = "SetTrim", .value = word};
         char label[VIEW_LABEL_MAX];
         const struct view *v;
-        int code;
+        int code = request_disk(c, what, "SetTrim", word, &views, &v);
 
-        code = source_connect(c, &remote, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &views, what, &v);
-        if (code != UASD_EXIT_OK)
-                return code;
-        call.disk = v->disk.facts.interface;
-        call.force = c->options->given & OPTION_FORCE;
-        code = request_call(c, &remote, &call, NULL);
         if (code != UASD_EXIT_OK)
                 return code;
         log_info("%s: TRIM is %s from now on.", view_label(v, label), word);

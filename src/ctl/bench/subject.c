@@ -124,9 +124,7 @@ int find_disk(const struct ctl *c, const char *what, struct found *f)
         const struct lun *lun;
         int code;
 
-        code = source_connect(c, &f->remote, &f->views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(c, &f->views, what, &f->view);
+        code = source_connect_disk(c, what, &f->remote, &f->views, &f->view);
         if (code != UASD_EXIT_OK)
                 return code;
         lun = pick_lun(f->view, what);
