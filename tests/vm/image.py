@@ -33,6 +33,7 @@ FLAVOURS = tuple(SUITE)
 SIZE = "6G"
 KEY = 12
 KEEP = 3  # of each kind of layer, the most recently used
+KEEP_PRODUCTS = 10  # packages, likewise
 IN_USE = 2 * 3600  # seconds since its last use in which another run may still stand on it
 
 
@@ -261,14 +262,14 @@ def keep_deb(path):
     parent = os.path.join(cache_dir(), "products")
     folder = os.path.join(parent, digest(os.path.abspath(path)))
     kept = os.path.join(folder, os.path.basename(path))
-    os.makedirs(folder, exist_ok=True)
-    if not os.path.exists(kept):
-        shutil.copy(path, kept + ".new")
-        os.rename(kept + ".new", kept)
-    os.utime(folder)
-    for old in sorted((os.path.join(parent, name) for name in os.listdir(parent)),
-                      key=os.path.getmtime)[:-10]:
-        remove_tree(old)
+    with locked("products"):  # no other run may copy the same, or take an old one away, meanwhile
+        os.makedirs(folder, exist_ok=True)
+        if not os.path.exists(kept):
+            shutil.copy(path, kept + ".new")
+            os.rename(kept + ".new", kept)
+        os.utime(folder)
+        for old in superfluous([os.path.join(parent, name) for name in os.listdir(parent)], KEEP_PRODUCTS):
+            remove_tree(old)
     return kept
 
 
