@@ -52,7 +52,7 @@ static bool would_flee(const struct life *l)
         struct decision d;
 
         decide(&l->disk.facts, &d);
-        return l->disk.facts.distrusted && d.target == DRIVER_USB_STORAGE;
+        return decision_flees(&l->disk.facts, &d);
 }
 
 bool lease_goes_back(const struct life *l)

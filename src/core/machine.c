@@ -33,10 +33,10 @@ static bool went_wrong(const struct life *l)
         return disk_went_wrong(&l->disk) || (l->failed_before && !l->leased);
 }
 
-/* Off uas, where it failed: the try that brought it there does not count. */
+/* The try that brought it to uas does not count. */
 static bool flees(const struct life *l)
 {
-        return l->disk.facts.distrusted && l->disk.decision.target == DRIVER_USB_STORAGE;
+        return decision_flees(&l->disk.facts, &l->disk.decision);
 }
 
 /*

@@ -70,6 +70,11 @@ bool decision_wants_switch(const struct facts *f, const struct decision *d)
         return d->target != DRIVER_NONE && d->target != f->driver;
 }
 
+bool decision_flees(const struct facts *f, const struct decision *d)
+{
+        return f->distrusted && d->target == DRIVER_USB_STORAGE;
+}
+
 bool decision_fits_early(const struct facts *f, const struct decision *d, bool initramfs)
 {
         if (!decision_wants_switch(f, d))

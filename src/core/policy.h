@@ -15,6 +15,9 @@ void decide(const struct facts *f, struct decision *ret);
 /* True if the driver in place is not the target, and the decision wants one. */
 bool decision_wants_switch(const struct facts *f, const struct decision *d);
 
+/* True if that is away from uas, where it failed: a disk that cannot stay where it is. */
+bool decision_flees(const struct facts *f, const struct decision *d);
+
 /*
  * True if the switch may be made in udev's event of the interface, in the initramfs or in the coldplug of the root file
  * system. In an initramfs nothing can be put on record, so uas is for disks that have passed their trial. Off uas is always
