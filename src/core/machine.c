@@ -270,6 +270,11 @@ static enum state derive(const struct life *l)
 
 /* ---- and what is to be done about it ---- */
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+        return a > b ? a : b;
+}
+
 static void begin(struct life *l, struct actions *ret)
 {
         struct action *a = act(ret, ACTION_SWITCH);
@@ -286,7 +291,7 @@ static void begin(struct life *l, struct actions *ret)
 static uint64_t act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret,
                          struct actions *last)
 {
-        uint64_t later = l->retry_at > l->not_before ? l->retry_at : l->not_before, start = later > now ? later : now;
+        uint64_t start = later(now, later(l->retry_at, l->not_before));
         bool try = lease_wants(l) && (!l->cancelled || l->leased) && !used_up(l) && !l->inhibited && !env->stopping &&
                    l->hold_deadline >= start + HOLD_LEAST_USEC;
 
@@ -312,7 +317,7 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
                 return USEC_INFINITY;
         /* Inside delay_use, or driverless: there is nothing yet that anybody could use. */
         if (!has_disks(l)) {
-                ready = l->retry_at > l->not_before ? l->retry_at : l->not_before;
+                ready = later(l->retry_at, l->not_before);
                 if (now < ready)
                         return ready;
                 begin(l, last);
@@ -332,9 +337,7 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
         }
         if (l->in_use || !l->free_since) /* or the look has not told yet */
                 return l->retry_at ? l->retry_at : USEC_INFINITY;
-        ready = l->free_since + (l->requested && !l->waited ? 0 : env->quiet_usec);
-        if (ready < l->not_before)
-                ready = l->not_before;
+        ready = later(l->not_before, l->free_since + (l->requested && !l->waited ? 0 : env->quiet_usec));
         if (now < ready)
                 return ready;
         begin(l, last);
@@ -347,7 +350,7 @@ static uint64_t act_trial(struct life *l, const struct environment *env, uint64_
         if (!l->trial_until)
                 l->trial_until = now + env->trial_usec;
         if (now >= l->trial_until) {
-                l->trial_until = now + (env->trial_usec > TRIAL_AGAIN_USEC ? env->trial_usec : TRIAL_AGAIN_USEC);
+                l->trial_until = now + later(env->trial_usec, TRIAL_AGAIN_USEC);
                 (void) act(last, ACTION_PASSED);
         }
         return l->trial_until;
