@@ -41,6 +41,17 @@ static int read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *
         return r < 0 ? r : 0;
 }
 
+/* What begins with a disk, a word and options. */
+static int read_wish(sd_bus_message *message, struct manager *m, struct entry **ret, const char **ret_word, bool *ret_force,
+                     sd_bus_error *error)
+{
+        int r = bus_read_disk(message, m, ret, error);
+
+        if (r >= 0)
+                r = sd_bus_message_read(message, "s", ret_word);
+        return r < 0 ? r : read_options(message, ret_force, error);
+}
+
 int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error)
 {
         const struct facts *f = &e->life.disk.facts;
@@ -59,14 +70,9 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
         struct entry *e;
         const char *name;
         unsigned request;
-        int target = DRIVER_NONE, leased, r;
         bool force;
+        int target = DRIVER_NONE, leased, r = read_wish(message, m, &e, &name, &force, error);
 
-        r = bus_read_disk(message, m, &e, error);
-        if (r >= 0)
-                r = sd_bus_message_read(message, "s", &name);
-        if (r >= 0)
-                r = read_options(message, &force, error);
         if (r < 0)
                 return r;
         if (*name && (target = driver_from_string(name)) != DRIVER_UAS && target != DRIVER_USB_STORAGE)
@@ -97,13 +103,8 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         struct entry *e;
         const char *name;
         bool force = false;
-        int p, r;
+        int p, r = read_wish(message, data, &e, &name, &force, error);
 
-        r = bus_read_disk(message, data, &e, error);
-        if (r >= 0)
-                r = sd_bus_message_read(message, "s", &name);
-        if (r >= 0)
-                r = read_options(message, &force, error);
         if (r < 0)
                 return r;
         p = policy_from_string(name);
@@ -137,13 +138,8 @@ static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *er
         bool force = false, on;
         struct entry *e;
         const char *word;
-        int r;
+        int r = read_wish(message, data, &e, &word, &force, error);
 
-        r = bus_read_disk(message, data, &e, error);
-        if (r >= 0)
-                r = sd_bus_message_read(message, "s", &word);
-        if (r >= 0)
-                r = read_options(message, &force, error);
         if (r < 0)
                 return r;
         on = streq(word, "on");
