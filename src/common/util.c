@@ -3,6 +3,51 @@
 
 #include <ctype.h>
 #include <stdint.h>
+#include <sys/stat.h>
+
+ssize_t read_full(int fd, void *ret, size_t size)
+{
+        size_t used = 0;
+
+        while (used < size) {
+                ssize_t n = read(fd, (char *) ret + used, size - used);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                used += (size_t) n;
+        }
+        return (ssize_t) used;
+}
+
+int read_whole(int fd, size_t max, char **ret, size_t *ret_size)
+{
+        _cleanup_free_ char *text = NULL;
+        struct stat st;
+        ssize_t n;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EINVAL;
+        if ((uintmax_t) st.st_size > max)
+                return -EFBIG;
+        if (lseek(fd, 0, SEEK_SET) < 0) /* who wrote it may have had the same descriptor */
+                return -errno;
+        text = malloc((size_t) st.st_size + 1);
+        if (!text)
+                return -ENOMEM;
+        n = read_full(fd, text, (size_t) st.st_size);
+        if (n < 0)
+                return (int) n;
+        text[n] = '\0';
+        *ret = TAKE_PTR(text);
+        *ret_size = (size_t) n;
+        return 0;
+}
 
 bool copy_string(char *ret, size_t size, const char *s)
 {

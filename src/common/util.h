@@ -63,6 +63,10 @@ static inline bool isempty(const char *s)
         return !s || !*s;
 }
 
+/* All there is, up to size; the count, or a negative errno. */
+ssize_t read_full(int fd, void *ret, size_t size);
+/* A regular file from its beginning, with a NUL behind it. -EINVAL: it is none; -EFBIG: it is larger than max. */
+int read_whole(int fd, size_t max, char **ret, size_t *ret_size);
 /* Copies what fits, always with a NUL. True if all of it fitted. */
 bool copy_string(char *ret, size_t size, const char *s);
 /* A NULL-terminated list of strings, and all of it freed. */

@@ -8,24 +8,22 @@
 #include "ctl/report.h"
 
 /* A whole file, or as much as a report may have and a byte more. */
-static int read_file(const char *path, char **ret, size_t *ret_size)
+static int read_report(const char *path, char **ret, size_t *ret_size)
 {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         _cleanup_free_ char *text = NULL;
-        size_t size = 0;
-        ssize_t n = 0;
+        ssize_t n;
 
         if (fd < 0)
                 return -errno;
         text = malloc(FACTS_BLOCK_TEXT_MAX + 1);
         if (!text)
                 return -ENOMEM;
-        while (size <= FACTS_BLOCK_TEXT_MAX && (n = read(fd, text + size, FACTS_BLOCK_TEXT_MAX + 1 - size)) > 0)
-                size += (size_t) n;
+        n = read_full(fd, text, FACTS_BLOCK_TEXT_MAX + 1);
         if (n < 0)
-                return -errno;
+                return (int) n;
         *ret = TAKE_PTR(text);
-        *ret_size = size;
+        *ret_size = (size_t) n;
         return 0;
 }
 
@@ -74,7 +72,7 @@ int report_replay(const struct ctl *c, const char *file)
         _cleanup_free_ char *text = NULL;
         char why[FACTS_BLOCK_WHY_MAX];
         size_t size = 0;
-        int k = read_file(file, &text, &size);
+        int k = read_report(file, &text, &size);
 
         if (k < 0) {
                 log_error("Cannot read '%s': %s", file, strerror(-k));

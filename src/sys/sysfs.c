@@ -10,21 +10,8 @@
 ssize_t attr_read_binary(int dirfd, const char *path, void *ret, size_t size)
 {
         _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        size_t used = 0;
 
-        if (fd < 0)
-                return -errno;
-        while (used < size) {
-                ssize_t n = read(fd, (char *) ret + used, size - used);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
-                used += (size_t) n;
-        }
-        return (ssize_t) used;
+        return fd < 0 ? -errno : read_full(fd, ret, size);
 }
 
 ssize_t attr_read(int dirfd, const char *path, char *ret, size_t size)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/util.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <sys/mman.h>
 
 #include "unit.h"
 
@@ -126,12 +128,41 @@ static void test_cleanup(void **state)
         assert_true(isempty(NULL) && isempty("") && !isempty("x"));
 }
 
+static void test_read(void **state)
+{
+        _cleanup_close_ int file = memfd_create("file", MFD_CLOEXEC), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        _cleanup_free_ char *text = NULL, *none = NULL;
+        char room[8];
+        int fds[2];
+        size_t size;
+
+        /* It comes in two pieces. */
+        assert_int_equal(pipe(fds), 0);
+        assert_int_equal(write(fds[1], "abc", 3), 3);
+        assert_int_equal(read_full(fds[0], room, 2), 2);
+        assert_int_equal(write(fds[1], "def", 3), 3);
+        assert_int_equal(close(fds[1]), 0);
+        assert_int_equal(read_full(fds[0], room, sizeof(room)), 4);
+        assert_memory_equal(room, "cdef", 4);
+        assert_int_equal(close(fds[0]), 0);
+        assert_int_equal(read_full(fds[0], room, sizeof(room)), -EBADF);
+
+        /* Its descriptor is at the end of it. */
+        assert_int_equal(write(file, "a\0b\n", 4), 4);
+        assert_int_equal(read_whole(file, 4, &text, &size), 0);
+        assert_int_equal(size, 4);
+        assert_memory_equal(text, "a\0b\n", 5);
+        assert_int_equal(read_whole(file, 3, &none, &size), -EFBIG);
+        assert_int_equal(read_whole(null, 3, &none, &size), -EINVAL);
+        assert_null(none);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_copy_string),   cmocka_unit_test(test_strv),
                 cmocka_unit_test(test_make_harmless), cmocka_unit_test(test_parse_uint),
-                cmocka_unit_test(test_cleanup),
+                cmocka_unit_test(test_cleanup),     cmocka_unit_test(test_read),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -184,27 +183,6 @@ static void follow(struct child *c, fio_progress_t cb, void *userdata)
         }
 }
 
-static int collect(int fd, char **ret)
-{
-        _cleanup_free_ char *text = NULL;
-        struct stat st;
-        ssize_t n;
-
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if (st.st_size > OUTPUT_MAX)
-                return -EFBIG;
-        text = malloc((size_t) st.st_size + 1);
-        if (!text)
-                return -ENOMEM;
-        n = pread(fd, text, (size_t) st.st_size, 0);
-        if (n < 0)
-                return -errno;
-        text[n] = '\0';
-        *ret = TAKE_PTR(text);
-        return 0;
-}
-
 static int make_file(const char *name, const char *text)
 {
         size_t n = text ? strlen(text) : 0;
@@ -267,6 +245,7 @@ int fio_execute(const char *program, char *const *arguments, char *const *jobs, 
         _cleanup_(fio_result_done) struct fio_result result = {};
         _cleanup_(handover_done) struct handover h;
         struct child c = { .told_msec = now_msec(), .stdout_fd = -1 };
+        size_t size;
         int r = prepare(&h, jobs, target);
 
         if (r >= 0)
@@ -281,9 +260,9 @@ int fio_execute(const char *program, char *const *arguments, char *const *jobs, 
         if (r >= 0 && WIFEXITED(result.status) && WEXITSTATUS(result.status) == EXIT_NO_PROGRAM)
                 r = -ENOENT;
         if (r >= 0)
-                r = collect(h.fds[HANDED_OUTPUT], &result.output);
+                r = read_whole(h.fds[HANDED_OUTPUT], OUTPUT_MAX, &result.output, &size);
         if (r >= 0)
-                r = collect(h.err, &result.errors);
+                r = read_whole(h.err, OUTPUT_MAX, &result.errors, &size);
         if (r < 0)
                 return r;
         *ret = result;

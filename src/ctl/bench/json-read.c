@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
-#include <sys/stat.h>
 
 #include "common/util.h"
 
@@ -307,27 +306,13 @@ int bench_json_read(int dirfd, const char *path, struct bench *ret)
 {
         _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (dirfd == AT_FDCWD ? 0 : O_NOFOLLOW));
         _cleanup_free_ char *text = NULL;
-        size_t used = 0;
-        struct stat st;
+        size_t size;
+        int r;
 
-        if (fd < 0 || fstat(fd, &st) < 0)
+        if (fd < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode))
-                return -EBADMSG;
-        if (st.st_size > BENCH_JSON_SIZE_MAX)
-                return -EFBIG;
-        text = malloc((size_t) st.st_size + 1);
-        if (!text)
-                return -ENOMEM;
-        while (used < (size_t) st.st_size) {
-                ssize_t n = read(fd, text + used, (size_t) st.st_size - used);
-
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
-                used += (size_t) n;
-        }
-        text[used] = '\0';
-        return bench_json_parse(text, used, ret);
+        r = read_whole(fd, BENCH_JSON_SIZE_MAX, &text, &size);
+        if (r < 0)
+                return r == -EINVAL ? -EBADMSG : r;
+        return bench_json_parse(text, size, ret);
 }

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -35,30 +34,6 @@ static bool name_is_valid(const char *name, size_t n)
         return true;
 }
 
-static int read_text(int fd, char **ret, size_t *ret_size)
-{
-        _cleanup_free_ char *text = NULL;
-        struct stat st;
-        ssize_t n;
-
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if (!S_ISREG(st.st_mode))
-                return -EINVAL;
-        if (st.st_size > FILE_SIZE_MAX)
-                return -EFBIG;
-        text = malloc((size_t) st.st_size + 1);
-        if (!text)
-                return -ENOMEM;
-        n = pread(fd, text, (size_t) st.st_size, 0);
-        if (n < 0)
-                return -errno;
-        text[n] = '\0';
-        *ret = TAKE_PTR(text);
-        *ret_size = (size_t) n;
-        return 0;
-}
-
 int profile_load(const struct roots *r, const char *name, profile_complain_fn complain, void *data, struct profile **ret)
 {
         struct place dirs[2];
@@ -81,7 +56,7 @@ int profile_load(const struct roots *r, const char *name, profile_complain_fn co
                         continue;
                 if (fd < 0)
                         return -errno;
-                k = read_text(fd, &text, &size);
+                k = read_whole(fd, FILE_SIZE_MAX, &text, &size);
                 if (k < 0)
                         return k;
                 return profile_parse(name, path, text, size, complain, data, ret);
