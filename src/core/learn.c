@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/learn.h"
+
+#include "common/exit-codes.h"
+#include "common/util.h"
+#include "core/lease.h"
+
+void life_init(struct life *l)
+{
+        *l = (struct life){ .disk.outcome.code = -1, .timer = USEC_INFINITY };
+}
+
+bool life_has_disks(const struct life *l)
+{
+        for (size_t i = 0; i < l->disk.n_luns; i++)
+                if (l->disk.luns[i].disk.name[0])
+                        return true;
+        return false;
+}
+
+bool life_went_wrong(const struct life *l)
+{
+        return disk_went_wrong(&l->disk) || (l->failed_before && !l->leased);
+}
+
+/* Slower and slower. */
+static void retry_later(struct life *l, uint64_t now)
+{
+        uint64_t pause = USEC_PER_SEC << (l->retries < 6 ? l->retries : 6);
+
+        l->retries++;
+        l->retry_at = now + (pause < RETRY_MOST_USEC ? pause : RETRY_MOST_USEC);
+}
+
+static void seen_in_use(struct life *l, const struct event *e, uint64_t now)
+{
+        l->in_use = l->waited = true;
+        l->free_since = 0;
+        l->named = l->named || e->by_name;
+        if (e->told) {
+                l->hidden = e->by_name;
+                l->retry_at = 0;
+                if (e->by_name)
+                        l->retries = 0;
+                return;
+        }
+        if (!l->hidden) /* used in a way whose end nobody tells: perhaps a look by name can have it told */
+                l->looked = false;
+        l->hidden = true;
+        if (!l->retry_at)
+                retry_later(l, now);
+}
+
+static void seen_users(struct life *l, const struct event *e, uint64_t now)
+{
+        l->looked = true;
+        if (e->in_use) {
+                seen_in_use(l, e, now);
+                return;
+        }
+        /* A claim met somebody who has no name, so that no look says that he has gone. */
+        if (e->by_name && !l->named && l->retry_at)
+                return;
+        l->in_use = l->hidden = l->named = false;
+        l->retry_at = 0;
+        if (!l->free_since)
+                l->free_since = now;
+}
+
+/*
+ * Its hold is over and it is free to be mounted: whoever does so now must not meet our claim. It is looked at
+ * again when something changes, or after a while.
+ */
+void learn_released(struct life *l, uint64_t now)
+{
+        l->held = l->hidden = false;
+        l->looked = l->in_use = l->waited = true;
+        l->free_since = 0;
+        l->retry_at = now + RELEASE_PAUSE_USEC;
+}
+
+static void start_over(struct life *l)
+{
+        l->asked_meanwhile = l->running;
+        l->requested = true;
+        l->waited = false;
+        l->looked = l->hidden = l->named = false;
+        l->free_since = 0;
+        l->retry_at = l->not_before = 0;
+        l->retries = l->flights = 0;
+        l->disk.outcome = (struct outcome){ .code = -1 };
+}
+
+static void ask_again(struct life *l, const struct event *e)
+{
+        l->disk.facts.override_target = e->target;
+        l->disk.facts.override_forced = e->force;
+        l->cancelled = l->failed_before = false;
+        if (l->lease_over) /* the newer word */
+                l->leased = l->lease_over = false;
+        start_over(l);
+}
+
+static void cancel(struct life *l)
+{
+        l->requested = l->asked_meanwhile = false;
+        /* What its holder asked for; what will be after the lease is another matter. */
+        if (l->leased && !l->lease_over) {
+                l->lease_to = DRIVER_NONE;
+                return;
+        }
+        l->leased = l->lease_over = false;
+        l->disk.facts.override_target = DRIVER_NONE;
+        l->cancelled = true;
+}
+
+static void done(struct life *l, const struct event *e, uint64_t now)
+{
+        bool overtaken = l->asked_meanwhile && l->disk.decision.target != l->going_to;
+
+        l->running = l->asked_meanwhile = false;
+        l->going_to = DRIVER_NONE;
+        if (overtaken) /* how it ended is no answer to what was asked since */
+                return;
+        l->disk.outcome = e->outcome;
+        if (e->outcome.code == UASD_EXIT_DEFERRED) {
+                /* Somebody whom a quick look does not see: the kernel may announce the end of it to nobody. */
+                l->in_use = l->waited = true;
+                l->hidden = life_has_disks(l);
+                l->looked = l->named = false;
+                l->free_since = 0;
+                retry_later(l, now);
+        } else {
+                l->requested = false;
+                l->retries = 0;
+                l->retry_at = 0;
+        }
+        if (disk_went_wrong(&l->disk)) {
+                l->not_before = now + (FLIGHT_PAUSE_USEC << l->flights);
+                l->flights += l->flights <= FLIGHTS_MOST;
+                l->looked = l->in_use = l->hidden = l->named = false;
+                l->free_since = 0;
+        }
+}
+
+static void trouble(struct life *l)
+{
+        l->cancelled = l->failed_before = false;
+        l->looked = false;
+        l->retry_at = l->not_before = 0;
+        l->retries = l->flights = 0;
+        l->disk.outcome = (struct outcome){ .code = -1 };
+}
+
+void learn(struct life *l, const struct event *e, uint64_t now)
+{
+        switch (e->type) {
+        case EVENT_SCANNED:
+        case EVENT_TIMER:
+        case EVENT_ENVIRONMENT:
+        case _EVENT_MAX:
+                break;
+        case EVENT_USERS:
+                seen_users(l, e, now);
+                break;
+        case EVENT_HOLD:
+                l->held = true;
+                l->hold_deadline = e->deadline;
+                break;
+        case EVENT_RELEASED:
+                learn_released(l, now);
+                break;
+        case EVENT_REQUEST:
+                ask_again(l, e);
+                break;
+        case EVENT_CANCEL:
+                cancel(l);
+                break;
+        case EVENT_TROUBLE:
+                trouble(l);
+                break;
+        case EVENT_INHIBITED:
+                if (l->inhibited && !e->on) { /* nobody has looked meanwhile */
+                        l->looked = false;
+                        l->free_since = 0;
+                }
+                l->inhibited = e->on;
+                break;
+        case EVENT_LEASED:
+                lease_begin(l, life_went_wrong(l));
+                break;
+        case EVENT_LEASE_SWITCH:
+        case EVENT_LEASE_ENDED:
+                if (lease_move(l, e))
+                        start_over(l);
+                break;
+        case EVENT_STARTED:
+                l->running = true;
+                break;
+        case EVENT_DONE:
+                done(l, e, now);
+                break;
+        }
+}

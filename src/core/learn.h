@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/machine.h"
+
+/* What an event changes of what is known of a disk. What state that comes to, and what is to be done, is the machine's. */
+
+void learn(struct life *l, const struct event *e, uint64_t now);
+/* EVENT_RELEASED, also where it is the machine that ends the hold. */
+void learn_released(struct life *l, uint64_t now);
+
+bool life_has_disks(const struct life *l);
+/* A try that went wrong, as opposed to one that found the disk in use. */
+bool life_went_wrong(const struct life *l);
