@@ -36,6 +36,10 @@ bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX])
 
 const char *smart_why_not(const struct smart_case *c)
 {
+        if (c->leased)
+                return "it is leased, and whoever has it may be measuring it";
+        if (c->switching || c->state == STATE_SWITCHING)
+                return "it is being switched";
         if (c->state != STATE_SETTLED && c->state != STATE_INCAPABLE)
                 return "not while it is not settled";
         if (strncmp(c->history, "distrusted", strlen("distrusted")) == 0)

@@ -26,6 +26,8 @@ struct smart_case {
         bool timeouts;       /* a command has run out of time */
         bool known;          /* smart_type_parse() found its type */
         bool root;
+        bool leased;    /* somebody has it for himself, and may be measuring it */
+        bool switching; /* it is being moved just now */
 };
 
 /* Why the disk is not to be asked, a clause; NULL: it may be. */

@@ -8,6 +8,7 @@
 #include "common/util.h"
 #include "ctl/capture.h"
 #include "ctl/style.h"
+#include "sys/leases.h"
 #include "sys/usbdisk.h"
 
 #define LOOKUP_USEC (2 * USEC_PER_SEC) /* in a file */
@@ -90,12 +91,26 @@ static void ask(const char *program, const char *block, struct smart *s)
                 s->why_not = k == -ETIMEDOUT ? "it did not answer in time" : "smartctl failed";
 }
 
+/* What has begun since the daemon was asked is on record in /run; without a daemon nothing else tells. */
+static void look_for_others(const struct roots *r, const char *interface, struct smart_case *c)
+{
+        _cleanup_(usb_disk_done) struct usb_disk u = {};
+        char path[INTERFACE_NAME_MAX + 16];
+        enum driver before;
+
+        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
+        c->switching = faccessat(r->run, path, F_OK, 0) == 0;
+        if (!c->leased)
+                c->leased = usb_disk_read(r, interface, false, &u) > 0 && lease_recorded(r, &u.facts, &before) > 0;
+}
+
 void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,
                struct smart *ret)
 {
         struct smart s = {.told = true, .passed = -1, .temperature = INT_MIN};
         char program[PATH_MAX], interface[INTERFACE_NAME_MAX];
         const struct disk *d = &v->disk;
+        struct smart_case c;
 
         (void) snprintf(program, sizeof(program), "%s" PROGRAM_SMARTCTL, root ?: "");
         s.missing = access(program, X_OK) < 0;
@@ -103,13 +118,16 @@ void smart_ask(const struct roots *r, const char *root, const struct view *v, co
                 s.why_not = "smartctl is not installed (smartmontools)";
         else
                 find_type(program, &d->facts, s.type);
+        c = (struct smart_case){.state = d->state,
+                                .verdict = d->facts.verdict,
+                                .history = v->history,
+                                .timeouts = timeouts,
+                                .known = s.type[0],
+                                .root = geteuid() == 0,
+                                .leased = d->lease[0]};
+        look_for_others(r, d->facts.interface, &c);
         if (!s.missing)
-                s.why_not = smart_why_not(&(struct smart_case){.state = d->state,
-                                                               .verdict = d->facts.verdict,
-                                                               .history = v->history,
-                                                               .timeouts = timeouts,
-                                                               .known = s.type[0],
-                                                               .root = geteuid() == 0});
+                s.why_not = smart_why_not(&c);
         /* The name may be another disk's by now. */
         if (!s.why_not && (usb_disk_of_block(r, block, interface) < 0 || !streq(interface, d->facts.interface)))
                 s.why_not = "it has gone";

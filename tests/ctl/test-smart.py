@@ -122,6 +122,25 @@ class Smart(unittest.TestCase):
         self.tree.write('sys/block/sda/device/iotmo_cnt', '0x1\n')
         self.assertIn('smartctl -d sntrealtek /dev/sda', self.not_asked('commands of it have run out of time'))
 
+    def test_leased(self):
+        """What somebody measures just now is not disturbed: without a daemon his lease is on record."""
+        self.smartctl(ATA)
+        record = 'run/uasd/lease/2-1:1.0'
+        self.tree.write(record, 'BUSNUM=2\nDEVNUM=5\nDRIVER=usb-storage\n')
+        why = 'it is leased, and whoever has it may be measuring it'
+        self.assertEqual(self.not_asked(why), f'not known: {why} (smartctl -d sntrealtek /dev/sda)')
+        # That of a disk which has gone from there is none.
+        self.tree.write(record, 'BUSNUM=2\nDEVNUM=4\nDRIVER=usb-storage\n')
+        self.assertNotIn('leased', self.status()[0])
+
+    def test_switch_runs(self):
+        self.smartctl(ATA)
+        record = 'run/uasd/switch/2-1:1.0'
+        self.tree.write(record, 'STEP=sync\n')
+        self.not_asked('it is being switched')
+        os.unlink(self.tree.path(record))
+        self.assertNotIn('switched', self.status()[0])
+
     def test_distrusted_at_rest(self):
         os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0/driver'))
         self.tree.link('sys/bus/usb/devices/2-1:1.0/driver', 'sys/bus/usb/drivers/usb-storage')

@@ -62,6 +62,13 @@ static void test_why_not(void **state)
                  "it is distrusted"},
                 {{STATE_SETTLED, VERDICT_BAD, "", false, true, true},
                  "its bridge is known to be bad under uas"},
+                {{STATE_SWITCHING, VERDICT_GOOD, "", false, true, true}, "it is being switched"},
+                {{STATE_SETTLED, VERDICT_GOOD, "", false, true, true, .switching = true}, "it is being switched"},
+                {{STATE_SETTLED, VERDICT_GOOD, "", false, true, true, .leased = true},
+                 "it is leased, and whoever has it may be measuring it"},
+                /* Under a lease it is switched and may be on trial: whose it is is the reason that matters. */
+                {{STATE_SWITCHING, VERDICT_GOOD, "on trial", true, false, false, .leased = true, .switching = true},
+                 "it is leased, and whoever has it may be measuring it"},
         };
         static const enum state never[] = {STATE_HELD,   STATE_WAITING, STATE_SWITCHING, STATE_TRIAL,
                                            STATE_FAILED, STATE_UNBOUND, STATE_IGNORED};
