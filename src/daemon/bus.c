@@ -82,6 +82,16 @@ void bus_disk_changed(struct bus *b, struct entry *e)
                 bus_tell_all(b, path, tell_changed, NULL);
 }
 
+static int tell_inhibitors(sd_bus *bus, const char *path, void *data)
+{
+        return sd_bus_emit_properties_changed(bus, path, UASD_BUS_MANAGER, "Inhibitors", NULL);
+}
+
+void bus_inhibitors_changed(struct bus *b)
+{
+        bus_tell_all(b, UASD_BUS_PATH, tell_inhibitors, NULL);
+}
+
 /* ---- the system bus ---- */
 
 static void join_system_bus(struct bus *b);

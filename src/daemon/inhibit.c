@@ -44,8 +44,10 @@ void inhibit_apply(struct entry *e)
                 bus_disk_changed(e->manager->bus, e);
 }
 
+/* One has come or gone. */
 static void apply_all(struct manager *m)
 {
+        bus_inhibitors_changed(m->bus);
         for (size_t i = 0; i < m->n_entries; i++)
                 inhibit_apply(m->entries[i]);
 }

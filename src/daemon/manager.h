@@ -231,6 +231,7 @@ void bus_free(struct bus *b);
 void bus_disk_added(struct bus *b, struct entry *e);
 void bus_disk_removed(struct bus *b, struct entry *e);
 void bus_disk_changed(struct bus *b, struct entry *e);
+void bus_inhibitors_changed(struct bus *b);
 /* The request of an entry, its number set: it is one; it may have another state; its switch is at this step; it has ended. */
 void bus_request_added(struct bus *b, struct entry *e, enum driver target);
 void bus_request_changed(struct bus *b, struct entry *e);

@@ -192,6 +192,18 @@ class Daemon(unittest.TestCase):
         there = {name: members for name, members in there.items() if name.startswith('org.uasd1')}
         self.assertEqual(there, self.shape(ElementTree.parse(XML).getroot().findall('interface')))
 
+    def test_told_of_changes(self):
+        "Which properties of the manager are told of when they change; true where nothing is said."
+        self.both()
+
+        def told(root):
+            [manager] = [one for one in root.findall('interface') if one.get('name') == 'org.uasd1.Manager']
+            return {p.get('name'): next((a.get('value') for a in p.findall('annotation') if a.get('name').endswith('.EmitsChangedSignal')), 'true')
+                    for p in manager.findall('property')}
+        p = self.busctl('introspect', '--xml-interface', 'org.uasd1', '/org/uasd1')
+        self.assertEqual(told(ElementTree.fromstring(p.stdout)), {'Version': 'const', 'Inhibitors': 'true'})
+        self.assertEqual(told(ElementTree.parse(XML).getroot()), {'Version': 'const', 'Inhibitors': 'true'})
+
     def test_activation(self):
         "D-Bus starts the unit by the link that enabling it makes."
         with open(os.path.join(TOP, 'src/daemon/org.uasd1.service')) as activation, open(os.path.join(TOP, 'systemd/uasd.service')) as unit:

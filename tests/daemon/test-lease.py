@@ -194,6 +194,30 @@ class Lease(unittest.TestCase):
         self.driver_is('usb-storage')
         self.assertIn('NoSuchDisk', self.told(self.holder('inhibit', '9-9:1.0', 'one', '')))
 
+    def test_inhibit_told(self):
+        "On the bus it is told when one comes and when he goes, with all there are then."
+        self.both()
+        listener = self.listen()
+
+        def told():
+            for line in listener:
+                one = json.loads(line)
+                if one['member'] == 'PropertiesChanged' and one['payload']['data'][0] == 'org.uasd1.Manager':
+                    self.assertEqual(one['path'], '/org/uasd1')
+                    self.assertEqual(one['payload']['data'][2], [])
+                    return one['payload']['data'][1]['Inhibitors']['data']
+            raise AssertionError('nothing')
+
+        first = self.holder('inhibit', '2-1:1.0', 'one', 'it is filled')
+        self.assertEqual(told(), [['2-1:1.0', 'one', 'it is filled']])
+        second = self.holder('inhibit', '', 'two', '')
+        self.assertEqual(told(), [['2-1:1.0', 'one', 'it is filled'], ['', 'two', '']])
+        self.assertEqual((self.told(first), self.told(second)), ('taken', 'taken'))
+        self.assertEqual(self.ask(first, 'close'), 'closed')
+        self.assertEqual(told(), [['', 'two', '']])
+        second.kill()
+        self.assertEqual(told(), [])
+
     # Leases
 
     def test_lease(self):
@@ -224,6 +248,26 @@ class Lease(unittest.TestCase):
         until(lambda: not self.record() and self.property('Lease') == '', 'there is no lease any more')
         self.assertFalse(self.claimed())
         self.ctl('switch', 'sdz', 'usb-storage')
+
+    def test_lease_smart(self):
+        "It may be being measured: smartctl is not asked, also where the daemon's word is all there is of a lease."
+        self.both()
+        self.tree.write('sys/block/sdz/device/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.tree.write('usr/sbin/smartctl', f'#!/bin/sh\necho "$@" >>{self.tree.path("asked")}\necho "USB Type  sat"\n')
+        os.chmod(self.tree.path('usr/sbin/smartctl'), 0o755)
+        self.assertNotIn('leased', self.ctl('status', 'sdz').stdout)
+        os.unlink(self.tree.path('asked'))
+        holder = self.leased()
+        record = self.tree.path('run/uasd/lease/2-1:1.0')
+        os.rename(record, self.tree.path('record'))
+        [one] = json.loads(self.ctl('status', '--json', 'sdz').stdout)['disks']
+        self.assertIn('it is leased', one['smart'][0]['why_not'])
+        os.rename(self.tree.path('record'), record)
+        with open(self.tree.path('asked')) as f:
+            self.assertEqual([line for line in f if not line.startswith('-P showall')], [])
+        self.assertEqual(self.ask(holder, 'close'), 'closed')
+        until(lambda: not self.record() and self.property('Lease') == '', 'there is no lease any more')
+        self.assertNotIn('leased', self.ctl('status', 'sdz').stdout)
 
     def test_lease_killed(self):
         "Its holder killed on the other driver: it goes back."
