@@ -125,6 +125,8 @@ static int list(const struct ctl *c)
         if (code != UASD_EXIT_OK)
                 return code;
         k = inhibitors_read(&remote, &all);
+        if (k == -ENOSYS)
+                return source_lacks(&remote, "Inhibitors");
         if (k < 0)
                 return source_lost(k);
         if (c->options->json)

@@ -43,7 +43,7 @@ int inhibitors_read(struct remote *r, struct inhibitors *ret)
         while (k >= 0 && (k = sd_bus_message_read(reply, "(sss)", &disk, &who, &why)) > 0)
                 k = add(&all, disk, who, why);
         if (k < 0)
-                return k == -ETIMEDOUT ? k : -ENOTCONN;
+                return k == -ETIMEDOUT ? k : k == -EBADR ? -ENOSYS : -ENOTCONN;
         *ret = all;
         all = (struct inhibitors){};
         return 0;

@@ -13,7 +13,7 @@ struct inhibitors {
         size_t n;
 };
 
-/* 0, or a negative errno as of remote_read(). */
+/* 0, or a negative errno as of remote_read(); -ENOSYS: the daemon does not know of any. */
 int inhibitors_read(struct remote *r, struct inhibitors *ret);
 void inhibitors_done(struct inhibitors *i);
 /* {"version":1,"inhibitors":[...]}; NULL: no memory. */

@@ -185,6 +185,28 @@ int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret)
         return k < 0 ? summary(k) : 0;
 }
 
+bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX])
+{
+        _cleanup_free_ char *version = NULL;
+
+        if (sd_bus_get_property_string(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Version", NULL, &version) < 0 ||
+            isempty(version))
+                return false;
+        (void) copy_string(ret, REMOTE_VERSION_MAX, version);
+        return true;
+}
+
+bool remote_ask_version(const char *private_socket, uint64_t limit_usec, char ret[static REMOTE_VERSION_MAX])
+{
+        uint64_t deadline = now_boottime() + limit_usec;
+        _cleanup_(remote_close) struct remote r = {};
+
+        if (open_system(&r.bus, deadline) >= 0 && remote_version(&r, ret))
+                return true;
+        remote_close(&r);
+        return private_socket && open_private(private_socket, &r.bus, deadline) >= 0 && remote_version(&r, ret);
+}
+
 int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply,
                 sd_bus_error *ret_error)
 {

@@ -26,6 +26,12 @@ int remote_look(const char *private_socket, uint64_t limit_usec, struct views *r
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
 void remote_close(struct remote *r);
 
+/* The daemon's own. False: it does not say. */
+#define REMOTE_VERSION_MAX 64
+bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX]);
+/* The same of a daemon whose disks were not understood, on this machine. */
+bool remote_ask_version(const char *private_socket, uint64_t limit_usec, char ret[static REMOTE_VERSION_MAX]);
+
 /* The disks once more. The same errors. */
 int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret);
 

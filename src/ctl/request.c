@@ -46,8 +46,7 @@ int request_reply(const struct ctl *c, struct remote *r, const struct remote_cal
                 int code = request_code(&error);
 
                 if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_METHOD))
-                        log_error("The uasd that runs is of another version: it knows no '%s'. After an update: systemctl restart uasd",
-                                  actual.method);
+                        (void) source_lacks(r, actual.method);
                 else if (code == UASD_EXIT_UNAUTHORIZED)
                         log_error("Not permitted: %s", error.message ?: strerror(-k));
                 else

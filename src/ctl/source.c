@@ -28,35 +28,50 @@ static int open_remote(const struct ctl *c, struct remote *ret_remote, struct vi
         return remote_open(private_socket(c, path), REMOTE_USEC, ret_remote, ret);
 }
 
-static const char *why_no_answer(int error)
+#define WHY_MAX 256
+
+/* Which one it is, if it says so: not by ssh, which would be one more login. */
+static const char *why_not_understood(const struct ctl *c, char ret[static WHY_MAX])
+{
+        char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
+
+        if (c->options->host || !remote_ask_version(private_socket(c, path), REMOTE_USEC, theirs) || streq(theirs, UASD_VERSION))
+                return "uasd's answer is not understood (is it of another version?)";
+        (void) snprintf(ret, WHY_MAX, "uasd's answer is not understood: it is version %s, and this uasctl " UASD_VERSION, theirs);
+        return ret;
+}
+
+static const char *why_no_answer(const struct ctl *c, int error, char ret[static WHY_MAX])
 {
         switch (error) {
         case -ETIMEDOUT:
                 return "uasd runs, but does not answer";
         case -EBADMSG:
-                return "uasd's answer is not understood (is it of another version?)";
+                return why_not_understood(c, ret);
         default:
                 return "uasd is not running";
         }
 }
 
-static bool answered(int error)
+static bool answered(const struct ctl *c, int error)
 {
+        char why[WHY_MAX];
+
         if (error < 0)
-                log_info("%s: this is what the kernel itself shows.", why_no_answer(error));
+                log_info("%s: this is what the kernel itself shows.", why_no_answer(c, error, why));
         return error >= 0;
 }
 
 bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *ret)
 {
-        return answered(open_remote(c, ret_remote, ret));
+        return answered(c, open_remote(c, ret_remote, ret));
 }
 
 bool source_look(const struct ctl *c, struct views *ret)
 {
         char path[SOCKET_MAX];
 
-        return answered(remote_look(private_socket(c, path), REMOTE_USEC, ret));
+        return answered(c, remote_look(private_socket(c, path), REMOTE_USEC, ret));
 }
 
 static int read_local(const struct ctl *c, bool quick, struct views *ret)
@@ -101,23 +116,39 @@ int source_read_quick(const struct ctl *c, struct views *ret)
 int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret)
 {
         int k = open_remote(c, ret_remote, ret);
+        char why[WHY_MAX];
 
         if (k >= 0)
                 return UASD_EXIT_OK;
         if (c->options->host) {
-                log_error("%s: %s", c->options->host, k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh" : why_no_answer(k));
+                log_error("%s: %s", c->options->host, k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh" : why_no_answer(c, k, why));
                 return UASD_EXIT_FAILED;
         }
         switch (k) {
         case -ETIMEDOUT:
-                log_error("%s; 'systemctl status uasd' may tell more.", why_no_answer(k));
+                log_error("%s; 'systemctl status uasd' may tell more.", why_no_answer(c, k, why));
                 break;
         case -EBADMSG:
-                log_error("%s", why_no_answer(k));
+                log_error("%s", why_no_answer(c, k, why));
                 break;
         default:
-                log_error("%s, and nothing else changes disks: systemctl start uasd", why_no_answer(k));
+                log_error("%s, and nothing else changes disks: systemctl start uasd", why_no_answer(c, k, why));
         }
+        return UASD_EXIT_FAILED;
+}
+
+int source_lacks(struct remote *r, const char *member)
+{
+        char theirs[REMOTE_VERSION_MAX];
+
+        if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
+                log_error("The uasd that runs is version %s, and this uasctl " UASD_VERSION ": it knows no '%s'. "
+                          "After an update: systemctl restart uasd",
+                          theirs, member);
+        else
+                log_error("The uasd that runs is of another version than this uasctl (" UASD_VERSION "): it knows no '%s'. "
+                          "After an update: systemctl restart uasd",
+                          member);
         return UASD_EXIT_FAILED;
 }
 

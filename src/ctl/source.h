@@ -28,5 +28,7 @@ int source_read_disk(const struct ctl *c, const char *what, struct views *ret, c
 int source_connect_disk(const struct ctl *c, const char *what, struct remote *ret_remote, struct views *ret,
                         const struct view **ret_disk);
 
+/* The daemon has no such member: it is older than this uasctl, or newer. */
+int source_lacks(struct remote *r, const char *member);
 /* The connection failed in the middle: the exit status for this errno of remote_read(). */
 int source_lost(int error);

@@ -10,7 +10,8 @@
 /*
  * The bus API of uasd with nothing behind it: each disk plays a part when it is asked to switch. Prints "ready"
  * when it is on the bus, and every call it gets. With an argument it is of another version: "methods" knows no method,
- * "properties" has those alone that the first uasd had, "words" says a state that nobody has heard of.
+ * "older" neither and says which version it is, "properties" has those alone that the first uasd had, "words" says a state
+ * that nobody has heard of.
  */
 
 enum part {
@@ -58,6 +59,7 @@ static sd_bus *bus;
 static sd_event *event;
 static unsigned n_jobs;
 static const char *version; /* another one; NULL: ours */
+#define OTHER_VERSION "0.0.1\033[31m"
 
 static char *path_of(const struct fake *f)
 {
@@ -290,6 +292,18 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
+static int get_version(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
+                       sd_bus_error *e)
+{
+        return sd_bus_message_append(reply, "s", version ? OTHER_VERSION : UASD_VERSION);
+}
+
+static const sd_bus_vtable older_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_VTABLE_END,
+};
+
 static const sd_bus_vtable no_methods_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_SIGNAL("JobRemoved", "osiss", 0),
@@ -298,6 +312,7 @@ static const sd_bus_vtable no_methods_vtable[] = {
 
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_METHOD("Switch", "ssa{sv}", "o", on_switch, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Lease", "s", "h", on_take_lease, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("SetPolicy", "ssa{sv}", "", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -380,7 +395,9 @@ int main(int argc, char **argv)
         const sd_bus_vtable *manager, *disk;
 
         version = argc > 1 ? argv[1] : NULL;
-        manager = version && streq(version, "methods") ? no_methods_vtable : manager_vtable;
+        manager = version && streq(version, "methods") ? no_methods_vtable
+                  : version && streq(version, "older") ? older_vtable
+                                                       : manager_vtable;
         disk = version && streq(version, "properties") ? first_disk_vtable : disk_vtable;
         setvbuf(stdout, NULL, _IOLBF, 0);
         if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 ||

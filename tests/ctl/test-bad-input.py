@@ -185,6 +185,22 @@ class BadInput(unittest.TestCase):
                 self.wrong(verb, 'sda', *more, code=1, says='of another version', lines=3)
         self.assertEqual(self.called(), ['ready'])
 
+    def test_which_versions(self):
+        """One that says which version it is: that is told, harmless, and ours."""
+        ours = self.tree.run('--version').stdout.split()[-1]
+        says = f'The uasd that runs is version 0.0.1\\x1b[31m, and this uasctl {ours}: it knows no '
+        self.start('older')
+        for verb, more in NEEDS_DAEMON.items():
+            if verb != 'monitor':
+                self.wrong(verb, 'sda', *more, code=1, says=says, lines=3)
+        self.wrong('inhibit', 'true', code=1, says=says + "'Inhibit'", lines=3)
+        self.wrong('inhibit', '--list', code=1, says=says + "'Inhibitors'", lines=3)
+
+    def test_lacks_a_property(self):
+        """Of this very version, and yet without one: no word of a connection that is lost."""
+        self.start()
+        self.wrong('inhibit', '--list', code=1, says="it knows no 'Inhibitors'", lines=3)
+
     def test_first_daemon(self):
         self.start('properties')
         for verb in DOES_WITHOUT:
@@ -197,7 +213,7 @@ class BadInput(unittest.TestCase):
         """Words that are not known are no answer: what can be read from the kernel is, and nothing is asked for."""
         self.start('words')
         for verb, more in NEEDS_DAEMON.items():
-            self.wrong(verb, 'sda', *more, code=1, says='not understood (is it of another version?)')
+            self.wrong(verb, 'sda', *more, code=1, says='not understood: it is version 0.0.1\\x1b[31m, and this uasctl ')
         for verb in 'list', 'status', 'wait':
             p = self.tree.run(verb, *self.needed(verb), env=self.env)
             self.assertIn('not understood', p.stderr)
