@@ -25,8 +25,22 @@ _uasctl_profiles() {
         done
 }
 
+# The command of inhibit, which begins at that word, as if it stood alone: where bash-completion is there, by that.
+_uasctl_command() {
+        local by
+        for by in _comp_command_offset _command_offset; do
+                declare -F "$by" >/dev/null && { "$by" "$1"; return; }
+        done
+        compopt -o filenames 2>/dev/null
+        if ((COMP_CWORD == $1)); then
+                mapfile -t COMPREPLY < <(compgen -A command -- "${COMP_WORDS[COMP_CWORD]}" | sort -u)
+        else
+                mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
+        fi
+}
+
 _uasctl() {
-        local cur=${COMP_WORDS[COMP_CWORD]} verb='' option='' words='' i n=0
+        local cur=${COMP_WORDS[COMP_CWORD]} verb='' option='' words='' columns i n=0
         local -A arguments=(
                 [list]='' [status]='DISK' [explain]='DISK' [db]='DISK' [switch]='DISK uas,usb-storage'
                 [policy]='DISK auto,uas,usb-storage,ignore' [trim]='DISK on,off' [release]='DISK' [cancel]='DISK' [forget]='DISK' [inhibit]='' [monitor]='DISK'
@@ -45,6 +59,9 @@ _uasctl() {
                 *)
                         if [[ $option ]]; then
                                 option=''
+                        elif [[ $verb == inhibit ]]; then
+                                _uasctl_command "$i"
+                                return
                         elif [[ $verb ]]; then
                                 ((++n))
                         else
@@ -73,6 +90,11 @@ _uasctl() {
                 compopt -o filenames 2>/dev/null
                 mapfile -t COMPREPLY < <(compgen -f -- "$cur")
                 return
+        elif [[ $option == -o || $option == --output ]]; then
+                columns='ID BUS PORT DISKS SIZE SPEED DRIVER TARGET STATE PRODUCT BRIDGE REVISION SERIAL USB CAPABLE POLICY VERDICT HISTORY HOST BUSY REASON REASON-ID'
+                compopt -o nospace 2>/dev/null
+                mapfile -t COMPREPLY < <(compgen -W "$columns" -P "${cur%"${cur##*[,+]}"}" -- "${cur##*[,+]}")
+                return
         elif [[ $option == --driver ]]; then
                 words='uas usb-storage'
         elif [[ $option == --sweep ]]; then
@@ -85,6 +107,9 @@ _uasctl() {
                 words="$common ${options[${verb:-none}]:-}"
         elif [[ ! $verb ]]; then
                 words=${!arguments[*]}
+        elif [[ $verb == inhibit ]]; then
+                _uasctl_command "$COMP_CWORD"
+                return
         else
                 read -ra i <<<"${arguments[$verb]:-}"
                 words=${i[n]:-}

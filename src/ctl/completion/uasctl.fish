@@ -26,20 +26,54 @@ function __uasctl_profiles
     end
 end
 
-# That many words without a dash stand before the cursor, and the first is one of these verbs.
-function __uasctl_at
+# Names with commas in between, and perhaps a + in front of all.
+function __uasctl_columns
+    set -l before (commandline -ct | string replace -r '^(--output=|-o)' '' | string replace -r '[^,+]*$' '')
+    for column in ID BUS PORT DISKS SIZE SPEED DRIVER TARGET STATE PRODUCT BRIDGE REVISION SERIAL USB CAPABLE POLICY VERDICT HISTORY HOST BUSY REASON REASON-ID
+        echo $before$column
+    end
+end
+
+# The verb and what follows it, without options and their values; behind the command of inhibit all is that one's own.
+function __uasctl_words
     set -l words
     set -l value no
     for word in (commandline -opc)[2..-1]
-        if test $value = yes
+        if test (count $words) -ge 2 -a "$words[1]" = inhibit
+            set -a words $word
+        else if test $value = yes
             set value no
-            continue
+        else if contains -- $word -H --host -o --output --since --textfile --replay --hwdb --disk --why -n --rounds --driver \
+                --profile --pattern --sweep --runtime --pause --size --file --clients --chart
+            set value yes
+        else if not string match -q -- '-*' $word
+            set -a words $word
         end
-        contains -- $word -H --host; and set value yes
-        string match -q -- '-*' $word; or set -a words $word
     end
+    string join \n -- $words
+end
+
+# That many words stand before the cursor, and the first is one of these verbs.
+function __uasctl_at
+    set -l words (__uasctl_words)
     test (count $words) -eq $argv[1]; or return
     test $argv[1] -eq 0; or contains -- $words[1] $argv[2..-1]
+end
+
+# An option here is ours: of one of these verbs, or of all if there are none.
+function __uasctl_of
+    set -l words (__uasctl_words)
+    test (count $words) -ge 2 -a "$words[1]" = inhibit; and return 1
+    set -q argv[1]; or return 0
+    contains -- "$words[1]" $argv
+end
+
+# What is offered for the command of inhibit, as if it stood alone.
+function __uasctl_command
+    set -l words (__uasctl_words)
+    test (count $words) -eq 1; and string match -q -- '-*' (commandline -ct); and return
+    set -l line (string join ' ' -- (string escape -- $words[2..-1]) (commandline -ct))
+    complete "--do-complete=$line"
 end
 
 complete -c uasctl -f
@@ -66,43 +100,44 @@ complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim releas
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
 complete -c uasctl -n '__uasctl_at 2 trim' -a 'on off'
+complete -c uasctl -n 'not __uasctl_of; or __uasctl_at 1 inhibit' -a '(__uasctl_command)'
 
-complete -c uasctl -s h -l help -d 'Show a short help'
-complete -c uasctl -l version -d 'Show the version'
-complete -c uasctl -l json -d 'Print JSON'
-complete -c uasctl -l no-legend -d 'Print no headings'
-complete -c uasctl -l no-pager -d 'Do not show long text through a pager'
-complete -c uasctl -s q -l quiet -d 'Say errors alone'
-complete -c uasctl -s H -l host -x -a '(__fish_print_hostnames)' -d 'Ask uasd on another machine, by ssh'
-complete -c uasctl -l no-ask-password -d 'Do not ask for a password'
-complete -c uasctl -n '__fish_seen_subcommand_from list' -s o -l output -x -d 'Show these columns'
-complete -c uasctl -n '__fish_seen_subcommand_from list' -l tree -d 'Show buses and hubs as well'
-complete -c uasctl -n '__fish_seen_subcommand_from policy' -l kernel -d 'Print lines for boot loader and modprobe.d'
-complete -c uasctl -n '__fish_seen_subcommand_from switch bench' -l dry-run -d 'Say what would be done, and do nothing'
-complete -c uasctl -n '__fish_seen_subcommand_from switch policy trim' -l force -d "Even where the kernel's tables, or the disk, say otherwise"
-complete -c uasctl -n '__fish_seen_subcommand_from switch wait' -l wait -d 'Wait for the end'
-complete -c uasctl -n '__fish_seen_subcommand_from log' -l since -x -d 'From then on'
-complete -c uasctl -n '__fish_seen_subcommand_from metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'
-complete -c uasctl -n '__fish_seen_subcommand_from inhibit' -l disk -x -a '(__uasctl_disks)' -d 'Switches of this disk alone'
-complete -c uasctl -n '__fish_seen_subcommand_from inhibit' -l why -x -d 'The reason'
-complete -c uasctl -n '__fish_seen_subcommand_from inhibit' -l list -d 'Show who inhibits switches'
-complete -c uasctl -n '__fish_seen_subcommand_from report' -l redact -d 'Without private data'
-complete -c uasctl -n '__fish_seen_subcommand_from report' -l replay -r -F -d 'Decide anew what is in one'
-complete -c uasctl -n '__fish_seen_subcommand_from report' -l hwdb -x -a '(__uasctl_disks)' -d 'What is known here of its bridge'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l driver -x -a 'uas usb-storage' -d 'This one alone'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l profile -x -a '(__uasctl_profiles)' -d 'What is measured'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l pattern -x -d 'One pattern of the profile'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l sweep -x -a 'depth jobs region' -d 'With one figure varied'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -s n -l rounds -x -d 'Rounds that count'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l runtime -x -d 'Of each run of fio'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l pause -x -d 'Between two runs'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l size -x -d 'Of the region, at most'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l file -r -F -d 'Through the file system'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l write -d 'Write as well, to a scratch file'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l destroy-data -d 'Write to the raw disk'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l clients -x -a '(__fish_print_hostnames)' -d 'From several machines'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l csv -d 'Print a line a run'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l markdown -d 'Print a table for a forum'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l chart -r -F -d 'Draw it'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l history -d 'List the results that are kept'
-complete -c uasctl -n '__fish_seen_subcommand_from bench' -l diff -d 'Lay two of them side by side'
+complete -c uasctl -n __uasctl_of -s h -l help -d 'Show a short help'
+complete -c uasctl -n __uasctl_of -l version -d 'Show the version'
+complete -c uasctl -n __uasctl_of -l json -d 'Print JSON'
+complete -c uasctl -n __uasctl_of -l no-legend -d 'Print no headings'
+complete -c uasctl -n __uasctl_of -l no-pager -d 'Do not show long text through a pager'
+complete -c uasctl -n __uasctl_of -s q -l quiet -d 'Say errors alone'
+complete -c uasctl -n __uasctl_of -s H -l host -x -a '(__fish_print_hostnames)' -d 'Ask uasd on another machine, by ssh'
+complete -c uasctl -n __uasctl_of -l no-ask-password -d 'Do not ask for a password'
+complete -c uasctl -n '__uasctl_of list' -s o -l output -x -a '(__uasctl_columns)' -d 'Show these columns'
+complete -c uasctl -n '__uasctl_of list' -l tree -d 'Show buses and hubs as well'
+complete -c uasctl -n '__uasctl_of policy' -l kernel -d 'Print lines for boot loader and modprobe.d'
+complete -c uasctl -n '__uasctl_of switch bench' -l dry-run -d 'Say what would be done, and do nothing'
+complete -c uasctl -n '__uasctl_of switch policy trim' -l force -d "Even where the kernel's tables, or the disk, say otherwise"
+complete -c uasctl -n '__uasctl_of switch wait' -l wait -d 'Wait for the end'
+complete -c uasctl -n '__uasctl_of log' -l since -x -d 'From then on'
+complete -c uasctl -n '__uasctl_of metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'
+complete -c uasctl -n '__uasctl_of inhibit' -l disk -x -a '(__uasctl_disks)' -d 'Switches of this disk alone'
+complete -c uasctl -n '__uasctl_of inhibit' -l why -x -d 'The reason'
+complete -c uasctl -n '__uasctl_of inhibit' -l list -d 'Show who inhibits switches'
+complete -c uasctl -n '__uasctl_of report' -l redact -d 'Without private data'
+complete -c uasctl -n '__uasctl_of report' -l replay -r -F -d 'Decide anew what is in one'
+complete -c uasctl -n '__uasctl_of report' -l hwdb -x -a '(__uasctl_disks)' -d 'What is known here of its bridge'
+complete -c uasctl -n '__uasctl_of bench' -l driver -x -a 'uas usb-storage' -d 'This one alone'
+complete -c uasctl -n '__uasctl_of bench' -l profile -x -a '(__uasctl_profiles)' -d 'What is measured'
+complete -c uasctl -n '__uasctl_of bench' -l pattern -x -d 'One pattern of the profile'
+complete -c uasctl -n '__uasctl_of bench' -l sweep -x -a 'depth jobs region' -d 'With one figure varied'
+complete -c uasctl -n '__uasctl_of bench' -s n -l rounds -x -d 'Rounds that count'
+complete -c uasctl -n '__uasctl_of bench' -l runtime -x -d 'Of each run of fio'
+complete -c uasctl -n '__uasctl_of bench' -l pause -x -d 'Between two runs'
+complete -c uasctl -n '__uasctl_of bench' -l size -x -d 'Of the region, at most'
+complete -c uasctl -n '__uasctl_of bench' -l file -r -F -d 'Through the file system'
+complete -c uasctl -n '__uasctl_of bench' -l write -d 'Write as well, to a scratch file'
+complete -c uasctl -n '__uasctl_of bench' -l destroy-data -d 'Write to the raw disk'
+complete -c uasctl -n '__uasctl_of bench' -l clients -x -a '(__fish_print_hostnames)' -d 'From several machines'
+complete -c uasctl -n '__uasctl_of bench' -l csv -d 'Print a line a run'
+complete -c uasctl -n '__uasctl_of bench' -l markdown -d 'Print a table for a forum'
+complete -c uasctl -n '__uasctl_of bench' -l chart -r -F -d 'Draw it'
+complete -c uasctl -n '__uasctl_of bench' -l history -d 'List the results that are kept'
+complete -c uasctl -n '__uasctl_of bench' -l diff -d 'Lay two of them side by side'

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl/verbs.h"
+
+/*
+ * What uasctl says of each line of words on stdin before it does anything: complaints of the options and of the table of
+ * verbs, and a line "." behind each. So the whole table of verbs and options takes one process.
+ */
+
+#define WORDS_MAX 16
+
+int main(void)
+{
+        char line[1024];
+
+        if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+                return 1;
+        while (fgets(line, sizeof(line), stdin)) {
+                char *argv[WORDS_MAX + 2] = {(char *) "uasctl"}, *rest = line;
+                struct options o;
+                int argc = 1, first;
+
+                while (argc <= WORDS_MAX && (argv[argc] = strtok_r(rest, " \n", &rest)))
+                        argc++;
+                argv[argc] = NULL;
+                first = options_parse(argc, argv, &o);
+                if (first >= 0)
+                        (void) verb_check(&o, argv + first);
+                puts(".");
+                if (fflush(stdout) != 0)
+                        return 1;
+        }
+        return 0;
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The verbs, arguments and options that uasctl itself takes: from --help, and from what it says of each option at each verb."""
+
+import re
+import string
+import subprocess
+
+VALUES = {'--textfile': '=/', '--since': '=1h', '--output': '=driver', '-o': 'driver', '--replay': '=/dev/null', '--hwdb': '=sdz',
+          '--host': '=x', '-H': 'x', '--disk': '=sda', '--why': '=x', '-n': '5', '--size': '=1G', '--driver': '=uas', '--sweep': '=depth',
+          **dict.fromkeys(('--rounds', '--runtime', '--pause'), '=5'),
+          **dict.fromkeys(('--profile', '--pattern', '--file', '--clients', '--chart'), '=none')}
+
+
+class Spoken:
+    def __init__(self, tree, told):
+        """told: the program options-told."""
+        self.told = told
+        text = tree.run('--help').stdout
+        verbs, options = text.split('Options:')
+        # verb -> what stands behind it: "DISK [uas|usb-storage]"
+        self.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[a-z|-]+\])*)(?:  .*)?$',
+                                                              verbs.split('Verbs:')[1].split('\nDISK is')[0])}
+        self.help_options = set(re.findall(r'(?<![\w-])--?[a-zA-Z][a-z-]*', '\n'.join(
+            line[:31] for line in options.splitlines())))
+        self.common, self.of_verb = self.options_in_code()
+        # As the table of `list` names what is asked for.
+        self.columns = set(tree.run('list', '--output=nonsense').stderr.split(': ')[-1].rstrip('.\n').split(', '))
+
+    def ask(self, lines):
+        p = subprocess.run([self.told], input=''.join(' '.join(line) + '\n' for line in lines), capture_output=True, text=True,
+                           timeout=60, check=True)
+        answers = re.split(r'(?m)^\.\n', p.stdout)[:-1]
+        assert len(answers) == len(lines), p.stdout
+        return answers
+
+    def options_in_code(self):
+        """What getopt knows, and which verb takes it."""
+        letters = [f'-{c}' for c in string.ascii_letters + string.digits]
+        long, *short = self.ask([['--='], *([letter] for letter in letters)])
+        every = set(re.findall(r"'(--[a-z-]+)'", long.split('possibilities')[1]))
+        every |= {letter for letter, said in zip(letters, short) if 'invalid option' not in said}
+        common, of_verb = set(every), {verb: set() for verb in self.verbs}
+        # For inhibit an option stands in front: what is behind the command is the command's.
+        pairs = [(option, verb) for option in sorted(every - {'-h', '--help', '--version'}) for verb in self.verbs]
+        said = self.ask([[option + VALUES.get(option, ''), verb, *['sdz'] * self.verbs[verb].startswith('DISK')] for option, verb in pairs])
+        for (option, verb), answer in zip(pairs, said):
+            if 'does not take' in answer:
+                common.discard(option)
+            else:
+                of_verb[verb].add(option)
+        return common, {verb: options - common for verb, options in of_verb.items()}
+
+    def all_options(self):
+        return self.common.union(*self.of_verb.values())
+
+    def values(self, verb):
+        """The words that may follow DISK."""
+        m = re.search(r'DISK \[([a-z|-]+)\]', self.verbs[verb])
+        return set(m[1].split('|')) if m else set()
+
+    def takes_disk(self, verb):
+        return 'DISK' in self.verbs[verb]

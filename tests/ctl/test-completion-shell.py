@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What fish, or zsh, offers for a line, with the completion on its path: what uasctl takes there, and nothing else."""
+
+import os
+import sys
+import unittest
+
+import shells
+from spoken import Spoken
+from tree import Tree
+
+PROGRAM, TOLD, SHELL = sys.argv[1:4]
+COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/ctl/completion')
+DISKS = {'2-1', 'sda', '1-1.4', 'sdb', '1-2', 'sdc'}
+DRIVERS = {'uas', 'usb-storage'}
+
+
+class Completion(unittest.TestCase):
+    """The shell is started once, for all lines there are; each test looks at some of them."""
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tree = Tree(PROGRAM)
+        cls.addClassCleanup(cls.tree.close)
+        cls.spoken = Spoken(cls.tree, TOLD)
+        cls.disks()
+        cls.cases = dict(cls.verbs() | cls.options() | cls.arguments() | cls.of_options() | cls.commands())
+        home = cls.tree.path('home')
+        cls.found = shells.SHELLS[SHELL](COMPLETION, list(cls.cases), shells.environment(home, cls.tree.path('sys'), PROGRAM))
+
+    @classmethod
+    def disks(cls):
+        """Three disks that any driver may have; a keyboard, and one that goes just now."""
+        cls.tree.disk('2-1', 'sda', 'uas')
+        cls.tree.disk('1-1.4', 'sdb')
+        cls.tree.disk('1-2', 'sdc', None)
+        for name, value in {'bInterfaceClass': '03', 'bInterfaceSubClass': '01'}.items():
+            cls.tree.write(f'sys/bus/usb/devices/1-3:1.0/{name}', value + '\n')
+        cls.tree.write('sys/bus/usb/devices/9-9:1.0/bInterfaceClass', '08\n')
+
+    # Lines, and what is to be offered for each
+
+    @classmethod
+    def verbs(cls):
+        verbs = set(cls.spoken.verbs)
+        return {'uasctl ': verbs, 'uasctl --json st': {'status'}, 'uasctl -H nas st': {'status'}, 'uasctl --host=nas st': {'status'},
+                'uasctl nonsens': set(), 'uasctl nonsense ': set(), 'uasctl nonsense s': set()}
+
+    @classmethod
+    def options(cls):
+        common = cls.spoken.common
+        lines = {f'uasctl {verb} -': common | cls.spoken.of_verb[verb] for verb in cls.spoken.verbs}
+        # Of a verb that is only the value of an option there is none.
+        return lines | {'uasctl -': common, 'uasctl switch sda uas --dr': {'--dry-run'}, 'uasctl status --tr': set(),
+                        'uasctl inhibit --why list --t': set(), 'uasctl -H list status --t': set()}
+
+    @classmethod
+    def arguments(cls):
+        lines = {}
+        for verb in set(cls.spoken.verbs) - {'inhibit'}:
+            disks, values = DISKS if cls.spoken.takes_disk(verb) else set(), cls.spoken.values(verb)
+            lines |= {f'uasctl {verb} ': disks, f'uasctl {verb} -q s': {d for d in disks if d.startswith('s')},
+                      f'uasctl {verb} sda ': values, f'uasctl {verb} -q sda u': {v for v in values if v.startswith('u')},
+                      f'uasctl {verb} sda uas ': set()}
+        return lines | {'uasctl status 9': set(), 'uasctl status 1-3': set(), 'uasctl status /dev/nul': {'/dev/null'},
+                        'uasctl -H nas switch sda us': {'usb-storage'}, 'uasctl switch --wait=5 ': DISKS, 'uasctl switch --wait ': DISKS,
+                        'uasctl log --since 1h ': DISKS, 'uasctl bench -n 5 ': DISKS, 'uasctl bench --driver uas --size=1G s': {'sda', 'sdb', 'sdc'},
+                        'uasctl policy --kernel 2': {'2-1'}}
+
+    @classmethod
+    def of_options(cls):
+        columns, etc = cls.spoken.columns, cls.tree.path('etc')
+        return {'uasctl list -o ': columns, 'uasctl list --output=': columns, 'uasctl list --output=DR': {'DRIVER'},
+                'uasctl list --output=+ID,REASO': {'REASON', 'REASON-ID'}, 'uasctl list --output=ID,NONE': set(),
+                'uasctl bench --driver=': DRIVERS, 'uasctl bench sda --driver us': {'usb-storage'}, 'uasctl bench --sweep=': {'depth', 'jobs', 'region'},
+                'uasctl bench -n ': set(), 'uasctl bench --rounds=': set(), 'uasctl bench --file=/dev/nul': {'/dev/null'},
+                'uasctl inhibit --disk=': DISKS, 'uasctl inhibit --disk s': {'sda', 'sdb', 'sdc'}, 'uasctl inhibit --why=': set(),
+                'uasctl inhibit --why ': set(), 'uasctl report --hwdb=2': {'2-1'}, 'uasctl report --replay=/dev/nul': {'/dev/null'},
+                'uasctl switch --wait=': set(), 'uasctl log --since=': set(), f'uasctl metrics --textfile={etc[:-1]}': {etc}}
+
+    @classmethod
+    def commands(cls):
+        """Behind inhibit stands a command, and behind that what is the command's own."""
+        return {'uasctl inhibit uasct': {'uasctl'}, 'uasctl inhibit --why x uasct': {'uasctl'}, 'uasctl inhibit uasctl switch sda u': DRIVERS,
+                'uasctl inhibit --disk=sda uasctl list --tr': {'--tree'}, 'uasctl inhibit uasctl --wh': set(), 'uasctl inhibit true --wh': set(),
+                'uasctl inhibit uasctl status 2': {'2-1'}}
+
+    # What was
+
+    def offered(self, line):
+        """Whole words; a value without its option, a list without what stands before, a path as it was begun."""
+        last = line.split(' ')[-1]
+        before = last[:last.index('=') + 1] if last.startswith('--') and '=' in last else ''
+        value = last[len(before):]
+        listed = value[:max(value.rfind(c) for c in ',+') + 1]
+        folder = value[:value.rfind('/') + 1]
+        words = set()
+        for word in self.found[line]:
+            word = word.removeprefix(before).removeprefix(listed).removesuffix('=').rstrip('/')
+            words.add(folder + word.removeprefix(folder))
+        # zsh shows options where nothing but an option can follow.
+        if SHELL == 'zsh' and not last:
+            words = {word for word in words if not word.startswith('-')}
+        # Where a command may stand it offers the dash that says "as a login shell".
+        return words - {'-'}
+
+    def compare(self, lines):
+        self.assertTrue(lines)
+        for line, expected in lines.items():
+            with self.subTest(line):
+                self.assertEqual(self.offered(line), expected)
+
+    def test_sane(self):
+        self.assertEqual(self.spoken.values('switch'), DRIVERS)
+        self.assertIn('REASON-ID', self.spoken.columns)
+        self.assertIn('list', self.spoken.verbs)
+        self.assertEqual(self.spoken.of_verb['list'], {'-o', '--output', '--tree'})
+
+    def test_verbs(self):
+        self.compare(self.verbs())
+
+    def test_options(self):
+        self.compare(self.options())
+
+    def test_arguments(self):
+        self.compare(self.arguments())
+
+    def test_of_options(self):
+        self.compare(self.of_options())
+
+    def test_commands(self):
+        self.compare(self.commands())
+
+
+if __name__ == '__main__':
+    if shells.missing(SHELL):
+        print(f'there is no {SHELL} here')
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
