@@ -189,7 +189,8 @@ bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX])
 {
         _cleanup_free_ char *version = NULL;
 
-        if (sd_bus_get_property_string(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Version", NULL, &version) < 0 ||
+        if (sd_bus_get_property_string(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Version", NULL,
+                                       &version) < 0 ||
             isempty(version))
                 return false;
         (void) copy_string(ret, REMOTE_VERSION_MAX, version);

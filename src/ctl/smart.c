@@ -101,7 +101,8 @@ static void look_for_others(const struct roots *r, const char *interface, struct
         (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
         c->switching = faccessat(r->run, path, F_OK, 0) == 0;
         if (!c->leased)
-                c->leased = usb_disk_read(r, interface, false, &u) > 0 && lease_recorded(r, &u.facts, &before) > 0;
+                c->leased =
+                        usb_disk_read(r, interface, false, &u) > 0 && lease_recorded(r, &u.facts, &before) > 0;
 }
 
 void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,

@@ -35,9 +35,12 @@ static const char *why_not_understood(const struct ctl *c, char ret[static WHY_M
 {
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
 
-        if (c->options->host || !remote_ask_version(private_socket(c, path), REMOTE_USEC, theirs) || streq(theirs, UASD_VERSION))
+        if (c->options->host || !remote_ask_version(private_socket(c, path), REMOTE_USEC, theirs) ||
+            streq(theirs, UASD_VERSION))
                 return "uasd's answer is not understood (is it of another version?)";
-        (void) snprintf(ret, WHY_MAX, "uasd's answer is not understood: it is version %s, and this uasctl " UASD_VERSION, theirs);
+        (void) snprintf(ret, WHY_MAX,
+                        "uasd's answer is not understood: it is version %s, and this uasctl " UASD_VERSION,
+                        theirs);
         return ret;
 }
 
@@ -55,10 +58,11 @@ static const char *why_no_answer(const struct ctl *c, int error, char ret[static
 
 static bool answered(const struct ctl *c, int error)
 {
-        char why[WHY_MAX];
+        if (error < 0) {
+                char why[WHY_MAX];
 
-        if (error < 0)
                 log_info("%s: this is what the kernel itself shows.", why_no_answer(c, error, why));
+        }
         return error >= 0;
 }
 
@@ -121,7 +125,9 @@ int source_connect(const struct ctl *c, struct remote *ret_remote, struct views 
         if (k >= 0)
                 return UASD_EXIT_OK;
         if (c->options->host) {
-                log_error("%s: %s", c->options->host, k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh" : why_no_answer(c, k, why));
+                log_error("%s: %s", c->options->host,
+                          k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh"
+                                             : why_no_answer(c, k, why));
                 return UASD_EXIT_FAILED;
         }
         switch (k) {
@@ -142,11 +148,13 @@ int source_lacks(struct remote *r, const char *member)
         char theirs[REMOTE_VERSION_MAX];
 
         if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
-                log_error("The uasd that runs is version %s, and this uasctl " UASD_VERSION ": it knows no '%s'. "
+                log_error("The uasd that runs is version %s, and this uasctl " UASD_VERSION
+                          ": it knows no '%s'. "
                           "After an update: systemctl restart uasd",
                           theirs, member);
         else
-                log_error("The uasd that runs is of another version than this uasctl (" UASD_VERSION "): it knows no '%s'. "
+                log_error("The uasd that runs is of another version than this uasctl (" UASD_VERSION
+                          "): it knows no '%s'. "
                           "After an update: systemctl restart uasd",
                           member);
         return UASD_EXIT_FAILED;
