@@ -112,6 +112,21 @@ bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor,
         return false;
 }
 
+bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b)
+{
+        if (n_a != n_b)
+                return false;
+        for (size_t i = 0; i < n_a; i++) {
+                if (!streq(a[i].scsi, b[i].scsi) || !streq(a[i].disk.name, b[i].disk.name) || a[i].size != b[i].size ||
+                    a[i].diskseq != b[i].diskseq || a[i].n_parts != b[i].n_parts)
+                        return false;
+                for (size_t j = 0; j < a[i].n_parts; j++)
+                        if (!luns_have(b + i, 1, a[i].parts[j].major, a[i].parts[j].minor, NULL))
+                                return false;
+        }
+        return true;
+}
+
 /* "/mnt/usb (sda1)": who uses it and where. Names come from users and devices: harmless from here on. */
 static void describe_user(const struct user *u, char *ret, size_t size)
 {

@@ -82,6 +82,12 @@ void users_without(struct user *users, size_t *n, pid_t ours);
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);
 
+/*
+ * The same nodes, of the same media. A card that is put in or taken out, a partition table that is read anew, a LUN that is found
+ * late make others of them.
+ */
+bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b);
+
 /* Its last try went wrong, as opposed to one that found the disk in use. */
 bool disk_went_wrong(const struct disk *d);
 /*

@@ -5,6 +5,8 @@
 #include "sys/sysfs.h"
 #include "switch/transaction.h"
 
+#define CLAIM_TRIES 5
+
 const char *lun_attribute(const struct transaction *t, const struct lun *l, const char *name, char *ret, size_t size)
 {
         (void) snprintf(ret, size, "%s/target%.*s/%s/%s", t->disk.host, (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi,
@@ -26,7 +28,7 @@ bool lun_offline(const struct transaction *t, const struct lun *l)
         return attr_read(t->roots.sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
 }
 
-int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX])
+static int open_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX])
 {
         _cleanup_free_ struct lun *online = calloc(t->disk.n_luns, sizeof(*online));
         size_t n = 0;
@@ -39,4 +41,18 @@ int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static 
                 else
                         online[n++] = t->disk.luns[i];
         return n == 0 ? 0 : claim_prepare(&t->roots, online, n, t->from, deadline, &t->claim, ret_busy);
+}
+
+int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX])
+{
+        int r = -ESTALE;
+
+        /* What appears while the nodes are being opened, a card or a partition, is opened as well. */
+        for (int tries = 0; r == -ESTALE && tries < CLAIM_TRIES; tries++) {
+                claim_drop(&t->claim);
+                r = open_online(t, deadline, ret_busy);
+                if (r >= 0)
+                        r = look_for_media(t);
+        }
+        return r;
 }

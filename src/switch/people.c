@@ -32,6 +32,33 @@ int look_for_users(struct transaction *t, bool deep)
         return refuse_users(t, users, n);
 }
 
+int look_for_media(struct transaction *t)
+{
+        struct usb_disk now = { 0 };
+        int r = usb_disk_read(&t->roots, t->interface, false, &now);
+        struct lun *before = t->disk.luns;
+        size_t n = t->disk.n_luns;
+
+        if (r <= 0)
+                return r < 0 ? r : -ENODEV;
+        r = luns_same(before, n, now.luns, now.n_luns) ? 0 : -ESTALE;
+        t->disk.luns = now.luns;
+        t->disk.n_luns = now.n_luns;
+        t->n_disks = disks_count(&t->disk);
+        luns_free(before, n);
+        return r;
+}
+
+/* Somebody may use what nobody has looked for, watched or synced: it has to be asked anew, from the beginning. */
+static int same_media(struct transaction *t)
+{
+        int r = look_for_media(t);
+
+        if (r == -ESTALE)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "a medium was put in or taken out, or partitions were read anew");
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r)) : 0;
+}
+
 int look_for_strangers(struct transaction *t)
 {
         const struct lun *luns = t->disk.luns;
@@ -90,7 +117,8 @@ int take_fingerprint(struct transaction *t)
 /*
  * Whoever wants the disk between the claim and the end of the old device fails. So this comes last, when all that takes its time is
  * done, and it is let go again at once if anybody has just looked at the disk: he may be about to mount it. Who has written
- * to it has made another disk of it: that is synced, and its fingerprint taken, again.
+ * to it has made another disk of it: that is synced, and its fingerprint taken, again. With the door closed nobody mounts a card
+ * any more that is put in, so from then on it is the same disk or it is not.
  */
 int close_door(struct transaction *t)
 {
@@ -116,6 +144,8 @@ int close_door(struct transaction *t)
         }
         if (r > 0 && look_for_users(t, true) < 0)
                 return -EBUSY;
+        if (r >= 0)
+                r = same_media(t);
         if (r >= 0 && claim_written(&t->roots, &t->claim) != t->written)
                 r = -ESTALE;
         if (r == -EBUSY) {

@@ -112,6 +112,8 @@ static int step_claim(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps the lock on %s", busy);
+        if (r == -ESTALE)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "its media or partitions keep changing");
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r));
         ask_whether_it_stops(t);

@@ -83,6 +83,11 @@ void tell_kept(void);
 /* people.c */
 /* Names whoever uses the disk; 0 if nobody does. */
 int look_for_users(struct transaction *t, bool deep);
+/*
+ * Reads its LUNs anew. -ESTALE: there are other nodes or media than before, of which nobody knows yet who uses them. An open has the
+ * kernel look at the medium, so what is read after our own is up to date.
+ */
+int look_for_media(struct transaction *t);
 /* Whom no list shows, but the driver counts; the claim has been prepared, and looked for by name in vain. */
 int look_for_strangers(struct transaction *t);
 int sync_nodes(struct transaction *t);
@@ -144,7 +149,10 @@ void trial_leave(struct transaction *t);
 const char *lun_attribute(const struct transaction *t, const struct lun *l, const char *name, char *ret, size_t size);
 /* A LUN is offline (SCSI state): its node cannot be opened any more. */
 bool lun_offline(const struct transaction *t, const struct lun *l);
-/* Claims what can be claimed; sets `offline` if there is a LUN that cannot. As claim_take(). */
+/*
+ * Opens what can be claimed, and knows what that is; sets `offline` if there is a LUN that cannot. As claim_prepare(); -ESTALE: it
+ * is another thing every time.
+ */
 int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX]);
 
 /* verify.c */

@@ -19,6 +19,7 @@
 #define STRANGER_TRIES 10
 #define STRANGER_PAUSE_USEC 20000
 
+/* O_NONBLOCK opens an empty slot as well: claimed, it lets nobody mount the card that is put in next. */
 static int node_open(const struct roots *r, const struct block *b, int flags)
 {
         int fd = openat(r->dev, b->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
@@ -88,8 +89,6 @@ static int take_whole(const struct roots *r, const struct lun *l, bool exclusive
         int fd = node_open(r, &l->disk, exclusive ? O_EXCL : 0);
 
         memcpy(ret_busy, l->disk.name, BLOCK_NAME_MAX);
-        if (fd == -ENOMEDIUM && l->size == 0) /* an empty slot has nothing to claim */
-                return 0;
         return fd < 0 ? fd : add_node(c, &l->disk, fd, true, exclusive, l->lun);
 }
 

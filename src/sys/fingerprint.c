@@ -122,9 +122,11 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
 
         if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
                 return -errno;
-        (void) fprintf(out, "LUN%u_SIZE=%llu\nLUN%u_SECTOR=%i\n", lun, (unsigned long long) size, lun, sector);
-        if (size == 0)
+        if (size == 0) { /* an empty slot: a card that is put in meanwhile is no other disk */
+                (void) fprintf(out, "LUN%u" UNREAD "\n", lun);
                 return 0;
+        }
+        (void) fprintf(out, "LUN%u_SIZE=%llu\nLUN%u_SECTOR=%i\n", lun, (unsigned long long) size, lun, sector);
         contents = open_memstream(&text, &length);
         if (!contents)
                 return -errno;

@@ -35,6 +35,7 @@ struct fake_lun {
         unsigned cache;   /* bytes in the drive's volatile cache */
         unsigned platter; /* bytes that outlive a power cut */
         unsigned content; /* what a fingerprint shows */
+        bool empty, card; /* a slot without a medium; one that has been put in, and that the kernel has not seen yet */
         unsigned n_nodes;
         struct fake_node nodes[FAKE_NODES];
 };
@@ -78,6 +79,10 @@ enum fake_what {
         HOOK_WRITE,         /* opened, written to, closed again */
         HOOK_WAIT,          /* `error` seconds go by */
         HOOK_SHUTDOWN,      /* a shutdown job is queued */
+        HOOK_CARD,          /* a card is put into the empty slot */
+        HOOK_CARD_MOUNT,    /* and its partition mounted; PID 1's table shows it */
+        HOOK_CARD_PRIVATE,  /* in a mount namespace of its own */
+        HOOK_CARD_WRITE,    /* written to, and kept open */
 };
 
 /* What happens at an operation: by its name, or by its number, counted from 1. */
@@ -171,13 +176,15 @@ int kernel_load_uas(void);
 int kernel_trigger(const char *block);
 bool rule_holds(const struct fake_usb *u);
 void kernel_dead_mans_timer(void);
-int kernel_open(const char *node, bool exclusive);
+int kernel_open(const char *node, int flags);
 int kernel_fsync(const char *node);
 int kernel_mount(const char *node, bool in_table);
 void kernel_umount(const char *node);
 void kernel_unplug(struct fake_usb *u);
 void kernel_replug(struct fake_usb *u);
 void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
+bool kernel_inserts(struct fake_usb *u); /* a card into its empty slot */
+void kernel_names(struct fake_lun *l, unsigned n_nodes);
 struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);
 
 /* udev.c */
@@ -197,9 +204,15 @@ bool fake_stale(int letter);        /* this process has a node open of a disk of
 void fake_inotify_tell(const char *name, uint32_t mask);
 void fake_inotify_end(void);
 
+/* cards.c: a slot that is empty, and the card that comes */
+void slot_empties(struct fake_usb *u, unsigned lun);
+void slot_noticed(struct fake_usb *u, struct fake_lun *l);
+void somebody_with_a_card(enum fake_what what);
+
 /* hooks.c */
 int op_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int op_end(const char *op, int r);
 bool fake_is_someone(void); /* in this process */
 void fake_someone_closes(void);
+void fake_someone_is_at(const struct fake_lun *l, const char *node, int fd);
 void fake_break(const char *oath, const char *name);

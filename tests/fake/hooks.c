@@ -49,6 +49,14 @@ void fake_someone_closes(void)
         fakesys_open_table(NULL);
 }
 
+void fake_someone_is_at(const struct fake_lun *l, const char *node, int fd)
+{
+        fake->someone = true;
+        fake->someones = l->diskseq;
+        someone = fd;
+        fakesys_open_table(node);
+}
+
 /* Somebody opens the whole disk: told by inotify, and seen in /proc while it stays open. */
 static void somebody_opens(bool stays)
 {
@@ -64,12 +72,9 @@ static void somebody_opens(bool stays)
                 return;
         fake->opened_at = fake->n_ops;
         fake_inotify_tell(l->nodes[0].name, IN_OPEN);
-        if (stays) {
-                fake->someone = true;
-                fake->someones = l->diskseq;
-                someone = fd;
-                fakesys_open_table(l->nodes[0].name);
-        } else {
+        if (stays)
+                fake_someone_is_at(l, l->nodes[0].name, fd);
+        else {
                 fake_inotify_tell(l->nodes[0].name, IN_CLOSE_NOWRITE);
                 (void) close(fd);
         }
@@ -173,6 +178,12 @@ int op_end(const char *op, int r)
                         break;
                 case HOOK_SHUTDOWN:
                         fake->stopping = true;
+                        break;
+                case HOOK_CARD:
+                case HOOK_CARD_MOUNT:
+                case HOOK_CARD_PRIVATE:
+                case HOOK_CARD_WRITE:
+                        somebody_with_a_card(h->what);
                         break;
                 case HOOK_NONE:
                 case HOOK_FAIL:

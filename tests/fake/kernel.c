@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <ctype.h>
+#include <fcntl.h>
 
 #include "common/util.h"
 #include "fake.h"
@@ -137,6 +138,17 @@ bool rule_holds(const struct fake_usb *u)
         return hold_in_force(&fake->roots, &f, fake->clock, NULL);
 }
 
+void kernel_names(struct fake_lun *l, unsigned n_nodes)
+{
+        l->n_nodes = n_nodes;
+        for (unsigned i = 0; i < n_nodes; i++) {
+                struct fake_node *n = &l->nodes[i];
+
+                *n = (struct fake_node){.minor = (unsigned) l->letter * 16 + i};
+                (void) snprintf(n->name, sizeof(n->name), i ? "sd%c%u" : "sd%c", 'a' + l->letter, i);
+        }
+}
+
 static void lun_appears(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
@@ -144,13 +156,9 @@ static void lun_appears(struct fake_usb *u, unsigned lun)
         l->letter = letter_of_last_close();
         l->there = true;
         l->diskseq = ++fake->diskseq;
-        l->n_nodes = u->n_parts + 1;
-        for (unsigned i = 0; i < l->n_nodes; i++) {
-                struct fake_node *n = &l->nodes[i];
-
-                *n = (struct fake_node){.minor = (unsigned) l->letter * 16 + i};
-                (void) snprintf(n->name, sizeof(n->name), i ? "sd%c%u" : "sd%c", 'a' + l->letter, i);
-        }
+        l->empty = l->empty && !l->card;
+        l->card = false;
+        kernel_names(l, l->empty ? 1 : u->n_parts + 1);
         tree_lun(u, lun);
         udev_adds(u, l);
 }
@@ -401,16 +409,18 @@ int kernel_quirks(const char *text)
 /* ---- users ---- */
 
 /* claim_excludes (k 4, v e): whole disk and partitions exclude each other, plain opens nobody. */
-int kernel_open(const char *node, bool exclusive)
+int kernel_open(const char *node, int flags)
 {
+        struct fake_usb *u;
         struct fake_lun *l;
 
-        if (!kernel_node(node, NULL, &l))
+        if (!kernel_node(node, &u, &l))
                 return -ENXIO;
-        for (unsigned i = 0; exclusive && i < l->n_nodes; i++)
+        for (unsigned i = 0; (flags & O_EXCL) && i < l->n_nodes; i++)
                 if (l->nodes[i].mounted)
                         return -EBUSY;
-        return 0;
+        slot_noticed(u, l);
+        return l->empty && !(flags & O_NONBLOCK) ? -ENOMEDIUM : 0;
 }
 
 int kernel_mount(const char *node, bool in_table)

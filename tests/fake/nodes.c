@@ -99,7 +99,7 @@ int __wrap_openat64(int dirfd, const char *path, int flags, ...)
         r = op_begin("open %s", path);
         if (r == 0) {
                 /* Until its partition table is about to be read it is to be seen in sysfs alone. */
-                r = udev_not_announced() ? -ENXIO : kernel_open(path, flags & O_EXCL);
+                r = udev_not_announced() ? -ENXIO : kernel_open(path, flags);
                 if (r == 0 && (fd = __real_openat64(dirfd, path, flags & ~O_EXCL)) < 0)
                         r = -errno;
                 if (r == 0) {

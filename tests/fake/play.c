@@ -55,6 +55,8 @@ void scene_make(const struct scene *s)
                         if (s->counts && i > 0) /* whoever wrote has closed it: nobody is counted */
                                 kernel_last_close(u->luns[l].nodes[i].name);
                 }
+        if (s->slot)
+                slot_empties(u, u->n_luns - 1);
         if (s->watched)
                 daemon_comes();
         if (s->held) {

@@ -13,6 +13,7 @@ struct scene {
         bool lost_events; /* the receive buffer overflows at every event */
         bool watched;   /* uasd is there */
         bool held;      /* since boot or plug-in, by the udev helper */
+        bool slot;      /* its last LUN is a card reader's, and empty */
         bool bystander; /* a second disk of the same make, which nobody may touch */
         struct fake_hook hooks[3];
         void (*prepare)(struct fake_usb *u);

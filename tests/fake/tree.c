@@ -240,6 +240,8 @@ void tree_lun(struct fake_usb *u, unsigned lun)
         tree_write(u->driver == DRIVER_UAS && u->stalls_on_uas && !u->machine_late ? "0x1e\n" : "0x1f\n", "%s/iodone_cnt", scsi);
         (void) snprintf(dir, sizeof(dir), "%s/block/%s", scsi, l->nodes[0].name);
         tree_block(u, &l->nodes[0], dir);
+        if (l->empty)
+                tree_write("0\n", "%s/size", dir);
         (void) snprintf(text, sizeof(text), "%llu\n", (unsigned long long) l->diskseq);
         tree_write(text, "%s/diskseq", dir);
         tree_link(dir, "sys/block/%s", l->nodes[0].name);

@@ -174,6 +174,8 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret)
                         continue;
                 if (!fake_dev_name(c->nodes[i].fd, name, &stale) || stale || !kernel_node(name, &u, &l))
                         r = -EIO;
+                else if (l->empty)
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_UNREAD=1\n", c->nodes[i].lun);
                 else
                         n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_CONTENT=%u\n",
                                                c->nodes[i].lun,

@@ -31,6 +31,30 @@ static void test_luns_have(void **state)
         assert_false(luns_have(NULL, 0, 8, 0, NULL));
 }
 
+/* A card that comes, goes or is another one; partitions and LUNs that come late. */
+static void test_luns_same(void **state)
+{
+        static struct block one[] = {{"sda1", 8, 1}}, turned[] = {{"sda2", 8, 2}, {"sda1", 8, 1}}, others[] = {{"sda1", 8, 1}, {"sda3", 8, 3}};
+        static const struct lun was = {.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2};
+        static const struct {
+                struct lun now;
+                bool same;
+        } table[] = {
+                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = turned, .n_parts = 2}, true},
+                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 10, .parts = sda_parts, .n_parts = 2}, false},
+                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 0, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
+                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = one, .n_parts = 1}, false},
+                {{.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = others, .n_parts = 2}, false},
+                {{.scsi = "0:0:0:0", .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
+                {{.scsi = "0:0:0:1", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2}, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                assert_row(i, luns_same(&was, 1, &table[i].now, 1) == table[i].same);
+        assert_false(luns_same(&was, 1, &was, 0));
+        assert_true(luns_same(NULL, 0, NULL, 0));
+}
+
 static void test_done(void **state)
 {
         struct disk d = {.n_luns = 1, .n_users = 1};
@@ -283,7 +307,7 @@ static void test_users_without(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_luns_have),  cmocka_unit_test(test_done), cmocka_unit_test(test_history), cmocka_unit_test(test_reason),
+                cmocka_unit_test(test_luns_have), cmocka_unit_test(test_luns_same),  cmocka_unit_test(test_done), cmocka_unit_test(test_history), cmocka_unit_test(test_reason),
                 cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),  cmocka_unit_test(test_claimed), cmocka_unit_test(test_opened),
                 cmocka_unit_test(test_users_without),
         };

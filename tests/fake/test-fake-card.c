@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sweep.h"
+
+/* After every operation somebody puts a card into a slot that was empty when the switch began, and uses it, or does not. */
+
+static const struct scene scenes[] = {
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .slot = true},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .slot = true, .counts = true},
+};
+
+static const char *ask(const struct scene *s, enum fake_what what, int code)
+{
+        const struct fake_lun *card = &fake->usb[0].luns[1];
+
+        if (what == HOOK_CARD && code == UASD_EXIT_ROLLED_BACK)
+                return "it was taken back for a card that nobody uses";
+        if (what != HOOK_CARD && what != HOOK_CARD_WRITE && fake->opened_at && !card->nodes[1].mounted)
+                return "the mount is gone";
+        /* It failed, and may not be taken back from under anybody. */
+        if (code == UASD_EXIT_FAILED && fake->usb[0].driver == s->to && fake->opened_at)
+                return NULL;
+        return sweep_code(s, code);
+}
+
+static bool one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, const char *name)
+{
+        struct scene now = *s;
+        struct result r = {0};
+        const char *also;
+        bool good;
+
+        now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
+        scene_make(&now);
+        scene_switch(&now, &r);
+        also = ask(&now, what, r.code);
+        good = sweep_verdict(&now, &r, name, n, c->ops[n - 1], also);
+        scene_remove();
+        return good;
+}
+
+static void test_cards(void **state)
+{
+        static const struct {
+                enum fake_what what;
+                const char *name;
+        } cards[] = {
+                {HOOK_CARD, "card put in"},
+                {HOOK_CARD_MOUNT, "card mounted"},
+                {HOOK_CARD_PRIVATE, "card mounted out of sight"},
+                {HOOK_CARD_WRITE, "card written to"},
+        };
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct clean c;
+
+                sweep_clean(&scenes[i], &c);
+                for (unsigned n = 1; n <= c.n; n++)
+                        for (size_t k = 0; k < ELEMENTSOF(cards) && !sweep_again(&c, n); k++)
+                                all = one(&scenes[i], &c, n, cards[k].what, cards[k].name) && all;
+        }
+        assert_true(all);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_cards)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
