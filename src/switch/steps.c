@@ -323,7 +323,8 @@ static const struct step {
 /* What a killed one left is put in order first: its record alone tells of its entry in the quirks, and is about to be replaced. */
 static void finish_earlier(const struct transaction *t)
 {
-        struct transaction earlier = { .roots = t->roots, .config = t->config, .interface = t->interface, .lock = -1, .claim = CLAIM_NULL };
+        struct transaction earlier = { .roots = t->roots, .config = t->config, .interface = t->interface, .no_udev = t->no_udev,
+                                       .lock = -1, .claim = CLAIM_NULL };
 
         if (!record_exists(t))
                 return;

@@ -92,6 +92,7 @@ static void transaction_start(const struct scene *s, struct transaction *t)
         t->to = s->to;
         t->automatic = s->automatic;
         t->plugged = s->plugged || s->held;
+        t->no_udev = s->early;
         t->hold_deadline = s->held ? fake->clock + 20 * USEC_PER_SEC : 0;
 }
 

@@ -10,6 +10,7 @@ struct scene {
         unsigned luns, partitions; /* 0 LUNs: one */
         const char *quirks;        /* of others */
         bool vendor, automatic, plugged, counts, no_udev;
+        bool early;       /* in udev's own event of the interface */
         bool lost_events; /* the receive buffer overflows at every event */
         bool watched;   /* uasd is there */
         bool held;      /* since boot or plug-in, by the udev helper */

@@ -118,10 +118,43 @@ static void test_killed_twice(void **state)
         assert_true(all);
 }
 
+/* udev waits for us: what an earlier one has left is put in order without waiting for udev, or telling it anything. */
+static void test_in_udevs_event(void **state)
+{
+        static const char *const at[] = {"delete", "unbind", "bind"};
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(at); i++) {
+                struct scene s = {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .plugged = true};
+                struct result r = {0};
+
+                s.hooks[0] = (struct fake_hook){.op = at[i], .nth = 1, .what = HOOK_KILL_DONE};
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                assert_int_equal(r.code, -1);
+                memset(fake->hooks, 0, sizeof(fake->hooks));
+                fake->n_ops = 0;
+                fake->udev_deaf = true; /* it is in the middle of this one */
+                s.early = true;
+                scene_switch(&s, &r);
+                for (unsigned n = 0; n < fake->n_ops; n++)
+                        if (streq(fake->ops[n], "events") || strncmp(fake->ops[n], "uevent", 6) == 0) {
+                                print_error("killed after %s: %s at %u\n", at[i], fake->ops[n], n + 1);
+                                all = false;
+                        }
+                if (fake->usb[0].driver != s.to) {
+                        print_error("killed after %s: code %i at %s: %s\n", at[i], r.code, r.step, r.text);
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed), cmocka_unit_test(test_begun_again),
-                                           cmocka_unit_test(test_killed_twice)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_in_udevs_event), cmocka_unit_test(test_killed),
+                                           cmocka_unit_test(test_begun_again), cmocka_unit_test(test_killed_twice)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
