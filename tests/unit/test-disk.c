@@ -99,6 +99,8 @@ static void test_reason(void **state)
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/", .namespace = (char *) "mnt:[1]"},
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/"},
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/bootleg"},
+                {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/usr"},
+                {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/usr/local"},
         };
         static const struct {
                 struct disk d;
@@ -125,6 +127,11 @@ static void test_reason(void **state)
                  "will not be before the next start, for which uasctl policy is kept."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 4, .n_users = 1},
                  "Waits for uas until nothing uses it: /bootleg (sda1)."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 5, .n_users = 1},
+                 "Waits for uas until nothing uses it: /usr (sda1). The running system is on it: that will not be before the "
+                 "next start, for which uasctl policy is kept."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 6, .n_users = 1},
+                 "Waits for uas until nothing uses it: /usr/local (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 5, .n_users = 3},
                  "Waits for uas until nothing uses it: a device (on sda), loop0 (on sda), "
                  "a loop device (on sda)."},
