@@ -282,6 +282,38 @@ static void claim_excludes(void)
         assert_int_equal(kernel_mount("sda1", false), 0);
 }
 
+static void slot_is_claimed(void)
+{
+        char busy[BLOCK_NAME_MAX];
+        struct claim c = CLAIM_NULL;
+        struct lun l = {.disk = {"sda", 8, 0}};
+
+        disk(BOT, 1);
+        slot_empties(u, 0);
+        assert_int_equal(kernel_open("sda", 0), -ENOMEDIUM);
+        assert_int_equal(claim_take(&fake->roots, &l, 1, &c, busy), 0);
+        assert_true(kernel_inserts(u));
+        assert_int_equal(kernel_open("sda", 0), 0);
+        assert_int_equal(kernel_mount("sda1", false), -EBUSY);
+        claim_drop(&c);
+        assert_int_equal(kernel_mount("sda1", false), 0);
+}
+
+static void card_is_seen(void)
+{
+        uint64_t before;
+
+        disk(BOT, 1);
+        slot_empties(u, 0);
+        before = sda->diskseq;
+        assert_true(kernel_inserts(u) && !tree_exists("dev/sda1"));
+        assert_int_equal(kernel_open("sda", O_NONBLOCK), 0);
+        assert_true(tree_exists("dev/sda1") && sda->diskseq != before);
+        before = sda->diskseq;
+        assert_int_equal(kernel_open("sda", 0), 0);
+        assert_int_equal(sda->diskseq, before);
+}
+
 static void plain_open_is_no_claim(void)
 {
         char busy[BLOCK_NAME_MAX];
@@ -372,6 +404,8 @@ static const struct {
         REACTION(quirks_empty),
         REACTION(module_takes_unbound),
         REACTION(claim_excludes),
+        REACTION(slot_is_claimed),
+        REACTION(card_is_seen),
         REACTION(plain_open_is_no_claim),
         REACTION(counts_opens),
         REACTION(last_close_writes_back),

@@ -144,6 +144,68 @@ answer.append(error(mount, "/dev/sda1", "/run/m"))
 """) == ["EBUSY", "EBUSY", None]
 
 
+def slot(vm):
+    """A card reader whose slot is empty, and the card for it; the guest."""
+    card = vm.media("16M")
+    card.partition().ext4("CARD", 1)
+    return plugged(vm, "uas", media=[card], lun=[{"removable": True, "medium": False}])
+
+
+SLOT = """
+def shown():
+    base = "/sys/block/sda/"
+    return [int(open(base + "size").read()) > 0, os.path.exists(base + "sda1"), int(open(base + "diskseq").read())]
+"""
+
+
+@case(image=("bookworm", "trixie"), product=False)
+def slot_is_claimed(vm):
+    "O_NONBLOCK opens an empty slot, ENOMEDIUM without it; O_EXCL on it keeps mounts of a card away that is put in later."
+    guest, disk = slot(vm)
+    for driver in BOTH:
+        move(guest, disk, driver)
+        assert python(guest, disk, 'settle(); answer = error(node, "sda")') == "ENOMEDIUM"
+        job = guest.spawn("exec python3 -uc 'import os, time\nfd = os.open(\"/dev/sda\", os.O_RDONLY | os.O_NONBLOCK | os.O_EXCL)\n"
+                          "print(1)\ntime.sleep(1000)'")
+        guest.until(lambda: job.output() or None, 20, "claimed")
+        disk.set(lun=0, medium=True)
+        assert python(guest, disk, """
+os.close(node("sda"))
+settle()
+answer = error(mount, "/dev/sda1", "/run/m")
+""") == "EBUSY"
+        job.kill()
+        assert python(guest, disk, """
+end = time.monotonic() + 10
+while (answer := error(mount, "/dev/sda1", "/run/m")) == "EBUSY" and time.monotonic() < end:
+    time.sleep(0.1)
+""") is None
+        guest.run("umount /run/m", check=True)
+        disk.set(lun=0, medium=False)
+        guest.until(lambda: python(guest, disk, 'answer = error(node, "sda")') == "ENOMEDIUM", 20, "empty again")
+
+
+@case(image=("bookworm", "trixie"), product=False)
+def card_is_seen(vm):
+    "An open of the node sees a card that was put in: size and partitions are there, and diskseq is another one."
+    guest, disk = slot(vm)
+    for driver in BOTH:
+        move(guest, disk, driver)
+        # The kernel itself looks every other second; nobody else does here.
+        guest.run("echo 0 >/sys/module/block/parameters/events_dfl_poll_msecs", check=True)
+        look = SLOT + """
+settle()
+os.close(node("sda", os.O_RDONLY | os.O_NONBLOCK))
+answer = shown()
+"""
+        empty = [python(guest, disk, look) for _ in range(2)]
+        assert empty[0] == empty[1] and empty[0][:2] == [False, False], empty  # an open alone changes nothing
+        disk.set(lun=0, medium=True)
+        card = [python(guest, disk, look) for _ in range(2)]
+        assert card[0] == card[1] and card[0][:2] == [True, True] and card[0][2] != empty[0][2], (empty, card)
+        disk.set(lun=0, medium=False)
+
+
 @case(product=False)
 def plain_open_is_no_claim(vm):
     "A plain open stands in the way of no claim, and is told by inotify; several in a row once."

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Who uses a disk without a mount: a node that is open, claimed, mapped, or one that has no medium."""
 
+import within
 from context import case
 from users import SLACK, ask, goes, listed, settled, timers, waits, waits_for
+from within import blocks
 
 # Opens a node in its own way, and stays.
 HOLD = """exec python3 -c 'import ctypes, mmap, os, socket, sys, time
@@ -102,3 +104,61 @@ def other_luns(vm):
     assert guest.block_devices(disk.interface) == ["sda", "sr0", "sdb"], guest.block_devices(disk.interface)
     assert guest.run("dd if=/dev/sr0 of=/dev/null bs=2048 count=16").rc == 0
     assert guest.run("dd if=/dev/sdb of=/dev/null count=1").rc != 0
+
+
+# What somebody does with a card, how it ends, and whether the disk waits for it.
+CARDS = {
+    "mounts": ("mount /dev/{0}1 /mnt", "umount /mnt", True),
+    "elsewhere": ("systemd-run --quiet --unit=card unshare -m sh -c 'mount /dev/{0}1 /mnt; exec sleep 1000' && "
+                  "until grep -qs ' /mnt ' /proc/*/mountinfo; do sleep 0.1; done", "systemctl stop card", True),
+    "opens": ("systemd-run --quiet --unit=card sh -c 'exec sleep 1000 </dev/{0}1' && until fuser -s /dev/{0}1; do sleep 0.1; done",
+              "systemctl stop card", True),
+    "looks": ("true", "true", False),
+}
+
+
+@case(tier="full", limit=1500)
+def card_during_a_switch(vm):
+    "A card put into an empty slot while a switch stands at a step: mounted or open it is not pulled, and waited for; unused it goes along."
+    media = [vm.media("8M"), vm.media("16M")]
+    media[0].partition(("4M", None))
+    media[1].partition().ext4("CARD", 1)
+    blocks.fill(media[0].path, 0, media[0].area(2)[0], 128)
+    disk = vm.disk(media=media, lun=[{}, {"removable": True, "medium": False}], wcache="volatile")
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\nTrialSec=0\n"})
+    guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas", count=2)
+    world = within.Steps(guest, disk, {"interface": disk.interface, "luns": 2, "part": "2", "blocks": 128, "quirks": "", "seed": 1,
+                                       "data": [0]})
+    world.begin()
+    world.learn()
+    for step, card in [("claim", "mounts"), ("sync", "opens"), ("fingerprint", "mounts"), ("prepare", "looks"), ("trial", "elsewhere"),
+                       ("delete", "mounts"), ("delete", "opens"), ("delete", "looks")]:
+        before = world.driver
+        start, end, waits_for_it = CARDS[card]
+        pid = world.stop(step)
+        disk.set(lun=1, medium=True)
+        name = guest.block_devices(disk.interface)[1]
+        # Whoever opens the slot has the kernel look into it.
+        guest.run("dd if=/dev/%s of=/dev/null count=1 status=none; test -e /dev/%s1" % (name, name), check=True)
+        guest.run(start.format(name), check=True)
+        guest.run("kill -CONT %d" % pid)
+        guest.wait_until("! test -e /proc/%d" % pid, 60)
+        if waits_for_it:
+            one = waits(guest, disk, {"device": name + ".*"}, told=False) if card == "elsewhere" else waits(guest, disk, {"device": name + "1"})
+            assert guest.driver(disk.interface) == before, one
+            if card == "mounts":
+                guest.run("echo kept >/mnt/file && sync /mnt/file && grep -q kept /mnt/file", check=True)
+            guest.run(end, check=True)
+        target = "usb-storage" if before == "uas" else "uas"
+        guest.wait_disk(disk.interface, driver=target, timeout=90, count=2)
+        guest.until(lambda: listed(guest, disk)["state"] == "settled", 60, "settled")
+        world.check()
+        [found] = [each for each in listed(guest, disk)["disks"] if each["lun"] == 1]
+        assert found["size"] > 0, found
+        journal = guest.journal("-b -k")
+        assert "Buffer I/O error" not in journal and "EXT4-fs error" not in journal, journal[-3000:]
+        disk.set(lun=1, medium=False)
+        guest.until(lambda: guest.run("dd if=/dev/%s of=/dev/null count=1" % found["name"]).rc != 0, 20, "an empty slot")
+        guest.wait_until("uasctl wait %s" % disk.interface, 60)

@@ -5,7 +5,7 @@ import asyncio
 import json
 
 LUN_KEYS = {"wcache", "vendor", "product", "revision", "serial", "wwn", "hide_vpd", "physical", "rotation", "unmap", "lbpme",
-            "ata", "read_only", "removable"}
+            "ata", "read_only", "removable", "medium"}
 LIVE_KEYS = {"resume", "bus_powered"}
 PLUG_KEYS = {"vid", "pid", "bcd", "manufacturer", "product", "serial", "speed", "streams", "max_power", "alts",
              "pipe_usage"}
@@ -103,6 +103,8 @@ class Control:
                 one.wce = value == "volatile"
                 if not one.wce:
                     one.backing.flush()
+            if key == "medium":     # a card is put in, or taken out
+                one.medium = value
 
     def do_quit(self):
         """Like pulling the mains: the volatile caches are gone."""

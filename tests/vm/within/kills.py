@@ -68,6 +68,7 @@ class Kills:
     def __init__(self, config):
         self.interface = config["interface"]
         self.luns = config["luns"]
+        self.data = config.get("data", range(self.luns))  # the LUNs that have verified data
         self.part = config["part"]
         self.area = config["blocks"]
         self.ledgers = [blocks.Ledger(self.area) for _ in range(self.luns)]
@@ -85,6 +86,8 @@ class Kills:
         """Every LUN has fresh data that nobody has synced."""
         self.number += 1
         for lun, name in enumerate(disks.names(self.interface)):
+            if lun not in self.data:
+                continue
             first = self.random.randrange(self.area - 8)
             count = self.random.randrange(1, 8)
             blocks.write("/dev/%s%s" % (name, self.part), lun, first, count, self.number)
@@ -97,6 +100,8 @@ class Kills:
         disks.rest(self.interface)
         wrong = []
         for lun, name in enumerate(found):
+            if lun not in self.data:
+                continue
             node = "/dev/%s%s" % (name, self.part)
             disks.until(lambda: os.path.exists(node), 20, node)
             wrong += self.ledgers[lun].check(lun, blocks.read(node, self.area), self.lossy)
