@@ -34,6 +34,9 @@ static const struct {
         {LUN0 "LUN0_UNREAD=1\n", LUN0 REST0 LUN1 REST1, "before nothing, now LUN1_SIZE=200"},
         {LUN1 "LUN1_UNREAD=1\n" LUN11, LUN1 REST1 LUN11, NULL},
         {LUN1 "LUN1_UNREAD=1\n", LUN1 REST1 LUN11, "before nothing, now LUN11_SIZE=200"},
+        /* a slot was empty, and a card has come; or the other way round */
+        {LUN0 REST0 "LUN1_UNREAD=1\n", LUN0 REST0 LUN1 REST1, NULL},
+        {LUN0 REST0 LUN1 REST1, LUN0 REST0 "LUN1_UNREAD=1\n", "before LUN1_SIZE=200, now LUN1_UNREAD=1"},
         /* After the switch everything has to be readable. */
         {LUN0 REST0, LUN0 "LUN0_UNREAD=1\n", "before LUN0_HEAD=a, now LUN0_UNREAD=1"},
 };
