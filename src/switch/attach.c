@@ -84,36 +84,66 @@ void quirks_in_order(struct transaction *t)
                 quirks_pop(t);
 }
 
-int attach(struct transaction *t, enum driver d)
+/* Waited for once: a disk that has no driver cannot wait for whoever hangs with the lock. */
+static int lock_for_bind(struct transaction *t)
 {
-        struct facts *f = &t->disk.facts;
-        struct bridge b;
-        _cleanup_close_ int lock = quirks_lock(&t->roots, now_boottime() + QUIRKS_BUDGET);
+        int r = quirks_lock(&t->roots, now_boottime() + (t->lock_kept ? 0 : QUIRKS_BUDGET));
+
+        t->lock_kept = t->lock_kept || r == -ETIMEDOUT;
+        return r;
+}
+
+/* What the bind needs, under the lock. 0 also if that is nothing. */
+static int entry_push(struct transaction *t, enum driver d)
+{
         char now[QUIRKS_MAX + 1];
+        struct bridge b;
         int r;
 
-        if (lock < 0)
-                return lock;
-        if (driver_now(t) == d) /* a driver that was just loaded takes what has none by itself */
-                return 0;
-        facts_bridge(f, &b);
+        quirks_pop(t);
+        if (t->pushed) /* its text is all that will take it out some day */
+                return -EIO;
+        facts_bridge(&t->disk.facts, &b);
         r = quirks_param_read(&t->roots, now);
         if (r >= 0)
                 r = quirks_entry(now, &b, d, t->entry);
-        if (r > 0) {
-                /* In the record before it is in the kernel: whoever finishes this knows what to take out. */
-                r = record_write(t, t->step);
-                if (r >= 0) {
-                        t->pushed = true; /* also when it failed: it may be in there all the same */
-                        r = quirks_param_push(&t->roots, t->entry);
-                }
-        }
-        if (r >= 0)
-                r = driver_write(t, d, "bind");
-        quirks_pop(t);
+        if (r <= 0)
+                return r;
+        /* In the record before it is in the kernel: whoever finishes this knows what to take out. */
+        r = record_write(t, t->step);
+        if (r < 0)
+                return r;
+        t->pushed = true; /* also when it failed: it may be in there all the same */
+        return quirks_param_push(&t->roots, t->entry);
+}
+
+int attach(struct transaction *t, enum driver d)
+{
+        _cleanup_close_ int lock = lock_for_bind(t);
+        int r, k;
+
+        if (driver_now(t) == d) /* a driver that was just loaded takes what has none by itself */
+                return 0;
+        r = lock < 0 ? lock : entry_push(t, d);
+        /* Also without what it may need: a driver that is not to have the disk declines. */
+        k = driver_write(t, d, "bind");
+        if (lock >= 0)
+                quirks_pop(t);
         /* A probe that declined may have returned success: the link alone tells. */
-        if (r >= 0 && driver_now(t) != d)
-                r = -ENODEV;
+        if (k >= 0 && driver_now(t) != d)
+                k = -ENODEV;
+        return k < 0 && r < 0 ? r : k;
+}
+
+/* Any driver is better than none, and this takes neither quirks nor a driver by its name. */
+static int attach_to_any(struct transaction *t)
+{
+        int r = record_check(t);
+
+        if (r >= 0)
+                r = attr_write(t->roots.sys, SYSFS_DRIVERS_PROBE, t->interface);
+        if (r >= 0)
+                r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
         return r;
 }
 
@@ -185,6 +215,8 @@ void attach_back(struct transaction *t)
                 if (r < 0)
                         log_warning("%s: not back on %s: %s", t->interface, driver_to_string(order[i]), strerror(-r));
         }
+        if (driver_now(t) == DRIVER_NONE)
+                (void) attach_to_any(t);
         if (driver_now(t) != t->from && t->from != DRIVER_NONE)
                 stays(t, t->kept ? "it is in use already, and stays" : "it did not go back");
         t->moved = false;

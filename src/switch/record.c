@@ -140,7 +140,11 @@ void record_end(struct transaction *t)
 
         if (t->lock < 0)
                 return;
-        (void) state_remove(t->roots.run, record_path(t, "", path, sizeof(path)));
+        if (t->pushed) {
+                t->moved = false;
+                (void) record_write(t, t->step);
+        } else
+                (void) state_remove(t->roots.run, record_path(t, "", path, sizeof(path)));
         /* The lock file stays: removing it would let two processes hold "the" lock on two files. */
         t->lock = close_keep_errno(t->lock);
 }

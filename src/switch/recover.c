@@ -2,7 +2,6 @@
 #include "common/log.h"
 #include "sys/marks.h"
 #include "sys/past.h"
-#include "sys/quirkparam.h"
 #include "switch/transaction.h"
 
 /*
@@ -19,12 +18,8 @@ int transaction_recover(struct transaction *t)
                 return r;
         log_notice("%s: a switch from %s to %s was left at step %s", t->interface, driver_to_string(t->from),
                    driver_to_string(t->to), t->step);
-        if (t->entry[0]) {
-                _cleanup_close_ int lock = quirks_lock(&t->roots, now_boottime() + 10 * USEC_PER_SEC);
-
-                if (lock >= 0)
-                        (void) quirks_param_pop(&t->roots, t->entry);
-        }
+        t->pushed = t->entry[0] != '\0';
+        quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
         if (r > 0) {
                 enum driver now = t->disk.facts.driver;

@@ -141,7 +141,7 @@ static int step_prepare(struct transaction *t)
         struct facts *f = &t->disk.facts;
         struct bridge b;
         char wanted[QUIRKS_MAX + 1];
-        int r = 0;
+        int lock, r = 0;
 
         facts_bridge(f, &b);
         if (t->to == DRIVER_UAS)
@@ -152,7 +152,12 @@ static int step_prepare(struct transaction *t)
                                r == -EPERM  ? "modprobe.d has an install line for it" :
                                r == -EACCES ? "modprobe.d blacklists it; load it by hand (modprobe uas), or take that away" :
                                               strerror(-r));
-        r = quirks_param_read(&t->roots, f->quirks);
+        /* Whoever hangs with the lock keeps the disk from a driver: so it is asked for while it still has one. */
+        lock = quirks_lock(&t->roots, until(t, LOCK_BUDGET));
+        if (lock == -ETIMEDOUT)
+                return tx_fail(t, UASD_EXIT_DEFERRED, lock, "somebody keeps the lock of the quirks parameter");
+        r = lock < 0 ? lock : quirks_param_read(&t->roots, f->quirks);
+        (void) close_keep_errno(lock);
         if (r >= 0)
                 r = quirks_entry(f->quirks, &b, t->to, t->entry);
         if (r > 0)
@@ -321,15 +326,19 @@ static const struct step {
 };
 
 /* What a killed one left is put in order first: its record alone tells of its entry in the quirks, and is about to be replaced. */
-static void finish_earlier(const struct transaction *t)
+static int finish_earlier(struct transaction *t)
 {
         struct transaction earlier = { .roots = t->roots, .config = t->config, .interface = t->interface, .no_udev = t->no_udev,
                                        .lock = -1, .claim = CLAIM_NULL };
 
         if (!record_exists(t))
-                return;
+                return 0;
         (void) transaction_recover(&earlier);
         usb_disk_done(&earlier.disk);
+        if (!earlier.pushed)
+                return 0;
+        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "the entry %s of an earlier switch cannot be taken out of the quirks parameter",
+                       earlier.entry);
 }
 
 int transaction_run(struct transaction *t)
@@ -337,7 +346,9 @@ int transaction_run(struct transaction *t)
         size_t i;
         int r = 0;
 
-        finish_earlier(t);
+        (void) copy_string(t->step, sizeof(t->step), "recover");
+        if (finish_earlier(t) < 0)
+                return t->code;
         t->began = now_boottime();
         if (t->hold_deadline && t->hold_deadline < t->began)
                 t->hold_deadline = t->began;

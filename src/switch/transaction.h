@@ -42,6 +42,7 @@ struct transaction {
         char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
         char entry[QUIRK_ENTRY_MAX]; /* our entry in the quirks string; empty: none there */
         bool pushed;
+        bool lock_kept; /* by somebody who hangs with it: the quirks cannot be written */
         bool holding; /* the hold mark is ours */
         bool awaited; /* what appears waits in udev's helper until it has been decided on */
         uint64_t unseen; /* CLOCK_BOOTTIME at which nothing had appeared yet */
@@ -103,6 +104,7 @@ int record_write(struct transaction *t, const char *step);
 /* -ESTALE if the record or the attachment is no longer ours: a child that hung in the kernel and woke up late stops here. */
 int record_check(struct transaction *t);
 bool record_exists(const struct transaction *t);
+/* The record stays while our entry is in the quirks: nothing else tells of it. */
 void record_end(struct transaction *t);
 /* 1 and the fields of a record somebody left: from, to, step, entry, disks, hold. 0: none. */
 int record_load(struct transaction *t);

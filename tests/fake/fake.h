@@ -83,12 +83,14 @@ enum fake_what {
         HOOK_CARD_MOUNT,    /* and its partition mounted; PID 1's table shows it */
         HOOK_CARD_PRIVATE,  /* in a mount namespace of its own */
         HOOK_CARD_WRITE,    /* written to, and kept open */
+        HOOK_LOCK,          /* somebody takes the lock of the quirks, and keeps it */
 };
 
 /* What happens at an operation: by its name, or by its number, counted from 1. */
 struct fake_hook {
         const char *op; /* NULL: any; a prefix is enough */
         unsigned nth;   /* of those; 0: every one */
+        bool on;        /* from that one on */
         enum fake_what what;
         int error;
         unsigned seen;
@@ -172,6 +174,7 @@ int kernel_unbind(enum driver d, const char *interface);
 int kernel_delete(const char *scsi);
 int kernel_scan(int host);
 int kernel_quirks(const char *text);
+int kernel_probe(const char *interface);
 int kernel_load_uas(void);
 int kernel_trigger(const char *block);
 bool rule_holds(const struct fake_usb *u);
@@ -212,7 +215,8 @@ void somebody_with_a_card(enum fake_what what);
 /* hooks.c */
 int op_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int op_end(const char *op, int r);
-bool fake_is_someone(void); /* in this process */
+unsigned fake_someones_files(void); /* in this process */
 void fake_someone_closes(void);
 void fake_someone_is_at(const struct fake_lun *l, const char *node, int fd);
+void fake_someone_unlocks(void);
 void fake_break(const char *oath, const char *name);

@@ -4,8 +4,11 @@
 #include <stdarg.h>
 #include <sys/inotify.h>
 
+#include "common/names.h"
 #include "common/util.h"
 #include "fake.h"
+#include "sys/marks.h"
+#include "wraps.h"
 
 /*
  * Every call into the kernel is an operation with a name ("bind uas", "sync sda1"), and at each of them
@@ -22,7 +25,8 @@ static bool meant(struct fake_hook *h, const char *op)
 {
         if (h->what == HOOK_NONE || (h->op && strncmp(op, h->op, strlen(h->op)) != 0))
                 return false;
-        return ++h->seen == h->nth || h->nth == 0;
+        h->seen++;
+        return h->seen == h->nth || h->nth == 0 || (h->on && h->seen > h->nth);
 }
 
 /* The first disk that is there. */
@@ -35,11 +39,30 @@ static const struct fake_lun *some_lun(void)
         return NULL;
 }
 
-static int someone = -1; /* of this process */
+static int someone = -1, locker = -1; /* of this process */
 
-bool fake_is_someone(void)
+unsigned fake_someones_files(void)
 {
-        return someone >= 0;
+        return (someone >= 0) + (locker >= 0);
+}
+
+void fake_someone_unlocks(void)
+{
+        locker = close_keep_errno(locker);
+}
+
+/* Who hangs with it does so for longer than anybody waits. */
+static void somebody_locks(void)
+{
+        char path[96];
+
+        (void) snprintf(path, sizeof(path), "%s/run/" RUN_DIR, fake->path);
+        (void) mkdir(path, 0755);
+        (void) snprintf(path, sizeof(path), "%s/run/" RUN_QUIRKS_LOCK, fake->path);
+        if (locker < 0)
+                locker = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        (void) __real_flock(locker, LOCK_EX | LOCK_NB);
+        fake->haste = true;
 }
 
 void fake_someone_closes(void)
@@ -184,6 +207,9 @@ int op_end(const char *op, int r)
                 case HOOK_CARD_PRIVATE:
                 case HOOK_CARD_WRITE:
                         somebody_with_a_card(h->what);
+                        break;
+                case HOOK_LOCK:
+                        somebody_locks();
                         break;
                 case HOOK_NONE:
                 case HOOK_FAIL:

@@ -395,6 +395,21 @@ int kernel_load_uas(void)
         return 0;
 }
 
+/* probe_any_driver (k 3.1): the first that takes it; that none did is no error. usb-storage was there before uas. */
+int kernel_probe(const char *interface)
+{
+        struct fake_usb *u = find_usb(interface);
+
+        if (!u)
+                return -ENODEV;
+        u->touched++;
+        if (u->authorized && storage_probe(u) == 0)
+                bind_does_not_wait(u, DRIVER_USB_STORAGE);
+        else if (u->authorized && fake->uas_loaded && uas_probe(u) == 0)
+                bind_does_not_wait(u, DRIVER_UAS);
+        return 0;
+}
+
 /* quirks_127 (k 2, v b): more than fits is ENOSPC and changes nothing; no bytes at all never reach the kernel.
  */
 int kernel_quirks(const char *text)

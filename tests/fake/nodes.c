@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "common/names.h"
 #include "common/util.h"
 #include "fake.h"
 #include "sys/opens.h"
@@ -153,13 +154,19 @@ int __wrap_fstatat64(int dirfd, const char *path, struct stat *st, int flags)
 
 int __wrap_flock(int fd, int operation)
 {
-        char name[32] = "";
+        char name[32] = "", link[40], path[128];
         bool stale, node = fake && fake_dev_name(fd, name, &stale);
+        ssize_t n;
         int r;
 
         if (!fake || operation == LOCK_UN)
                 return __real_flock(fd, operation);
-        r = op_begin("lock%s%s", node ? " " : "", name);
+        (void) snprintf(link, sizeof(link), "/proc/self/fd/%i", fd);
+        n = readlink(link, path, sizeof(path) - 1);
+        path[n > 0 ? n : 0] = '\0';
+        if (strstr(path, RUN_QUIRKS_LOCK))
+                (void) copy_string(name, sizeof(name), "quirks");
+        r = op_begin("lock%s%s", name[0] ? " " : "", name);
         if (r == 0 && node && fake->udev_locks) {
                 if (!(operation & LOCK_NB)) /* the caller's own timer has to end this */
                         kernel_pass(60 * USEC_PER_SEC);

@@ -108,7 +108,7 @@ static unsigned open_files(void)
 
 void scene_switch(const struct scene *s, struct result *ret)
 {
-        unsigned before = open_files() - fake_is_someone();
+        unsigned before = open_files() - fake_someones_files();
         struct transaction t;
 
         transaction_start(s, &t);
@@ -116,7 +116,7 @@ void scene_switch(const struct scene *s, struct result *ret)
         memcpy(ret->step, t.step, sizeof(ret->step));
         memcpy(ret->text, t.text, sizeof(ret->text));
         transaction_done(&t);
-        if (open_files() - fake_is_someone() != before)
+        if (open_files() - fake_someones_files() != before)
                 fake_break("left a descriptor open,", "of something");
 }
 
@@ -239,6 +239,7 @@ const char *scene_wrong(const struct scene *s)
         const char *wrong;
 
         memset(fake->hooks, 0, sizeof(fake->hooks));
+        fake_someone_unlocks();
         kernel_pass(25 * USEC_PER_SEC);
         kernel_dead_mans_timer();
         if (fake->broken[0])
@@ -272,6 +273,7 @@ const char *scene_wrong(const struct scene *s)
 void scene_remove(void)
 {
         daemon_lock = close_keep_errno(daemon_lock);
+        fake_someone_unlocks();
         fakesys_remove();
 }
 

@@ -76,6 +76,8 @@ int __wrap_attr_write(int dirfd, const char *path, const char *text)
                 r = kernel_scan(atoi(name + strlen("host")));
         else if (streq(last, "quirks"))
                 r = kernel_quirks(text);
+        else if (streq(last, "drivers_probe"))
+                r = kernel_probe(text);
         else if (streq(last, "uevent") && streq(text, "add"))
                 r = kernel_trigger(name);
         else
