@@ -257,7 +257,9 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                         break;
                 }
                 describe_users(d, names, sizeof(names));
-                if (*names)
+                if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
+                        say(ret, size, "Has no driver, and is tried again: %s", d->outcome.text);
+                else if (*names)
                         say(ret, size, "Waits for %s until nothing uses it: %s.%s%s", target, names, *remedy ? " " : "", remedy);
                 else
                         say(ret, size, "Waits for %s until it has been free for a while.", target);

@@ -23,6 +23,11 @@ bool life_went_wrong(const struct life *l)
         return disk_went_wrong(&l->disk) || (l->failed_before && !l->leased);
 }
 
+bool life_stranded(const struct life *l)
+{
+        return l->disk.facts.driver == DRIVER_NONE && disk_went_wrong(&l->disk);
+}
+
 /* Slower and slower. */
 static void retry_later(struct life *l, uint64_t now)
 {
@@ -117,12 +122,19 @@ static void cancel(struct life *l)
 static void done(struct life *l, const struct event *e, uint64_t now)
 {
         bool overtaken = l->asked_meanwhile && l->disk.decision.target != l->going_to;
+        bool elsewhere = l->going_to != DRIVER_NONE && l->disk.facts.driver != l->going_to;
+        struct outcome *o = &l->disk.outcome;
 
         l->running = l->asked_meanwhile = false;
         l->going_to = DRIVER_NONE;
         if (overtaken) /* how it ended is no answer to what was asked since */
                 return;
-        l->disk.outcome = e->outcome;
+        *o = e->outcome;
+        if (o->code == UASD_EXIT_OK && elsewhere) { /* whatever it says: it would be begun again at once, and again */
+                o->code = UASD_EXIT_FAILED;
+                (void) snprintf(o->text, sizeof(o->text), "uasd-switch said that it was done, but the disk is on %s",
+                                driver_to_string(l->disk.facts.driver));
+        }
         if (e->outcome.code == UASD_EXIT_DEFERRED) {
                 /* Somebody whom a quick look does not see: the kernel may announce the end of it to nobody. */
                 l->in_use = l->waited = true;
@@ -136,7 +148,7 @@ static void done(struct life *l, const struct event *e, uint64_t now)
                 l->retry_at = 0;
         }
         if (disk_went_wrong(&l->disk)) {
-                l->not_before = now + (FLIGHT_PAUSE_USEC << l->flights);
+                l->not_before = now + (life_stranded(l) ? STRANDED_PAUSE_USEC << 2 * l->flights : FLIGHT_PAUSE_USEC << l->flights);
                 l->flights += l->flights <= FLIGHTS_MOST;
                 l->looked = l->in_use = l->hidden = l->named = false;
                 l->free_since = 0;

@@ -12,3 +12,5 @@ void learn_released(struct life *l, uint64_t now);
 bool life_has_disks(const struct life *l);
 /* A try that went wrong, as opposed to one that found the disk in use. */
 bool life_went_wrong(const struct life *l);
+/* It has left the disk to nobody, or found it so: there is nothing that another one could take from anybody. */
+bool life_stranded(const struct life *l);

@@ -26,6 +26,8 @@ static bool flees(const struct life *l)
  */
 static bool used_up(const struct life *l)
 {
+        if (life_stranded(l))
+                return false;
         if (flees(l))
                 return l->flights > FLIGHTS_MOST;
         return life_went_wrong(l) || (l->tried && !l->requested);

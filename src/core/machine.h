@@ -58,6 +58,8 @@ struct environment {
 /* A disk that fails under uas and did not get away from it: so many more tries, each after twice the pause. */
 #define FLIGHTS_MOST 4
 #define FLIGHT_PAUSE_USEC 15000000ULL
+/* One that is left without a driver: tried for as long as it is there, each time after four times the pause, at most 17 minutes. */
+#define STRANDED_PAUSE_USEC 1000000ULL
 
 /* What the machine keeps of one disk beyond struct disk. */
 struct life {

@@ -245,6 +245,41 @@ class Daemon(unittest.TestCase):
         self.assertEqual(told[-3:], [('done', 'bind', 'rolled-back'),
                                      ('JobRemoved', '2-1:1.0', 7, 'bind', 'The disk did not come back.'), 'InterfacesRemoved'])
 
+    def plays_switch(self, *lines):
+        self.tree.write('switch', '\n'.join(['#!/bin/sh', 'echo called >>"$TREE/calls"', *lines, '']))
+        os.chmod(self.tree.path('switch'), 0o755)
+
+    def calls(self):
+        with open(self.tree.path('calls')) as f:
+            return len(f.readlines())
+
+    def test_done_and_not_moved(self):
+        self.plays_switch("echo 'END 0 release moved'")
+        self.both()
+        self.ctl('switch', '2-1', 'usb-storage', '--wait', code=1)
+        disk = self.disk()
+        self.assertEqual((disk['state'], disk['driver'], disk['outcome']['code']), ('failed', 'uas', 1), disk)
+        self.assertEqual(self.calls(), 1)
+
+    def test_left_without_driver(self):
+        """Tried again until one has it."""
+        self.plays_switch('for interface; do last2=$last last=$interface; done',
+                          'driver="$TREE/sys/bus/usb/devices/$last2/driver"',
+                          'if [ "$(wc -l <"$TREE/calls")" -gt 2 ]; then',
+                          '        ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$last")" "$driver"',
+                          '        echo "END 0 release moved"',
+                          '        exit 0',
+                          'fi',
+                          'rm -f "$driver"',
+                          "printf 'STEP bind 1\\nEND 1 bind usb-storage does not take it; it did not go back\\n'",
+                          'exit 1')
+        self.both()
+        self.ctl('switch', '2-1', 'usb-storage', '--wait', code=1)
+        self.assertIsNone(self.disk()['driver'])
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'a driver has it', 60)
+        until(lambda: self.disk()['state'] == 'settled', 'it is settled')
+        self.assertEqual(self.calls(), 3)
+
     def test_cancel(self):
         "A job that waits is cancelled through its own object; nothing is moved when the disk becomes free."
         self.both()

@@ -17,6 +17,7 @@ enum found {
         JUST_UNBOUND,
         KEPT_AWAY,     /* no driver, because uas may not be loaded */
         DISKS,
+        NO_DISKS,
         ANOTHER_LUN,   /* a LUN without a disk stands before the one with */
         TRIED,         /* the mark in /run says that one automatic try was made */
         POLICY_BOT,
@@ -745,6 +746,46 @@ static const struct scenario table[] = {
                  {1000, SCANNED, "report", STATE_WAITING, NO_DRIVER},
                  {2000, CANCEL, "report", STATE_UNBOUND},
          }},
+        {"left without a driver: tried again and again, ever slower, until one has it",
+         BOOTED,
+         {
+                 {1000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {2000, SCANNED, "", STATE_SWITCHING, NO_DRIVER},
+                 {2000, DONE(FAILED), "timer 3000 report", STATE_WAITING, NO_DISKS},
+                 {3000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {4000, DONE(FAILED), "timer 8000 report", STATE_WAITING},
+                 {8000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {9000, DONE(FAILED), "timer 25000 report", STATE_WAITING},
+                 {25000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {26000, DONE(FAILED), "timer 90000 report", STATE_WAITING},
+                 {90000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {91000, DONE(FAILED), "timer 347000 report", STATE_WAITING},
+                 {347000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {348000, DONE(FAILED), "timer 1372000 report", STATE_WAITING},
+                 {1372000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {1373000, DONE(FAILED), "timer 2397000 report", STATE_WAITING},
+                 {2397000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {2398000, SCANNED, "", STATE_SWITCHING, ON_UAS},
+                 {2398000, DONE(OK), "report", STATE_SETTLED},
+         }},
+        {"it says that it is done, and the disk is where it was: failed, and not begun again at once",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, FREE, "timer 3000", STATE_WAITING},
+                 {3000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+                 {4000, DONE(OK), "report", STATE_FAILED},
+                 {5000, SCANNED, "", STATE_FAILED},
+         }},
+        {"the same of a disk that is to get away from uas: again, after a pause",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {2000, SCANNED, "report switch usb-storage automatic plugged", STATE_SWITCHING, TRUSTED_NO_MORE},
+                 {3000, DONE(OK), "timer 18000 report", STATE_WAITING},
+                 {18000, TIMER, "timer off report switch usb-storage automatic plugged", STATE_SWITCHING},
+         }},
         {"what means nothing changes nothing",
          BOOTED,
          {
@@ -798,6 +839,9 @@ static void find(struct life *l, enum found found)
         case DISKS:
                 l->disk.luns = disks + 1;
                 l->disk.n_luns = 1;
+                break;
+        case NO_DISKS:
+                l->disk.n_luns = 0;
                 break;
         case ANOTHER_LUN:
                 l->disk.luns = disks;
