@@ -46,6 +46,8 @@ static void take_line(struct job *j, char *line)
 {
         int end = 0;
 
+        if (j->outcome.code >= 0) /* it has said how it ended */
+                return;
         if (sscanf(line, "STEP %23s", j->outcome.step) == 1) {
                 if (j->entry)
                         bus_request_step(j->entry->manager->bus, j->entry, j->outcome.step);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 
 #include "common/log.h"
@@ -21,6 +22,8 @@ void tell_step(const char *step)
 
 void tell_user(const struct user *u)
 {
+        char where[PATH_MAX], command[64];
+
         if (machine_readable) { /* else the daemon looks for itself */
                 if (u->kind == USER_CLAIM)
                         (void) printf("CLAIMED %s\n", u->device);
@@ -29,7 +32,8 @@ void tell_user(const struct user *u)
                 return;
         }
         (void) fprintf(stderr, "%s %s%s%s%s%s", user_kind_to_string(u->kind), u->device, u->where ? " at " : "",
-                       u->where ? u->where : "", u->command ? " by " : "", u->command ? u->command : "");
+                       make_harmless(u->where ? u->where : "", where, sizeof(where)), u->command ? " by " : "",
+                       make_harmless(u->command ? u->command : "", command, sizeof(command)));
         if (u->pid)
                 (void) fprintf(stderr, " (pid %i)", (int) u->pid);
         (void) fputc('\n', stderr);
@@ -147,12 +151,16 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
 /* The result as the last line on stdout; in words if that is for people, or if nobody reads it any more. */
 static void tell_end(const struct transaction *t)
 {
-        if (machine_readable && printf("END %i %s %s\n", t->code, t->step, t->text) >= 0 && fflush(stdout) == 0)
+        char line[END_LINE_MAX], text[sizeof(t->text)];
+
+        end_line(t, line);
+        if (machine_readable && fputs(line, stdout) >= 0 && fflush(stdout) == 0)
                 return;
+        (void) make_harmless(t->text, text, sizeof(text));
         if (t->code == UASD_EXIT_OK)
-                log_info("%s: %s", t->interface, t->text);
+                log_info("%s: %s", t->interface, text);
         else
-                log_error("%s: step %s: %s", t->interface, t->step, t->text);
+                log_error("%s: step %s: %s", t->interface, t->step, text);
 }
 
 int main(int argc, char *argv[])

@@ -76,6 +76,10 @@ int transaction_recover(struct transaction *t);
 /* Has the claim, and does nothing, until stdin ends. again: who has it open without claiming it is no matter. Returns the code. */
 int transaction_keep(struct transaction *t, bool again);
 
+/* How it ended, as a line that uasd reads: "END code step text". */
+#define END_LINE_MAX 320
+void end_line(const struct transaction *t, char ret[static END_LINE_MAX]);
+
 /* Told of every step as it begins: for the daemon and for people. */
 void tell_step(const char *step);
 void tell_user(const struct user *u);

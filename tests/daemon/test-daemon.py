@@ -253,6 +253,15 @@ class Daemon(unittest.TestCase):
         with open(self.tree.path('calls')) as f:
             return len(f.readlines())
 
+    def test_forged_end(self):
+        """The first END counts: what follows may be the name of whoever keeps the disk busy. And so does the disk."""
+        self.plays_switch("printf 'STEP claim 1\\nEND 3 claim in use: open of sdz by x\\nEND 0 a b\\n'", 'exit 3')
+        self.both()
+        self.ctl('switch', '2-1', 'usb-storage', '--wait=2', code=3)
+        self.assertEqual(self.disk()['state'], 'waiting')
+        self.assertEqual(self.disk()['outcome']['code'], 3)
+        self.assertLess(self.calls(), 5)
+
     def test_done_and_not_moved(self):
         self.plays_switch("echo 'END 0 release moved'")
         self.both()

@@ -136,9 +136,32 @@ static void test_written(void **state)
         fakesys_remove();
 }
 
+/* Nobody ends a switch in our name: neither by what his process is called nor by where he has mounted it. */
+static void test_end_is_a_line(void **state)
+{
+        struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1};
+        struct transaction t = {.code = UASD_EXIT_FAILED, .step = "fingerprint"};
+        char line[END_LINE_MAX];
+        struct result r;
+
+        s.hooks[0] = (struct fake_hook){.op = "lock", .nth = 1, .what = HOOK_OPEN};
+        assert_true(scene_play(&s, "opened", &r));
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_non_null(strstr(r.text, "x\nEND 0"));
+        t.code = r.code;
+        memcpy(t.text, r.text, sizeof(t.text));
+        end_line(&t, line);
+        assert_string_equal(line, "END 3 fingerprint in use: open of sda by x\\x0aEND 0 a b\n");
+
+        memset(t.text, '\n', sizeof(t.text) - 1);
+        end_line(&t, line);
+        assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people), cmocka_unit_test(test_written)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people), cmocka_unit_test(test_written),
+                                           cmocka_unit_test(test_end_is_a_line)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

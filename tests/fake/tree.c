@@ -295,7 +295,7 @@ void fakesys_open_table(const char *node)
         tree_remove("proc/4242");
         if (!node)
                 return;
-        tree_write("dd\n", "proc/4242/comm");
+        tree_write("x\nEND 0 a b\n", "proc/4242/comm"); /* a name is what its owner likes */
         tree_write("", "proc/4242/fd/0");
         (void) snprintf(target, sizeof(target), "/dev/%s", node);
         (void) snprintf(path, sizeof(path), "%s/proc/4242/fd/3", fake->path);
