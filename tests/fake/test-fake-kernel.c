@@ -266,6 +266,24 @@ static void module_takes_unbound(void)
         assert_int_equal(u->driver, UAS);
 }
 
+static void probe_any_driver(void)
+{
+        disk(UAS, 1);
+        assert_int_equal(kernel_probe(IF), 0);
+        assert_int_equal(u->driver, UAS);
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        assert_int_equal(kernel_probe(IF), 0);
+        assert_int_equal(u->driver, UAS);
+        fake->vendor = true;
+        assert_int_equal(kernel_unbind(UAS, IF), 0);
+        assert_int_equal(kernel_probe(IF), 0);
+        assert_int_equal(u->driver, BOT);
+        u->authorized = false;
+        assert_int_equal(kernel_unbind(BOT, IF), 0);
+        assert_int_equal(kernel_probe(IF), 0);
+        assert_int_equal(u->driver, DRIVER_NONE);
+}
+
 static void claim_excludes(void)
 {
         char busy[BLOCK_NAME_MAX];
@@ -403,6 +421,7 @@ static const struct {
         REACTION(quirks_127),
         REACTION(quirks_empty),
         REACTION(module_takes_unbound),
+        REACTION(probe_any_driver),
         REACTION(claim_excludes),
         REACTION(slot_is_claimed),
         REACTION(card_is_seen),

@@ -8,6 +8,7 @@ import time
 from context import case
 from evidence import gone, only_disk, waiting, well
 from holds import boot
+from users import ask, goes, settled
 
 
 @case(image="vendor")
@@ -210,3 +211,38 @@ def hostile_strings(vm):
     harmless("\n".join(line for line in text.splitlines() if line.startswith(("MESSAGE=", "UASD_"))))
     # A field that is not text is sent as bytes, its name alone on a line.
     assert not [line for line in text.splitlines() if line in ("MESSAGE", "UASD_DISK", "UASD_REASON")], text
+
+
+# What would be two lines where one is read by whoever reads the last.
+FORGED = "x\\nEND 0 a b"
+NAMED = """exec python3 -c 'import os, time
+open("/proc/self/comm", "w").write("%s")
+os.open("/dev/sda1", os.O_RDONLY)
+open("/run/held", "w").write(str(os.getpid()))
+time.sleep(1000)'""" % FORGED
+MOUNTED = """exec unshare -m sh -c 'where=$(printf "/run/%s"); mkdir "$where" && mount -o ro /dev/sda1 "$where" && echo $$ >/run/held
+exec sleep 1000'""" % FORGED
+
+
+@case(image="vendor")
+def hostile_names(vm):
+    "In use by a process, or at a mount point, whose name ends a switch: the disk waits for it, quietly, and no terminal gets it raw."
+    disk = vm.disk(label="DATA")
+    guest = settled(vm, [disk])
+    for user in (NAMED, MOUNTED):
+        guest.run("rm -f /run/held", check=True)
+        job = guest.spawn(user)
+        guest.wait_until("test -s /run/held", 20)
+        target = ask(guest, disk)
+        before, after = guest.out("grep ^processes /proc/stat; sleep 5; grep ^processes /proc/stat").splitlines()
+        assert int(after.split()[1]) - int(before.split()[1]) < 50, (before, after)
+        one = only_disk(guest, "waiting")
+        assert one["driver"] != target and (one.get("outcome") or {}).get("code") in (None, 3), one
+        for verb in ("list", "status sda", "explain sda"):
+            done = guest.run("uasctl %s" % verb)
+            harmless(done.out + done.err)
+        goes(guest, disk, target, "kill $(cat /run/held)", slack=35)
+        job.kill()
+    text = guest.run("journalctl -b -o export --no-pager _COMM=uasd + _COMM=uasd-switch").out
+    harmless("\n".join(line for line in text.splitlines() if line.startswith(("MESSAGE=", "UASD_"))))
+    assert "MESSAGE" not in text.splitlines(), text

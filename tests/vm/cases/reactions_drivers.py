@@ -217,3 +217,17 @@ answer.append(driver())
 """)
         assert answer == [None, 0, "ENOENT", "uas"], (image, answer)
         guest.wait_disk(disk.interface, driver="uas")
+
+
+@case(image=("bookworm", "vendor"), product=False)
+def probe_any_driver(vm):
+    "drivers_probe gives an interface without a driver to one that takes it; success also if there is nothing to be done."
+    for image in vm.case.images:
+        guest, disk = plugged(vm, "uas", image)
+        answer = python(guest, disk, """
+def probe():
+    return write("/sys/bus/usb/drivers_probe", I)
+was = driver()
+answer = [probe(), driver() == was, unbind(was), driver(), probe(), driver() in ("uas", "usb-storage")]
+""")
+        assert answer == [None, True, None, None, None, True], (image, answer)
