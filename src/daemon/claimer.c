@@ -42,6 +42,8 @@ static void take_line(struct claimer *c, const char *line)
 {
         int end = 0;
 
+        if (c->outcome.code >= 0) /* it has said how it ended */
+                return;
         if (streq(line, SWITCH_KEPT) && !c->kept) {
                 c->kept = true;
                 c->limit = sd_event_source_disable_unref(c->limit);
