@@ -90,16 +90,6 @@ int columns_parse(const char *spec, struct columns *ret)
         return 0;
 }
 
-/* What a maker calls his disk gets a third of what the others leave. */
-char *product_shorten(char *s)
-{
-        unsigned terminal = style_width(), width = terminal > 56 ? (terminal - 56) / 3 : 0;
-
-        if (terminal > 0)
-                style_shorten(s, width < 8 ? 8 : width);
-        return s;
-}
-
 /* "480M/5000M": what it runs at, and what it could do, if that is more. */
 static void speed_text(const struct facts *f, char *ret)
 {

@@ -45,11 +45,8 @@ int columns_parse(const char *spec, struct columns *ret);
 const char *column_name(enum column c);
 /* Numbers stand to the right. */
 bool column_is_number(enum column c);
-/* May be cut off where the terminal is too narrow. */
+/* A sentence: cut off first where the terminal is too narrow. */
 bool column_is_long(enum column c);
-
-/* On a terminal leaves room for the reason. Returns s, in which there is room for two bytes more. */
-char *product_shorten(char *s);
 
 #define CELL_MAX 4096
 /* What stands there, harmless; "" is shown as "-". Returns ret or a string of its own. */

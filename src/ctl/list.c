@@ -9,7 +9,7 @@
 #include "ctl/table.h"
 #include "ctl/tree.h"
 
-#define WIDTH_ENOUGH 80 /* on less all is cut but what the disk is called */
+#define CUT_FIRST 0.01 /* of the terminal: down to its heading before any other column loses a character */
 
 static const char *colour_of_cell(enum column c, const struct view *v)
 {
@@ -28,8 +28,6 @@ static int add_disk(struct tree *t, const struct view *v, bool tree)
                 char room[CELL_MAX];
                 const char *text = column_text(c->list[i], v, room);
 
-                if (c->list[i] == COLUMN_PRODUCT)
-                        (void) product_shorten(room);
                 r = scols_line_set_data(line, i, *text ? text : "-");
                 if (r == 0)
                         r = scols_cell_set_color(scols_line_get_cell(line, i), colour_of_cell(c->list[i], v));
@@ -37,13 +35,18 @@ static int add_disk(struct tree *t, const struct view *v, bool tree)
         return r == 0 && tree ? tree_luns(t, line, v) : r;
 }
 
-static int flags_of_column(enum column c)
+/* Of a table too wide long sentences are cut first, then what the disk is called; what is told in a word stays whole. */
+static struct table_column describe(enum column c)
 {
+        struct table_column t = {.name = column_name(c)};
+
         if (column_is_number(c))
-                return SCOLS_FL_RIGHT;
-        if (column_is_long(c) || (style_width() < WIDTH_ENOUGH && c != COLUMN_ID && c != COLUMN_DISKS))
-                return SCOLS_FL_TRUNC;
-        return 0;
+                t.flags |= SCOLS_FL_RIGHT;
+        if (column_is_long(c) || c == COLUMN_PRODUCT)
+                t.flags |= SCOLS_FL_TRUNC;
+        if (column_is_long(c))
+                t.hint = CUT_FIRST;
+        return t;
 }
 
 static int print_list(const struct ctl *ctl, const struct views *v, const struct columns *c)
@@ -54,10 +57,13 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         int r = 0;
 
         for (size_t i = 0; i < c->n; i++)
-                columns[i] = (struct table_column){column_name(c->list[i]), flags_of_column(c->list[i])};
+                columns[i] = describe(c->list[i]);
         if (tree)
                 columns[0].flags = SCOLS_FL_TREE;
         t.table = table_new(columns, c->n, ctl->options->legend);
+        /* What was asked for by name is not left out. */
+        if (t.table && !ctl->options->columns)
+                (void) scols_table_enable_nowrap(t.table, true);
         for (size_t i = 0; t.table && i < v->n && r == 0; i++)
                 r = add_disk(&t, &v->list[i], tree);
         tree_done(&t);

@@ -8,7 +8,8 @@
 
 struct table_column {
         const char *name;
-        int flags; /* SCOLS_FL_* */
+        int flags;   /* SCOLS_FL_* */
+        double hint; /* of how wide it is, as libsmartcols has it */
 };
 
 /*

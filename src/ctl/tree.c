@@ -21,7 +21,7 @@ static const char *hub_text(const struct hub *h, enum column c, char ret[static 
         if (c == COLUMN_DRIVER)
                 return make_harmless(h->driver, ret, CELL_MAX);
         if (c == COLUMN_PRODUCT)
-                return product_shorten(make_harmless(h->product, ret, CELL_MAX));
+                return make_harmless(h->product, ret, CELL_MAX);
         if (c == COLUMN_SPEED && h->speed_mbps)
                 (void) snprintf(ret, CELL_MAX, "%uM", h->speed_mbps);
         return ret;

@@ -188,19 +188,39 @@ class Uasctl(unittest.TestCase):
         self.assertIn('\033[32msettled', p.stdout)
 
     def test_width(self):
-        """No line is wider than the terminal: the reason is cut first, on a narrow one all is."""
+        """No line is wider than the terminal. The reason is cut first, then what the disk is called, and at last columns are left out;
+        state and driver are whole as long as they are shown."""
         self.start()
-        for width in 60, 79, 80, 100, 140:
+        product, reason = 'Maker \\x1b]0;pwned\\x07\\x1b[31mDisk', 'For this reason.'
+        plain = self.run_ctl().stdout.splitlines()
+        needed = max(map(len, plain))
+        for width in needed + 1, needed, needed - 1, 100, 90, 85, 80, 79, 70, 65, 60, 55, 40, 20:
             lines = self.on_terminal(width=width, NO_COLOR='1').splitlines()
             self.assertEqual(len(lines), 10)
-            self.assertEqual(lines[0].split()[-1], 'REASON')
             self.assertLessEqual(max(map(len, lines)), width)
+            names, line = lines[0].split(), lines[7]  # of which the product is the longest
+            self.assertEqual(names, plain[0].split()[:len(names)], lines)
             for i in range(1, 10):
-                self.assertTrue(lines[i].startswith(f'2-{i}:1.0 sd'), lines)
-                self.assertTrue('usb-storage' in lines[i] or width < 80, lines)
-        self.assertIn('Maker \\x1b]0;… ', self.on_terminal(width=100))
-        self.assertEqual(max(map(len, self.on_terminal(NO_COLOR='1', COLUMNS='70').splitlines())), 70)
-        self.assertIn('Maker \\x1b]0;pwned\\x07\\x1b[31mDisk For this reason.', self.run_ctl().stdout)
+                for name in set(names) & {'DRIVER', 'STATE'}:
+                    whole, ours = (l[i][l[0].index(name):].split()[0] for l in (plain, lines))
+                    self.assertEqual(whole, ours, lines)
+            self.assertIn(line.split()[0], plain[7])
+            self.assertEqual(reason in line, width >= needed, lines)
+            if 'REASON' in names and reason not in line:
+                at = lines[0].index('REASON')
+                self.assertTrue(line.endswith('…'), lines)
+                self.assertTrue(product in line or len(line) - at == len('REASON'), lines)
+            if 'PRODUCT' in names and product not in line:
+                self.assertRegex(line, r'…( |$)')
+            if width >= 60:
+                self.assertIn('STATE', names)
+        self.assertIn('PRODUCT', self.on_terminal(width=80))
+        self.assertIn('…', self.on_terminal(width=80, LC_ALL='C.UTF-8'))
+        self.assertIn('~', self.on_terminal(width=80, LC_ALL='C'))
+        self.assertEqual(max(map(len, self.on_terminal(NO_COLOR='1', COLUMNS='80').splitlines())), 80)
+        self.assertIn(f'{product} {reason}', self.run_ctl().stdout)
+        named = self.on_terminal('-o', 'REASON,PRODUCT,STATE,DRIVER', width=20, NO_COLOR='1').split()
+        self.assertEqual((named[:4], 'usb-storage' in named), (['REASON', 'PRODUCT', 'STATE', 'DRIVER'], True))
 
     def test_pager(self):
         """Where there is a terminal, as it was asked for, and without a shell."""
@@ -224,11 +244,11 @@ class Uasctl(unittest.TestCase):
             os.unlink(seen)
             return text.splitlines()
 
-        lines = paged(PAGER=f'{ours}  a;touch $(x) ', width=70)
+        lines = paged(PAGER=f'{ours}  a;touch $(x) ', width=90)
         self.assertEqual(lines[:4], ['FRSXMK', '1', 'utf-8', 'a;touch $(x)'])
         self.assertEqual(len(lines), 14)
-        self.assertEqual({len(re.sub('\033[^m]*m', '', line)) for line in lines[5:]}, {70})
-        self.assertIn('\033[32msettl', lines[5])
+        self.assertEqual({len(re.sub('\033[^m]*m', '', line)) for line in lines[5:]}, {90})
+        self.assertIn('\033[32msettled', lines[5])
         self.assertEqual(paged(SYSTEMD_PAGER=ours, PAGER='/nonexistent', SYSTEMD_LESS='X')[0], 'X')
         self.assertIn('     State: settled', '\n'.join(paged('status', PAGER=ours, NO_COLOR='1')))
         tree = self.tree()
