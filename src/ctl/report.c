@@ -3,100 +3,19 @@
 
 #include "common/names.h"
 #include "core/explain.h"
-#include "core/history.h"
 #include "ctl/events.h"
 #include "ctl/facts-block.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
+#include "ctl/redact.h"
 #include "ctl/report.h"
 #include "ctl/source.h"
 #include "sys/bridgedb.h"
 #include "sys/quirkfacts.h"
 #include "sys/sysfs.h"
 
-#define REDACTED "(redacted)"
 #define WORDS_MAX 32
 #define EVENTS_MAX 200 /* the newest */
-
-/* ---- what is nobody's business ---- */
-
-/* Serials by number, so that two of the same are still seen to be the same. */
-struct serials {
-        char **list;
-        size_t n;
-};
-
-static void serials_done(struct serials *s)
-{
-        strv_free(s->list);
-}
-
-/* "SERIAL-1" in place of it; what is empty says something, too. 0 or -ENOMEM. */
-static int redact_serial(struct serials *known, char *serial, size_t size)
-{
-        size_t i = 0;
-        int k = 0;
-
-        if (!serial[0])
-                return 0;
-        while (i < known->n && !streq(known->list[i], serial))
-                i++;
-        if (i == known->n)
-                k = strv_push(&known->list, &known->n, serial);
-        (void) snprintf(serial, size, "SERIAL-%zu", i + 1);
-        return k;
-}
-
-static int replace(char **s, const char *by)
-{
-        char *copy = *s ? strdup(by) : NULL;
-
-        if (*s && !copy)
-                return -ENOMEM;
-        free(*s);
-        *s = copy;
-        return 0;
-}
-
-/* Mount points have labels and names of people in them, and so has every sentence about them: it is made anew. */
-static int redact_disk(struct serials *known, struct view *v)
-{
-        struct disk *d = &v->disk;
-        char text[1024];
-        int k = redact_serial(known, d->facts.serial, sizeof(d->facts.serial));
-
-        for (size_t i = 0; i < d->n_users && k >= 0; i++) {
-                struct user *u = &d->users[i];
-
-                if (u->where && !streq(u->where, "/"))
-                        k = replace(&u->where, REDACTED);
-                if (k >= 0)
-                        k = replace(&u->unit, REDACTED);
-        }
-        if (d->outcome.text[0])
-                (void) copy_string(d->outcome.text, sizeof(d->outcome.text), REDACTED);
-        return k < 0 ? k : replace(&v->reason, disk_reason(d, text, sizeof(text)));
-}
-
-/* What the journal says in words names who used the disk. */
-static int redact_event(struct serials *known, struct event *e)
-{
-        char **id = &e->values[EVENT_USB_ID], *serial, text[USB_ID_MAX];
-        int k = e->record ? 0 : replace(&e->values[EVENT_TEXT], REDACTED);
-
-        if (k < 0 || !*id)
-                return k;
-        (void) copy_string(text, sizeof(text), *id);
-        serial = strchr(text, ':');
-        serial = serial ? strchr(serial + 1, ':') : NULL;
-        if (!serial)
-                return replace(id, REDACTED);
-        serial++;
-        k = redact_serial(known, serial, sizeof(text) - (size_t) (serial - text));
-        return k < 0 ? k : replace(id, text);
-}
-
-/* ---- what is told ---- */
 
 /* Of the kernel command line what has to do with USB disks. */
 static void print_command_line(const struct roots *r)
@@ -147,8 +66,12 @@ static int print_disk(const struct ctl *c, const struct view *v)
         int k;
 
         k = quirk_facts_read(&c->roots, &quirks);
-        if (k < 0)
+        if (k >= 0 && c->options->redact)
+                k = redact_quirks(&quirks);
+        if (k < 0) {
+                quirk_facts_done(&quirks);
                 return k;
+        }
         platform_read(&c->roots, platform);
         (void) bridgedb_read(&c->roots, f->port, &entry);
         n = explain(f, rows, ELEMENTSOF(rows));
@@ -166,7 +89,6 @@ static int print_disk(const struct ctl *c, const struct view *v)
 
 static int read_all(const struct ctl *c, const struct views *daemon, struct views *views, struct events *events)
 {
-        struct serials known = {};
         int k = 0;
 
         for (size_t i = 0; i < views->n && k >= 0; i++)
@@ -176,14 +98,7 @@ static int read_all(const struct ctl *c, const struct views *daemon, struct view
         if (k >= 0 && events_from_records(&c->roots, &(struct events_filter){}, events) == -ENOMEM)
                 k = -ENOMEM;
         events_sort(events);
-        if (k < 0 || !c->options->redact)
-                return k;
-        for (size_t i = 0; i < views->n && k >= 0; i++)
-                k = redact_disk(&known, &views->list[i]);
-        for (size_t i = 0; i < events->n && k >= 0; i++)
-                k = redact_event(&known, &events->list[i]);
-        serials_done(&known);
-        return k;
+        return k < 0 || !c->options->redact ? k : redact_all(views, events);
 }
 
 int verb_report(const struct ctl *c, char **args)

@@ -60,13 +60,34 @@ class Report(unittest.TestCase):
                 switched = re.search(r'MESSAGE_SWITCHED "(\w+)"', f.read())[1]
             self.tree.journal({'MESSAGE_ID': switched, 'MESSAGE': 'of PRIVATE', 'UASD_USB_ID': '1209:5a5a:PRIVATE1', 'UASD_STEP': 'x'},
                               {'MESSAGE_ID': switched, 'MESSAGE': 'of PRIVATE', 'UASD_USB_ID': 'PRIVATE'})
+        # Words that uasd wrote, files of the administrator, and a process.
+        self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
+            f'1209:5a5a:PRIVATE{i}@0000:00:14.0/ss/2=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2025-11-20T15:45:0{i}Z '
+            'lost=1 reason=busy: PRIVATE has it\n' for i in (2, 3)))
+        self.tree.write('etc/modprobe.d/PRIVATE.conf', 'options usb-storage quirks=1209:5a5a:f\n')
+        self.tree.write('usr/lib/modprobe.d/package.conf', 'options usb-storage quirks=1209:5a5a:t\n')
+        for pid, namespace in (1, 1), (4711, 2):
+            os.makedirs(self.tree.path(f'proc/{pid}/ns'))
+            os.symlink(f'mnt:[{namespace}]', self.tree.path(f'proc/{pid}/ns/mnt'))
+        self.tree.write('proc/4711/mountinfo', '31 20 8:0 / /PRIVATE rw - ext4 /dev/sda rw\n')
+        self.tree.write('proc/4711/comm', 'PRIVATE\n')
+        text, _, disks, _ = self.report()
+        self.assertIn(('mnt:[2]', 'PRIVATE', '/PRIVATE'), [(b.get('namespace'), b.get('command'), b['where']) for b in disks[0]['busy']])
+        for private in ('busy: PRIVATE has it', '/etc/modprobe.d/PRIVATE.conf'):
+            self.assertIn(private, text)
         text, machine, disks, events = self.report('--redact')
         self.assertNotIn('PRIVATE', text)
         self.assertNotIn(os.uname().nodename, text)
         self.assertEqual([d['serial'] for d in disks], ['SERIAL-1', 'SERIAL-2'])
         self.assertEqual((disks[0]['state'], disks[0]['busy'][0]['kind'], disks[0]['busy'][0]['where']), ('waiting', 'mount', '(redacted)'))
         self.assertIn('until nothing uses it: (redacted)', disks[0]['reason'])
-        self.assertEqual([e['usb_id'] for e in events if e['source'] == 'record'], [f'1209:5a5a:SERIAL-{i}' for i in (2, 3, 1)])
+        self.assertEqual(disks[1]['history'], 'distrusted: (redacted)')
+        self.assertIn('(redacted)', next(row['found'] for row in disks[1]['rows'] if row['reason_id'] == 'distrusted'))
+        self.assertEqual({q.get('file') for q in disks[0]['quirks']},
+                         {'/etc/modprobe.d/(redacted)', '/usr/lib/modprobe.d/package.conf'})
+        self.assertEqual([e['text'] for e in events if e['source'] == 'record'],
+                         ['distrusted with firmware 2.14 on Linux 6.1.0-test: (redacted)'] * 2)
+        self.assertEqual([e['usb_id'] for e in events if e['source'] == 'record'], [f'1209:5a5a:SERIAL-{i}' for i in (2, 3)])
         if REMOTE:
             told = [e for e in events if e['source'] == 'journal']
             self.assertEqual([(e['event'], e['usb_id'], e['text']) for e in told],

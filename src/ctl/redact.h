@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/quirk-words.h"
+#include "ctl/events.h"
+#include "ctl/view.h"
+
+/*
+ * What is nobody's business, taken out of the data before anything is told of it: report --redact. Serials go by number, so
+ * that two of the same are still seen to be the same. 0 or -ENOMEM.
+ */
+int redact_all(struct views *views, struct events *events);
+/* Names of files that the administrator has given; those that came with packages stay. */
+int redact_quirks(struct quirk_facts *q);
