@@ -56,6 +56,7 @@
 #define STATE_BENCH STATE_DIR "/bench" /* results of uasctl bench */
 
 #define PROGRAM_SMARTCTL "/usr/sbin/smartctl"
+#define PROGRAM_SYSTEMCTL "/usr/bin/systemctl"
 /* Profiles of uasctl bench, NAME.fio: below /etc, and as shipped, seen from /usr/lib */
 #define BENCH_DIR "uasd/bench"
 #define BENCH_SHARE "../share/uasd/bench"

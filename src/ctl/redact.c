@@ -4,7 +4,6 @@
 #include "common/util.h"
 #include "core/history.h"
 
-#define REDACTED "(redacted)"
 #define PACKAGES "/usr/lib/" /* what stands here is the same on other machines */
 
 struct serials {

@@ -5,6 +5,8 @@
 #include "ctl/events.h"
 #include "ctl/view.h"
 
+#define REDACTED "(redacted)"
+
 /*
  * What is nobody's business, taken out of the data before anything is told of it: report --redact. Serials go by number, so
  * that two of the same are still seen to be the same. 0 or -ENOMEM.

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <sys/utsname.h>
-
-#include "common/names.h"
 #include "core/explain.h"
 #include "ctl/events.h"
 #include "ctl/facts-block.h"
@@ -12,47 +9,9 @@
 #include "ctl/source.h"
 #include "sys/bridgedb.h"
 #include "sys/quirkfacts.h"
-#include "sys/sysfs.h"
 
 #define WORDS_MAX 32
 #define EVENTS_MAX 200 /* the newest */
-
-/* Of the kernel command line what has to do with USB disks. */
-static void print_command_line(const struct roots *r)
-{
-        static const char *const begins[] = {"uasd", "rd.uasd", "usb-storage.", "usb_storage.", "uas.", "usbcore.",
-                                             "module_blacklist=", "modprobe.blacklist="};
-        char line[4096], told[1024] = "", *rest = line;
-        size_t used = 0;
-
-        if (r->proc < 0 || attr_read(r->proc, "cmdline", line, sizeof(line)) < 0)
-                return;
-        for (char *word; (word = strsep(&rest, " ")) && used < sizeof(told);)
-                for (size_t i = 0; i < ELEMENTSOF(begins); i++)
-                        if (strncmp(word, begins[i], strlen(begins[i])) == 0) {
-                                used += (size_t) snprintf(told + used, sizeof(told) - used, "%s%s", used ? " " : "", word);
-                                break;
-                        }
-        output_field("Kernel", told[0] ? told : "(nothing about USB disks on its command line)");
-}
-
-static void print_machine(const struct ctl *c, bool daemon)
-{
-        char platform[PLATFORM_MAX], quirks[QUIRKS_MAX + 1], text[512];
-        struct utsname u;
-
-        output_field("uasctl", UASD_VERSION);
-        output_field("uasd", daemon ? "answers" : "does not answer");
-        if (uname(&u) == 0) {
-                (void) snprintf(text, sizeof(text), "%s %s %s", u.sysname, u.release, u.machine);
-                output_field("System", text);
-        }
-        platform_read(&c->roots, platform);
-        output_field("Host", platform);
-        print_command_line(&c->roots);
-        if (attr_read(c->roots.sys, SYSFS_QUIRKS, quirks, sizeof(quirks)) >= 0)
-                output_field("Quirks", quirks[0] ? quirks : "(none)");
-}
 
 static int print_disk(const struct ctl *c, const struct view *v)
 {
@@ -62,12 +21,15 @@ static int print_disk(const struct ctl *c, const struct view *v)
         struct quirk_facts quirks = {};
         char platform[PLATFORM_MAX];
         struct db_entry entry;
+        struct health health = {};
         size_t n;
         int k;
 
         k = quirk_facts_read(&c->roots, &quirks);
         if (k >= 0 && c->options->redact)
                 k = redact_quirks(&quirks);
+        if (k >= 0)
+                k = health_read(&c->roots, v, &health);
         if (k < 0) {
                 quirk_facts_done(&quirks);
                 return k;
@@ -80,9 +42,13 @@ static int print_disk(const struct ctl *c, const struct view *v)
                 {"rows", json_rows(rows, n)},
                 {"quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words)))},
                 {"database", json_database(&entry, f->bcd, platform)},
+                {"commands", json_commands(&health)},
+                {"trim", json_trim(&health, f->driver)},
+                {"link", json_link(&health.link)},
         };
 
         k = json_print(json_disk_with_all(v, members, ELEMENTSOF(members)));
+        health_done(&health);
         quirk_facts_done(&quirks);
         return k;
 }
@@ -120,7 +86,7 @@ int verb_report(const struct ctl *c, char **args)
         k = read_all(c, &daemon, &views, &events);
         if (k < 0)
                 return UASD_EXIT_FAILED;
-        print_machine(c, answers);
+        report_machine(c, answers);
         for (size_t i = 0; i < views.n && k >= 0; i++) {
                 putchar('\n');
                 k = print_disk(c, &views.list[i]);

@@ -3,8 +3,10 @@
 
 #include "ctl/verbs.h"
 
-/* What `report` does with a file or for the databases. Each tells what goes wrong and returns an enum uasd_exit. */
+/* What `report` consists of, or does with a file or for the databases. Those that return an int tell what goes wrong, by an enum uasd_exit. */
 
+/* Of the machine: versions, and what people have set. daemon: it answers. */
+void report_machine(const struct ctl *c, bool daemon);
 /* The decisions of a report made anew. */
 int report_replay(const struct ctl *c, const char *file);
 /* What this machine has found out about the bridge of a disk, to be contributed. */

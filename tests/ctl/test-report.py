@@ -52,7 +52,29 @@ class Report(unittest.TestCase):
             self.assertEqual(sum(row['decides'] for row in d['rows']), 1)
             self.assertIn('verdict', d['database'])
             self.assertIsInstance(d['quirks'], list)
+            self.assertEqual((d['link']['speed_mbps'], [c['name'] for c in d['commands']], [t['name'] for t in d['trim']]),
+                             (5000, [d['disks'][0]['name']], [d['disks'][0]['name']]))
         self.assertEqual([e['usb_id'] for e in events], [f'1209:5a5a:PRIVATE{i}' for i in (2, 3, 1)])
+
+    def test_machine(self):
+        """What runs on it, and what people have set there."""
+        machine = self.report()[1]
+        self.assertIn('  Settings: (as by default)\n', machine + '\n')
+        self.assertNotIn('        OS:', machine)
+        self.tree.write('usr/lib/os-release', 'PRETTY_NAME=Other\n')
+        self.assertIn('        OS: Other\n', self.report()[1])
+        self.tree.write('etc/os-release', 'NAME="X"\nPRETTY_NAME="Some \x1bOS 12"\nID=x\n')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=usb-storage\nUnknown=usb-storage\nQuietSec=500ms\nHoldSec=5\nTrialSec=600\n'
+                        '[Disk 1209:5a5a]\nPolicy=uas\n[Disk 1209:5a5b:PRIVATE9]\nPolicy=ignore\n')
+        self.tree.write('usr/bin/systemctl', '#!/bin/sh\n[ "$*" = --version ] && printf "systemd 300 (300-1)\\n+PAM\\n"\n')
+        os.chmod(self.tree.path('usr/bin/systemctl'), 0o755)
+        for args, serial in ([], 'PRIVATE9'), (['--redact'], '(redacted)'):
+            machine = self.report(*args)[1]
+            self.assertIn('        OS: Some \\x1bOS 12\n', machine)
+            self.assertIn('  Settings: Policy=usb-storage, Unknown=usb-storage, QuietSec=500ms, HoldSec=5000ms\n'
+                          '  Settings: [Disk 1209:5a5a] Policy=uas\n'
+                          f'  Settings: [Disk 1209:5a5b:{serial}] Policy=ignore\n', machine + '\n')
+            self.assertIn('   Manager: systemd 300 (300-1)\n', machine)
 
     def test_redacted(self):
         if REMOTE:
