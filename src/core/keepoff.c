@@ -75,23 +75,27 @@ int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16
         return strv_push(&k->left_out, &k->n_left_out, entry);
 }
 
-static int add(struct keepoff *k, const struct kept_disk *d)
+static int add(struct keepoff *k, const struct kept_disk *d, bool instead)
 {
         /* Of a disk that is not plugged in the firmware is not known: what the kernel has for any. */
         const struct bridge b = {.vid = d->vid, .pid = d->pid, .any_bcd = true};
-        char entry[QUIRK_ENTRY_MAX];
+        char entry[QUIRK_ENTRY_MAX], others[QUIRKS_MAX + 1];
 
         if (quirks_entry(k->quirks, &b, DRIVER_USB_STORAGE, entry) == 0)
                 return 0;
+        if (instead)
+                quirks_drop(k->quirks, d->vid, d->pid, others);
+        else
+                memcpy(others, k->quirks, sizeof(others));
         for (size_t i = 0; i < k->n_left_out; i++)
                 if (streq(k->left_out[i], entry))
                         return 0;
-        if (quirks_prepend(k->quirks, entry, k->quirks) < 0)
+        if (quirks_prepend(others, entry, k->quirks) < 0)
                 return keepoff_leave_out(k, entry, d->vid, d->pid, d->name);
         return quirks_prepend(k->own, entry, k->own);
 }
 
-int keepoff_entries(const struct kept_disks *k, const char *others, struct keepoff *ret)
+int keepoff_entries(const struct kept_disks *k, const char *others, bool instead, struct keepoff *ret)
 {
         struct keepoff made = {0};
         int r = 0;
@@ -105,7 +109,7 @@ int keepoff_entries(const struct kept_disks *k, const char *others, struct keepo
 
                         if (wanted(d) == DRIVER_USB_STORAGE && (d->policy == POLICY_USB_STORAGE) == (pass == 0) &&
                             keepoff_wanted(k, d->vid, d->pid))
-                                r = add(&made, d);
+                                r = add(&made, d, instead);
                 }
         if (r < 0) {
                 keepoff_done(&made);

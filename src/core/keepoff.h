@@ -35,8 +35,11 @@ struct keepoff {
         size_t n_left_out;
 };
 
-/* others: the parameter as it would be without us. Policies come first, then distrust. 0 or -ENOMEM. */
-int keepoff_entries(const struct kept_disks *k, const char *others, struct keepoff *ret);
+/*
+ * others: the parameter as it would be without us. instead: the line takes the place of theirs, so what ours supersede is left out of it; where
+ * ours are to be taken out again, it has to stay. Policies come first, then distrust. 0 or -ENOMEM.
+ */
+int keepoff_entries(const struct kept_disks *k, const char *others, bool instead, struct keepoff *ret);
 /* Notes an entry for which there is no room; name as in struct kept_disk. 0 or -ENOMEM. */
 int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16_t pid, const char *name);
 void keepoff_done(struct keepoff *k);

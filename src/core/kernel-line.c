@@ -23,14 +23,15 @@ const struct quirk_line *kernel_line_base(const struct quirk_facts *q, enum quir
 static int make_one(const char *base, const struct facts *f, enum driver target, struct keepoff *ret)
 {
         struct keepoff made = {0};
-        char entry[QUIRK_ENTRY_MAX];
+        char entry[QUIRK_ENTRY_MAX], others[QUIRKS_MAX + 1];
         struct bridge b;
         int r = 0;
 
         facts_bridge(f, &b);
         (void) copy_string(made.quirks, sizeof(made.quirks), base);
         if (quirks_entry(base, &b, target, entry) > 0) {
-                if (quirks_prepend(base, entry, made.quirks) < 0)
+                quirks_drop(base, f->vid, f->pid, others);
+                if (quirks_prepend(others, entry, made.quirks) < 0)
                         r = keepoff_leave_out(&made, entry, f->vid, f->pid, f->serial);
                 else
                         (void) copy_string(made.own, sizeof(made.own), entry);
@@ -50,5 +51,5 @@ int kernel_line_make(const struct quirk_line *base, const struct kept_disks *kep
 
         if (strlen(others) > QUIRKS_MAX)
                 return -E2BIG;
-        return one ? make_one(others, one, target, ret) : keepoff_entries(kept, others, ret);
+        return one ? make_one(others, one, target, ret) : keepoff_entries(kept, others, true, ret);
 }

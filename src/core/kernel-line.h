@@ -7,7 +7,7 @@
 
 /*
  * The `quirks=` that says from the first moment on, without uasd, what is wanted of disks: as a whole string, for the place where it
- * is to be said. What is said there already stays.
+ * is to be said. What is said there already stays, but for what nobody would heed behind ours.
  */
 
 /*

@@ -144,6 +144,25 @@ int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS
         return 0;
 }
 
+void quirks_drop(const char *string, uint16_t vid, uint16_t pid, char ret[static QUIRKS_MAX + 1])
+{
+        char s[QUIRKS_MAX + 1] = "";
+        const char *found;
+        size_t n;
+
+        (void) copy_string(s, sizeof(s), string);
+        while ((found = quirks_next(s, vid, pid, &n))) {
+                char *at = s + (found - s), *tail = at + n;
+
+                if (*tail)
+                        tail++; /* its own comma goes with it */
+                else if (at > s)
+                        at--; /* the last one: the comma before it */
+                memmove(at, tail, strlen(tail) + 1);
+        }
+        memcpy(ret, s, sizeof(s));
+}
+
 int quirks_remove(const char *string, const char *entry, char ret[static QUIRKS_MAX + 1])
 {
         char s[QUIRKS_MAX + 1] = "";

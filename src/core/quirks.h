@@ -65,6 +65,9 @@ int quirks_entry(const char *string, const struct bridge *b, enum driver target,
 /* Puts the entry first. Returns 0, or -ENOSPC if 127 characters do not hold it. */
 int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS_MAX + 1]);
 
+/* Takes out all entries that match: behind one of ours they say nothing any more. */
+void quirks_drop(const char *string, uint16_t vid, uint16_t pid, char ret[static QUIRKS_MAX + 1]);
+
 /*
  * Takes out the first entry that is exactly this text, every other one left as it is and where it is.
  * Returns 1, or 0 if there is none.

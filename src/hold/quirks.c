@@ -47,7 +47,7 @@ int hold_quirks(const struct roots *r, const char *kernel, const char *dir)
                 return 0;
         }
         if (k >= 0)
-                k = keepoff_entries(&kept, others, &made);
+                k = keepoff_entries(&kept, others, false, &made);
         for (size_t i = 0; k >= 0 && i < made.n_left_out; i++)
                 log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
                             made.left_out[i], made.left_out_disks[i]);

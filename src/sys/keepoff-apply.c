@@ -44,7 +44,7 @@ int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool kno
                 return k;
         keepoff_own_all(r, own);
         quirks_without(now, known ? own : "", others);
-        k = keepoff_entries(kept, others, &made);
+        k = keepoff_entries(kept, others, false, &made);
         if (k < 0)
                 return k;
         quirks_without(own, made.own, stale);

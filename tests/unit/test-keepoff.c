@@ -51,7 +51,7 @@ static void test_entries(void **state)
 
                 while (k.n < 3 && table[i].disks[k.n].name)
                         k.n++;
-                assert_int_equal(keepoff_entries(&k, table[i].others, &made), 0);
+                assert_int_equal(keepoff_entries(&k, table[i].others, false, &made), 0);
                 assert_row(i, streq(made.quirks, table[i].quirks));
                 assert_row(i, streq(made.own, table[i].own));
                 assert_row(i, made.n_left_out == 0);
@@ -74,7 +74,7 @@ static void test_room(void **state)
         kept_disk(&k, 0x1209, 1, "alike")->distrusted = true;
         kept_disk(&k, 0x1209, 2, "policy")->policy = POLICY_USB_STORAGE;
         assert_int_equal(k.n, 3);
-        assert_int_equal(keepoff_entries(&k, others, &made), 0);
+        assert_int_equal(keepoff_entries(&k, others, false, &made), 0);
         assert_string_equal(made.own, "1209:0002:u");
         assert_int_equal(strlen(made.quirks), strlen(others) + strlen("1209:0002:u,"));
         assert_int_equal(made.n_left_out, 1);

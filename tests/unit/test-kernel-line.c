@@ -46,6 +46,9 @@ static void test_base(void **state)
 static void test_one(void **state)
 {
 #define FULL "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,1:1:u,11:1:u,2:2:u"
+/* Full, and there is room for what is put in its place. */
+#define FULL_REST "1111:1111:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy,1:1:u,11:1:u"
+#define FULL_U "2222:2222:fu," FULL_REST
         static const struct {
                 uint16_t vid, pid;
                 enum driver target;
@@ -56,7 +59,11 @@ static void test_one(void **state)
                 {0x1209, 0x5a5a, DRIVER_UAS, NULL, "", "", NULL},
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1:1:f", "1209:5a5a:u,1:1:f", "1209:5a5a:u", NULL},
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1:1:f,1209:5a5a:uf", "1:1:f,1209:5a5a:uf", "", NULL},
-                {0x1209, 0x5a5a, DRIVER_UAS, "1209:5a5a:uf", "1209:5a5a:f,1209:5a5a:uf", "1209:5a5a:f", NULL},
+                {0x1209, 0x5a5a, DRIVER_UAS, "1209:5a5a:uf", "1209:5a5a:f", "1209:5a5a:f", NULL},
+                /* Behind an entry of ours another for the same bridge says nothing; those of others stay as they are written. */
+                {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1209:5a5a:t", "1209:5a5a:tu", "1209:5a5a:tu", NULL},
+                {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1:1:f,0x1209:5A5A:t,2:2:U,1209:5a5a:f", "1209:5a5a:tu,1:1:f,2:2:U", "1209:5a5a:tu", NULL},
+                {0x2222, 0x2222, DRIVER_UAS, FULL_U, "2222:2222:f," FULL_REST, "2222:2222:f", NULL},
                 /* In the kernel's table: without a word of force it says so by itself, and against it all its letters go on to hold. */
                 {0x4971, 0x1012, DRIVER_USB_STORAGE, NULL, "", "", NULL},
                 {0x4971, 0x1012, DRIVER_UAS, NULL, "4971:1012:", "4971:1012:", NULL},
@@ -88,6 +95,11 @@ static void test_kept(void **state)
         kept_disk(&kept, 0x1209, 0x5a5b, "@1.4")->policy = POLICY_USB_STORAGE;
         assert_int_equal(kernel_line_make(&base, &kept, NULL, DRIVER_NONE, &made), 0);
         assert_string_equal(made.quirks, "1209:5a5b:u,1209:5a5a:u,1:1:f");
+        keepoff_done(&made);
+        base.value = (char *) "1:1:f,1209:5a5a:f,2:2:u";
+        assert_int_equal(kernel_line_make(&base, &kept, NULL, DRIVER_NONE, &made), 0);
+        assert_string_equal(made.quirks, "1209:5a5b:u,1209:5a5a:fu,1:1:f,2:2:u");
+        assert_string_equal(made.own, "1209:5a5b:u,1209:5a5a:fu");
         keepoff_done(&made);
         memset(too_long, 'x', sizeof(too_long) - 1);
         too_long[sizeof(too_long) - 1] = '\0';
