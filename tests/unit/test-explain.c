@@ -115,7 +115,9 @@ static const struct {
         {{BOTH, .controller = "dwc2", .no_sg = true}, REASON_NO_SG, true, "dwc2 has no scatter-gather"},
         {{BOTH}, REASON_NO_SG, false, "the controller is not known to lack scatter-gather"},
         {{BOTH}, REASON_UNKNOWN_BRIDGE, true, "the verdict on this bridge is unknown"},
-        {{BOTH, .verdict = VERDICT_GOOD}, REASON_FASTEST, true, "the verdict on this bridge is good"},
+        {{BOTH, .verdict = VERDICT_GOOD}, REASON_FASTEST, true, "uas is the faster of the two drivers"},
+        {{BOTH, .verdict = VERDICT_BAD}, REASON_FASTEST, true, "uas is the faster of the two drivers"},
+        {{BOTH, .verdict = VERDICT_GOOD}, REASON_VERDICT_BAD, false, "the verdict on this bridge is good"},
 };
 
 static void test_found(void **state)
