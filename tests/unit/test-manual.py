@@ -46,6 +46,24 @@ def names(table):
 class Manual(unittest.TestCase):
     maxDiff = None
 
+    def test_indented(self):
+        """What is said of a verb or an option stands below it: no line of it has lost its tab."""
+        folder = os.path.join(TOP, 'man')
+        for page in sorted(name for name in os.listdir(folder) if '.scd' in name):
+            text, literal, before = source(os.path.join('man', page)), False, ''
+            where = ''
+            for number, line in enumerate(text.splitlines(), 1):
+                literal ^= line.strip() == '```'
+                if line.startswith('# '):
+                    where = line[2:]
+                if not literal and line and not line.startswith(('\t', '```', '#', ';')):
+                    self.assertFalse(before.startswith('\t'), f'{page}:{number}: {line}')
+                    if page == 'uasctl.1.scd' and where in ('VERBS', 'OPTIONS'):
+                        self.assertTrue(line.startswith('*'), f'{page}:{number}: {line}')
+                before = line
+        self.assertIn('# VERBS\n', source('man/uasctl.1.scd'))
+        self.assertIn('# OPTIONS\n', source('man/uasctl.1.scd'))
+
     def test_reasons(self):
         """Each, in the order in which they are asked, with its sentence."""
         words = names('reason_names')
