@@ -17,6 +17,11 @@ import unittest
 TOP = sys.argv[1]
 HWDB = os.path.join(TOP, "udev/61-uasd.hwdb")
 SAYS_MAX = 8
+# What is inside of these none of the sources says.
+UNNAMED = set("""
+04E8:61B6 054C:087D 059F:105F 059F:1061 0634:5605 0781:55E8 090C:2000 0984:0301 0BC2:331A 1058:262F 125F:A76A 125F:A88A 14B0:0206
+154B:F009 154B:F00B 154B:F00D 17EF:3899 4971:1012 4971:8017 4971:8024 7825:A2A4
+""".split())
 SYSTEMD_HWDB = os.environ.get("SYSTEMD_HWDB") or shutil.which("systemd-hwdb")
 
 
@@ -100,6 +105,30 @@ class Hwdb(unittest.TestCase):
                     self.assertTrue(2 < len(source) < 80 and len(note) < 80)
                     self.assertRegex(date, r"^20[12]\d(-[01]\d(-[0-3]\d)?)?$")
                     self.assertTrue(verdict != "unknown" or note, "an unknown that says nothing")
+
+    def test_chips(self):
+        """Who calls a chip so is a source that is known, and where there is none nobody says what the chip is."""
+        unnamed = set()
+        for match, keys in self.entries.items():
+            if "UASD_DB_CHIP" not in keys:
+                unnamed.add(match[5:-1].replace("p", ":"))
+                continue
+            with self.subTest(match):
+                chip = keys["UASD_DB_CHIP"]
+                self.assertRegex(chip, r"^[A-Z]\w+( Labs)?( [^()]+)? \([^()]+\)(, [A-Z]\w[^()]+ \([^()]+\))*$")
+                sources = [s for s in re.split(r"[,;] ", ", ".join(re.findall(r"\(([^()]+)\)", chip))) if s != "no model"]
+                self.assertEqual(len(sources), len(set(sources)))
+                said = {s[4].split(" ")[0] for s in read_says(keys)}
+                self.assertFalse(set(sources) - {"smartmontools", "usb.ids"} - said)
+                # A number is a model, and without one it is said that there is none.
+                self.assertNotEqual("no model" in chip, bool(re.search(r"[0-9]", chip)))
+        self.assertEqual(unnamed, UNNAMED)
+
+    def test_firmware_told(self):
+        """A warning of one firmware in which bcdDevice has no part is there to be read, and decides nothing."""
+        said = [s for s in read_says(self.entries["usb:v0BDAp9210*"]) if s[4].startswith("bensuperpc/rtl9210")]
+        self.assertEqual([(s[0], s[5]) for s in said], [("unknown", "2026-07")])
+        self.assertIn("1.32.87", said[0][6])
 
     def test_kernel_forbids(self):
         """What the kernel's table keeps off uas is bad here, in that range: a good word would make it a conflict."""
