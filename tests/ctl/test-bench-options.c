@@ -48,6 +48,7 @@ static void command_lines(void **state)
                 {{"sda", "--file=/mnt", "--destroy-data"}, "--destroy-data writes"},
                 {{"sda", "--file=/mnt", "--driver=uas"}, "A mounted disk"},
                 {{"sda", "--clients=a"}, "--clients needs"},
+                {{"--file=/mnt/file", "--clients=a", "--sweep=depth"}, "--clients varies"},
                 {{"sda", "--json", "--csv"}, "Only one of"},
                 {{"sda", "--csv", "--markdown"}, "Only one of"},
                 {{"--history", "--diff", "a", "b"}, "--history lists"},

@@ -172,5 +172,7 @@ const char *bench_options_wrong(const struct bench_options *o, bool json, bool d
                 return "A mounted disk stays on its driver: --file takes no --driver.";
         if (o->clients && !o->file)
                 return "--clients needs --file=PATH, the file as all of them see it.";
+        if (o->clients && o->sweep)
+                return "--clients varies the number of machines, --sweep something else: one at a time.";
         return NULL;
 }
