@@ -349,6 +349,48 @@ static void reads_once(void **state)
         assert_int_equal(fio_read_once(&job, NULL, NULL, NULL), -ENOSPC);
 }
 
+/* fio itself, and a copy of what it said. */
+static void make_overheard(char *program, size_t size, char *said, size_t said_size)
+{
+        FILE *f;
+
+        (void) snprintf(program, size, "%s/overheard", folder);
+        (void) snprintf(said, said_size, "%s/said", folder);
+        f = fopen(program, "we");
+        assert_true(f && fprintf(f, "#!/bin/sh\n%s \"$@\"\nk=$?\ncp /proc/self/fd/3 %s\nexit $k\n", fio, said) > 0 && fclose(f) == 0);
+        assert_int_equal(chmod(program, 0755), 0);
+}
+
+/* Of a sweep over regions all points are as warm as the first one: the largest of them is read, not the first one's. */
+static void reads_all_regions_once(void **state)
+{
+        static const struct {
+                const char *text;
+                uint64_t region, bytes;
+        } rows[] = {
+                { "[a]\nrw=randread\nbs=4k\nsize=2m\n", 12 * MIB, 12 * MIB },
+                { "[a]\nrw=randread\nbs=4k\nsize=2m\n", 2 * FILE_SIZE, FILE_SIZE },
+                { "[a]\nrw=randread\nbs=4k\nsize=2m\nnumjobs=3\n", 0, 6 * MIB },
+        };
+        char program[80], said[80];
+
+        make_overheard(program, sizeof(program), said, sizeof(said));
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_(profile_freep) struct profile *p = make_profile(rows[i].text);
+                struct fio_job job = first_job(p);
+                char text[65536] = "";
+                struct bench_run run;
+                FILE *f;
+
+                job.program = program;
+                job.region = rows[i].region;
+                assert_row(i, fio_read_once(&job, NULL, NULL, NULL) == 0);
+                assert_row(i, (f = fopen(said, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
+                assert_row(i, fio_parse(text, 1, 1, &run) == 0);
+                assert_row(i, run.read.bytes == rows[i].bytes);
+        }
+}
+
 /* Region and offset: a run that writes leaves all else as it was. */
 static void stays_inside(void **state)
 {
@@ -562,6 +604,7 @@ int main(void)
                 cmocka_unit_test(no_fio),      cmocka_unit_test(stopped),      cmocka_unit_test(stubborn),
                 cmocka_unit_test(dies_with_us), cmocka_unit_test(reads_once),  cmocka_unit_test(stays_inside),
                 cmocka_unit_test(raw_disk),    cmocka_unit_test(machines),
+                cmocka_unit_test(reads_all_regions_once),
         };
 
         if (fio_find(&fio) < 0)

@@ -177,7 +177,8 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
         if (target < 0)
                 return target;
         (void) close(target);
-        once.region = fio_region(job->pattern, available);
+        /* The region of a sweep is the largest of its points, not that of any one. */
+        once.region = job->region ? available : fio_region(job->pattern, available);
         /* Of what is smaller than a block of this nothing has to be woken up. */
         if (once.region < READ_ONCE_BLOCK)
                 return once.region ? 0 : -ENOSPC;

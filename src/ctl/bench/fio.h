@@ -31,7 +31,7 @@ typedef int (*fio_progress_t)(double done, void *userdata);
  * ret_why (may be NULL): fio's own words if there were any, else NULL; not harmless yet; set in any case.
  */
 int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct bench_run *ret, char **ret_why);
-/* Reads the job's region once from end to end, so that what has to be laid out, woken up or mapped is. 0, or as above. */
+/* Reads the job's region (0: the pattern's) once from end to end, so that what has to be laid out, woken up or mapped is. 0, or as above. */
 int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why);
 
 /* Its absolute path; -ENOENT. */
