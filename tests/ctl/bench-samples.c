@@ -71,6 +71,7 @@ static void side(struct bench_side *s, const struct bench_pattern *p, double rat
         s->p50_ns = (uint64_t) (s->mean_ns * 0.9);
         s->p95_ns = (uint64_t) (s->mean_ns * 2);
         s->p99_ns = (uint64_t) (s->mean_ns * 4);
+        s->slat_mean_ns = s->mean_ns / 64;
 }
 
 struct bench_run *sample_run(struct bench *b, unsigned pattern, enum driver d, double rate)

@@ -228,6 +228,28 @@ static void failed_all(struct bench *b)
         b->conditions.speed_mbps = 480;
 }
 
+static void submitting(struct bench *b)
+{
+        EACH_RUN(b, RND, read.mean_ns) = 2.5e9;
+        EACH_RUN(b, RND, read.slat_mean_ns) = 1.9e9;
+        EACH_RUN(b, ALONE, read.slat_mean_ns) = 1.9e9; /* whatever it says: there is no queue */
+}
+static void submitting_half(struct bench *b)
+{
+        EACH_RUN(b, RND, read.mean_ns) = 2.5e9;
+        EACH_RUN(b, RND, read.slat_mean_ns) = 1.25e9;
+}
+static void submitting_writes(struct bench *b)
+{
+        b->patterns[SEQ].read_percent = 50;
+        EACH_RUN(b, SEQ, write.mean_ns) = 2e9;
+        EACH_RUN(b, SEQ, write.slat_mean_ns) = 1.5e9;
+}
+static void submitting_once(struct bench *b)
+{
+        b->runs[8].read.slat_mean_ns = 1e12;
+}
+
 static const struct {
         void (*change)(struct bench *b);
         unsigned seq, rnd, alone;
@@ -269,6 +291,10 @@ static const struct {
         {load_small, 0, 0, 0, NULL},
         {load_small_unknown, BIT(LOAD), 0, 0, "others moved up to 3.00 MB/s"},
         {load_not_known, 0, 0, 0, NULL},
+        {submitting, 0, BIT(SUBMIT), 0, "of 2.50 s on average 1.90 s went by before a request was handed over"},
+        {submitting_half, 0, 0, 0, NULL},
+        {submitting_writes, BIT(SUBMIT), 0, 0, "of 2.00 s on average 1.50 s"},
+        {submitting_once, 0, 0, 0, NULL},
         {failed, BIT(ERRORS), 0, 0, "2 of its runs failed and are not counted"},
         {failed_all, BIT(ERRORS), BIT(USB2), BIT(USB2), "5 of its runs failed"},
 };

@@ -70,6 +70,7 @@ static void round_trip(void **state)
         assert_int_equal(again.runs[1].read.bytes, UINT64_MAX);
         assert_true(again.runs[1].read.bytes_per_sec == 1.0 / 3);
         assert_int_equal(again.runs[8].read.p99_ns, full.runs[8].read.p99_ns);
+        assert_true(again.runs[8].read.slat_mean_ns > 0 && again.runs[8].read.slat_mean_ns == full.runs[8].read.slat_mean_ns);
         assert_string_equal(again.runs[full.n_runs - 2].host, "nas2:8765");
         assert_int_equal(again.runs[full.n_runs - 1].error, -EIO);
         assert_true(again.runs[full.n_runs - 1].other_bytes_per_sec < 0);

@@ -75,6 +75,7 @@ static void versions(void **state)
                         assert_row(i, near(side[j]->bytes_per_sec, expect[j]->bytes_per_sec));
                         assert_row(i, near(side[j]->iops, expect[j]->iops));
                         assert_row(i, near(side[j]->mean_ns, expect[j]->mean_ns));
+                        assert_row(i, near(side[j]->slat_mean_ns, expect[j]->slat_mean_ns));
                         assert_row(i, side[j]->p50_ns == expect[j]->p50_ns && side[j]->p95_ns == expect[j]->p95_ns &&
                                               side[j]->p99_ns == expect[j]->p99_ns);
                 }

@@ -12,8 +12,9 @@ static const char names[] = "id,profile,axis,order,pattern,rw,engine,block_size,
                             "sync_engine,time_based,runtime_sec,ramp_sec,axis_value,driver,round,counted,host,started,"
                             "runtime_usec,region,"
                             "read_bytes,read_ios,read_bytes_per_sec,read_iops,read_mean_ns,read_p50_ns,read_p95_ns,read_p99_ns,"
+                            "read_slat_mean_ns,"
                             "write_bytes,write_ios,write_bytes_per_sec,write_iops,write_mean_ns,write_p50_ns,write_p95_ns,"
-                            "write_p99_ns,depth_share,cpu_percent,other_bytes_per_sec,error,scheduler,queue_depth,"
+                            "write_p99_ns,write_slat_mean_ns,depth_share,cpu_percent,other_bytes_per_sec,error,scheduler,queue_depth,"
                             "model,bridge,firmware,serial,controller,kernel,fio,path,speed_mbps,disk_size,memory,rotational";
 
 /* RFC 4180. What a spreadsheet would take for a formula gets an apostrophe in front. */
@@ -90,6 +91,7 @@ static void side(FILE *out, const struct bench_side *s)
         number(out, s->p50_ns);
         number(out, s->p95_ns);
         number(out, s->p99_ns);
+        real(out, s->slat_mean_ns);
 }
 
 static void conditions(FILE *out, const struct bench_conditions *c, enum driver d)

@@ -6,6 +6,7 @@
 
 #define USB2_MBPS 480
 #define DEPTH_SHARE 0.9           /* of all requests were to find the queue that full */
+#define SUBMIT_SHARE 0.5          /* of the latency: more than what comes after it */
 #define SPREAD_PERCENT 10.0
 #define CACHE_REGION (1ULL << 30) /* below, the caches of disk and bridge show */
 #define MEMORY_TIMES 2            /* a buffered region of less than twice the memory is half in it */
@@ -25,7 +26,7 @@ static const char *const words[_BENCH_DOUBT_MAX] = {
         [DOUBT_LINK] = "above-link", [DOUBT_USB2] = "usb2",   [DOUBT_DEPTH] = "depth",
         [DOUBT_CACHE] = "cache",     [DOUBT_DISK] = "disk",   [DOUBT_SPREAD] = "spread",
         [DOUBT_HEAT] = "falling",    [DOUBT_HALVES] = "halves", [DOUBT_LOAD] = "load",
-        [DOUBT_ERRORS] = "errors",
+        [DOUBT_ERRORS] = "errors",    [DOUBT_SUBMIT] = "submission",
 };
 
 const char *bench_doubt_to_string(enum bench_doubt d)
@@ -52,19 +53,20 @@ struct row {
         enum driver driver;
         struct samples bytes, iops, p50;
         struct summary rate; /* bytes a second */
-        double depth_share, load, halves;
+        double depth_share, load, halves, lat, slat;
         uint64_t region;
         size_t failed, at_once;
 };
 
 static void read_runs(struct row *row, unsigned pattern)
 {
-        double shares[STATS_SAMPLES_MAX];
+        double shares[STATS_SAMPLES_MAX], lats[STATS_SAMPLES_MAX], slats[STATS_SAMPLES_MAX];
         size_t n = 0;
 
         row->load = -1;
         for (size_t i = 0; i < row->b->n_runs; i++) {
                 const struct bench_run *r = &row->b->runs[i];
+                const struct bench_side *worse = r->read.mean_ns > r->write.mean_ns ? &r->read : &r->write;
 
                 if (r->pattern != pattern || r->driver != row->driver || r->round == 0 || r->host)
                         continue;
@@ -75,10 +77,15 @@ static void read_runs(struct row *row, unsigned pattern)
                 row->region = r->region ?: row->region;
                 if (r->other_bytes_per_sec > row->load)
                         row->load = r->other_bytes_per_sec;
-                if (n < ELEMENTSOF(shares))
-                        shares[n++] = r->depth_share;
+                if (n == ELEMENTSOF(shares))
+                        continue;
+                shares[n] = r->depth_share;
+                lats[n] = worse->mean_ns;
+                slats[n++] = worse->slat_mean_ns;
         }
         row->depth_share = stats_median(shares, n);
+        row->lat = stats_median(lats, n);
+        row->slat = stats_median(slats, n);
 }
 
 static void read_row(const struct bench *b, unsigned pattern, enum driver d, struct row *ret)
@@ -122,6 +129,12 @@ static bool queue_too_short(const struct row *row)
 static bool queue_not_full(const struct row *row)
 {
         return row->p->iodepth > 1 && (row->p->sync_engine || row->depth_share < DEPTH_SHARE);
+}
+
+/* One request at a time has nothing to wait for but itself. */
+static bool waits_to_be_submitted(const struct row *row)
+{
+        return row->p->iodepth > 1 && !row->p->sync_engine && row->lat > 0 && row->slat > SUBMIT_SHARE * row->lat;
 }
 
 static bool in_memory(const struct row *row)
@@ -190,6 +203,8 @@ static bool doubted(const struct row *row, enum bench_doubt d)
                 return speed > 0 && speed <= USB2_MBPS;
         case DOUBT_DEPTH:
                 return queue_not_full(row) || queue_too_short(row);
+        case DOUBT_SUBMIT:
+                return waits_to_be_submitted(row);
         case DOUBT_CACHE:
                 return in_memory(row) || in_small_cache(row);
         case DOUBT_DISK:
@@ -268,6 +283,10 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
                 break;
         case DOUBT_DEPTH:
                 depth_text(&row, ret);
+                break;
+        case DOUBT_SUBMIT:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "of %s on average %s went by before a request was handed over: the kernel's queue was full",
+                                figure_text(row.lat, STATS_MEAN, false, one), figure_text(row.slat, STATS_MEAN, false, two));
                 break;
         case DOUBT_CACHE:
                 cache_text(&row, ret);

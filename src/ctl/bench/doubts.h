@@ -10,6 +10,7 @@ enum bench_doubt {
         DOUBT_LINK,    /* "above-link": more than the link can carry */
         DOUBT_USB2,    /* "usb2": the link is USB 2 and holds it back */
         DOUBT_DEPTH,   /* "depth": the queue was not as deep as asked for */
+        DOUBT_SUBMIT,  /* "submission": more than half of the latency was waiting to be handed over */
         DOUBT_CACHE,   /* "cache": memory, or the disk's own cache, may have answered */
         DOUBT_DISK,    /* "disk": no spinning disk is so quick */
         DOUBT_SPREAD,  /* "spread": the rounds differ by more than 10 % */

@@ -125,9 +125,22 @@ static int add_bins(struct fio_tally_side *s, json_object *bins)
         return 0;
 }
 
+/* Where lat has no percentiles clat's are the best there is. */
+static json_object *part_of_latency(json_object *o, const char *key)
+{
+        return member(member(o, "lat_ns"), key) ?: member(member(o, "clat_ns"), key);
+}
+
+static double mean_of(json_object *o)
+{
+        double mean = get_number(member(o, "lat_ns"), "mean");
+
+        return mean > 0 ? mean : get_number(member(o, "clat_ns"), "mean");
+}
+
 static int add_side(struct fio_tally_side *s, json_object *o)
 {
-        json_object *clat = member(o, "clat_ns"), *percentile = member(clat, "percentile"), *bins = member(clat, "bins");
+        json_object *percentile = part_of_latency(o, "percentile"), *bins = part_of_latency(o, "bins");
         uint64_t ios = get_count(o, "total_ios"), runtime = get_count(o, "runtime"), bandwidth = get_count(o, "bw_bytes");
 
         if (ios == 0)
@@ -140,7 +153,8 @@ static int add_side(struct fio_tally_side *s, json_object *o)
         /* bw_bytes came after 3.1. */
         s->bytes_per_sec += bandwidth > 0 ? (double) bandwidth : get_number(o, "bw") * KIB;
         s->iops += get_number(o, "iops");
-        s->mean_sum += get_number(clat, "mean") * (double) ios;
+        s->mean_sum += mean_of(o) * (double) ios;
+        s->slat_sum += get_number(member(o, "slat_ns"), "mean") * (double) ios;
         for (size_t i = 0; i < ELEMENTSOF(percentile_keys); i++) {
                 uint64_t ns = get_count(percentile, percentile_keys[i]);
 
@@ -223,6 +237,7 @@ static void finish_side(struct fio_tally_side *s, struct bench_side *ret)
         ret->bytes_per_sec = s->runtime_ms ? (double) s->bytes * MSEC_PER_SEC / (double) s->runtime_ms : s->bytes_per_sec;
         ret->iops = s->runtime_ms ? (double) s->ios * MSEC_PER_SEC / (double) s->runtime_ms : s->iops;
         ret->mean_ns = s->ios ? s->mean_sum / (double) s->ios : 0;
+        ret->slat_mean_ns = s->ios ? s->slat_sum / (double) s->ios : 0;
         /* Of jobs told apart without their bins only so much is known: no percentile of all is above the highest. */
         for (size_t i = 0; i < ELEMENTSOF(percentiles); i++)
                 *percentiles[i] = s->highest[i];

@@ -14,7 +14,7 @@ struct fio_bin {
 struct fio_tally_side {
         uint64_t bytes, ios, runtime_ms;
         double bytes_per_sec, iops; /* sums of fio's own, for where there is no run time */
-        double mean_sum;            /* means by number of I/Os */
+        double mean_sum, slat_sum;  /* means by number of I/Os */
         uint64_t highest[3];        /* p50, p95, p99 of the job that has the highest */
         struct fio_bin *bins;       /* of json+: all latencies of all jobs */
         size_t n_bins;

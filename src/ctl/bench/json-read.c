@@ -147,6 +147,7 @@ static void read_side(struct reader *r, json_object *run, const char *key, struc
         s->p50_ns = get_uint(r, o, "p50_ns", UINT64_MAX);
         s->p95_ns = get_uint(r, o, "p95_ns", UINT64_MAX);
         s->p99_ns = get_uint(r, o, "p99_ns", UINT64_MAX);
+        s->slat_mean_ns = is_null(r, o, "slat_mean_ns") ? 0 : get_real(r, o, "slat_mean_ns"); /* came later */
 }
 
 static void read_run(struct reader *r, json_object *o, const struct bench *b, struct bench_run *run)

@@ -62,7 +62,8 @@ static json_object *json_side(const struct bench_side *s)
         return o ? whole(o, put_uint(o, "bytes", s->bytes) && put_uint(o, "ios", s->ios) &&
                                     put_real(o, "bytes_per_sec", s->bytes_per_sec) && put_real(o, "iops", s->iops) &&
                                     put_real(o, "mean_ns", s->mean_ns) && put_uint(o, "p50_ns", s->p50_ns) &&
-                                    put_uint(o, "p95_ns", s->p95_ns) && put_uint(o, "p99_ns", s->p99_ns))
+                                    put_uint(o, "p95_ns", s->p95_ns) && put_uint(o, "p99_ns", s->p99_ns) &&
+                                    put_real(o, "slat_mean_ns", s->slat_mean_ns))
                  : NULL;
 }
 
