@@ -4,9 +4,7 @@
 #include <fcntl.h>
 
 #include "ctl/bench/options.h"
-#include "ctl/bench/patterns.h"
 #include "ctl/bench/scratch.h"
-#include "ctl/bench/sweep.h"
 #include "ctl/options.h"
 
 #define WORDS 10
@@ -114,38 +112,6 @@ static void values(void **state)
         assert_string_equal(o.bench.first, "--size");
 }
 
-static void sweeps(void **state)
-{
-        static const struct {
-                const char *list;
-                uint64_t value;
-                int expect;
-        } rows[] = {
-                {"", 4, 1},
-                {"4", 4, 1},
-                {"1,4,32", 4, 1},
-                {"1,8,32", 4, 0},
-                {"256M,1G", 1ULL << 30, 1},
-                {",", 4, -EINVAL},
-                {"4,", 4, -EINVAL},
-                {"4,,8", 4, -EINVAL},
-                {"four", 4, -EINVAL},
-                {"4 8", 4, -EINVAL},
-        };
-        const char *list;
-
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                if (sweep_listed(rows[i].list, rows[i].value) != rows[i].expect)
-                        fail_msg("row %zu: %i", i, sweep_listed(rows[i].list, rows[i].value));
-        assert_int_equal(sweep_words("depth", &list), SWEEP_DEPTH);
-        assert_string_equal(list, "");
-        assert_int_equal(sweep_words("jobs=1,2", &list), SWEEP_JOBS);
-        assert_string_equal(list, "1,2");
-        assert_int_equal(sweep_words("colour", &list), -EINVAL);
-        assert_int_equal(sweep_words("", &list), -EINVAL);
-        assert_int_equal(sweep_words("a-word-that-is-no-axis=1", &list), -EINVAL);
-}
-
 static void scratch(void **state)
 {
         char folder[] = "/tmp/test-bench-XXXXXX", command[64];
@@ -171,7 +137,6 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(command_lines),
                 cmocka_unit_test(values),
-                cmocka_unit_test(sweeps),
                 cmocka_unit_test(scratch),
         };
 

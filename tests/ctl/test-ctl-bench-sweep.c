@@ -40,7 +40,7 @@ static void sweeps(void **state)
                 struct sweep s = {};
                 const struct bench_pattern *last;
 
-                assert_row(i, sweep_make(&p, rows[i].axis, rows[i].available, &s) == rows[i].r);
+                assert_row(i, sweep_make(&p, &(struct sweep_question){ .axis = rows[i].axis }, rows[i].available, &s) == rows[i].r);
                 assert_row(i, s.n == rows[i].n);
                 if (s.n == 0)
                         continue;
@@ -55,6 +55,87 @@ static void sweeps(void **state)
         for (int axis = 0; axis < _SWEEP_MAX; axis++)
                 assert_int_equal(sweep_from_string(sweep_to_string((enum sweep_axis) axis)), axis);
         assert_int_equal(sweep_from_string("x"), -EINVAL);
+}
+
+/* Lists are taken as they are: nothing of them is dropped without a word. */
+static void lists(void **state)
+{
+        static const struct {
+                const char *text;
+                int r;
+                enum sweep_axis axis;
+                uint64_t values[3];
+                size_t n;
+                const char *word;
+        } rows[] = {
+                { "depth", 0, SWEEP_DEPTH, {}, 0, NULL },
+                { "depth=3", 0, SWEEP_DEPTH, { 3 }, 1, NULL },
+                { "jobs=32,5,1", 0, SWEEP_JOBS, { 1, 5, 32 }, 3, NULL },
+                { "region=1G,256M", 0, SWEEP_REGION, { GIB / 4, GIB }, 2, NULL },
+                { "region=20g", 0, SWEEP_REGION, { 20 * GIB }, 1, NULL },
+                { "depth=1,64", -ERANGE, 0, {}, 0, "64" },
+                { "depth=0,1", -ERANGE, 0, {}, 0, "0,1" },
+                { "region=1023K", -ERANGE, 0, {}, 0, "1023K" },
+                { "jobs=4,8,4", -EEXIST, 0, {}, 0, "4" },
+                { "region=1024M,1G", -EEXIST, 0, {}, 0, "1G" },
+                { "depth=", -EINVAL, 0, {}, 0, "" },
+                { "depth=4,", -EINVAL, 0, {}, 0, "" },
+                { "depth=4,,8", -EINVAL, 0, {}, 0, ",8" },
+                { "depth=four", -EINVAL, 0, {}, 0, "four" },
+                { "depth=4 8", -EINVAL, 0, {}, 0, "4 8" },
+                { "depth=1k", -EINVAL, 0, {}, 0, "1k" },
+                { "depth=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33", -ERANGE, 0, {}, 0, "33" },
+                { "colour", -EINVAL, 0, {}, 0, NULL },
+                { "", -EINVAL, 0, {}, 0, NULL },
+                { "=1", -EINVAL, 0, {}, 0, NULL },
+                { "a-word-that-is-no-axis=1", -EINVAL, 0, {}, 0, NULL },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct sweep_question q = {};
+                const char *word = "untouched";
+
+                assert_row(i, sweep_parse(rows[i].text, &q, &word) == rows[i].r);
+                assert_row(i, q.n == rows[i].n && memcmp(q.values, rows[i].values, rows[i].n * sizeof(q.values[0])) == 0);
+                assert_row(i, rows[i].r < 0 || q.axis == rows[i].axis);
+                assert_row(i, !rows[i].word == !word && (!word || streq(word, rows[i].word)));
+        }
+}
+
+static void listed_points(void **state)
+{
+        static const struct {
+                const char *text;
+                uint64_t available;
+                int r;
+                size_t n;
+                const char *first, *last;
+        } rows[] = {
+                { "depth=3,5", GIB, 0, 2, "P depth=3", "P depth=5" },
+                { "jobs=7", GIB, 0, 1, "P jobs=7", "P jobs=7" },
+                { "region=1536K,1M,2M,20G", 40 * GIB, 0, 4, "P region=1M", "P region=20G" },
+                { "region=1536K", 40 * GIB, 0, 1, "P region=1572864", "P region=1572864" },
+                /* The usual ones end where the room does; who asks for more is told. */
+                { "region", GIB, 0, 3, "P region=256M", "P region=1G" },
+                { "region=1G,2G", GIB, -ENOSPC, 0, NULL, NULL },
+                { "jobs=1,3", 8 * KIB, -ENOSPC, 0, NULL, NULL },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct bench_pattern p = { .name = "P", .rw = "randread", .engine = "x", .block_size = 4 * KIB, .iodepth = 8,
+                                           .numjobs = 1, .read_percent = 100 };
+                struct sweep_question q;
+                struct sweep s = {};
+                const char *word;
+
+                assert_row(i, sweep_parse(rows[i].text, &q, &word) == 0);
+                assert_row(i, sweep_make(&p, &q, rows[i].available, &s) == rows[i].r);
+                assert_row(i, s.n == rows[i].n);
+                if (s.n == 0)
+                        continue;
+                assert_row(i, streq(s.patterns[0].name, rows[i].first) && streq(s.patterns[s.n - 1].name, rows[i].last));
+                sweep_done(&s);
+        }
 }
 
 static void regions(void **state)
@@ -107,7 +188,8 @@ static void meter(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(sweeps), cmocka_unit_test(regions), cmocka_unit_test(meter) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(sweeps),  cmocka_unit_test(lists), cmocka_unit_test(listed_points),
+                                            cmocka_unit_test(regions), cmocka_unit_test(meter) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

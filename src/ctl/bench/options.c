@@ -96,7 +96,7 @@ int bench_option(int which, const char *argument, struct bench_options *o)
         case ARG_BENCH_SWEEP:
                 return set_word(argument, &o->sweep) < 0
                                ? no(name, argument,
-                                    "depth, jobs or size, and a list if one likes: depth=1,8,32")
+                                    "depth, jobs or region, and a list if one likes: depth=1,8,32")
                                : 0;
         case ARG_BENCH_CLIENTS:
                 return set_word(argument, &o->clients) < 0 ? no(name, argument, "hosts that run fio --server")

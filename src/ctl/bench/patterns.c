@@ -70,45 +70,33 @@ static int add_copy(struct bench *b, struct patterns *p, const struct bench_patt
         return r;
 }
 
-int sweep_words(const char *s, const char **ret_list)
-{
-        char axis[16];
-        size_t n = strcspn(s, "=");
-
-        if (n >= sizeof(axis))
-                return -EINVAL;
-        memcpy(axis, s, n);
-        axis[n] = '\0';
-        *ret_list = s[n] ? s + n + 1 : "";
-        return sweep_from_string(axis);
-}
-
-int sweep_listed(const char *list, uint64_t value)
-{
-        bool found = !*list;
-
-        for (const char *at = list; *at;) {
-                size_t n = strcspn(at, ",");
-                char word[24];
-                uint64_t v;
-
-                if (n == 0 || n >= sizeof(word))
-                        return -EINVAL;
-                memcpy(word, at, n);
-                word[n] = '\0';
-                if (profile_size(word, &v) < 0)
-                        return -EINVAL;
-                found = found || v == value;
-                at += n;
-                if (*at == ',' && !*++at)
-                        return -EINVAL;
-        }
-        return found;
-}
-
 static int told(int error)
 {
         log_error("Cannot lay out what is to be measured: %s", strerror(-error));
+        return UASD_EXIT_FAILED;
+}
+
+static int wrong_sweep(const char *sweep, int error, const char *word)
+{
+        int n = word ? (int) strcspn(word, ",") : 0;
+
+        if (error == -ERANGE)
+                log_error("--sweep=%s: '%.*s' is out of range: depth and jobs go from 1 to 32, a region begins at 1M.", sweep, n,
+                          word);
+        else if (error == -EEXIST)
+                log_error("--sweep=%s: '%.*s' is there twice.", sweep, n, word);
+        else
+                log_error("--sweep=%s: it takes depth, jobs or region, and perhaps a list: depth=1,8,32.", sweep);
+        return UASD_EXIT_USAGE;
+}
+
+static int no_room(const struct bench_options *o, const struct profile *profile, size_t i, bool listed)
+{
+        if (listed)
+                log_error("--sweep=%s: there is not that much room for '%s'; smaller values, or more to read.", o->sweep,
+                          profile->patterns[i].name);
+        else
+                log_error("There is no room for even the smallest region.");
         return UASD_EXIT_FAILED;
 }
 
@@ -118,30 +106,24 @@ static int add_sweep(const struct profile *profile, size_t i, const struct bench
         static const enum bench_axis axes[_SWEEP_MAX] = {[SWEEP_DEPTH] = BENCH_AXIS_DEPTH,
                                                          [SWEEP_JOBS] = BENCH_AXIS_JOBS,
                                                          [SWEEP_REGION] = BENCH_AXIS_REGION};
-        const char *list = "";
+        struct sweep_question q;
         struct sweep s = {};
-        int axis, k;
+        const char *word;
+        int k;
 
-        axis = sweep_words(o->sweep, &list);
-        if (axis < 0 || sweep_listed(list, 0) < 0) {
-                log_error("--sweep=%s: it takes depth, jobs or region, and perhaps a list: depth=1,8,32.",
-                          o->sweep);
-                return UASD_EXIT_USAGE;
-        }
-        k = sweep_make(&profile->patterns[i], axis, available, &s);
+        k = sweep_parse(o->sweep, &q, &word);
+        if (k < 0)
+                return wrong_sweep(o->sweep, k, word);
+        k = sweep_make(&profile->patterns[i], &q, available, &s);
         if (k == -EOPNOTSUPP) {
                 log_info("%s: its engine does one thing at a time, so there is no depth to vary.",
                          profile->patterns[i].name);
                 return UASD_EXIT_OK;
         }
-        if (k == -ENOSPC) {
-                log_error("There is no room for even the smallest region.");
-                return UASD_EXIT_FAILED;
-        }
-        b->axis = axes[axis];
+        if (k == -ENOSPC)
+                return no_room(o, profile, i, q.n > 0);
+        b->axis = axes[q.axis];
         for (size_t n = 0; k >= 0 && n < s.n; n++) {
-                if (sweep_listed(list, s.values[n]) <= 0)
-                        continue;
                 s.patterns[n].axis = (double) s.values[n];
                 k = add(b, p, &s.patterns[n], &profile->sections[i], 0);
         }
@@ -177,9 +159,17 @@ static int add_pattern(const struct profile *profile, size_t i, const struct ben
         return k < 0 ? told(k) : UASD_EXIT_OK;
 }
 
+static bool has_pattern(const struct profile *profile, const char *name)
+{
+        for (size_t i = 0; i < profile->n_patterns; i++)
+                if (strcasecmp(name, profile->patterns[i].name) == 0)
+                        return true;
+        return false;
+}
+
 static int nothing_left(const struct profile *profile, const struct bench_options *o)
 {
-        if (o->pattern) {
+        if (o->pattern && !has_pattern(profile, o->pattern)) {
                 log_error("The profile '%s' has no pattern '%s'%s:", profile->name, o->pattern,
                           o->write || o->destroy_data ? "" : " that only reads");
                 for (size_t i = 0; i < profile->n_patterns; i++)
@@ -208,7 +198,9 @@ int patterns_make(const struct profile *profile, const struct bench_options *o, 
                 if (code != UASD_EXIT_OK)
                         return code;
         }
-        for (size_t i = 0; i < b->n_patterns && o->runtime_usec; i++)
+        for (size_t i = 0; i < b->n_patterns && o->runtime_usec; i++) {
                 b->patterns[i].runtime_sec = (unsigned) (o->runtime_usec / USEC_PER_SEC);
+                b->patterns[i].time_based = true; /* as fio is told then */
+        }
         return b->n_patterns > 0 ? UASD_EXIT_OK : nothing_left(profile, o);
 }

@@ -19,9 +19,3 @@ void patterns_done(struct patterns *p);
  */
 int patterns_make(const struct profile *p, const struct bench_options *o, uint64_t available, size_t n_clients,
                   struct bench *b, struct patterns *ret);
-
-/* "depth=1,8,32": the axis, and its list ("" if there is none). The axis or -EINVAL. */
-int sweep_words(const char *s, const char **ret_list);
-/* Whether the value is in a list like "1,8,32" or "256M,1G"; an empty one has all. -EINVAL: it is no such list.
- */
-int sweep_listed(const char *list, uint64_t value);

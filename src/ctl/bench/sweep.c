@@ -5,8 +5,10 @@
 
 #include "common/util.h"
 #include "ctl/bench/fio.h"
+#include "ctl/bench/profile.h"
 
 #define MIB (1ULL << 20)
+#define COUNT_MAX 32
 
 static const char *const names[_SWEEP_MAX] = {
         [SWEEP_DEPTH] = "depth",
@@ -31,6 +33,75 @@ int sweep_from_string(const char *s)
         return -EINVAL;
 }
 
+static int parse_value(enum sweep_axis axis, const char *word, size_t n, uint64_t *ret)
+{
+        unsigned long long count;
+        char text[24];
+        int r;
+
+        if (n == 0 || n >= sizeof(text))
+                return -EINVAL;
+        memcpy(text, word, n);
+        text[n] = '\0';
+        if (axis == SWEEP_REGION) {
+                r = profile_size(text, ret);
+                return r < 0 ? r : *ret < MIB ? -ERANGE : 0;
+        }
+        r = parse_uint(text, 10, UINT64_MAX, &count);
+        *ret = count;
+        return r < 0 ? r : count == 0 || count > COUNT_MAX ? -ERANGE : 0;
+}
+
+/* Where it has its place. */
+static int insert(struct sweep_question *q, uint64_t value)
+{
+        size_t at = q->n;
+
+        if (q->n == SWEEP_VALUES_MAX)
+                return -EINVAL;
+        for (size_t i = 0; i < q->n; i++)
+                if (q->values[i] == value)
+                        return -EEXIST;
+        for (; at > 0 && q->values[at - 1] > value; at--)
+                q->values[at] = q->values[at - 1];
+        q->values[at] = value;
+        q->n++;
+        return 0;
+}
+
+int sweep_parse(const char *s, struct sweep_question *ret, const char **ret_word)
+{
+        struct sweep_question q = {};
+        size_t n = strcspn(s, "=");
+        char axis[16];
+        int r;
+
+        *ret_word = NULL;
+        if (n >= sizeof(axis))
+                return -EINVAL;
+        memcpy(axis, s, n);
+        axis[n] = '\0';
+        r = sweep_from_string(axis);
+        if (r < 0)
+                return r;
+        q.axis = (enum sweep_axis) r;
+        for (const char *word = s + n; *word; word += n) {
+                uint64_t value;
+
+                word++; /* "=" or "," */
+                n = strcspn(word, ",");
+                r = parse_value(q.axis, word, n, &value);
+                if (r >= 0)
+                        r = insert(&q, value);
+                if (r < 0) {
+                        *ret_word = word;
+                        return r;
+                }
+        }
+        *ret = q;
+        return 0;
+}
+
 void sweep_done(struct sweep *s)
 {
         for (size_t i = 0; i < s->n; i++)
@@ -40,10 +111,10 @@ void sweep_done(struct sweep *s)
         *s = (struct sweep){};
 }
 
-/* "256M", "5G": as fio has them. */
+/* "256M", "5G": as fio has them, and never two alike. */
 static int make_name(const char *base, enum sweep_axis axis, uint64_t value, char **ret)
 {
-        const char *unit = axis != SWEEP_REGION ? "" : value % (1024 * MIB) ? "M" : "G";
+        const char *unit = axis != SWEEP_REGION || value % MIB ? "" : value % (1024 * MIB) ? "M" : "G";
 
         value /= *unit == 'M' ? MIB : *unit == 'G' ? 1024 * MIB : 1;
         return asprintf(ret, "%s %s=%" PRIu64 "%s", base, names[axis], value, unit) < 0 ? -ENOMEM : 0;
@@ -83,10 +154,10 @@ static int vary(const struct bench_pattern *base, enum sweep_axis axis, uint64_t
         return 0;
 }
 
-static int fill(struct sweep *s, const struct bench_pattern *base, uint64_t available)
+static int fill(struct sweep *s, const struct bench_pattern *base, const struct sweep_question *q, uint64_t available)
 {
-        const uint64_t *values = s->axis == SWEEP_REGION ? regions : counts;
-        size_t n = s->axis == SWEEP_REGION ? ELEMENTSOF(regions) : ELEMENTSOF(counts);
+        const uint64_t *values = q->n > 0 ? q->values : q->axis == SWEEP_REGION ? regions : counts;
+        size_t n = q->n > 0 ? q->n : q->axis == SWEEP_REGION ? ELEMENTSOF(regions) : ELEMENTSOF(counts);
 
         s->patterns = calloc(n, sizeof(*s->patterns));
         s->values = calloc(n, sizeof(*s->values));
@@ -95,7 +166,7 @@ static int fill(struct sweep *s, const struct bench_pattern *base, uint64_t avai
         for (size_t i = 0; i < n; i++) {
                 int r = vary(base, s->axis, values[i], available, &s->patterns[s->n]);
 
-                if (r == -ENOSPC)
+                if (r == -ENOSPC && q->n == 0)
                         break;
                 if (r < 0)
                         return r;
@@ -104,15 +175,15 @@ static int fill(struct sweep *s, const struct bench_pattern *base, uint64_t avai
         return s->n == 0 ? -ENOSPC : 0;
 }
 
-int sweep_make(const struct bench_pattern *base, enum sweep_axis axis, uint64_t available, struct sweep *ret)
+int sweep_make(const struct bench_pattern *base, const struct sweep_question *q, uint64_t available, struct sweep *ret)
 {
-        struct sweep s = { .axis = axis };
+        struct sweep s = { .axis = q->axis };
         int r;
 
         /* Whatever iodepth= says, the engine waits for each: a flat line would be taken for a finding. */
-        if (axis == SWEEP_DEPTH && base->sync_engine)
+        if (q->axis == SWEEP_DEPTH && base->sync_engine)
                 return -EOPNOTSUPP;
-        r = fill(&s, base, available);
+        r = fill(&s, base, q, available);
         if (r < 0)
                 sweep_done(&s);
         else

@@ -15,6 +15,20 @@ enum sweep_axis {
 const char *sweep_to_string(enum sweep_axis axis);
 int sweep_from_string(const char *s); /* -EINVAL */
 
+/* What is asked: "depth", "jobs=1,4", "region=256M,1G". */
+#define SWEEP_VALUES_MAX 32
+struct sweep_question {
+        enum sweep_axis axis;
+        uint64_t values[SWEEP_VALUES_MAX]; /* rising */
+        size_t n;                          /* 0: those above */
+};
+
+/*
+ * 0; -EINVAL: it is no such list; -ERANGE: depth and jobs go from 1 to 32, a region begins at 1 MiB; -EEXIST: a value comes twice.
+ * ret_word: the value that is wrong, within s; NULL: another part is.
+ */
+int sweep_parse(const char *s, struct sweep_question *ret, const char **ret_word);
+
 struct sweep {
         enum sweep_axis axis;
         struct bench_pattern *patterns; /* "RND4K-Q32T1 depth=4"; all of them go with the section of the pattern they come from */
@@ -23,8 +37,9 @@ struct sweep {
 };
 
 /*
- * available: bytes there are to work on, larger regions are left out. 0, -ENOMEM; -EOPNOTSUPP: depth does nothing with
- * this pattern, its engine is a synchronous one; -ENOSPC: not even the smallest region fits.
+ * available: bytes there are to work on, larger regions are left out unless they were asked for by name. 0, -ENOMEM;
+ * -EOPNOTSUPP: depth does nothing with this pattern, its engine is a synchronous one; -ENOSPC: not even the smallest region
+ * fits, or one that was asked for does not.
  */
-int sweep_make(const struct bench_pattern *base, enum sweep_axis axis, uint64_t available, struct sweep *ret);
+int sweep_make(const struct bench_pattern *base, const struct sweep_question *q, uint64_t available, struct sweep *ret);
 void sweep_done(struct sweep *s);
