@@ -10,7 +10,10 @@ import sys
 import time
 import unittest
 
-from benching import FIO, IN_TREE, QUICK, BenchCase, content
+from benching import FIO, IN_TREE, MIB, QUICK, BenchCase, content
+
+
+PROFILES = os.path.join(os.path.dirname(__file__), '../../src/ctl/bench/profiles')
 
 
 class BenchFiles(BenchCase):
@@ -84,26 +87,82 @@ class BenchFiles(BenchCase):
         self.assertEqual([q['numjobs'] for q in out['patterns']], [1, 4])
         self.assertEqual(out['axis'], 'jobs')
         self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=jobs=one', code=2)
-        self.assertIn('one thing at a time', self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=depth', code=2).stderr)
+        p = self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=depth=3', '--pattern=RND4K-Q1T1-read', code=2)
+        self.assertIn('one thing at a time', p.stderr)
+        self.assertNotIn('has no pattern', p.stderr)
+        self.assertIn("'64' is out of range", self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=jobs=1,64', code=2).stderr)
+        self.assertIn("'4' is there twice", self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=jobs=4,4', code=2).stderr)
+        p = self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=region=1M,4M', '--json')
+        self.assertEqual([r['region'] for r in json.loads(p.stdout)['runs'] if r['round'] == 1], [MIB, 4 * MIB])
+        self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=region=1M,4G', code=1)
 
-    def test_clients(self):
+    def test_runtime(self):
+        """The profile reads its region once; with --runtime= fio reads it again and again, and the result says so."""
+        self.tree.write('etc/uasd/bench/once.fio', '[a]\nrw=read\nbs=1m\nsize=4m\nruntime=600\n')
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
-        ports = 18765 + os.getpid() % 1000 * 2, 18766 + os.getpid() % 1000 * 2
+        for more, based, seconds in ((), False, 600), (('--runtime=1s',), True, 1):
+            out = json.loads(self.bench(f'--file={self.dir}/data', '--profile=once', '-n', '1', '--pause=0', *more, '--json').stdout)
+            self.assertEqual((out['patterns'][0]['time_based'], out['patterns'][0]['runtime_sec']), (based, seconds))
+            self.assertEqual(out['runs'][-1]['read']['bytes'] > 4 * MIB, based)
+
+    def serve(self, n):
+        """So many servers on loopback: themselves, and how to name them."""
+        first = 18765 + os.getpid() % 1000 * 4
+        ports = range(first, first + n)
         servers = [self.spawn([FIO, f'--server=127.0.0.1,{port}'], cwd=self.dir, stderr=subprocess.DEVNULL) for port in ports]
         end = time.monotonic() + 20
         while not all(self.listens(port) for port in ports):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
-        hosts = ','.join(f'127.0.0.1:{port}' for port in ports)
-        p = self.bench(f'--file={self.dir}/data', *QUICK, f'--clients={hosts}', '--json')
-        out = json.loads(p.stdout)
+        return servers, [f'127.0.0.1:{port}' for port in ports]
+
+    def sums(self, out, jobs, hosts):
+        """What each machine had, and all of it together."""
+        for step in range(len(out['patterns'])):
+            runs = [r for r in out['runs'] if r['pattern'] == step and r['round'] == 1]
+            whole, parts = [r for r in runs if not r['host']], [r for r in runs if r['host']]
+            n = int(out['patterns'][step]['axis'])
+            self.assertEqual(len(whole), 1)
+            self.assertEqual(sorted(r['host'] for r in parts), sorted(hosts[:n]))
+            self.assertEqual(out['patterns'][step]['numjobs'], jobs)
+            for what in 'bytes', 'ios':
+                self.assertGreater(min(r['read'][what] for r in parts), 0)
+                self.assertEqual(whole[0]['read'][what], sum(r['read'][what] for r in parts), what)
+            self.assertEqual(whole[0]['region'], sum(r['region'] for r in parts))
+            rate = sum(r['read']['bytes_per_sec'] for r in parts)
+            self.assertAlmostEqual(whole[0]['read']['bytes_per_sec'] / rate, 1, delta=0.2)
+            for quantile in 'p50_ns', 'p95_ns', 'p99_ns':
+                values = [r['read'][quantile] for r in parts]
+                self.assertTrue(min(values) <= whole[0]['read'][quantile] <= max(values), quantile)
+
+    def test_clients(self):
+        with open(f'{self.dir}/data', 'wb') as f:
+            f.write(content(3))
+        servers, hosts = self.serve(2)
+        args = f'--file={self.dir}/data', f'--clients={",".join(hosts)}', '--pause=0', '-n', '1', '--json'
+        out = json.loads(self.bench(*args, '--profile=quick').stdout)
         self.assertEqual(out['axis'], 'clients')
-        counted = [r for r in out['runs'] if r['round'] == 1 and not r['host']]
-        self.assertEqual(len(counted), 2)
+        self.assertEqual([p['axis'] for p in out['patterns']], [1, 2])
+        self.sums(out, 1, hosts)
+        # As it is shipped: clients times jobs.
+        with open(f'{PROFILES}/matrix.fio', encoding='ascii') as f:
+            self.tree.write('etc/uasd/bench/matrix.fio', f.read())
+        out = json.loads(self.bench(*args, '--profile=matrix', '--pattern=rand-read-4', '--runtime=1s').stdout)
+        self.assertEqual([p['axis'] for p in out['patterns']], [1, 2])
+        self.sums(out, 4, hosts)
         for server in servers:
             server.kill()
-        self.bench(f'--file={self.dir}/data', *QUICK, f'--clients={hosts}', code=1)
+        p = self.bench(*args, '--profile=quick', code=1)
+        self.assertNotIn('\\x', p.stderr)
+        told = [line for line in p.stderr.split('\n') if 'fio: ' in line]
+        self.assertTrue(any('Connection refused' in line for line in told), p.stderr)
+        self.assertGreater(len(told), 1)
+
+    def test_clients_paths(self):
+        for path in 'data', f'{self.dir}/a;b', f'{self.dir}/a#b', f'{self.dir}/a ', f'{self.dir}/$a':
+            p = self.bench(f'--file={path}', '--clients=127.0.0.1:1', '--size=8M', *QUICK, code=2)
+            self.assertIn('absolute path', p.stderr)
 
 
 if __name__ == '__main__':

@@ -188,22 +188,29 @@ static int on_progress(double done, void *userdata)
         return c->cb ? c->cb(done > 1 ? 1 : done, c->userdata) : 0;
 }
 
-/* For a job file that servers read: a colon would part two names, and fio has its own meaning for other signs. */
-static int escape_path(const char *path, char **ret)
+bool clients_path_ok(const char *path)
 {
         size_t n = strlen(path);
+
+        if (path[0] != '/' || isspace((unsigned char) path[n - 1]) || strpbrk(path, ";#$\\\""))
+                return false;
+        for (const char *p = path; *p; p++)
+                if (iscntrl((unsigned char) *p))
+                        return false;
+        return true;
+}
+
+/* A colon would part two names. */
+static int escape_path(const char *path, char **ret)
+{
         char *out, *at;
 
-        if (path[0] != '/' || isspace((unsigned char) path[n - 1]))
+        if (!clients_path_ok(path))
                 return -EINVAL;
-        out = at = calloc(2, n + 1);
+        out = at = calloc(2, strlen(path) + 1);
         if (!out)
                 return -ENOMEM;
         for (const char *p = path; *p; p++) {
-                if (strchr(";#$\\\"", *p) || iscntrl((unsigned char) *p)) {
-                        free(out);
-                        return -EINVAL;
-                }
                 if (*p == ':')
                         *at++ = '\\';
                 *at++ = *p;

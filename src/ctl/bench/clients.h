@@ -10,6 +10,8 @@
 
 /* "HOST[:PORT],[IPV6]:PORT,...": how fio wants each, ends with NULL, free with strv_free(). 0, -EINVAL, -ENOMEM. */
 int clients_parse(const char *s, char ***ret);
+/* Whether a job file that servers read can name it: an absolute path without what fio has its own meaning for. */
+bool clients_path_ok(const char *path);
 /* How many of n take part in turn: 1, 2, 4, 8 ... and n itself; returns how many steps, at most `max`. */
 size_t clients_steps(size_t n, size_t *ret, size_t max);
 

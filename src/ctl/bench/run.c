@@ -82,9 +82,20 @@ static int why_failed(struct session *s)
         return k;
 }
 
+/* A line each, or they would be a single one with its ends made harmless. */
+static void tell_words(const char *words)
+{
+        for (const char *line = words; *line;) {
+                size_t n = strcspn(line, "\n");
+
+                if (n > 0)
+                        log_error("fio: %.*s", (int) n, line);
+                line += n + (line[n] == '\n');
+        }
+}
+
 static int ended(struct session *s, int error, const char *words)
 {
-        char text[1024];
         int k;
 
         if (s->stop < 0)
@@ -94,7 +105,7 @@ static int ended(struct session *s, int error, const char *words)
                 return k;
         bench_progress_clear(&s->progress);
         if (words)
-                log_error("fio: %s", make_harmless(words, text, sizeof(text)));
+                tell_words(words);
         log_error("fio failed: %s", strerror(-error));
         return -ECANCELED;
 }

@@ -205,6 +205,10 @@ static int look_at_clients(const struct bench_options *o, struct found *f)
                 log_error("--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...", o->clients);
                 return UASD_EXIT_USAGE;
         }
+        if (!clients_path_ok(o->file)) {
+                log_error("--file=%s: with --clients it takes an absolute path, as the servers see it, without ; # $ \" and \\.", o->file);
+                return UASD_EXIT_USAGE;
+        }
         if (o->write) {
                 log_error("--clients only reads: a scratch file would be of this machine alone.");
                 return UASD_EXIT_USAGE;
