@@ -42,6 +42,32 @@ class Bench(BenchCase):
         self.assertEqual([self.asked() for _ in range(4)],
                          ['Lease 2-1:1.0', 'Switch 2-1:1.0 uas', 'Switch 2-1:1.0 usb-storage', 'LeaseEnded 2-1:1.0'])
 
+    def test_places(self):
+        """Each round reads other places, but the same ones under both drivers: by the seed in the job file that fio got."""
+        self.start()
+        p = self.spawn([IN_TREE, self.tree.top, 'bench', 'sda', '--profile=quick', '-n', '2', '--pause=0', '--runtime=2s', '--json'],
+                       stderr=subprocess.DEVNULL)
+        seeds = {}
+        while p.poll() is None:
+            for pid in self.fios(p.pid):
+                try:
+                    with open(f'/proc/{pid}/fd/5', encoding='ascii') as f:
+                        job = dict(line.split('=', 1) for line in f.read().split('\n') if '=' in line)
+                except OSError:
+                    continue
+                if job['rw'] == 'randread':
+                    seeds[pid] = int(job['randseed'])
+            time.sleep(0.02)
+        runs = [(r['driver'], r['round']) for r in json.load(p.stdout)['runs']]
+        self.assertEqual(len(seeds), len(runs)) # a dictionary keeps the order
+        by_round = {}
+        for (driver, number), seed in zip(runs, seeds.values()):
+            by_round.setdefault(number, {}).setdefault(driver, set()).add(seed)
+        for number, drivers in by_round.items():
+            self.assertEqual(set(drivers), {'usb-storage', 'uas'})
+            self.assertEqual(drivers['usb-storage'], drivers['uas'], number)
+        self.assertEqual(len(set(seeds.values())), 3)
+
     def test_one_driver(self):
         self.start()
         out = json.loads(self.bench('sda', *QUICK, '--driver=usb-storage', '--json').stdout)

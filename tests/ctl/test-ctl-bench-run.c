@@ -133,7 +133,8 @@ static void runs(void **state)
                 assert_row(i, run.depth_share >= rows[i].depth_share && run.depth_share <= 1);
                 if (run.read.ios > 0)
                         assert_row(i, run.read.p50_ns > 0 && run.read.p50_ns <= run.read.p95_ns &&
-                                              run.read.p95_ns <= run.read.p99_ns && run.read.mean_ns > 0);
+                                              run.read.p95_ns <= run.read.p99_ns && run.read.mean_ns > 0 &&
+                                              run.read.slat_mean_ns < run.read.mean_ns);
         }
 }
 
@@ -567,6 +568,53 @@ static void machines(void **state)
         end_server(servers[1]);
 }
 
+/* What fio wrote down of a run: a digest of offsets and lengths, in their order. */
+static uint64_t places_of(const char *log)
+{
+        uint64_t sum = 0, offset, length;
+        char line[512];
+        FILE *f = fopen(log, "re");
+        size_t n = 0;
+
+        assert_non_null(f);
+        while (fgets(line, sizeof(line), f)) {
+                const char *at = strstr(line, " read ");
+
+                if (!at || sscanf(at, " read %lu %lu", &offset, &length) != 2)
+                        continue;
+                sum = (sum * 31 + offset) * 31 + length;
+                n++;
+        }
+        (void) fclose(f);
+        assert_int_equal(n, 512);
+        return sum;
+}
+
+/* One seed, one set of places, whichever driver has the disk; another seed, other ones. */
+static void seeds(void **state)
+{
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=randread\nbs=4k\nsize=2m\n");
+        static const uint64_t tried[] = { 1000003, 1000003, 1000004 };
+        uint64_t places[ELEMENTSOF(tried)];
+        struct fio_job job = first_job(p);
+        char log[80];
+        struct profile_option options[] = { { (char *) "bs", (char *) "4k" }, { (char *) "write_iolog", log } };
+        struct profile_section section = { options, ELEMENTSOF(options) };
+
+        (void) snprintf(log, sizeof(log), "%s/places", folder);
+        job.section = &section;
+        for (size_t i = 0; i < ELEMENTSOF(tried); i++) {
+                struct bench_run run;
+
+                job.seed = tried[i];
+                assert_row(i, fio_run(&job, NULL, NULL, &run, NULL) == 0 && run.error == 0);
+                places[i] = places_of(log);
+                assert_int_equal(unlink(log), 0); /* fio would append to it */
+        }
+        assert_true(places[0] == places[1]);
+        assert_true(places[0] != places[2]);
+}
+
 static int set_up(void **state)
 {
         char *data = malloc(FILE_SIZE);
@@ -604,7 +652,7 @@ int main(void)
                 cmocka_unit_test(no_fio),      cmocka_unit_test(stopped),      cmocka_unit_test(stubborn),
                 cmocka_unit_test(dies_with_us), cmocka_unit_test(reads_once),  cmocka_unit_test(stays_inside),
                 cmocka_unit_test(raw_disk),    cmocka_unit_test(machines),
-                cmocka_unit_test(reads_all_regions_once),
+                cmocka_unit_test(reads_all_regions_once), cmocka_unit_test(seeds),
         };
 
         if (fio_find(&fio) < 0)

@@ -48,9 +48,10 @@ static void print_ours(const struct fio_job *job, const char *filename, uint64_t
                 (void) fprintf(f, "offset_increment=%" PRIu64 "\n", each);
         /* Threads die with fio however it dies; processes would read on. */
         (void) fputs("thread=1\ngroup_reporting=1\ndisk_util=0\n", f);
-        /* From the hand-over on: where the queue is full, clat hides most of the waiting. Versions before 3.18 have but one of the two. */
+        /* From the hand-over on: where the queue is full, clat hides most of the waiting. Old versions have but one. */
         (void) fputs("clat_percentiles=0\nlat_percentiles=1\npercentile_list=50:95:99\n", f);
-        (void) fprintf(f, "randseed=%" PRIu64 "\n", job->seed + 1);
+        /* With randrepeat=1, which is what it is else, fio takes a seed of its own in place of this one. */
+        (void) fprintf(f, "randrepeat=0\nrandseed=%" PRIu64 "\n", job->seed + 1);
         if (job->runtime_sec)
                 (void) fprintf(f, "time_based=1\nruntime=%u\n", job->runtime_sec);
 }
