@@ -125,7 +125,7 @@ static int add_bins(struct fio_tally_side *s, json_object *bins)
         return 0;
 }
 
-/* Where lat has no percentiles clat's are the best there is. */
+/* 3.1 has the percentiles of lat under clat; and where there are none of lat, those of clat are the best there is. */
 static json_object *part_of_latency(json_object *o, const char *key)
 {
         return member(member(o, "lat_ns"), key) ?: member(member(o, "clat_ns"), key);

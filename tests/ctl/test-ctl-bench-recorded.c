@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What versions of fio from 3.1 to 3.39 printed, each for the same questions (fio/README.md), and what it comes to: jobs told
+ * apart, a mixed group behind a flush, a ramp, an error, two machines. What is expected was worked out of the same text by another
+ * program, by sums, times and bins.
+ */
+#include "bench.h"
+#include "ctl/bench/clients.h"
+#include "ctl/bench/fio.h"
+
+static char *slurp(const char *name)
+{
+        char path[512], *text = calloc(1, 1 << 20);
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/%s", getenv("UASD_FIO_JSON"), name);
+        f = fopen(path, "re");
+        if (!f || !text || fread(text, 1, (1 << 20) - 1, f) == 0)
+                fail_msg("%s: %m", path);
+        (void) fclose(f);
+        return text;
+}
+
+static bool near(double a, double b)
+{
+        return a - b <= 1e-6 * (b + 1) && b - a <= 1e-6 * (b + 1);
+}
+
+static void assert_side(const char *file, const struct bench_side *got, const struct bench_side *want)
+{
+        if (got->bytes != want->bytes || got->ios != want->ios || !near(got->bytes_per_sec, want->bytes_per_sec) ||
+            !near(got->iops, want->iops))
+                fail_msg("%s: %lu bytes, %lu I/Os, %f and %f a second", file, got->bytes, got->ios, got->bytes_per_sec, got->iops);
+        if (!near(got->mean_ns, want->mean_ns) || !near(got->slat_mean_ns, want->slat_mean_ns))
+                fail_msg("%s: mean %f, of it slat %f", file, got->mean_ns, got->slat_mean_ns);
+        if (got->p50_ns != want->p50_ns || got->p95_ns != want->p95_ns || got->p99_ns != want->p99_ns)
+                fail_msg("%s: %lu, %lu, %lu", file, got->p50_ns, got->p95_ns, got->p99_ns);
+}
+
+/* Sides: bytes, I/Os, both a second, mean, 50, 95 and 99 %, slat. */
+static void machine(void **state)
+{
+        static const struct {
+                const char *file;
+                unsigned jobs, depth;
+                uint64_t runtime_usec;
+                struct bench_side read, write;
+                double depth_share;
+                int error;
+        } rows[] = {
+                { "recorded-3.1-apart.json", 3, 8, 87000, { 3145728, 768, 36157793.1, 8827.58621, 1991080.38, 358400, 8159232, 56360960, 5477.04036 },
+                  {}, 0.97265625, 0 },
+                { "recorded-3.1-mixed.json", 2, 16, 625000, { 1273856, 311, 2038169.6, 497.6, 25791742.2, 15269888, 141557760, 158334976, 234909.318 },
+                  { 823296, 201, 1317273.6, 321.6, 38691130, 20054016, 158334976, 181403648, 153218.095 }, 0.94140625, 0 },
+                { "recorded-3.1-ramp.json", 1, 4, 1001000, { 2056192, 501, 2054137.86, 500.4995, 5596183.47, 99840, 17694720, 105381888, 14832.992 },
+                  {}, 1, 0 },
+                { "recorded-3.1-error.json", 1, 1, 0, { 0, 1, 0, 0, 0, 0, 0, 0, 0 },
+                  {}, 1, -22 },
+                { "recorded-3.16-apart.json", 3, 8, 1046000, { 2154496, 526, 2059747.61, 502.868069, 21064939, 3981312, 72876032, 333447168, 394166.306 },
+                  {}, 0.960076046, 0 },
+                { "recorded-3.16-mixed.json", 2, 16, 291000, { 1273856, 311, 4377512.03, 1068.72852, 14608327, 7766016, 61079552, 121110528, 26917.0193 },
+                  { 823296, 201, 2829195.88, 690.721649, 19318702.4, 8028160, 65273856, 123207680, 6730.33333 }, 0.96875, 0 },
+                { "recorded-3.16-ramp.json", 1, 4, 1061000, { 1241088, 300, 1169734.21, 282.752121, 14023951.8, 10027008, 58982400, 152043520, 13000.0033 },
+                  {}, 0.98, 0 },
+                { "recorded-3.16-error.json", 1, 1, 0, { 0, 1, 0, 0, 0, 0, 0, 0, 0 },
+                  {}, 1, -22 },
+                { "recorded-3.25-apart.json", 3, 8, 138000, { 3145728, 768, 22795130.4, 5565.21739, 2774607.41, 1187840, 13565952, 24772608, 23216.9219 },
+                  {}, 0.97265625, 0 },
+                { "recorded-3.25-mixed.json", 2, 16, 83000, { 1273856, 311, 15347662.7, 3746.98795, 3352953.62, 366592, 15532032, 39059456, 8164.6045 },
+                  { 823296, 201, 9919228.92, 2421.68675, 5279563.21, 634880, 24248320, 39059456, 10295.3532 }, 0.96875, 0 },
+                { "recorded-3.25-ramp.json", 1, 4, 1005000, { 2039808, 496, 2029659.7, 493.532338, 1607400.96, 240640, 5210112, 22413312, 31341.5302 },
+                  {}, 0.23790323, 0 },
+                { "recorded-3.25-error.json", 1, 1, 0, { 0, 1, 0, 0, 0, 0, 0, 0, 0 },
+                  {}, 1, -22 },
+                { "recorded-3.28-apart.json", 3, 8, 539000, { 3145728, 768, 5836230.06, 1424.86085, 15803939, 6127616, 61079552, 106430464, 8085.54167 },
+                  {}, 0.97265625, 0 },
+                { "recorded-3.28-mixed.json", 2, 16, 1473000, { 1273856, 311, 864803.802, 211.133741, 59488034.2, 32112640, 248512512, 299892736, 9294.72026 },
+                  { 823296, 201, 558924.644, 136.456212, 64406044, 32899072, 248512512, 299892736, 393595.831 }, 0.96875, 0 },
+                { "recorded-3.28-ramp.json", 1, 4, 1024000, { 655360, 157, 640000, 153.320312, 27984227.8, 5603328, 183500800, 193986560, 15978.2166 },
+                  {}, 0.98089172, 0 },
+                { "recorded-3.28-error.json", 1, 1, 0, { 0, 1, 0, 0, 0, 0, 0, 0, 0 },
+                  {}, 1, -22 },
+                { "recorded-3.36-apart.json", 3, 8, 33000, { 3145728, 768, 95325090.9, 23272.7273, 987032.599, 477184, 4620288, 7372800, 5539.09896 },
+                  {}, 0.97265625, 0 },
+                { "recorded-3.36-mixed.json", 2, 16, 1448000, { 1273856, 311, 879734.807, 214.779006, 70997406.8, 1712128, 346030080, 700448768, 1473716.24 },
+                  { 823296, 201, 568574.586, 138.812155, 79214797.8, 1794048, 346030080, 968884224, 180869.219 }, 0.96875, 0 },
+                { "recorded-3.36-ramp.json", 1, 4, 1684000, { 53248, 10, 31619.9525, 5.93824228, 464236360, 258998272, 1132462080, 1132462080, 24055445 },
+                  {}, 1, 0 },
+                { "recorded-3.36-error.json", 1, 1, 0, { 0, 1, 0, 0, 0, 0, 0, 0, 0 },
+                  {}, 1, -22 },
+                { "recorded-3.39-apart.json", 3, 8, 380000, { 3145728, 768, 8278231.58, 2021.05263, 9604801.23, 6914048, 27918336, 101187584, 9007.72786 },
+                  {}, 0.97265625, 0 },
+                { "recorded-3.39-mixed.json", 2, 16, 112000, { 1273856, 311, 11373714.3, 2776.78571, 4201344.1, 1990656, 27918336, 30801920, 6932.24116 },
+                  { 823296, 201, 7350857.14, 1794.64286, 5632422.73, 3522560, 27918336, 31064064, 6827.8806 }, 0.94921875, 0 },
+                { "recorded-3.39-ramp.json", 1, 4, 1018000, { 1347584, 326, 1323756.39, 320.235756, 11694938.2, 4227072, 37486592, 254803968, 19391.4479 },
+                  {}, 0.98773006, 0 },
+                { "recorded-3.39-error.json", 1, 1, 0, { 0, 1, 0, 0, 0, 0, 0, 0, 0 },
+                  {}, 1, -22 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_free_ char *text = slurp(rows[i].file);
+                struct bench_run run;
+
+                assert_row(i, fio_parse(text, rows[i].jobs, rows[i].depth, &run) == 0);
+                assert_side(rows[i].file, &run.read, &rows[i].read);
+                assert_side(rows[i].file, &run.write, &rows[i].write);
+                assert_row(i, run.runtime_usec == rows[i].runtime_usec && run.error == rows[i].error);
+                assert_row(i, near(run.depth_share, rows[i].depth_share));
+        }
+}
+
+static void machines(void **state)
+{
+        static const struct {
+                const char *file, *hosts[2];
+                uint64_t runtime_usec;
+                struct bench_side read;
+        } rows[] = {
+                { "recorded-3.1-clients.json", { "127.0.0.1:8771", "127.0.0.1:8772" }, 81000, { 2097152, 512, 25890765.4, 6320.98765, 2978876.88, 561152, 19791872, 44826624, 7536.1875 } },
+                { "recorded-3.16-clients.json", { "127.0.0.1:8771", "127.0.0.1:8772" }, 1258000, { 2097152, 512, 1667052.46, 406.995231, 52581389.7, 19529728, 227540992, 287309824, 10408.791 } },
+                { "recorded-3.25-clients.json", { "127.0.0.1:8772", "127.0.0.1:8771" }, 65000, { 2097152, 512, 32263876.9, 7876.92308, 3059494.26, 1056768, 10289152, 29229056, 8072.33203 } },
+                { "recorded-3.39-clients.json", { "127.0.0.1:8771", "127.0.0.1:8772" }, 319000, { 2097152, 512, 6574144.2, 1605.01567, 12290457.8, 4358144, 43253760, 90701824, 129280.416 } },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_free_ char *text = slurp(rows[i].file);
+                struct bench_run runs[3];
+
+                assert_row(i, clients_parse_json(text, 2, 8, runs, 3) == 3);
+                assert_row(i, !runs[0].host && runs[0].runtime_usec == rows[i].runtime_usec);
+                assert_side(rows[i].file, &runs[0].read, &rows[i].read);
+                for (size_t k = 0; k < 2; k++)
+                        assert_row(i, runs[k + 1].host && streq(runs[k + 1].host, rows[i].hosts[k]));
+                assert_row(i, runs[1].read.ios + runs[2].read.ios == runs[0].read.ios);
+                for (size_t k = 0; k < 3; k++)
+                        bench_run_done(&runs[k]);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(machine), cmocka_unit_test(machines) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
