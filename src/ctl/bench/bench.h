@@ -11,8 +11,9 @@
  * What `uasctl bench` knows of a comparison. One side fills it in (profiles, fio, the session with its rounds), the
  * other tells it (statistics, tables, JSON, charts, history); neither takes anything else of the other.
  *
- * Rates are per second, sizes in bytes, latencies in nanoseconds as fio has them since 3.0, from when a request was
- * handed to the kernel until it was done (lat: what waits for a place in the queue is in it), times of day in microseconds of CLOCK_REALTIME. Strings are owned by what they stand in and are NULL where nothing is known.
+ * Rates are per second, sizes in bytes, times of day in microseconds of CLOCK_REALTIME. Latencies are nanoseconds as
+ * fio has them since 3.0, from when a request is handed over until it is done (lat): what waits for a place in the
+ * kernel's queue is in it. Strings are owned by what they stand in and are NULL where nothing is known.
  */
 
 /* What a sweep varies. Public words: "none", "depth", "jobs", "region", "clients". */

@@ -134,7 +134,8 @@ static bool queue_not_full(const struct row *row)
 /* One request at a time has nothing to wait for but itself. */
 static bool waits_to_be_submitted(const struct row *row)
 {
-        return row->p->iodepth > 1 && !row->p->sync_engine && row->lat > 0 && row->slat > SUBMIT_SHARE * row->lat;
+        return row->p->iodepth > 1 && !row->p->sync_engine && row->lat > 0 &&
+               row->slat > SUBMIT_SHARE * row->lat;
 }
 
 static bool in_memory(const struct row *row)
@@ -285,8 +286,10 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
                 depth_text(&row, ret);
                 break;
         case DOUBT_SUBMIT:
-                (void) snprintf(ret, DOUBT_TEXT_MAX, "of %s on average %s went by before a request was handed over: the kernel's queue was full",
-                                figure_text(row.lat, STATS_MEAN, false, one), figure_text(row.slat, STATS_MEAN, false, two));
+                (void) snprintf(ret, DOUBT_TEXT_MAX,
+                                "of %s on average %s went by before a request was handed over: the kernel's queue was full",
+                                figure_text(row.lat, STATS_MEAN, false, one),
+                                figure_text(row.slat, STATS_MEAN, false, two));
                 break;
         case DOUBT_CACHE:
                 cache_text(&row, ret);
