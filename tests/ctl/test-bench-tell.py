@@ -321,7 +321,7 @@ class Kept(unittest.TestCase):
         text = self.diff(first[:16], IDS[2])
         self.assertEqual(text.count('no difference'), 8)
         self.assertRegex(text, r'Link: 5000 Mbit/s.*\n +then +480 Mbit/s')
-        self.assertRegex(text, r'4 KiB random reads at depth 32 +usb-storage 192 IOPS 192 IOPS 1\.00 \(0\.\d\d-1\.\d\d\) no difference')
+        self.assertRegex(text, r'4 KiB random reads at depth 32 +usb-storage 192 IOPS 192 IOPS 1\.00 \(0\.\d\d-1\.\d\d\) \[2\] \[4\] no difference\n')
         self.assertEqual(self.diff('last', IDS[1]).count('no difference'), 4)
         path = self.tree.path('var/lib/uasd/bench/' + first)
         self.assertEqual(self.diff(path, path).count('no difference'), 8)
@@ -343,6 +343,58 @@ class Kept(unittest.TestCase):
         self.assertEqual(self.diff(path, self.tree.path('other.json')).count('2.0x faster'), 8)
         self.assertEqual(self.diff(self.tree.path('other.json'), path).count('2.0x slower'), 8)
 
+    def other(self, number, change):
+        """The path of a result that was kept, as it would be after that change."""
+        with open(glob.glob(self.tree.path(f'var/lib/uasd/bench/*{IDS[number]}.json'))[0]) as f:
+            result = json.load(f)
+        change(result)
+        with open(self.tree.path('other.json'), 'w') as f:
+            json.dump(result, f)
+        return self.tree.path('other.json')
+
+    def test_diff_of_other_questions(self):
+        """What was not asked alike is said beside each pair, and so is what is doubted of either."""
+        self.keep('comparison', 1)
+        self.assertNotIn('[1]', self.diff(IDS[1], IDS[1]))
+
+        def change(result):
+            for run in result['runs']:
+                run['region'] = 16 << 20
+            for pattern in result['patterns']:
+                pattern['engine'], pattern['runtime_sec'] = 'libaio', 60
+            result['conditions']['path'] = '/mnt/file'
+        other = self.other(1, change)
+        text = self.diff(IDS[1], other)
+        for said in ('a region of 64 GiB, then one of 16 MiB', 'the engine io_uring, then libaio', '10 s after 2 s, then 60 s after 2 s',
+                     'the raw disk, then through a file system'):
+            self.assertRegex(text, rf'\n\[\d\] not the same question: {said}\n')
+        self.assertRegex(text, r'\n\[\d\] second: 16 MiB is small')
+        self.assertNotIn('first:', text)
+        self.assertEqual(text.count('[1] [2] [3] [4] [5] '), 8, text)
+        pairs = json.loads(self.diff(other, IDS[1], JSON='1'))['comparisons']
+        self.assertEqual(pairs[0]['differs'][0], 'not the same question: a region of 16 MiB, then one of 64 GiB')
+        self.assertEqual([len(pairs[0]['differs']), pairs[0]['doubts_b'], [d['doubt'] for d in pairs[0]['doubts_a']]], [4, [], ['cache']])
+        self.assertEqual({d['driver'] for p in pairs for d in p['doubts_a']}, {'usb-storage', 'uas'})
+
+    def test_diff_knows_halves(self):
+        """One that differs from itself by 20 % before and after the other driver is not 10 % faster than anything."""
+        self.keep('comparison', 1)
+
+        def scale(half):
+            def change(result):
+                for run in result['runs']:
+                    # B in the middle of A
+                    run['order'] = 100 * run['pattern'] + (50 if run['driver'] == 'uas' else 0 if run['round'] < 3 else 80) + run['round']
+                    later = run['driver'] == 'usb-storage' and run['round'] >= 3
+                    for key in 'bytes_per_sec', 'iops':
+                        run['read'][key] *= 1.1 * (half if later else 1)
+                result['runs'].sort(key=lambda r: r['order'])
+            return change
+        steady = json.loads(self.diff(IDS[1], self.other(1, scale(1)), JSON='1'))['comparisons']
+        torn = json.loads(self.diff(IDS[1], self.other(1, scale(1.2)), JSON='1'))['comparisons']
+        of_bot = [[p['comparison']['verdict'] for p in pairs if p['driver_a'] == 'usb-storage'] for pairs in (steady, torn)]
+        self.assertEqual(of_bot, [['faster'] * 4, ['none'] * 4])
+
     def test_diff_refused(self):
         self.keep('comparison', 1)
         self.keep('sweep', 2)
@@ -351,6 +403,9 @@ class Kept(unittest.TestCase):
         self.assertIn('There is no result', self.diff('', 'last', code=1))
         self.assertIn('is no result of uasctl bench', self.diff('/dev/null', 'last', code=1))
         self.assertIn('no pattern in common', self.diff(IDS[1], IDS[2], code=1))
+        said = self.diff(IDS[1], IDS[2], code=1, JSON='1')
+        self.assertRegex(said, r'"comparisons": \[\s*\]')
+        self.assertIn('no pattern in common', said)
 
     def test_status_and_explain(self):
         self.tree.disk('2-1', 'sda', serial='S-0815')

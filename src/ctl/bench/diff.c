@@ -7,8 +7,8 @@
 #include "ctl/bench/head.h"
 #include "ctl/bench/json.h"
 #include "ctl/bench/kept.h"
+#include "ctl/bench/pairs.h"
 #include "ctl/bench/units.h"
-#include "ctl/bench/verdict.h"
 #include "ctl/json-parts.h"
 #include "ctl/json.h"
 #include "ctl/pager.h"
@@ -17,7 +17,7 @@
 
 #define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
 
-enum { AT_PATTERN, AT_DRIVER, AT_FIRST, AT_SECOND, AT_RATIO, AT_SECOND_IS, _AT_MAX };
+enum { AT_PATTERN, AT_DRIVER, AT_FIRST, AT_SECOND, AT_RATIO, AT_NOTES, AT_SECOND_IS, _AT_MAX };
 
 static const struct table_column columns[_AT_MAX] = {
         [AT_PATTERN] = {"PATTERN", 0},
@@ -25,73 +25,15 @@ static const struct table_column columns[_AT_MAX] = {
         [AT_FIRST] = {"FIRST", SCOLS_FL_RIGHT},
         [AT_SECOND] = {"SECOND", SCOLS_FL_RIGHT},
         [AT_RATIO] = {"RATIO", SCOLS_FL_RIGHT},
+        [AT_NOTES] = {"NOTES", 0},
         [AT_SECOND_IS] = {"SECOND IS", 0},
 };
 
-/* What is laid side by side: the same question to both. */
-struct pair {
-        unsigned a, b; /* patterns */
-        enum driver driver_a, driver_b;
-        struct samples samples_a, samples_b;
-        struct bench_verdict verdict;
+/* Of the figures and of the comparison: what stands under the table. */
+struct printer {
+        const struct bench *a, *b;
+        struct notes notes;
 };
-
-static bool same_question(const struct bench_pattern *a, const struct bench_pattern *b)
-{
-        return a->block_size == b->block_size && a->iodepth == b->iodepth && a->numjobs == b->numjobs &&
-               a->read_percent == b->read_percent && a->random == b->random && a->direct == b->direct &&
-               a->sync_engine == b->sync_engine && streq(a->name ?: "", b->name ?: "");
-}
-
-/* The only driver it was run under; _DRIVER_MAX: more than one, or none. */
-static enum driver only_driver(const struct bench *b, unsigned pattern)
-{
-        enum driver all[_DRIVER_MAX];
-
-        return drivers_of(b, pattern, all) == 1 ? all[0] : _DRIVER_MAX;
-}
-
-static void add_pair(const struct bench *a, const struct bench *b, struct pair p, struct pair *list, size_t *n)
-{
-        enum stats_measure m = stats_figure(&a->patterns[p.a]);
-
-        stats_samples(a, p.a, p.driver_a, m, &p.samples_a);
-        stats_samples(b, p.b, p.driver_b, m, &p.samples_b);
-        if (p.samples_a.n == 0 || p.samples_b.n == 0)
-                return;
-        verdict_of(&p.samples_a, &p.samples_b, VERDICT_PRACTICAL, &p.verdict);
-        list[(*n)++] = p;
-}
-
-/* Each driver with itself; two results that have one driver each, whichever, are compared as well. */
-static void add_pairs(const struct bench *a, const struct bench *b, unsigned i, unsigned k, struct pair *list, size_t *n)
-{
-        enum driver one = only_driver(a, i), other = only_driver(b, k);
-
-        if (one != _DRIVER_MAX && other != _DRIVER_MAX) {
-                add_pair(a, b, (struct pair){.a = i, .b = k, .driver_a = one, .driver_b = other}, list, n);
-                return;
-        }
-        for (enum driver d = 0; d < _DRIVER_MAX; d++)
-                add_pair(a, b, (struct pair){.a = i, .b = k, .driver_a = d, .driver_b = d}, list, n);
-}
-
-static int find_pairs(const struct bench *a, const struct bench *b, struct pair **ret, size_t *ret_n)
-{
-        struct pair *list = calloc(a->n_patterns * _DRIVER_MAX + 1, sizeof(*list));
-
-        if (!list)
-                return -ENOMEM;
-        *ret_n = 0;
-        for (unsigned i = 0; i < a->n_patterns; i++)
-                for (unsigned k = 0; k < b->n_patterns; k++)
-                        if (same_question(&a->patterns[i], &b->patterns[k])) {
-                                add_pairs(a, b, i, k, list, ret_n);
-                                break;
-                        }
-        *ret = list;
-        return 0;
-}
 
 static void median_text(const struct samples *s, enum stats_measure m, char ret[static UNIT_TEXT_MAX])
 {
@@ -100,12 +42,47 @@ static void median_text(const struct samples *s, enum stats_measure m, char ret[
         (void) figure_text(stats_median(sorted.values, sorted.n), m, style_utf8(), ret);
 }
 
-static int add_row(struct libscols_table *t, const struct bench *a, const struct pair *p)
+static void add_note(struct notes *notes, const char *text, char ret[static NOTES_TEXT_MAX])
+{
+        size_t number = notes_add(notes, text), used = strlen(ret);
+
+        if (number > 0)
+                (void) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[%zu]", used ? " " : "", number);
+        else
+                (void) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[+]", used ? " " : "");
+}
+
+/* What speaks against comparing them, then what is doubted of either. */
+static void notes_text(struct printer *to, const struct pair *p, char ret[static NOTES_TEXT_MAX])
+{
+        unsigned first = doubts_of(to->a, p->a, p->driver_a), second = doubts_of(to->b, p->b, p->driver_b);
+        char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX], said[DOUBT_TEXT_MAX], text[DOUBT_TEXT_MAX];
+        size_t n = pair_differs(to->a, to->b, p, differs);
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < n; i++)
+                add_note(&to->notes, differs[i], ret);
+        for (enum bench_doubt d = 0; d < _BENCH_DOUBT_MAX; d++) {
+                if (first & (1U << d)) {
+                        (void) doubt_text(to->a, p->a, p->driver_a, d, said);
+                        (void) snprintf(text, sizeof(text), "first: %.*s", DOUBT_TEXT_MAX - 8, said);
+                        add_note(&to->notes, text, ret);
+                }
+                if (second & (1U << d)) {
+                        (void) doubt_text(to->b, p->b, p->driver_b, d, said);
+                        (void) snprintf(text, sizeof(text), "second: %.*s", DOUBT_TEXT_MAX - 9, said);
+                        add_note(&to->notes, text, ret);
+                }
+        }
+}
+
+static int add_row(struct libscols_table *t, struct printer *to, const struct pair *p)
 {
         struct libscols_line *line = scols_table_new_line(t, NULL);
+        const struct bench *a = to->a;
         enum stats_measure m = stats_figure(&a->patterns[p->a]);
         char first[UNIT_TEXT_MAX], second[UNIT_TEXT_MAX], ratio[48] = "-", said[VERDICT_TEXT_MAX], drivers[48];
-        char text[PATTERN_TEXT_MAX];
+        char text[PATTERN_TEXT_MAX], notes[NOTES_TEXT_MAX];
         int r = 0;
 
         if (!line)
@@ -119,12 +96,14 @@ static int add_row(struct libscols_table *t, const struct bench *a, const struct
                 (void) copy_string(drivers, sizeof(drivers), driver_label(p->driver_a));
         else
                 (void) snprintf(drivers, sizeof(drivers), "%s, %s", driver_label(p->driver_a), driver_label(p->driver_b));
+        notes_text(to, p, notes);
         const char *const cells[_AT_MAX] = {
                 [AT_PATTERN] = pattern_text(&a->patterns[p->a], text),
                 [AT_DRIVER] = drivers,
                 [AT_FIRST] = first,
                 [AT_SECOND] = second,
                 [AT_RATIO] = ratio,
+                [AT_NOTES] = notes,
                 [AT_SECOND_IS] = verdict_short(&p->verdict, said),
         };
         for (size_t i = 0; i < _AT_MAX && r == 0; i++)
@@ -154,27 +133,49 @@ static void print_conditions(const struct bench *a, const struct bench *b)
 
 static int print_text(const struct ctl *c, const struct bench *a, const struct bench *b, const struct pair *list, size_t n)
 {
+        _cleanup_free_ struct printer *to = calloc(1, sizeof(*to));
         struct libscols_table *t;
         int r = 0;
 
+        if (!to)
+                return -ENOMEM;
+        to->a = a;
+        to->b = b;
         pager_open(c->options);
         print_conditions(a, b);
         t = table_new(columns, _AT_MAX, c->options->legend);
         for (size_t i = 0; t && i < n && r == 0; i++)
-                r = add_row(t, a, &list[i]);
-        return table_print(t, r);
+                r = add_row(t, to, &list[i]);
+        r = table_print(t, r);
+        for (size_t i = 0; i < to->notes.n; i++)
+                printf("%s[%zu] %s\n", i == 0 ? "\n" : "", i + 1, HARMLESS(to->notes.text[i]));
+        return r;
 }
 
-static json_object *json_pair(const struct bench *a, const struct pair *p)
+static json_object *json_differs(const struct bench *a, const struct bench *b, const struct pair *p)
 {
-        const struct bench_verdict *v = &p->verdict;
+        char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX];
+        size_t n = pair_differs(a, b, p, differs);
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < n; i++)
+                ok = append(array, json_object_new_string(differs[i]));
+        return whole(array, ok);
+}
+
+static json_object *json_pair(const struct bench *a, const struct bench *b, const struct pair *p)
+{
         json_object *o = json_object_new_object();
         char text[PATTERN_TEXT_MAX];
 
         return o ? whole(o, put_string(o, "text", pattern_text(&a->patterns[p->a], text)) &&
                                     put_string(o, "driver_a", driver_to_string(p->driver_a)) &&
                                     put_string(o, "driver_b", driver_to_string(p->driver_b)) &&
-                                    put(o, "comparison", bench_json_verdict(v, ""), false))
+                                    put(o, "comparison", bench_json_verdict(&p->verdict, ""), false) &&
+                                    put(o, "differs", json_differs(a, b, p), false) &&
+                                    put(o, "doubts_a", bench_json_doubts(a, p->a, p->driver_a), false) &&
+                                    put(o, "doubts_b", bench_json_doubts(b, p->b, p->driver_b), false))
                  : NULL;
 }
 
@@ -183,10 +184,10 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b)
         json_object *o = json_object_new_object(), *array = json_object_new_array();
         _cleanup_free_ struct pair *list = NULL;
         size_t n = 0;
-        bool ok = o && array && find_pairs(a, b, &list, &n) >= 0;
+        bool ok = o && array && pairs_find(a, b, &list, &n) >= 0;
 
         for (size_t i = 0; ok && i < n; i++)
-                ok = append(array, json_pair(a, &list[i]));
+                ok = append(array, json_pair(a, b, &list[i]));
         if (!ok) {
                 json_object_put(array);
                 return whole(o, false);
@@ -228,12 +229,12 @@ int bench_diff(const struct ctl *c, const char *a, const char *b)
                 code = load(&k, b, &second);
         if (code != UASD_EXIT_OK)
                 return code;
-        if (c->options->json)
-                return json_print(bench_json_diff(&first, &second)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-        r = find_pairs(&first, &second, &list, &n);
-        if (r >= 0 && n == 0) {
+        r = pairs_find(&first, &second, &list, &n);
+        if (r >= 0)
+                r = c->options->json ? json_print(bench_json_diff(&first, &second))
+                    : n > 0          ? print_text(c, &first, &second, list, n)
+                                     : 0;
+        if (r >= 0 && n == 0)
                 log_error("The two have no pattern in common: there is nothing to compare.");
-                return UASD_EXIT_FAILED;
-        }
-        return r < 0 || print_text(c, &first, &second, list, n) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        return r < 0 || n == 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -152,7 +152,7 @@ size_t bench_head(const struct bench *b, bool private, struct head_line ret[stat
         return n;
 }
 
-static size_t note(struct notes *notes, const char *text)
+size_t notes_add(struct notes *notes, const char *text)
 {
         for (size_t i = 0; i < notes->n; i++)
                 if (streq(notes->text[i], text))
@@ -175,7 +175,7 @@ char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enu
 
                 if (!(found & (1U << doubt)))
                         continue;
-                number = note(notes, doubt_text(b, pattern, d, doubt, text));
+                number = notes_add(notes, doubt_text(b, pattern, d, doubt, text));
                 if (number > 0)
                         used += (size_t) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[%zu]", used ? " " : "", number);
                 else

@@ -23,6 +23,8 @@ struct notes {
         char text[NOTES_MAX][DOUBT_TEXT_MAX];
         size_t n;
 };
+/* Its number, from 1 on; 0: there is no room for another one. */
+size_t notes_add(struct notes *notes, const char *text);
 /* "[1] [3]" of a pattern under a driver; adds what is new. More than there is room for are "[+]". */
 #define NOTES_TEXT_MAX 128
 char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, char ret[static NOTES_TEXT_MAX]);

@@ -136,13 +136,13 @@ static json_object *json_doubt(const struct bench *b, unsigned pattern, enum dri
                  : NULL;
 }
 
-static json_object *json_doubts(const struct bench *b, unsigned pattern)
+json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver only)
 {
         json_object *array = json_object_new_array();
         bool ok = array;
 
         for (enum driver d = 0; ok && d < _DRIVER_MAX; d++) {
-                unsigned found = doubts_of(b, pattern, d);
+                unsigned found = only == _DRIVER_MAX || only == d ? doubts_of(b, pattern, d) : 0;
 
                 for (enum bench_doubt doubt = 0; ok && doubt < _BENCH_DOUBT_MAX; doubt++)
                         if (found & (1U << doubt))
@@ -205,7 +205,7 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
         return o ? whole(o, put_uint(o, "pattern", pattern) && put_string(o, "text", pattern_text(&b->patterns[pattern], text)) &&
                                     put(o, "figures", json_summaries(b, pattern), false) &&
                                     put(o, "comparison", bench_json_verdict(&v, " on UAS"), false) &&
-                                    put(o, "doubts", json_doubts(b, pattern), false))
+                                    put(o, "doubts", bench_json_doubts(b, pattern, _DRIVER_MAX), false))
                  : NULL;
 }
 

@@ -13,6 +13,8 @@
 json_object *bench_json(const struct bench *b);
 /* Its parts, for comparisons of two results; on: as verdict_text() has it. */
 json_object *bench_json_verdict(const struct bench_verdict *v, const char *on);
+/* What is doubted of a pattern under a driver; _DRIVER_MAX: under any. */
+json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver only);
 json_object *bench_json_diff(const struct bench *a, const struct bench *b);
 
 /* The words of `axis`. */
