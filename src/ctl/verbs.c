@@ -154,6 +154,8 @@ void verbs_help(void)
                "      --markdown               Print a table for a forum\n"
                "      --chart=FILE             Draw it, as .svg or .png\n"
                "      --history                List the results that are kept\n"
-               "      --diff                   Lay two of them side by side\n\n"
+               "      --diff                   Lay two of them side by side\n"
+               "      --show                   One of them again, as a table, --csv, --markdown, --json, --chart\n"
+               "      --remove                 Away with one of them\n\n"
                "See uasctl(1) for the exit status.\n");
 }

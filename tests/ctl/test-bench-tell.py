@@ -407,6 +407,46 @@ class Kept(unittest.TestCase):
         self.assertRegex(said, r'"comparisons": \[\s*\]')
         self.assertIn('no pattern in common', said)
 
+    def bench(self, *args, code=0):
+        p = self.tree.run('bench', *args)
+        self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
+        return p.stdout + p.stderr if code else p.stdout
+
+    def test_show(self):
+        """What is kept is told again as it was told first, in every form."""
+        name = self.keep('comparison', 1)
+        self.keep('single', 2)
+        with open(self.tree.path('var/lib/uasd/bench/' + name)) as f:
+            kept = json.load(f)
+        for result in IDS[1], name[:16], self.tree.path('var/lib/uasd/bench/' + name):
+            self.assertEqual(json.loads(self.bench('--show', result, '--json')), kept)
+        self.assertIn('Verdict: 4 KiB random reads at depth 32: 3.1 times faster on UAS', self.bench('--show', IDS[1]))
+        self.assertNotIn('Verdict', self.bench('--show', 'last'))
+        rows = list(csv.DictReader(io.StringIO(self.bench('--show', IDS[1], '--csv'))))
+        self.assertEqual(len(rows), len(kept['runs']))
+        self.assertTrue(self.bench('--show', IDS[1], '--markdown').startswith('### uasctl bench\n'))
+        self.assertIn('There is no result', self.bench('--show', 'ffff', code=1))
+        self.assertIn('has to end with .svg', self.bench('--show', IDS[1], '--chart=x', code=2))
+
+    @unittest.skipUnless(shutil.which('gnuplot'), 'no gnuplot')
+    def test_show_chart(self):
+        self.keep('comparison', 1)
+        self.bench('--show', 'last', f'--chart={self.root}/a.svg')
+        xml.dom.minidom.parse(self.tree.path('a.svg'))
+
+    def test_remove(self):
+        names = [self.keep('comparison', i) for i in (1, 2, 3)]
+        folder = self.tree.path('var/lib/uasd/bench')
+        self.assertIn('8 letters', self.bench('--remove', IDS[1][:7], code=2))
+        self.assertIn('8 letters', self.bench('--remove', 'last', code=2))
+        self.assertIn('More than one', self.bench('--remove', IDS[1][:8], code=1))
+        self.assertIn('There is no result', self.bench('--remove', f'{folder}/{names[0]}', code=1))
+        self.assertEqual(sorted(os.listdir(folder)), names)
+        self.bench('--remove', IDS[2])
+        self.assertEqual(sorted(os.listdir(folder)), [names[0], names[2]])
+        self.assertIn('There is no result', self.bench('--remove', IDS[2], code=1))
+        self.assertNotIn(IDS[2], self.bench('--history', '--json'))
+
     def test_status_and_explain(self):
         self.tree.disk('2-1', 'sda', serial='S-0815')
         self.tree.disk('2-2', 'sdb', serial='OTHER')

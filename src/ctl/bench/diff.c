@@ -196,23 +196,6 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b)
         return whole(o, ok && put_int(o, "version", BENCH_JSON_VERSION) && put_string(o, "a", a->id) && put_string(o, "b", b->id));
 }
 
-static int load(const struct kept *k, const char *what, struct bench *ret)
-{
-        int r = kept_find(k, what, ret);
-
-        if (r >= 0)
-                return UASD_EXIT_OK;
-        if (r == -ENOENT)
-                log_error("There is no result '%s'. uasctl bench --history lists those that are kept.", HARMLESS(what));
-        else if (r == -ENOTUNIQ)
-                log_error("More than one result begins with '%s': give more of it.", HARMLESS(what));
-        else if (r == -EPROTONOSUPPORT)
-                log_error("'%s' was written by a later version.", HARMLESS(what));
-        else
-                log_error("'%s' is no result of uasctl bench: %s", HARMLESS(what), strerror(-r));
-        return UASD_EXIT_FAILED;
-}
-
 int bench_diff(const struct ctl *c, const char *a, const char *b)
 {
         _cleanup_(kept_close) struct kept k = {.dirfd = -1};
@@ -224,9 +207,9 @@ int bench_diff(const struct ctl *c, const char *a, const char *b)
         r = kept_open(&c->roots, &k);
         if (r < 0)
                 log_warning("Cannot read the results that are kept: %s", strerror(-r));
-        code = load(&k, a, &first);
+        code = bench_load(&k, a, &first);
         if (code == UASD_EXIT_OK)
-                code = load(&k, b, &second);
+                code = bench_load(&k, b, &second);
         if (code != UASD_EXIT_OK)
                 return code;
         r = pairs_find(&first, &second, &list, &n);

@@ -10,9 +10,14 @@
 /* 0 or a negative errno; ret_name, if not NULL, takes the file's name. */
 int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name);
 
-/* `bench --history [DISK]` and `bench --diff A B`: exit codes. A result is named by its id, the beginning of one, or a path. */
+/* What `bench` does with those: exit codes. A result is named by its id, the beginning of one, or a path. */
 int bench_history(const struct ctl *c, const char *disk);
 int bench_diff(const struct ctl *c, const char *a, const char *b);
+int bench_show(const struct ctl *c, const char *what);
+int bench_remove(const struct ctl *c, const char *what); /* never by a path */
+
+/* In the form that was asked for, and drawn if that was. */
+int bench_tell_as_asked(const struct ctl *c, const struct bench *b);
 
 /*
  * The last result of this very disk in a clause: "4 KiB random reads at depth 32: 3.1 times faster on UAS (2026-11-20)"; "" if

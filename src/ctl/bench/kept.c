@@ -124,21 +124,38 @@ static bool begins(const char *name, const char *what)
         return strncmp(name, what, n) == 0 || strncmp(name + TIME_LENGTH + 1, what, n) == 0;
 }
 
-int kept_find(const struct kept *k, const char *what, struct bench *ret)
+int kept_index(const struct kept *k, const char *what, size_t *ret)
 {
         size_t found = k->n;
+
+        for (size_t i = 0; *what && i < k->n; i++)
+                if (begins(k->names[i], what)) {
+                        if (found < k->n)
+                                return -ENOTUNIQ;
+                        found = i;
+                }
+        if (found == k->n)
+                return -ENOENT;
+        *ret = found;
+        return 0;
+}
+
+int kept_find(const struct kept *k, const char *what, struct bench *ret)
+{
+        size_t found = 0;
+        int r;
 
         if (strchr(what, '/') || (access(what, F_OK) == 0 && strlen(what) > strlen(SUFFIX) &&
                                   streq(what + strlen(what) - strlen(SUFFIX), SUFFIX)))
                 return bench_json_read(AT_FDCWD, what, ret);
         if (streq(what, "last"))
-                found = 0;
+                r = k->n > 0 ? 0 : -ENOENT;
         else
-                for (size_t i = 0; *what && i < k->n; i++)
-                        if (begins(k->names[i], what)) {
-                                if (found < k->n)
-                                        return -ENOTUNIQ;
-                                found = i;
-                        }
-        return found < k->n ? kept_read(k, found, ret) : -ENOENT;
+                r = kept_index(k, what, &found);
+        return r < 0 ? r : kept_read(k, found, ret);
+}
+
+int kept_remove(const struct kept *k, size_t i)
+{
+        return unlinkat(k->dirfd, k->names[i], 0) < 0 ? -errno : 0;
 }

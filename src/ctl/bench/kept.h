@@ -24,3 +24,10 @@ int kept_read(const struct kept *k, size_t i, struct bench *ret);
  * one begins so; else as bench_json_read().
  */
 int kept_find(const struct kept *k, const char *what, struct bench *ret);
+/* The same without paths and "last": 0, -ENOENT or -ENOTUNIQ. */
+int kept_index(const struct kept *k, const char *what, size_t *ret);
+/* 0 or a negative errno. */
+int kept_remove(const struct kept *k, size_t i);
+
+/* kept_find(), with a word on what is wrong: an exit code. */
+int bench_load(const struct kept *k, const char *what, struct bench *ret);

@@ -21,6 +21,7 @@ static const char *const names[] = {
         [ARG_BENCH_SIZE - ARG_BENCH] = "--size",         [ARG_BENCH_CSV - ARG_BENCH] = "--csv",
         [ARG_BENCH_MARKDOWN - ARG_BENCH] = "--markdown", [ARG_BENCH_CHART - ARG_BENCH] = "--chart",
         [ARG_BENCH_HISTORY - ARG_BENCH] = "--history",   [ARG_BENCH_DIFF - ARG_BENCH] = "--diff",
+        [ARG_BENCH_SHOW - ARG_BENCH] = "--show",         [ARG_BENCH_REMOVE - ARG_BENCH] = "--remove",
         [ARG_BENCH_ROUNDS - ARG_BENCH] = "--rounds",
 };
 
@@ -134,6 +135,12 @@ int bench_option(int which, const char *argument, struct bench_options *o)
         case ARG_BENCH_DIFF:
                 o->diff = true;
                 break;
+        case ARG_BENCH_SHOW:
+                o->show = true;
+                break;
+        case ARG_BENCH_REMOVE:
+                o->remove = true;
+                break;
         }
         return 0;
 }
@@ -145,21 +152,30 @@ static bool measures(const struct bench_options *o)
                o->size;
 }
 
+/* Of what is kept. */
+static const char *wrong_with_kept(const struct bench_options *o, bool json, bool dry_run, unsigned n_words)
+{
+        if (o->history + o->diff + o->show + o->remove > 1)
+                return "--history, --diff, --show and --remove are about what is kept: one of them at a time.";
+        if (measures(o) || dry_run)
+                return "--history, --diff, --show and --remove are about what is kept; they measure nothing.";
+        if (!o->show && (o->csv || o->markdown || o->chart))
+                return "--csv, --markdown and --chart tell one result: uasctl bench --show ID.";
+        if (o->diff && n_words != 2)
+                return "--diff takes two results: uasctl bench --diff A B; --history lists them.";
+        if ((o->show || o->remove) && n_words != 1)
+                return "--show and --remove take one result, by its id; --history lists them.";
+        if (o->history && n_words > 1)
+                return "--history takes one disk at most.";
+        return o->remove && json ? "--remove has nothing to print: it takes no --json." : NULL;
+}
+
 const char *bench_options_wrong(const struct bench_options *o, bool json, bool dry_run, unsigned n_words)
 {
         if (json + o->csv + o->markdown > 1)
                 return "Only one of --json, --csv and --markdown can be printed at a time.";
-        if (o->history || o->diff) {
-                if (o->history && o->diff)
-                        return "--history lists results, --diff lays two of them side by side: one at a time.";
-                if (measures(o) || dry_run)
-                        return "--history and --diff read what is kept; they measure nothing.";
-                if (o->diff && n_words != 2)
-                        return "--diff takes two results: uasctl bench --diff A B; --history lists them.";
-                if (o->history && n_words > 1)
-                        return "--history takes one disk at most.";
-                return NULL;
-        }
+        if (o->history || o->diff || o->show || o->remove)
+                return wrong_with_kept(o, json, dry_run, n_words);
         if (n_words > 1)
                 return "One disk at a time.";
         if (n_words == 0 && !o->file)

@@ -17,7 +17,7 @@ struct bench_options {
         const char *clients; /* "HOST,..." */
         const char *file;    /* a file, or the directory for one */
         const char *chart;
-        bool write, destroy_data, csv, markdown, history, diff;
+        bool write, destroy_data, csv, markdown, history, diff, show, remove;
         unsigned rounds;       /* that count; 0: the default */
         uint64_t runtime_usec; /* of one run; 0: as the profile says */
         uint64_t pause_usec;   /* UINT64_MAX: the default */
@@ -45,6 +45,8 @@ enum {
         ARG_BENCH_CHART,
         ARG_BENCH_HISTORY,
         ARG_BENCH_DIFF,
+        ARG_BENCH_SHOW,
+        ARG_BENCH_REMOVE,
         ARG_BENCH_ROUNDS, /* -n */
         ARG_BENCH_END,
 };
@@ -66,6 +68,8 @@ enum {
         {"chart", required_argument, NULL, ARG_BENCH_CHART}, \
         {"history", no_argument, NULL, ARG_BENCH_HISTORY}, \
         {"diff", no_argument, NULL, ARG_BENCH_DIFF}, \
+        {"show", no_argument, NULL, ARG_BENCH_SHOW}, \
+        {"remove", no_argument, NULL, ARG_BENCH_REMOVE}, \
         {"rounds", required_argument, NULL, ARG_BENCH_ROUNDS}
 /* clang-format on */
 

@@ -9,7 +9,6 @@
 #include "ctl/bench/conditions.h"
 #include "ctl/bench/fio.h"
 #include "ctl/bench/history.h"
-#include "ctl/bench/print.h"
 #include "ctl/bench/subject.h"
 
 #define PROFILE_DEFAULT "cdm"
@@ -114,11 +113,6 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
 /* What there is, even if it is not all of it. */
 static int tell(const struct ctl *c, const struct bench *b, int code)
 {
-        const struct bench_options *o = &c->options->bench;
-        enum bench_format how = c->options->json ? BENCH_JSON
-                                : o->csv         ? BENCH_CSV
-                                : o->markdown    ? BENCH_MARKDOWN
-                                                 : BENCH_TABLE;
         int k;
 
         if (b->n_runs == 0)
@@ -129,16 +123,8 @@ static int tell(const struct ctl *c, const struct bench *b, int code)
                         log_info("The result is not kept: %s", strerror(-k));
         } else
                 log_info("This is not all of it, and is not kept:");
-        k = bench_tell(b, how, stdout, c->options->legend);
-        if (k < 0) {
-                log_error("Cannot print the result: %s", strerror(-k));
-                return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;
-        }
-        if (o->chart) {
-                k = bench_chart(b, o->chart);
-                return code == UASD_EXIT_OK ? k : code;
-        }
-        return code;
+        k = bench_tell_as_asked(c, b);
+        return code == UASD_EXIT_OK ? k : code;
 }
 
 /* Everything has been looked at: from here on the disk is ours, or the file. */
@@ -246,5 +232,9 @@ int verb_bench(const struct ctl *c, char **args)
                 return bench_history(c, args[0]);
         if (o->diff)
                 return bench_diff(c, args[0], args[1]);
+        if (o->show)
+                return bench_show(c, args[0]);
+        if (o->remove)
+                return bench_remove(c, args[0]);
         return bench(c, args[0]);
 }

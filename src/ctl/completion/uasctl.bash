@@ -46,7 +46,7 @@ _uasctl() {
                 [policy]='DISK auto,uas,usb-storage,ignore' [trim]='DISK on,off' [release]='DISK' [cancel]='DISK' [forget]='DISK' [inhibit]='' [monitor]='DISK'
                 [log]='DISK' [bench]='DISK' [metrics]='' [report]='' [wait]='DISK'
         )
-        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
         local common='-h --help --version --json --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.

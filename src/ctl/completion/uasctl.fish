@@ -141,3 +141,5 @@ complete -c uasctl -n '__uasctl_of bench' -l markdown -d 'Print a table for a fo
 complete -c uasctl -n '__uasctl_of bench' -l chart -r -F -d 'Draw it'
 complete -c uasctl -n '__uasctl_of bench' -l history -d 'List the results that are kept'
 complete -c uasctl -n '__uasctl_of bench' -l diff -d 'Lay two of them side by side'
+complete -c uasctl -n '__uasctl_of bench' -l show -d 'One of them again'
+complete -c uasctl -n '__uasctl_of bench' -l remove -d 'Away with one of them'
