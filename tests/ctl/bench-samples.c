@@ -32,6 +32,7 @@ struct bench sample_bench(void)
                         .fio = text("fio-3.33"),
                         .scheduler = {[DRIVER_USB_STORAGE] = text("mq-deadline"), [DRIVER_UAS] = text("mq-deadline")},
                         .queue_depth = {[DRIVER_USB_STORAGE] = 1, [DRIVER_UAS] = 30},
+                        .nr_requests = {[DRIVER_USB_STORAGE] = 2, [DRIVER_UAS] = 256},
                         .speed_mbps = 5000,
                         .disk_size = 4000787030016ULL,
                         .memory = 8 * GiB,
@@ -95,6 +96,8 @@ struct bench_run *sample_run(struct bench *b, unsigned pattern, enum driver d, d
                 .depth_share = 0.998,
                 .cpu_percent = 3.5,
                 .other_bytes_per_sec = 0,
+                .device_read_bytes = -1,
+                .device_written_bytes = -1,
         };
         if (p->read_percent > 0)
                 side(&r->read, p, rate * p->read_percent / 100);
@@ -143,6 +146,8 @@ struct bench sample_full(void)
         r = sample_run(&b, mixed, DRIVER_UAS, 0);
         r->error = -EIO;
         r->other_bytes_per_sec = -1;
+        r->device_read_bytes = 4096;
+        r->device_written_bytes = 8192;
         b.patterns[mixed].axis = 256;
         b.patterns[mixed].sync_engine = true;
         b.axis = BENCH_AXIS_DEPTH;

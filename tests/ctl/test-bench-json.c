@@ -74,6 +74,9 @@ static void round_trip(void **state)
         assert_string_equal(again.runs[full.n_runs - 2].host, "nas2:8765");
         assert_int_equal(again.runs[full.n_runs - 1].error, -EIO);
         assert_true(again.runs[full.n_runs - 1].other_bytes_per_sec < 0);
+        assert_true(again.runs[full.n_runs - 1].device_read_bytes == 4096 && again.runs[0].device_read_bytes < 0);
+        assert_true(again.runs[full.n_runs - 1].device_written_bytes == 8192);
+        assert_int_equal(again.conditions.nr_requests[DRIVER_UAS], 256);
         assert_true(again.runs[0].other_bytes_per_sec == 0);
 }
 

@@ -61,7 +61,7 @@ class Table(unittest.TestCase):
         self.assertIn('    Disk: ACME Rotor 4000, 4.00 TB, spinning, serial S-0815\n', text)
         self.assertIn('  Bridge: 1209:5a5a JMS580, firmware 1.14\n', text)
         self.assertIn('    Link: 5000 Mbit/s, xhci_hcd 0000:00:14.0\n', text)
-        self.assertIn('  Queues: usb-storage depth 1 mq-deadline, uas depth 30 mq-deadline\n', text)
+        self.assertIn('  Queues: usb-storage depth 1 mq-deadline 2 requests, uas depth 30 mq-deadline 256 requests\n', text)
         self.assertIn('    Host: Linux 6.1.0-test, fio-3.33, 8 GiB of memory\n', text)
         self.assertIn('5 rounds after one that is dropped', text)
         rows = {tuple(line.split()[:2]): line for line in text.split('\n')}
@@ -147,7 +147,9 @@ class Csv(unittest.TestCase):
             self.assertEqual(int(row['read_bytes']), run['read']['bytes'])
             self.assertAlmostEqual(float(row['write_iops']), run['write']['iops'])
             self.assertEqual(row['other_bytes_per_sec'] == '', run['other_bytes_per_sec'] is None)
+            self.assertEqual(row['device_read_bytes'] == '', run['device_read_bytes'] is None)
             self.assertEqual(row['host'], run['host'] or '')
+            self.assertEqual(row['nr_requests'], '256' if run['driver'] == 'uas' else '2')
             self.assertEqual(int(row['error']), run['error'])
             self.assertEqual(row['serial'], 'S-0815')
             self.assertEqual(row['queue_depth'], '30' if run['driver'] == 'uas' else '1')

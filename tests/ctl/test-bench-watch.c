@@ -3,6 +3,7 @@
 
 #include "ctl/bench/conditions.h"
 #include "ctl/bench/errors.h"
+#include "ctl/bench/traffic.h"
 
 #define SCSI " SUBSYSTEM=scsi\n DEVICE=+scsi:6:0:0:0\n"
 #define USB " SUBSYSTEM=usb\n DEVICE=c189:129\n"
@@ -114,15 +115,62 @@ static void schedulers(void **state)
 
 static void load(void **state)
 {
-        uint64_t bytes;
+        uint64_t in, out;
 
         assert_int_equal(stat_bytes("     12        3     2048       40        5        6     1024       70    "
                                     "    0       90      110",
-                                    &bytes),
+                                    &in, &out),
                          0);
-        assert_int_equal(bytes, 3072 * 512);
-        assert_int_equal(stat_bytes("1 2 3", &bytes), -EINVAL);
-        assert_int_equal(stat_bytes("", &bytes), -EINVAL);
+        assert_int_equal(in, 2048 * 512);
+        assert_int_equal(out, 1024 * 512);
+        assert_int_equal(stat_bytes("1 2 3", &in, &out), -EINVAL);
+        assert_int_equal(stat_bytes("", &in, &out), -EINVAL);
+}
+
+/* What is ours of it is no other load, whether fio is charged for it or not. */
+static void traffic(void **state)
+{
+        static const struct {
+                struct traffic after;
+                double charged_in, charged_out; /* to fio */
+                uint64_t in, out;               /* that fio says */
+                unsigned ramp_sec;
+                bool buffered;
+                double others, device; /* a second; in all */
+        } rows[] = {
+                {{.read = 1000, .lun_read = 1000, .known = true}, 1000, 0, 1000, 0, 0, false, 0, 1000},
+                {{.read = 1000, .lun_read = 1000, .others = 500, .known = true}, 1000, 0, 1000, 0, 0, false, 50, 1000},
+                /* somebody else on the disk itself; on another LUN of its enclosure; and who writes to it */
+                {{.read = 3000, .lun_read = 3000, .known = true}, 1000, 0, 1000, 0, 0, false, 200, 3000},
+                {{.read = 3000, .lun_read = 1000, .known = true}, 1000, 0, 1000, 0, 0, false, 200, 1000},
+                {{.read = 1000, .lun_read = 1000, .written = 700, .known = true}, 1000, 0, 1000, 0, 0, false, 70, 1000},
+                /* the ramp is charged, and not said */
+                {{.read = 1200, .lun_read = 1200, .known = true}, 1200, 0, 1000, 0, 2, false, 0, 1200},
+                /* fio is charged nothing where another process reads for it */
+                {{.read = 1200, .lun_read = 1200, .known = true}, 0, 0, 1000, 0, 2, false, 0, 1200},
+                /* from memory */
+                {{.known = true}, 0, 0, 1000, 0, 0, false, 0, 0},
+                /* written to memory, and from there by the kernel */
+                {{.written = 5000, .known = true}, 0, 1000, 0, 1000, 0, true, 0, 0},
+                {{.written = 5000, .known = true}, 0, 1000, 0, 1000, 0, false, 400, 0},
+                /* nothing is known of a disk, or of what was charged */
+                {{.read = 5000, .known = false}, 700, 0, 1000, 0, 0, false, -1, 700},
+                {{.read = 1000, .lun_read = 1000, .known = true}, -1, -1, 1000, 0, 0, false, 0, -1},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct bench_pattern p = {.direct = !rows[i].buffered, .ramp_sec = rows[i].ramp_sec,
+                                          .read_percent = rows[i].out ? 0 : 100};
+                struct bench_run r = {.read.bytes = rows[i].in,
+                                      .write.bytes = rows[i].out,
+                                      .runtime_usec = 10 * USEC_PER_SEC,
+                                      .device_read_bytes = rows[i].charged_in,
+                                      .device_written_bytes = rows[i].charged_out};
+
+                traffic_tell(&(struct traffic){.known = true}, &rows[i].after, &p, 10 * USEC_PER_SEC, &r);
+                if (r.other_bytes_per_sec != rows[i].others || r.device_read_bytes != rows[i].device)
+                        fail_msg("row %zu: %g and %g", i, r.other_bytes_per_sec, r.device_read_bytes);
+        }
 }
 
 int main(void)
@@ -132,6 +180,7 @@ int main(void)
                 cmocka_unit_test(records),
                 cmocka_unit_test(schedulers),
                 cmocka_unit_test(load),
+                cmocka_unit_test(traffic),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

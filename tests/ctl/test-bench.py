@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -87,6 +88,46 @@ class Bench(BenchCase):
             self.assertIn(word, text)
         found = json.loads(text)['conditions']
         self.assertEqual((found['memory'], found['rotational'], found['speed_mbps']), (2000 * 1024, True, 5000))
+
+    def others(self, block_of, change):
+        """What is said of others while that has been read and written elsewhere, or on the disk itself."""
+        for block in 'sda', 'sdb':
+            self.tree.write(f'sys/block/{block}/stat', '1 0 100 0 1 0 100 0 0 0 0\n')
+        p = self.begin('sda', '--profile=quick', '-n', '1', '--pause=0', '--driver=usb-storage', '--json')
+        sectors, out = 0, []
+        reader = threading.Thread(target=lambda: out.append(p.stdout.read()))
+        reader.start()
+        while p.poll() is None: # reading once goes before the runs
+            sectors += change
+            if change:
+                path = self.tree.path(f'sys/block/{block_of}/stat')
+                with open(path + '.new', 'w') as f:
+                    f.write(f'1 0 {sectors} 0 1 0 100 0 0 0 0\n')
+                os.rename(path + '.new', path)
+            time.sleep(0.02)
+        reader.join()
+        self.assertEqual(p.returncode, 0)
+        out = json.loads(out[0])
+        return max(r['other_bytes_per_sec'] for r in out['runs'])
+
+    def test_other_load(self):
+        """On another disk of the bus, and on the disk itself what was not fio's."""
+        self.start()
+        self.assertEqual(self.others('sdb', 0), 0)
+        self.assertGreater(self.others('sdb', 1 << 22), 1e9)
+        self.assertGreater(self.others('sda', 1 << 22), 1e9)
+
+    def test_from_memory(self):
+        """What the page cache answers is seen: buffered reads of what has just been read."""
+        self.start()
+        self.tree.write('etc/uasd/bench/again.fio', '[p]\nrw=read\nbs=4k\nsize=4m\nioengine=psync\ninvalidate=0\ntime_based=1\nruntime=1\n')
+        args = 'sda', *QUICK, '--profile=again', '--driver=usb-storage', '--json'
+        self.assertIsNone(json.loads(self.bench(*args).stdout)['runs'][0]['device_read_bytes'])
+        self.tree.write('proc/self/io', '')  # a kernel that counts
+        out = json.loads(self.bench(*args).stdout)
+        run = out['runs'][-1]
+        self.assertLess(run['device_read_bytes'], run['read']['bytes'] / 10)
+        self.assertIn('memory', [d['doubt'] for d in out['results'][0]['doubts']])
 
     def test_dry_run(self):
         self.start()

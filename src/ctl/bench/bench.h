@@ -72,6 +72,8 @@ struct bench_run {
         double depth_share;      /* 0..1: of all I/O, how much was submitted at the depth asked for (fio's iodepth_level) */
         double cpu_percent;      /* of one CPU: above 100 if several were busy */
         double other_bytes_per_sec; /* what others moved on the same bus meanwhile; negative: not known */
+        double device_read_bytes;    /* of what was read, ramp and all, what came from a device; negative: not known */
+        double device_written_bytes; /* the same of what was written, as fio was charged for it */
         int error;               /* 0, or the negative errno fio ended with */
         char *host;              /* of several machines: whose; NULL: all together, or only one */
 };
@@ -87,6 +89,7 @@ struct bench_conditions {
         char *fio;
         char *scheduler[_DRIVER_MAX];
         unsigned queue_depth[_DRIVER_MAX];
+        unsigned nr_requests[_DRIVER_MAX]; /* that wait in the kernel at most; 0: not known */
         unsigned speed_mbps;
         uint64_t disk_size;
         uint64_t memory;         /* of the machine: what a page cache may hide */

@@ -8,8 +8,6 @@
 #include "sys/sysfs.h"
 #include "sys/usbdisk.h"
 
-#define SECTOR 512 /* of /sys/block, whatever the disk's are */
-
 static int copy(char **ret, const char *s)
 {
         char *copied;
@@ -120,55 +118,10 @@ void conditions_driver(const struct roots *r, const char *block, enum driver d, 
         (void) snprintf(path, sizeof(path), "block/%s/device/queue_depth", block);
         if (attr_read_uint(r->sys, path, 10, &v) >= 0)
                 c->queue_depth[d] = (unsigned) v;
+        (void) snprintf(path, sizeof(path), "block/%s/queue/nr_requests", block);
+        if (attr_read_uint(r->sys, path, 10, &v) >= 0)
+                c->nr_requests[d] = (unsigned) v;
         (void) snprintf(path, sizeof(path), "block/%s/queue/rotational", block);
         if (attr_read_uint(r->sys, path, 10, &v) >= 0)
                 c->rotational = v != 0;
-}
-
-int stat_bytes(const char *line, uint64_t *ret)
-{
-        uint64_t sectors_read, sectors_written;
-
-        /* reads, merged, sectors, ms, writes, merged, sectors, ... */
-        if (sscanf(line, "%*u %*u %" SCNu64 " %*u %*u %*u %" SCNu64, &sectors_read, &sectors_written) != 2)
-                return -EINVAL;
-        *ret = (sectors_read + sectors_written) * SECTOR;
-        return 0;
-}
-
-static uint64_t moved(const struct roots *r, const char *interface)
-{
-        struct usb_disk d = {};
-        uint64_t sum = 0, bytes;
-
-        if (usb_disk_read(r, interface, false, &d) <= 0)
-                return 0;
-        for (size_t i = 0; i < d.n_luns; i++) {
-                char path[BLOCK_NAME_MAX + 16], text[256];
-
-                (void) snprintf(path, sizeof(path), "block/%s/stat", d.luns[i].disk.name);
-                if (d.luns[i].disk.name[0] && attr_read(r->sys, path, text, sizeof(text)) > 0 &&
-                    stat_bytes(text, &bytes) >= 0)
-                        sum += bytes;
-        }
-        usb_disk_done(&d);
-        return sum;
-}
-
-int bus_load_read(const struct roots *r, const char *interface, uint64_t *ret)
-{
-        size_t bus = strcspn(interface, "-") + 1;
-        char **all = NULL;
-        uint64_t sum = 0;
-        int k;
-
-        k = usb_disk_enumerate(r, &all);
-        if (k < 0)
-                return k;
-        for (char **i = all; i && *i; i++)
-                if (strncmp(*i, interface, bus) == 0 && !streq(*i, interface))
-                        sum += moved(r, *i);
-        strv_free(all);
-        *ret = sum;
-        return 0;
 }

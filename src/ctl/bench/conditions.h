@@ -16,9 +16,3 @@ void conditions_driver(const struct roots *r, const char *block, enum driver d, 
 
 /* "[mq-deadline] none": the one in brackets. Returns ret, "" if there is none. */
 char *scheduler_chosen(const char *line, char *ret, size_t size);
-
-/* Bytes that the other disks on the bus of this interface have read and written since they appeared. 0 or
- * -errno. */
-int bus_load_read(const struct roots *r, const char *interface, uint64_t *ret);
-/* Of a line of /sys/block/NAME/stat: bytes read and written. 0 or -EINVAL. */
-int stat_bytes(const char *line, uint64_t *ret);

@@ -14,7 +14,8 @@ static const char names[] = "id,profile,axis,order,pattern,rw,engine,block_size,
                             "read_bytes,read_ios,read_bytes_per_sec,read_iops,read_mean_ns,read_p50_ns,read_p95_ns,read_p99_ns,"
                             "read_slat_mean_ns,"
                             "write_bytes,write_ios,write_bytes_per_sec,write_iops,write_mean_ns,write_p50_ns,write_p95_ns,"
-                            "write_p99_ns,write_slat_mean_ns,depth_share,cpu_percent,other_bytes_per_sec,error,scheduler,queue_depth,"
+                            "write_p99_ns,write_slat_mean_ns,depth_share,cpu_percent,other_bytes_per_sec,device_read_bytes,device_written_bytes,error,"
+                            "scheduler,queue_depth,nr_requests,"
                             "model,bridge,firmware,serial,controller,kernel,fio,path,speed_mbps,disk_size,memory,rotational";
 
 /* RFC 4180. What a spreadsheet would take for a formula gets an apostrophe in front. */
@@ -49,6 +50,15 @@ static void number(FILE *out, uint64_t n)
 static void real(FILE *out, double x)
 {
         (void) fprintf(out, "%.15g,", x);
+}
+
+/* Negative: empty. */
+static void known(FILE *out, double x)
+{
+        if (x >= 0)
+                real(out, x);
+        else
+                (void) fputc(',', out);
 }
 
 static void time_of(FILE *out, uint64_t usec)
@@ -101,6 +111,7 @@ static void conditions(FILE *out, const struct bench_conditions *c, enum driver 
 
         text(out, c->scheduler[d]);
         number(out, c->queue_depth[d]);
+        number(out, c->nr_requests[d]);
         for (size_t i = 0; i < ELEMENTSOF(strings); i++)
                 text(out, strings[i]);
         number(out, c->speed_mbps);
@@ -127,10 +138,9 @@ static void run(FILE *out, const struct bench *b, const struct bench_run *r)
         side(out, &r->write);
         real(out, r->depth_share);
         real(out, r->cpu_percent);
-        if (r->other_bytes_per_sec >= 0)
-                real(out, r->other_bytes_per_sec);
-        else
-                (void) fputc(',', out);
+        known(out, r->other_bytes_per_sec);
+        known(out, r->device_read_bytes);
+        known(out, r->device_written_bytes);
         (void) fprintf(out, "%i,", r->error);
         conditions(out, &b->conditions, r->driver);
 }

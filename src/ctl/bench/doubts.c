@@ -10,6 +10,7 @@
 #define SPREAD_PERCENT 10.0
 #define CACHE_REGION (1ULL << 30) /* below, the caches of disk and bridge show */
 #define MEMORY_TIMES 2            /* a buffered region of less than twice the memory is half in it */
+#define DEVICE_SHARE 0.9          /* of what was read was to come from a device, even if some was read twice or in part */
 #define LOAD_SHARE 0.01           /* of the link */
 #define LOAD_UNKNOWN 1e6          /* bytes a second, where the link is not known */
 #define HALVES 1.05               /* times */
@@ -26,7 +27,7 @@ static const char *const words[_BENCH_DOUBT_MAX] = {
         [DOUBT_LINK] = "above-link", [DOUBT_USB2] = "usb2",   [DOUBT_DEPTH] = "depth",
         [DOUBT_CACHE] = "cache",     [DOUBT_DISK] = "disk",   [DOUBT_SPREAD] = "spread",
         [DOUBT_HEAT] = "falling",    [DOUBT_HALVES] = "halves", [DOUBT_LOAD] = "load",
-        [DOUBT_ERRORS] = "errors",    [DOUBT_SUBMIT] = "submission",
+        [DOUBT_ERRORS] = "errors",   [DOUBT_SUBMIT] = "submission", [DOUBT_MEMORY] = "memory",
 };
 
 const char *bench_doubt_to_string(enum bench_doubt d)
@@ -54,6 +55,7 @@ struct row {
         struct samples bytes, iops, p50;
         struct summary rate; /* bytes a second */
         double depth_share, load, halves, lat, slat;
+        double device_share; /* of what was read in the worst round; 1 if that is not known */
         uint64_t region;
         size_t failed, at_once;
 };
@@ -64,6 +66,7 @@ static void read_runs(struct row *row, unsigned pattern)
         size_t n = 0;
 
         row->load = -1;
+        row->device_share = 1;
         for (size_t i = 0; i < row->b->n_runs; i++) {
                 const struct bench_run *r = &row->b->runs[i];
                 const struct bench_side *worse = r->read.mean_ns > r->write.mean_ns ? &r->read : &r->write;
@@ -75,6 +78,8 @@ static void read_runs(struct row *row, unsigned pattern)
                         continue;
                 }
                 row->region = r->region ?: row->region;
+                if (r->device_read_bytes >= 0 && r->read.bytes > 0 && r->device_read_bytes < row->device_share * (double) r->read.bytes)
+                        row->device_share = r->device_read_bytes / (double) r->read.bytes;
                 if (r->other_bytes_per_sec > row->load)
                         row->load = r->other_bytes_per_sec;
                 if (n == ELEMENTSOF(shares))
@@ -208,6 +213,8 @@ static bool doubted(const struct row *row, enum bench_doubt d)
                 return waits_to_be_submitted(row);
         case DOUBT_CACHE:
                 return in_memory(row) || in_small_cache(row);
+        case DOUBT_MEMORY:
+                return row->device_share < DEVICE_SHARE;
         case DOUBT_DISK:
                 return quicker_than_a_disk(row);
         case DOUBT_SPREAD:
@@ -294,6 +301,10 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
         case DOUBT_CACHE:
                 cache_text(&row, ret);
                 break;
+        case DOUBT_MEMORY:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%sof what was read %.0f %% came from a device: memory answered the rest",
+                                row.p->direct ? "O_DIRECT is not honoured, " : "", 100 * row.device_share);
+                break;
         case DOUBT_DISK:
                 (void) snprintf(ret, DOUBT_TEXT_MAX, "no spinning disk is so quick: a cache answered, or it does not spin");
                 break;
@@ -309,7 +320,7 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
                                 100 * (row.halves - 1));
                 break;
         case DOUBT_LOAD:
-                (void) snprintf(ret, DOUBT_TEXT_MAX, "others moved up to %s on the same bus",
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "others moved up to %s on the same bus, or on the disk itself",
                                 figure_text(row.load, STATS_BYTES, false, one));
                 break;
         case DOUBT_ERRORS:

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -16,6 +17,7 @@
 #define OUTPUT_MAX (64U << 20)
 #define WORDS_LENGTH_MAX 2000
 #define EXIT_NO_PROGRAM 127
+#define CHARGED_BLOCK 512 /* of getrusage() */
 
 /* What the child has from number 3 on. */
 enum handed {
@@ -244,6 +246,7 @@ int fio_execute(const char *program, char *const *arguments, char *const *jobs, 
 {
         _cleanup_(fio_result_done) struct fio_result result = {};
         _cleanup_(handover_done) struct handover h;
+        struct rusage usage = {};
         struct child c = { .told_msec = now_msec(), .stdout_fd = -1 };
         size_t size;
         int r = prepare(&h, jobs, target);
@@ -252,8 +255,10 @@ int fio_execute(const char *program, char *const *arguments, char *const *jobs, 
                 r = start(&c, program, arguments, &h);
         if (r >= 0) {
                 follow(&c, cb, userdata);
-                while (waitpid(c.pid, &result.status, 0) < 0 && errno == EINTR)
+                while (wait4(c.pid, &result.status, 0, &usage) < 0 && errno == EINTR)
                         ;
+                result.read_bytes = (uint64_t) usage.ru_inblock * CHARGED_BLOCK;
+                result.written_bytes = (uint64_t) usage.ru_oublock * CHARGED_BLOCK;
                 r = c.stopped;
         }
         (void) close_keep_errno(c.stdout_fd);

@@ -21,6 +21,7 @@ struct fio_result {
         char *output;   /* JSON, and what fio printed beside it */
         char *errors;
         int status;     /* as waitpid() has it */
+        uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel charged them */
 };
 
 /*

@@ -145,6 +145,8 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
                 return r;
         ret->started_usec = started;
         ret->region = each * job->pattern->numjobs;
+        ret->device_read_bytes = (double) result.read_bytes;
+        ret->device_written_bytes = (double) result.written_bytes;
         return 0;
 }
 

@@ -103,6 +103,8 @@ static void queue_line(const struct bench_conditions *c, char *ret)
                         (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " depth %u", c->queue_depth[d]);
                 if (c->scheduler[d])
                         (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %.64s", c->scheduler[d]);
+                if (c->nr_requests[d] > 0)
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %u requests", c->nr_requests[d]);
         }
 }
 

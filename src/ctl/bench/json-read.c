@@ -69,6 +69,12 @@ static double get_real(struct reader *r, json_object *o, const char *key)
         return 0;
 }
 
+/* Null, or not there: negative. */
+static double get_known(struct reader *r, json_object *o, const char *key)
+{
+        return is_null(r, o, key) ? -1 : get_real(r, o, key);
+}
+
 static bool get_bool(struct reader *r, json_object *o, const char *key)
 {
         json_object *value = member(r, o, key, json_type_boolean);
@@ -165,7 +171,9 @@ static void read_run(struct reader *r, json_object *o, const struct bench *b, st
         read_side(r, o, "write", &run->write);
         run->depth_share = get_real(r, o, "depth_share");
         run->cpu_percent = get_real(r, o, "cpu_percent");
-        run->other_bytes_per_sec = is_null(r, o, "other_bytes_per_sec") ? -1 : get_real(r, o, "other_bytes_per_sec");
+        run->other_bytes_per_sec = get_known(r, o, "other_bytes_per_sec");
+        run->device_read_bytes = get_known(r, o, "device_read_bytes");
+        run->device_written_bytes = get_known(r, o, "device_written_bytes");
         run->error = error ? json_object_get_int(error) : 0;
         run->host = get_string(r, o, "host");
         if (b->n_patterns == 0 || run->error > 0 || run->error < -4095)
@@ -183,6 +191,8 @@ static void read_drivers(struct reader *r, json_object *o, struct bench_conditio
                 free(c->scheduler[d]); /* twice in the list */
                 c->scheduler[d] = get_string(r, one, "scheduler");
                 c->queue_depth[d] = (unsigned) get_uint(r, one, "queue_depth", UINT_MAX);
+                if (!is_null(r, one, "nr_requests")) /* later than the first results */
+                        c->nr_requests[d] = (unsigned) get_uint(r, one, "nr_requests", UINT_MAX);
         }
 }
 

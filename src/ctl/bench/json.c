@@ -40,6 +40,12 @@ static bool put_bool(json_object *o, const char *key, bool value)
         return put(o, key, json_object_new_boolean(value), false);
 }
 
+/* Negative: null. */
+static bool put_known(json_object *o, const char *key, double value)
+{
+        return value >= 0 ? put_real(o, key, value) : put(o, key, NULL, true);
+}
+
 static json_object *json_pattern(const struct bench_pattern *p)
 {
         json_object *o = json_object_new_object();
@@ -70,7 +76,6 @@ static json_object *json_side(const struct bench_side *s)
 static json_object *json_run(const struct bench_run *r)
 {
         json_object *o = json_object_new_object();
-        bool known = r->other_bytes_per_sec >= 0;
 
         return o ? whole(o, put_uint(o, "pattern", r->pattern) && put_string(o, "driver", driver_to_string(r->driver)) &&
                                     put_uint(o, "round", r->round) && put_uint(o, "order", r->order) &&
@@ -80,8 +85,9 @@ static json_object *json_run(const struct bench_run *r)
                                     put(o, "write", json_side(&r->write), false) &&
                                     put_real(o, "depth_share", r->depth_share) &&
                                     put_real(o, "cpu_percent", r->cpu_percent) &&
-                                    (known ? put_real(o, "other_bytes_per_sec", r->other_bytes_per_sec)
-                                           : put(o, "other_bytes_per_sec", NULL, true)) &&
+                                    put_known(o, "other_bytes_per_sec", r->other_bytes_per_sec) &&
+                                    put_known(o, "device_read_bytes", r->device_read_bytes) &&
+                                    put_known(o, "device_written_bytes", r->device_written_bytes) &&
                                     put_int(o, "error", r->error) && put_string_or_null(o, "host", r->host))
                  : NULL;
 }
@@ -92,7 +98,8 @@ static json_object *json_driver(const struct bench_conditions *c, enum driver d)
 
         return o ? whole(o, put_string(o, "driver", driver_to_string(d)) &&
                                     put_string_or_null(o, "scheduler", c->scheduler[d]) &&
-                                    put_uint(o, "queue_depth", c->queue_depth[d]))
+                                    put_uint(o, "queue_depth", c->queue_depth[d]) &&
+                                    put_uint(o, "nr_requests", c->nr_requests[d]))
                  : NULL;
 }
 

@@ -8,8 +8,8 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/bench/clients.h"
-#include "ctl/bench/conditions.h"
 #include "ctl/bench/layout.h"
+#include "ctl/bench/traffic.h"
 #include "sys/marks.h"
 
 #define LOOK_USEC (1 * USEC_PER_SEC)
@@ -184,7 +184,7 @@ static unsigned next_order(const struct session *s)
 /* One that did not come to its end: it counts nowhere, but is there to be pointed at. */
 static void add_failed(struct session *s, const struct step *step, uint64_t started)
 {
-        struct bench_run r = {.started_usec = started, .error = -EIO, .other_bytes_per_sec = -1};
+        struct bench_run r = {.started_usec = started, .error = -EIO, .other_bytes_per_sec = -1, .device_read_bytes = -1, .device_written_bytes = -1};
 
         (void) add_run(s, &r, step, next_order(s));
 }
@@ -212,16 +212,15 @@ static int add_clients(struct session *s, struct bench_run *runs, size_t n, cons
         return k;
 }
 
-static int run_once(struct session *s, const struct step *step, const struct fio_job *job, double *other,
-                    char **ret_words)
+static int run_once(struct session *s, const struct step *step, const struct fio_job *job, char **ret_words)
 {
         size_t n_clients = s->patterns->clients[step->pattern];
-        uint64_t before = 0, behind = 0, begin = now_boottime(), took;
-        bool known =
-                s->subject->interface && bus_load_read(&s->ctl->roots, s->subject->interface, &before) >= 0;
+        uint64_t begin = now_boottime(), took;
+        struct traffic before, after;
         struct bench_run r = {}, *many = NULL;
         int k;
 
+        traffic_read(&s->ctl->roots, s->subject->interface, s->subject->block, &before);
         if (n_clients > 0)
                 k = clients_run(job, s->subject->hosts, n_clients, run_tick, s, &many, ret_words);
         else
@@ -230,15 +229,16 @@ static int run_once(struct session *s, const struct step *step, const struct fio
                 return k;
         took = now_boottime() - begin;
         s->run_usec[step->pattern] = took;
-        *other = -1;
-        if (known && took > 0 && bus_load_read(&s->ctl->roots, s->subject->interface, &behind) >= 0)
-                *other = behind > before ? (double) (behind - before) * (double) USEC_PER_SEC / (double) took
-                                         : 0;
+        traffic_read(&s->ctl->roots, s->subject->interface, s->subject->block, &after);
         if (n_clients > 0) {
-                many[0].other_bytes_per_sec = *other;
+                for (size_t i = 0; i <= n_clients; i++) /* they are charged elsewhere */
+                        many[i].device_read_bytes = many[i].device_written_bytes = -1;
+                traffic_tell(&before, &after, job->pattern, took, &many[0]);
                 return add_clients(s, many, n_clients, step);
         }
-        r.other_bytes_per_sec = *other;
+        if (!traffic_is_counted(&s->ctl->roots))
+                r.device_read_bytes = r.device_written_bytes = -1;
+        traffic_tell(&before, &after, job->pattern, took, &r);
         return add_run(s, &r, step, next_order(s));
 }
 
@@ -258,11 +258,10 @@ int run_pattern(struct session *s, const struct step *step)
                 .writes = s->subject->writes && bench_pattern_writes(p),
         };
         size_t before = s->bench->n_runs;
-        double other;
         int k;
 
         s->stop = 0;
-        k = run_once(s, step, &job, &other, &words);
+        k = run_once(s, step, &job, &words);
         if (k >= 0 && session_signal()) { /* fio has been told as well, and ended early */
                 while (s->bench->n_runs > before)
                         bench_run_done(&s->bench->runs[--s->bench->n_runs]);
