@@ -63,6 +63,16 @@ class BenchFiles(BenchCase):
         open(f'{self.dir}/empty', 'w').close()
         self.bench(f'--file={self.dir}/empty', *QUICK, code=1)
 
+    def test_time(self):
+        """What ends with its region is said to be a guess, and is one by what there is to be done."""
+        with open(f'{self.dir}/data', 'wb') as f:
+            f.write(content(3))
+        said = self.bench(f'--file={self.dir}/data', '--profile=quick', '--dry-run').stderr
+        self.assertNotIn('hard disk', said)
+        self.tree.write('etc/uasd/bench/whole.fio', '[p]\nrw=read\nbs=1m\nruntime=1000\nioengine=psync\n')
+        said = self.bench(f'--file={self.dir}/data', '--profile=whole', '-n', '1', '--pause=0', '--dry-run').stderr
+        self.assertRegex(said, r'2 runs of fio, in about \d s, as a hard disk would')
+
     def test_scratch(self):
         folder = f'{self.dir}/mounted'
         os.mkdir(folder)

@@ -2,6 +2,7 @@
 #include "samples.h"
 
 #include "ctl/bench/progress.h"
+#include "ctl/bench/session.h"
 #include "ctl/bench/steps.h"
 
 #define BOT DRIVER_USB_STORAGE
@@ -174,11 +175,43 @@ static void time_left(void **state)
                 assert_string_equal(bench_progress_time(rows[i].usec, text), rows[i].expect);
 }
 
+/* What ends with its region is reckoned by what there is to do, and never longer than it may run. */
+static void guesses(void **state)
+{
+        static const struct {
+                struct bench_pattern p;
+                uint64_t available;
+                unsigned sec; /* about */
+        } rows[] = {
+                {{.block_size = 4096, .size = 1 << 30, .iodepth = 64, .numjobs = 1, .read_percent = 100, .runtime_sec = 60, .ramp_sec = 2,
+                  .random = true, .time_based = true},
+                 1 << 30, 63},
+                /* engines: 1000 s are a limit; matrix: 10 GiB of random writes by one job */
+                {{.block_size = 4096, .size = 1 << 30, .iodepth = 64, .numjobs = 1, .read_percent = 100, .runtime_sec = 1000}, 1 << 30, 11},
+                {{.block_size = 4096, .size = 1 << 30, .iodepth = 64, .numjobs = 1, .read_percent = 100, .runtime_sec = 1000, .random = true},
+                 1 << 30, 437},
+                {{.block_size = 4096, .size = 1 << 30, .iodepth = 64, .numjobs = 1, .read_percent = 100, .runtime_sec = 1000, .random = true},
+                 64 << 20, 28},
+                {{.block_size = 4096, .size = 1 << 30, .iodepth = 1, .numjobs = 1, .read_percent = 100, .runtime_sec = 1000, .random = true,
+                  .sync_engine = true},
+                 1 << 30, 1001},
+                {{.block_size = 4096, .size = 10ULL << 30, .iodepth = 1, .numjobs = 1, .random = true, .sync_engine = true}, 16ULL << 30, 3745},
+                {{.block_size = 128 << 10, .size = 10ULL << 30, .iodepth = 1, .numjobs = 1, .sync_engine = true}, 16ULL << 30, 108},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                uint64_t usec = session_expected(&rows[i].p, rows[i].available);
+
+                if (usec / USEC_PER_SEC + 1 < rows[i].sec || usec / USEC_PER_SEC > rows[i].sec + 1)
+                        fail_msg("row %zu: %llu s", i, (unsigned long long) (usec / USEC_PER_SEC));
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(orders), cmocka_unit_test(rounds),    cmocka_unit_test(halves),
-                cmocka_unit_test(times),  cmocka_unit_test(time_left),
+                cmocka_unit_test(times),  cmocka_unit_test(time_left), cmocka_unit_test(guesses),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

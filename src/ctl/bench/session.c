@@ -8,6 +8,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/bench/conditions.h"
+#include "ctl/bench/fio.h"
 #include "ctl/bench/run.h"
 #include "sys/marks.h"
 
@@ -19,9 +20,12 @@
 #define PAUSE_DEFAULT_USEC (5 * USEC_PER_SEC)
 /* fio's own start and end. */
 #define RUN_MORE_USEC (1 * USEC_PER_SEC)
-/* A pattern that ends with its region, not with a time: as good a guess as any, until the first one has been
- * run. */
-#define RUN_GUESS_USEC (10 * USEC_PER_SEC)
+/* A pattern that ends with its region, not with a time, is guessed at until the first one has been run: what hard
+ * disks do in a second. */
+#define GUESS_BYTES 100e6
+#define GUESS_READS_ALONE 120.0
+#define GUESS_READS_QUEUED 600.0
+#define GUESS_WRITES 700.0
 
 void session_done(struct session *s)
 {
@@ -29,16 +33,30 @@ void session_done(struct session *s)
         free(s->run_usec);
 }
 
-static uint64_t expected(const struct bench_pattern *p)
+/* available: bytes there are to work on. */
+uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
 {
-        uint64_t sec = (uint64_t) p->runtime_sec + p->ramp_sec;
+        uint64_t limit = ((uint64_t) p->runtime_sec + p->ramp_sec) * USEC_PER_SEC, usec;
+        bool alone = (p->sync_engine || p->iodepth <= 1) && p->numjobs <= 1;
+        double bytes = (double) fio_region(p, available), sec = bytes / GUESS_BYTES, requests;
 
-        return p->runtime_sec > 0 ? sec * USEC_PER_SEC + RUN_MORE_USEC : RUN_GUESS_USEC;
+        if (p->time_based && p->runtime_sec > 0)
+                return limit + RUN_MORE_USEC;
+        if (p->random && p->block_size > 0) {
+                requests = bytes / (double) p->block_size /
+                           (p->read_percent < 100 ? GUESS_WRITES
+                            : alone               ? GUESS_READS_ALONE
+                                                  : GUESS_READS_QUEUED);
+                sec = requests > sec ? requests : sec;
+        }
+        usec = (uint64_t) (sec * (double) USEC_PER_SEC) + (uint64_t) p->ramp_sec * USEC_PER_SEC;
+        return (p->runtime_sec > 0 && usec > limit ? limit : usec) + RUN_MORE_USEC;
 }
 
 int session_plan(struct session *s, enum driver first, enum driver second, struct step **ret, size_t *ret_n)
 {
         const struct bench *b = s->bench;
+        uint64_t size = s->options->size, available = size && size < s->subject->available ? size : s->subject->available;
         struct steps_shape shape = {
                 .now = s->subject->driver,
                 .first = first,
@@ -53,7 +71,7 @@ int session_plan(struct session *s, enum driver first, enum driver second, struc
         if (!s->run_usec)
                 return -ENOMEM;
         for (size_t i = 0; i < b->n_patterns; i++)
-                s->run_usec[i] = expected(&b->patterns[i]);
+                s->run_usec[i] = session_expected(&b->patterns[i], available);
         return steps_make(&shape, ret, ret_n);
 }
 

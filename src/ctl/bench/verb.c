@@ -96,15 +96,27 @@ static int describe(const struct ctl *c, const struct found *f, const char *fio,
         return k;
 }
 
+/* Whether it is known beforehand how long they take. */
+static bool by_the_clock(const struct bench *b)
+{
+        for (size_t i = 0; i < b->n_patterns; i++)
+                if (!b->patterns[i].time_based || !b->patterns[i].runtime_sec)
+                        return false;
+        return true;
+}
+
 static void tell_plan(const struct session *s, const struct found *f, size_t n_runs, uint64_t usec)
 {
+        const char *guess = by_the_clock(s->bench) || s->options->runtime_usec
+                                    ? ""
+                                    : ", as a hard disk would: what ends with its region takes as long as the disk";
         char time[PROGRESS_TIME_MAX];
 
         if (f->second != DRIVER_NONE)
-                log_info("%s and %s are compared, by %zu runs of fio, in about %s.", driver_to_string(f->first),
-                         driver_to_string(f->second), n_runs, bench_progress_time(usec, time));
+                log_info("%s and %s are compared, by %zu runs of fio, in about %s%s.", driver_to_string(f->first),
+                         driver_to_string(f->second), n_runs, bench_progress_time(usec, time), guess);
         else
-                log_info("%zu runs of fio, in about %s.", n_runs, bench_progress_time(usec, time));
+                log_info("%zu runs of fio, in about %s%s.", n_runs, bench_progress_time(usec, time), guess);
         for (size_t i = 0; i < s->bench->n_patterns; i++)
                 log_info("  %s%s", s->bench->patterns[i].name,
                          bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");
