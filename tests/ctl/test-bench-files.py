@@ -5,6 +5,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import time
@@ -62,6 +63,30 @@ class BenchFiles(BenchCase):
         self.bench('--file=/dev/null', *QUICK, code=2)
         open(f'{self.dir}/empty', 'w').close()
         self.bench(f'--file={self.dir}/empty', *QUICK, code=1)
+
+    def below(self, *names):
+        """What is said of a file whose file system stands on that, by way of a device mapper."""
+        device = os.stat(self.dir).st_dev
+        top = f'sys/dev/block/{os.major(device)}:{os.minor(device)}'
+        shutil.rmtree(self.tree.path(top), ignore_errors=True)
+        self.tree.write(f'{top}/slaves/dm-7/dev', '253:7\n')
+        shutil.rmtree(self.tree.path('sys/dev/block/253:7'), ignore_errors=True)
+        for name, number in names:
+            self.tree.write(f'sys/dev/block/253:7/slaves/{name}/dev', number + '\n')
+        p = self.bench(f'--file={self.dir}/data', *QUICK, '--json')
+        self.assertEqual('Which disk it is on is not known' in p.stderr, json.loads(p.stdout)['conditions']['serial'] is None)
+        return json.loads(p.stdout)['conditions']['serial']
+
+    def test_below(self):
+        """Through LUKS, LVM or md to the disk; not if there are two, or another one."""
+        with open(f'{self.dir}/data', 'wb') as f:
+            f.write(content(3))
+        self.assertEqual(self.below(('sdb', '8:16')), 'BUSY')
+        self.assertIsNone(self.below(('sdb', '8:16'), ('sdc', '8:32')))
+        self.assertIsNone(self.below(('sdb', '8:16'), ('nvme0n1', '259:0')))
+        self.assertIsNone(self.below(('nvme0n1', '259:0'), ('sdb', '8:16')))
+        self.assertIsNone(self.below())
+        self.assertIsNone(self.below(('dm-7', '253:7')))
 
     def test_time(self):
         """What ends with its region is said to be a guess, and is one by what there is to be done."""

@@ -3,11 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "common/log.h"
 #include "common/util.h"
 #include "core/explain.h"
+#include "ctl/bench/below.h"
 #include "ctl/bench/clients.h"
 #include "ctl/local.h"
 #include "ctl/plan.h"
@@ -147,17 +147,6 @@ int find_disk(const struct ctl *c, const char *what, struct found *f)
         return code;
 }
 
-/* The disk of ours that the file is on, if its device number is that of one. */
-static void find_below(struct found *f, dev_t dev)
-{
-        const char *name;
-
-        for (size_t i = 0; i < f->views.n && !f->view; i++)
-                if (luns_have(f->views.list[i].disk.luns, f->views.list[i].disk.n_luns, major(dev), minor(dev),
-                              &name))
-                        f->view = &f->views.list[i];
-}
-
 static int look_at_path(const struct bench_options *o, struct found *f, struct stat *ret)
 {
         const char *path = o->file;
@@ -240,7 +229,10 @@ static int find_its_disk(const struct ctl *c, const char *what, const struct sta
         if (what)
                 code = source_select(c, &f->views, what, &f->view);
         else if (st)
-                find_below(f, st->st_dev);
+                f->view = disk_below(&c->roots, &f->views, st->st_dev);
+        if (!what && !f->view)
+                log_info("Which disk it is on is not known, or it is on more than one: name it as well, and its link, "
+                         "driver and errors stand beside the figures.");
         if (code != UASD_EXIT_OK || !f->view)
                 return code;
         lun = pick_lun(f->view, what ?: "");
