@@ -101,7 +101,7 @@ static int cancel(sd_bus_message *message, void *data, sd_bus_error *error)
 
         if (!e)
                 return sd_bus_error_set(error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
-        r = polkit_may(data, message, MAY_SWITCH, e->life.disk.facts.interface, cancel, error);
+        r = polkit_may(data, message, MAY_SWITCH, e, cancel, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         if (runs(e))

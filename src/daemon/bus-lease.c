@@ -12,13 +12,15 @@ int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         const char *disk, *who, *why;
         struct manager *m = data;
+        struct entry *e;
         int fd, r = sd_bus_message_read(message, "sss", &disk, &who, &why);
 
         if (r < 0)
                 return r;
-        if (*disk && !manager_find(m, disk))
+        e = *disk ? manager_find(m, disk) : NULL;
+        if (*disk && !e)
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", disk);
-        r = polkit_may(m, message, MAY_SWITCH, *disk ? disk : "*", bus_method_inhibit, error);
+        r = polkit_may(m, message, MAY_SWITCH, e, bus_method_inhibit, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = inhibit_add(m, disk, who, why, &fd);
@@ -85,7 +87,7 @@ int bus_method_lease(sd_bus_message *message, void *data, sd_bus_error *error)
                 r = refuse_now(m, e, error);
         if (r < 0)
                 return r;
-        r = polkit_may(m, message, MAY_BENCH, e->life.disk.facts.interface, bus_method_lease, error);
+        r = polkit_may(m, message, MAY_BENCH, e, bus_method_lease, error);
         if (r > 0)
                 r = lease_new(e, message);
         return r < 0 ? r : 1;

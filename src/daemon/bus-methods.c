@@ -87,7 +87,7 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
                 return leased;
         /* Who has the lease has been asked for his password. */
         if (!leased || force) {
-                r = polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e->life.disk.facts.interface, method_switch, error);
+                r = polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e, method_switch, error);
                 if (r <= 0)
                         return r < 0 ? r : 1;
         }
@@ -110,7 +110,7 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         p = policy_from_string(name);
         if (p < 0)
                 return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", name);
-        r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e->life.disk.facts.interface, method_set_policy, error);
+        r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e, method_set_policy, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = manager_set_policy(e, (enum policy) p, force);
@@ -145,7 +145,7 @@ static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *er
         on = streq(word, "on");
         if (!on && !streq(word, "off"))
                 return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "TRIM is on or off, not %s", word);
-        r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e->life.disk.facts.interface, method_set_trim, error);
+        r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e, method_set_trim, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = manager_set_trim(e, on, force, &offer);
@@ -164,7 +164,7 @@ static int method_on_disk(sd_bus_message *message, void *data, const char *may, 
         int r = bus_read_disk(message, data, &e, error);
 
         if (r >= 0) {
-                r = polkit_may(data, message, may, e->life.disk.facts.interface, method, error);
+                r = polkit_may(data, message, may, e, method, error);
                 if (r == 0)
                         return 1;
         }

@@ -2,14 +2,15 @@
 #include "daemon/polkit.h"
 
 #include "common/log.h"
+#include "common/names.h"
 
 #define POLKIT_NAME "org.freedesktop.PolicyKit1"
 #define POLKIT_PATH "/org/freedesktop/PolicyKit1/Authority"
 #define POLKIT_INTERFACE "org.freedesktop.PolicyKit1.Authority"
 #define POLKIT_INTERACTION 1U /* AllowUserInteraction */
 
-/* Each may wait for a password: so many at once are somebody's mischief. */
-#define QUESTIONS_MAX 64U
+/* Each may wait for a password: so many of one user at once are mischief, and his own affair. */
+#define QUESTIONS_MAX 16U
 
 struct question {
         struct question *next;
@@ -18,7 +19,10 @@ struct question {
         sd_bus_slot *slot;
         method_fn method;
         const char *action;
-        char disk[INTERFACE_NAME_MAX];
+        char disk[INTERFACE_NAME_MAX]; /* "": any */
+        unsigned busnum, devnum;       /* the attachment that is asked about */
+        bool at_polkit;
+        uid_t uid; /* with at_polkit */
         bool answered;
         sd_bus_error refused; /* or not set */
 };
@@ -50,6 +54,8 @@ static void answered(struct question *q)
         int r = sd_bus_message_rewind(q->message, 1);
 
         q->answered = true;
+        if (q->disk[0]) /* as it is now, also where the kernel's word is still on its way */
+                manager_rescan(q->manager, q->disk);
         if (r >= 0)
                 r = q->method(q->message, q->manager, &error);
         if (r < 0 || sd_bus_error_is_set(&error))
@@ -97,13 +103,22 @@ static int ask_polkit(struct question *q)
 
         if (r >= 0)
                 r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
-                                          sd_bus_message_get_sender(q->message), q->action, 1, "disk", q->disk,
+                                          sd_bus_message_get_sender(q->message), q->action, 1, "disk", q->disk[0] ? q->disk : "*",
                                           interactive(q) ? POLKIT_INTERACTION : 0, "");
         q->slot = sd_bus_slot_unref(q->slot);
         if (r >= 0)
                 r = sd_bus_call_async(bus, &q->slot, call, on_polkit, q, UINT64_MAX);
         sd_bus_message_unref(call);
         return r;
+}
+
+static bool too_many(const struct question *asking)
+{
+        size_t open = 0;
+
+        for (const struct question *q = asking->manager->questions; q; q = q->next)
+                open += q->at_polkit && q->uid == asking->uid;
+        return open >= QUESTIONS_MAX;
 }
 
 static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
@@ -113,7 +128,15 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
         int r = sd_bus_message_is_method_error(reply, NULL) ? -ESRCH : sd_bus_message_read(reply, "u", &uid);
 
         if (r >= 0 && uid != 0) {
+                q->uid = uid;
+                if (too_many(q)) {
+                        (void) sd_bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                                "Too many requests of yours wait for a password already.");
+                        answered(q);
+                        return 0;
+                }
                 r = ask_polkit(q);
+                q->at_polkit = r >= 0;
                 if (r >= 0)
                         return 0;
         }
@@ -123,38 +146,47 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
         return 0;
 }
 
-static struct question *find(const struct manager *m, const sd_bus_message *message, size_t *ret_open)
+static struct question *find(const struct manager *m, const sd_bus_message *message)
 {
-        *ret_open = 0;
-        for (struct question *q = m->questions; q; q = q->next) {
+        for (struct question *q = m->questions; q; q = q->next)
                 if (q->message == message)
                         return q;
-                ++*ret_open;
-        }
         return NULL;
 }
 
-int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const char *disk, method_fn method,
+/* What was allowed was allowed for the disk that was there when it was asked for. */
+static int answer(const struct question *q, const struct entry *e, sd_bus_error *error)
+{
+        if (sd_bus_error_is_set(&q->refused))
+                return sd_bus_error_copy(error, &q->refused);
+        if (e && (e->life.disk.facts.busnum != q->busnum || e->life.disk.facts.devnum != q->devnum))
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
+                                         "%s is another disk now than when it was asked for: it was unplugged meanwhile.", q->disk);
+        return 1;
+}
+
+int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const struct entry *e, method_fn method,
                sd_bus_error *error)
 {
         sd_bus *bus = sd_bus_message_get_bus(message);
-        size_t open;
-        struct question *q = find(m, message, &open);
+        struct question *q = find(m, message);
         int r;
 
         if (q && q->answered)
-                return sd_bus_error_is_set(&q->refused) ? sd_bus_error_copy(error, &q->refused) : 1;
+                return answer(q, e, error);
         /* The private socket lets nobody in but root. */
         if (sd_bus_is_bus_client(bus) <= 0)
                 return 1;
-        if (open >= QUESTIONS_MAX)
-                return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "Too many are being asked for their password.");
         q = calloc(1, sizeof(*q));
         if (!q)
                 return -ENOMEM;
         *q = (struct question){ .next = m->questions, .manager = m, .message = sd_bus_message_ref(message), .method = method,
                                 .action = action };
-        (void) copy_string(q->disk, sizeof(q->disk), disk);
+        if (e) {
+                (void) copy_string(q->disk, sizeof(q->disk), e->life.disk.facts.interface);
+                q->busnum = e->life.disk.facts.busnum;
+                q->devnum = e->life.disk.facts.devnum;
+        }
         m->questions = q;
         r = sd_bus_call_method_async(bus, &q->slot, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
                                      "GetConnectionUnixUser", on_user, q, "s", sd_bus_message_get_sender(message));

@@ -400,7 +400,7 @@ class Lease(unittest.TestCase):
         holder = self.leased()
         self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
         self.tree.write('sys/bus/usb/devices/2-1/devnum', '77\n')
-        self.ctl('forget', 'sdz')
+        self.ctl('forget', 'sdz', code=4)  # has the port read anew: that is another disk
         self.assertEqual(self.ask(holder, 'wait'), 'hung up')
         until(lambda: not self.record() and not self.claimed(), 'no lease any more')
         self.assertEqual(self.property('Lease'), '')

@@ -1,0 +1,129 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus, with a polkit that takes its time: who waits for a password holds up nobody else."""
+
+import importlib.util
+import os
+import pwd
+import select
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+UASCTL, until = machine.UASCTL, machine.until
+FAKE_POLKIT = sys.argv[3]
+
+ANNA, BERTA = (pwd.getpwnam(name).pw_uid for name in ('nobody', 'daemon'))  # the bus lets in whom the machine knows
+QUESTIONS_MAX = 16  # of src/daemon/polkit.c
+
+
+class Polkit(unittest.TestCase):
+    maxDiff = None
+
+    for name in 'start start_bus start_daemon busctl on_bus both ctl journal disk managed switch use'.split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def setUp(self):
+        machine.Daemon.setUp(self)
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.tree.top, 0o755)
+        self.both()
+        self.polkit = subprocess.Popen([FAKE_POLKIT], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+        def stop():
+            self.polkit.stdin.close()
+            self.polkit.wait()
+            self.polkit.stdout.close()
+        self.addCleanup(stop)
+        self.assertEqual(self.asked(), 'ready')
+
+    def asked(self):
+        """What polkit is asked next."""
+        line = b''
+        while not line.endswith(b'\n'):
+            self.assertTrue(select.select([self.polkit.stdout], [], [], 20)[0], self.journal())
+            line += os.read(self.polkit.stdout.fileno(), 1)
+        return line.decode().rstrip('\n')
+
+    def answer(self, word):
+        self.polkit.stdin.write(word + '\n')
+        self.polkit.stdin.flush()
+
+    def ask(self, uid, *words):
+        """An ordinary user's uasctl, which waits for polkit's answer."""
+        p = subprocess.Popen([UASCTL, self.tree.top, *words], env=self.env, user=uid, group=uid, extra_groups=[], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+        def stop():
+            p.kill()
+            p.wait()
+            p.stderr.close()
+        self.addCleanup(stop)
+        return p
+
+    def told(self, p, code):
+        self.assertEqual(p.wait(20), code, self.journal())
+        return p.stderr.read()
+
+    def test_answer(self):
+        "Yes and no, each to whoever asked."
+        p = self.ask(ANNA, 'switch', 'sdz', 'usb-storage')
+        self.assertEqual(self.asked(), 'org.uasd1.switch 2-1:1.0')
+        self.assertEqual(self.disk()['driver'], 'uas')
+        self.answer('no')
+        self.assertIn('org.uasd1.switch', self.told(p, 8))
+        p = self.ask(ANNA, 'inhibit', 'true')
+        self.assertEqual(self.asked(), 'org.uasd1.switch *')
+        self.answer('yes')
+        self.told(p, 0)
+        p = self.ask(ANNA, 'switch', 'sdz', 'usb-storage')
+        self.asked()
+        self.answer('yes')
+        self.told(p, 0)
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+
+    def test_flood(self):
+        "A user who asks and asks is refused at some point; root and other users are not."
+        asking = [self.ask(ANNA, 'forget', 'sdz') for _ in range(QUESTIONS_MAX)]
+        for _ in asking:
+            self.assertEqual(self.asked(), 'org.uasd1.policy 2-1:1.0')
+        self.assertIn('Too many', self.told(self.ask(ANNA, 'forget', 'sdz'), 1))
+        self.ctl('cancel', 'sdz')
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+        other = self.ask(BERTA, 'cancel', 'sdz')
+        self.assertEqual(self.asked(), 'org.uasd1.switch 2-1:1.0')
+        self.answer('yes')
+        for p in [*asking, other]:
+            self.told(p, 0)
+        # Those are answered: he may ask again.
+        p = self.ask(ANNA, 'forget', 'sdz')
+        self.assertEqual(self.asked(), 'org.uasd1.policy 2-1:1.0')
+        self.answer('yes')
+        self.told(p, 0)
+
+    def test_unplugged_meanwhile(self):
+        "A password is for the disk it was asked for, not for what is plugged in there when it comes."
+        for words in ('switch', 'sdz', 'usb-storage'), ('policy', 'sdz', 'usb-storage'), ('inhibit', '--disk=sdz', 'true'):
+            with self.subTest(words):
+                p = self.ask(ANNA, *words)
+                self.asked()
+                with open(self.tree.path('sys/bus/usb/devices/2-1/devnum')) as f:
+                    number = int(f.read())
+                self.tree.write('sys/bus/usb/devices/2-1/devnum', f'{number + 1}\n')
+                self.answer('yes')
+                self.assertIn('unplugged meanwhile', self.told(p, 4))
+        one = self.disk()
+        self.assertEqual((one['driver'], one['policy'], one['state']), ('uas', 'auto', 'settled'))
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('other users are root\'s to be')
+        sys.exit(machine.SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
