@@ -158,7 +158,7 @@ class Metrics(unittest.TestCase):
         families = {n for n, _ in self.metrics()} | {'uasd_disk_last_switch_code', 'uasd_endings_total'}  # tested elsewhere
         self.assertEqual(families, set(re.findall(r'\*(uasd_\w+)\*', manual)))
 
-    @unittest.skipUnless(shutil.which('promtool'), 'no promtool (Debian package prometheus)')
+    @unittest.skipUnless(shutil.which('promtool'), 'no promtool (tools/setup-host)')
     def test_promtool(self):
         self.two_disks()
         self.tree.write('out/keep', '')
