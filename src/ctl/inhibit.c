@@ -151,6 +151,10 @@ int verb_inhibit(const struct ctl *c, char **args)
         }
         if (listing)
                 return list(c);
+        if (c->options->given & OPTION_JSON) {
+                log_error("The output is the command's own: --json is for --list.");
+                return UASD_EXIT_USAGE;
+        }
         code = take(c, args[0], &lock);
         return code == UASD_EXIT_OK ? run(args, lock) : code;
 }

@@ -112,6 +112,7 @@ static int parse(int argc, char **argv, const char *letters, struct options *ret
                         o.version = true;
                         break;
                 case ARG_JSON:
+                        o.given |= OPTION_JSON;
                         o.json = true;
                         break;
                 case ARG_NO_LEGEND:

@@ -23,6 +23,7 @@ enum option_bit {
         OPTION_DISK = 1 << 12,
         OPTION_WHY = 1 << 13,
         OPTION_LIST = 1 << 14,
+        OPTION_JSON = 1 << 15,
         OPTION_BENCH = 1 << 16, /* any of ctl/bench/options.h */
 };
 

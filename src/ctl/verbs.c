@@ -7,23 +7,23 @@
 #include "common/util.h"
 
 const struct verb verbs[] = {
-        {"list", 0, 0, OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, "", "List USB disks and what drives them (also without a verb)", verb_list},
-        {"status", 0, 1, OPTION_HOST, "[DISK]", "Show one disk or all of them in full", verb_status},
-        {"explain", 1, 1, 0, "DISK", "Show why a disk gets the driver it gets", verb_explain},
-        {"db", 1, 1, 0, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
+        {"list", 0, 0, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, "", "List USB disks and what drives them (also without a verb)", verb_list},
+        {"status", 0, 1, OPTION_JSON | OPTION_HOST, "[DISK]", "Show one disk or all of them in full", verb_status},
+        {"explain", 1, 1, OPTION_JSON, "DISK", "Show why a disk gets the driver it gets", verb_explain},
+        {"db", 1, 1, OPTION_JSON, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
         {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT | OPTION_HOST, "DISK [uas|usb-storage]",
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
-        {"policy", 0, 2, OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, "DISK [auto|uas|usb-storage|ignore]",
-         "Show or set what is kept for a disk; --kernel [DISK]: as a line for the kernel", verb_policy},
-        {"trim", 1, 2, OPTION_FORCE, "DISK [on|off]", "Show or set whether a disk is told what is free", verb_trim},
+        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, "DISK [auto|uas|usb-storage|ignore]",
+         "Show or set what is kept for a disk; --kernel [DISK]: as a line for the kernel", verb_policy, 1},
+        {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, "DISK [on|off]", "Show or set whether a disk is told what is free", verb_trim, 1},
         {"release", 1, 1, OPTION_HOST, "DISK", "End a hold and cancel what waits, now", verb_release},
         {"cancel", 1, 1, OPTION_HOST, "DISK", "Cancel what waits", verb_cancel},
         {"forget", 1, 1, OPTION_HOST, "DISK", "Clear a disk's history and distrust", verb_forget},
-        {"inhibit", 0, UINT_MAX, OPTION_DISK | OPTION_WHY | OPTION_LIST, "[COMMAND...]",
+        {"inhibit", 0, UINT_MAX, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, "[COMMAND...]",
          "Run a command, while which no switch begins; --list: who does that", verb_inhibit},
-        {"monitor", 0, 1, OPTION_HOST, "[DISK]", "Show what happens, as it happens", verb_monitor},
-        {"log", 0, 1, OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
-        {"bench", 0, 2, OPTION_BENCH | OPTION_DRY_RUN, "[DISK]", "Measure a disk, and compare its drivers", verb_bench},
+        {"monitor", 0, 1, OPTION_JSON | OPTION_HOST, "[DISK]", "Show what happens, as it happens", verb_monitor},
+        {"log", 0, 1, OPTION_JSON | OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
+        {"bench", 0, 2, OPTION_JSON | OPTION_BENCH | OPTION_DRY_RUN, "[DISK]", "Measure a disk, and compare its drivers", verb_bench},
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
         {"report", 0, 0, OPTION_REDACT | OPTION_REPLAY | OPTION_HWDB, "", "Print all that a bug report needs", verb_report},
         {"wait", 1, 1, OPTION_WAIT | OPTION_HOST, "DISK", "Wait until nothing is to come for a disk", verb_wait},
@@ -94,6 +94,11 @@ const struct verb *verb_check(const struct options *o, char **words)
                         log_error("'%s' does not take %s.", v->name, bits[i].name ?: o->bench.first);
                         return NULL;
                 }
+        /* Everybody's option, but nobody is to take something else for JSON. */
+        if ((o->given & OPTION_JSON) && (!(v->takes & OPTION_JSON) || (v->shows && n > v->shows))) {
+                log_error("'%s' has no JSON to print%s: without --json it is done.", v->name, v->shows ? " where it changes something" : "");
+                return NULL;
+        }
         return v;
 }
 
@@ -116,7 +121,7 @@ void verbs_help(void)
                "Options:\n"
                "  -h, --help                   Show this help\n"
                "      --version                Show the version\n"
-               "      --json                   Print JSON\n"
+               "      --json                   Print JSON; refused where there is none\n"
                "  -o, --output=[+]COLUMN,...   list: show these columns; with +: these as well\n"
                "      --tree                   list: show buses and hubs as well\n"
                "      --no-legend              Print no headings\n"

@@ -25,6 +25,7 @@ struct verb {
         const char *arguments; /* for --help */
         const char *help;
         int (*run)(const struct ctl *c, char **args);
+        unsigned shows; /* with more arguments it changes what it shows with these; 0: it does one thing alone */
 };
 
 extern const struct verb verbs[];

@@ -238,6 +238,32 @@ static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
         return r < 0 ? r : 1;
 }
 
+/* FORBIDDEN's owner alone may not. */
+static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *id, *who, *why;
+        int ends[2], r = sd_bus_message_read(m, "sss", &id, &who, &why);
+        struct fake *f;
+
+        if (r < 0)
+                return r;
+        printf("Inhibit %s %s\n", isempty(id) ? "-" : id, who);
+        f = find(id);
+        if (f && f->part == PART_FORBIDDEN)
+                return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return -errno;
+        r = sd_bus_reply_method_return(m, "h", ends[0]);
+        (void) close(ends[0]); /* the other one is held for good */
+        return r < 0 ? r : 1;
+}
+
+static int get_inhibitors(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                          void *data, sd_bus_error *e)
+{
+        return sd_bus_message_append(reply, "a(sss)", 1, "", "dd", "");
+}
+
 static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         static char kept[32];
@@ -315,6 +341,8 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_METHOD("Switch", "ssa{sv}", "o", on_switch, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Lease", "s", "h", on_take_lease, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Inhibit", "sss", "h", on_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0, 0),
         SD_BUS_METHOD("SetPolicy", "ssa{sv}", "", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("SetTrim", "ssa{sv}", "", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Release", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),

@@ -4,6 +4,7 @@
 
 A new verb needs its place in NEEDS_DAEMON or DOES_WITHOUT, a new option with a value its wrong values in WRONG."""
 
+import json
 import os
 import re
 import shutil
@@ -17,11 +18,15 @@ import privatebus
 from tree import Tree
 
 FAKE, IN_TREE = sys.argv[1:3]
+FIO = shutil.which('fio')
 
 # What there is to be called of the daemon: words behind the verb that would do it for a disk.
 NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'monitor': []}
 # With arguments of their own, and tests of their own: test-bench.py and test-lease.py.
 APART = {'bench', 'inhibit'}
+BENCH = ['bench', 'sda', '--driver=usb-storage', '--profile=one']
+# What prints JSON, and with how many arguments at most it does so; everything else refuses --json.
+PRINTS_JSON = {'list': 0, 'status': 1, 'explain': 1, 'db': 1, 'log': 1, 'policy': 1, 'trim': 1, 'monitor': 1}
 DOES_WITHOUT = {'list', 'status', 'explain', 'db', 'log', 'metrics', 'report', 'wait'}
 
 NUMBERS = ['x', '', '-1', '1e3', '0x10', '1,5', '99999999999999999999', '5parsec']
@@ -40,6 +45,7 @@ class BadInput(unittest.TestCase):
         os.chmod(cls.tree.top, 0o755)
         for number in range(1, 10):  # those of fake-uasd
             cls.tree.disk(f'2-{number}', f'sd{"abcdefghi"[number - 1]}', serial=f'S{number}')
+        cls.tree.write('etc/uasd/bench/one.fio', '[one]\nrw=read\nsize=1m\n')
         verbs, options = cls.tree.run('--help').stdout.split('Options:')
         rows = re.findall(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+\]?| \[[a-z|-]+\])*)(?:  .*)?$', verbs.split('Verbs:')[1].split('\nDISK is')[0])
         cls.verbs = {verb: arguments.split() for verb, arguments in rows if verb not in APART}
@@ -94,6 +100,12 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.files(), before, args)
         return p
 
+    def media(self, *names):
+        """Something to be read, for bench."""
+        for name in names:
+            self.tree.write(f'dev/{name}', bytes(1 << 20))
+            self.addCleanup(os.unlink, self.tree.path(f'dev/{name}'))
+
     def with_disk(self):
         """Verbs that take one."""
         return {verb: words for verb, words in self.verbs.items() if words and 'DISK' in words[0]}
@@ -147,6 +159,26 @@ class BadInput(unittest.TestCase):
                     self.assertIn(f"'{verb}' does not take {option}", p.stderr)
         self.assertEqual([call for call in self.called() if 'force' not in call], ['ready'])
 
+    def test_json(self):
+        """Nothing that is asked for JSON prints anything else, or does what it was asked for without any."""
+        self.start()
+        for verb, words in self.verbs.items():
+            most = PRINTS_JSON.get(verb, -1)
+            for n in range(most + 1, len(words) + 1):
+                arguments = ['sda', 'uas' if verb != 'trim' else 'on'][:n]
+                if len([w for w in words if w[0] != '[']) <= n:
+                    self.wrong(verb, *arguments, '--json', code=2, says='--json')
+            for n in range(len(self.needed(verb)), most + 1):
+                if verb != 'monitor' and (verb, n) != ('policy', 0):  # which is without an end, and for --kernel
+                    p = self.tree.run(verb, *['sda'][:n], '--json', env=self.env)
+                    self.assertEqual(p.returncode, 0, (verb, n, p))
+                    json.loads(p.stdout)
+        self.wrong('switch', 'sda', 'uas', '--dry-run', '--json', code=2, says='--json')
+        self.wrong('inhibit', '--json', 'true', code=2, says='--json')
+        self.assertEqual(json.loads(self.tree.run('inhibit', '--list', '--json', env=self.env).stdout)['inhibitors'][0]['who'], 'dd')
+        json.loads(self.tree.run('policy', '--kernel', '--json', env=self.env).stdout)
+        self.assertEqual(self.called(), ['ready'])
+
     def test_which_disk(self):
         for daemon in False, True:
             if daemon:
@@ -173,6 +205,12 @@ class BadInput(unittest.TestCase):
         for verb, more in NEEDS_DAEMON.items():
             if verb != 'monitor':
                 self.wrong(verb, 'sdf', *more, '--no-ask-password', code=8, says='Not permitted: ', lines=3, **who)
+        self.wrong('inhibit', '--disk=sdf', '--no-ask-password', 'true', code=8, says='Not permitted: ', lines=3, **who)
+        if FIO:
+            self.media('sdf')
+            self.wrong('bench', 'sdf', *BENCH[2:], '--no-ask-password', code=8, says='Not permitted: ', lines=20, **who)
+        p = self.tree.run('inhibit', '--list', env=self.env, **who)
+        self.assertEqual((p.returncode, p.stdout.split()[-3:]), (0, ['any', 'dd', '-']))
         for verb in DOES_WITHOUT - {'log', 'report'}:  # these read files of root's
             p = self.tree.run(verb, *self.needed(verb), env=self.env, **who)
             self.assertEqual(p.returncode, 0, (verb, p))
@@ -183,6 +221,11 @@ class BadInput(unittest.TestCase):
         for verb, more in NEEDS_DAEMON.items():
             if verb != 'monitor':
                 self.wrong(verb, 'sda', *more, code=1, says='of another version', lines=3)
+        for words in ['inhibit', 'true'], ['inhibit', '--disk=sda', 'true'], ['inhibit', '--list'], ['inhibit', '--list', '--json']:
+            self.wrong(*words, code=1, says='of another version')
+        if FIO:
+            self.media('sda')
+            self.wrong(*BENCH, code=1, says='of another version', lines=20)
         self.assertEqual(self.called(), ['ready'])
 
     def test_which_versions(self):
@@ -195,11 +238,6 @@ class BadInput(unittest.TestCase):
                 self.wrong(verb, 'sda', *more, code=1, says=says, lines=3)
         self.wrong('inhibit', 'true', code=1, says=says + "'Inhibit'", lines=3)
         self.wrong('inhibit', '--list', code=1, says=says + "'Inhibitors'", lines=3)
-
-    def test_lacks_a_property(self):
-        """Of this very version, and yet without one: no word of a connection that is lost."""
-        self.start()
-        self.wrong('inhibit', '--list', code=1, says="it knows no 'Inhibitors'", lines=3)
 
     def test_first_daemon(self):
         self.start('properties')
