@@ -127,6 +127,72 @@ def nothing_to_gain(vm):
     nothing_left(guest, disk, "uas")
 
 
+@case(tier="full", limit=500)
+def no_queueing(vm):
+    "A hard disk that takes its commands as they come: random reads at depth 32 are no faster under uas."
+    # So slow that what the emulation itself takes for a command is within what is no difference.
+    guest, disk = begin(vm, size="48M", latency={"kind": "hdd", "seek_ms": 150, "rotation_ms": 60, "mb_per_s": 40, "queueing": False})
+    result, _said = bench(guest, "-n 5 --runtime=10 --pattern=read_iops")
+    one = verdicts(result)["read_iops"]
+    print(one)
+    assert one["verdict"] == "none" and one["ratio"] < 1.25, (one, result["results"])
+    nothing_left(guest, disk, "uas")
+
+
+@case(tier="full", limit=2400)
+def gcp_as_it_is(vm):
+    "The profile gcp as it is shipped, its runs shortened: A B B A over two patterns at once, random reads and the mixture well above 2 times, sequential reads no difference."
+    guest = vm.boot(memory="2G", timeout=300)
+    disk = vm.disk(size="96M", latency=dict(HDD, mb_per_s=40), wcache="through")
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    only_disk(guest, "settled", timeout=60)
+    result = {}
+    for options, answer in (("-n 5", ""), ("-n 5 --destroy-data --pattern=rw_iops", disk.config["serial"] + "\n")):
+        done = guest.run("uasctl bench sda --json --profile=gcp --runtime=15 --pause=0 " + options, timeout=1100, input=answer)
+        assert done.rc == 0, (done.rc, done.out[-2000:], done.err)
+        told = json.loads(done.out)
+        for name, one in verdicts(told).items():
+            print("  %s: %s, ratio %s" % (name, one["verdict"], one["ratio"]), flush=True)
+        for one in told["results"]:
+            print("  %s under %s: %s" % (told["patterns"][one["pattern"]]["name"], one["driver"], one.get("doubts")), flush=True)
+        result.update(verdicts(told))
+    assert list(result) == ["read_throughput", "read_iops", "rw_iops"], list(result)
+    assert all(result[name]["verdict"] == "faster" and result[name]["ratio"] > 2 for name in ("read_iops", "rw_iops")), result
+    assert result["read_throughput"]["verdict"] == "none", result["read_throughput"]
+    nothing_left(guest, disk, "uas")
+
+
+@case(tier="full", limit=400)
+def file_over_several_disks(vm):
+    "A file of a btrfs over two USB disks, which belongs to no block device alone: measured where it is, with a disk named beside it or not; what memory answers is doubted."
+    guest = vm.resume()
+    disks = [vm.disk(size="300M"), vm.disk(size="300M")]
+    for disk in disks:
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.run("mkdir -p /etc/uasd/bench", check=True)
+    guest.put("/etc/uasd/bench/small.fio", PROFILE + "[cached]\nrw=read\nbs=64k\ndirect=0\n")
+    guest.run("mkfs.btrfs -q -d raid0 -m raid1 /dev/sda /dev/sdb && mount /dev/sda /mnt && dd if=/dev/urandom of=/mnt/file bs=1M count=32 "
+              "conv=fsync status=none", check=True, timeout=120)
+    common = "uasctl bench %s --json --profile=small --pause=0 -n 2 --file=/mnt/file --pattern=%s"
+    done = guest.run(common % ("", "read_iops"), timeout=120)
+    assert done.rc == 0 and "name it" in done.err, done.err
+    result = json.loads(done.out)
+    assert all(run["error"] == 0 and run["read"]["ios"] > 0 for run in result["runs"]), result["runs"]
+    done = guest.run(common % ("sda", "read_throughput"), timeout=120)
+    assert done.rc == 0, done.err
+    assert json.loads(done.out)["conditions"]["bridge"], done.out[:2000]
+    done = guest.run(common % ("sda", "cached"), timeout=120)
+    assert done.rc == 0, done.err
+    [one] = json.loads(done.out)["results"]
+    doubts = {each["doubt"] if isinstance(each, dict) else each for each in one["doubts"]}
+    assert doubts & {"cache", "memory"}, one
+    written = sum(disk.stats()["uas"]["reads"] for disk in disks)
+    assert written > 0
+    guest.run("umount /mnt", check=True)
+
+
 @case(tier="default", limit=400)
 def slower_under_uas(vm):
     "A bridge that is slower under uas is called slower."
@@ -226,13 +292,13 @@ def in_use(vm):
     nothing_left(guest, disk, "uas")
 
 
-@case(tier="full", limit=1500)
+@case(tier="full", limit=3000)
 def against_itself(vm):
-    "Forty comparisons of a disk with itself, each from measurements of its own: no difference seen, but for two at most."
+    "Forty comparisons of a disk with itself, each of two measurements of its own: no difference seen, but for two at most."
     guest, disk = begin(vm, size="48M", latency=HDD)
-    results = [bench(guest, "-n 5 --runtime=1 --driver=uas --pattern=read_iops")[0]["id"] for _ in range(41)]
+    results = [bench(guest, "-n 5 --runtime=1 --driver=uas --pattern=read_iops")[0]["id"] for _ in range(80)]
     seen = {}
-    for before, after in zip(results, results[1:]):
+    for before, after in zip(results[::2], results[1::2]):
         done = guest.run("uasctl bench --json --diff %s %s" % (before, after), check=True)
         [pair] = json.loads(done.out)["comparisons"]
         verdict = pair["comparison"]["verdict"]

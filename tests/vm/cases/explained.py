@@ -77,7 +77,7 @@ ROWS = (
     ("unauthorized", {"pid": 0x5A05}, "unauthorized", None, "not authorized"),
     ("other-driver", {"pid": 0x5A06}, "claimed", "usbfs", "usbfs"),
     ("unknown-bridge", {"pid": 0x5A07}, None, "uas", "unknown"),
-    ("fastest", {"vid": 0x1058, "pid": 0x262F}, None, "uas", "good"),
+    ("fastest", {"vid": 0x1058, "pid": 0x262F}, None, "uas", "faster"),
 )
 
 # Takes the interface for a program, as a virtual machine does, until it is killed.
