@@ -170,15 +170,19 @@ class Daemon(unittest.TestCase):
     # What is there
 
     def shape(self, interfaces):
-        """{interface: {(kind, name): what it takes and gives}}; annotations and names of arguments aside."""
+        """{interface: {(kind, name): what it takes and gives, and whether changes are told of; true where nothing is said}}"""
+        def annotations(one):
+            return {'org.freedesktop.DBus.Property.EmitsChangedSignal': 'true',
+                    **{a.get('name'): a.get('value') for a in one.findall('annotation')}}
         found = {}
         for interface in interfaces:
             members = found[interface.get('name')] = {}
             for one in interface:
                 if one.tag == 'property':
-                    members['property', one.get('name')] = one.get('type'), one.get('access')
+                    members['property', one.get('name')] = one.get('type'), one.get('access'), annotations(one)
                 elif one.tag in ('method', 'signal'):
-                    members[one.tag, one.get('name')] = [(arg.get('type'), arg.get('direction', 'out')) for arg in one.findall('arg')]
+                    members[one.tag, one.get('name')] = [(arg.get('type'), arg.get('name'), arg.get('direction', 'out'))
+                                                         for arg in one.findall('arg')], annotations(one)
         return found
 
     def test_contract(self):
@@ -193,16 +197,25 @@ class Daemon(unittest.TestCase):
         self.assertEqual(there, self.shape(ElementTree.parse(XML).getroot().findall('interface')))
 
     def test_told_of_changes(self):
-        "Which properties of the manager are told of when they change; true where nothing is said."
+        "Each property is told of when it changes, or forgotten, or neither, as the contract says."
+        contract = {name: {key: more[2]['org.freedesktop.DBus.Property.EmitsChangedSignal'] for (kind, key), more in members.items()
+                           if kind == 'property'}
+                    for name, members in self.shape(ElementTree.parse(XML).getroot().findall('interface')).items()}
         self.both()
-
-        def told(root):
-            [manager] = [one for one in root.findall('interface') if one.get('name') == 'org.uasd1.Manager']
-            return {p.get('name'): next((a.get('value') for a in p.findall('annotation') if a.get('name').endswith('.EmitsChangedSignal')), 'true')
-                    for p in manager.findall('property')}
-        p = self.busctl('introspect', '--xml-interface', 'org.uasd1', '/org/uasd1')
-        self.assertEqual(told(ElementTree.fromstring(p.stdout)), {'Version': 'const', 'Inhibitors': 'true'})
-        self.assertEqual(told(ElementTree.parse(XML).getroot()), {'Version': 'const', 'Inhibitors': 'true'})
+        listener = self.listen()
+        self.ctl('inhibit', 'true')
+        self.switch()
+        told = {}
+        for line in listener:
+            one = json.loads(line)
+            data = one['payload']['data']
+            if one['member'] == 'PropertiesChanged':
+                of = told.setdefault(data[0], {})
+                of.update(dict.fromkeys(data[1], 'true'), **dict.fromkeys(data[2], 'invalidates'))
+            elif one['member'] == 'JobRemoved':
+                break
+        self.assertEqual(told, {name: {key: how for key, how in properties.items() if how in ('true', 'invalidates')}
+                                for name, properties in contract.items()})
 
     def test_activation(self):
         "D-Bus starts the unit by the link that enabling it makes."

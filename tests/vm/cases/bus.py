@@ -94,14 +94,19 @@ def polkit_decides(vm):
     guest.wait_disk(interface, driver="usb-storage")
 
 
+def annotations(one):
+    return {"org.freedesktop.DBus.Property.EmitsChangedSignal": "true", **{a.get("name"): a.get("value") for a in one.findall("annotation")}}
+
+
 def shape(interface):
-    """{(kind, name): what it takes and gives}; annotations and names of arguments aside."""
+    """{(kind, name): what it takes and gives, and whether changes are told of; true where nothing is said}"""
     found = {}
     for one in interface:
         if one.tag == "property":
-            found["property", one.get("name")] = one.get("type"), one.get("access")
+            found["property", one.get("name")] = one.get("type"), one.get("access"), annotations(one)
         elif one.tag in ("method", "signal"):
-            found[one.tag, one.get("name")] = [(arg.get("type"), arg.get("direction", "out")) for arg in one.findall("arg")]
+            args = [(arg.get("type"), arg.get("name"), arg.get("direction", "out")) for arg in one.findall("arg")]
+            found[one.tag, one.get("name")] = args, annotations(one)
     return found
 
 
