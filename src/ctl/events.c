@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/events.h"
 
-#include <systemd/sd-journal.h>
 #include <time.h>
 
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "ctl/journal.h"
 #include "sys/past.h"
 
 void events_done(struct events *e)
@@ -63,14 +63,6 @@ static const struct {
         {FIELD_REASON, EVENT_REASON}, {FIELD_STEP, EVENT_STEP},           {"MESSAGE", EVENT_TEXT},
 };
 
-static int match(sd_journal *j, const char *field, const char *value)
-{
-        char text[LOG_VALUE_MAX + 32], harmless[LOG_VALUE_MAX];
-
-        (void) snprintf(text, sizeof(text), "%s=%s", field, make_harmless(value, harmless, sizeof(harmless)));
-        return sd_journal_add_match(j, text, 0);
-}
-
 const char *events_word(size_t i)
 {
         return i < ELEMENTSOF(endings) ? endings[i].word : NULL;
@@ -80,33 +72,18 @@ static int match_all(sd_journal *j, const struct events_filter *f)
 {
         const struct facts *disk = f->disk;
         char id[USB_ID_MAX];
-        int k = match(j, "_UID", "0"); /* anybody may write what looks like it */
+        int k = journal_match(j, "_UID", "0"); /* anybody may write what looks like it */
 
         for (size_t i = 0; i < ELEMENTSOF(endings) && k >= 0; i++)
-                k = match(j, "MESSAGE_ID", endings[i].id);
+                k = journal_match(j, "MESSAGE_ID", endings[i].id);
         if (k >= 0 && disk)
-                k = match(j, FIELD_USB_ID, history_usb_id(disk, id, sizeof(id)));
+                k = journal_match(j, FIELD_USB_ID, history_usb_id(disk, id, sizeof(id)));
         /* Two of a kind without a serial are told apart by the port alone. */
         if (k >= 0 && disk && !disk->serial[0])
-                k = match(j, FIELD_INTERFACE, disk->interface);
+                k = journal_match(j, FIELD_INTERFACE, disk->interface);
         if (k >= 0 && f->boot)
-                k = match(j, "_BOOT_ID", f->boot);
+                k = journal_match(j, "_BOOT_ID", f->boot);
         return k;
-}
-
-/* A copy of the field's value; NULL: it has none, or *ret_error. */
-static char *value_of(sd_journal *j, const char *field, int *ret_error)
-{
-        size_t size, name = strlen(field) + 1;
-        const void *data;
-        char *value;
-
-        if (sd_journal_get_data(j, field, &data, &size) < 0 || size < name)
-                return NULL;
-        value = strndup((const char *) data + name, size - name);
-        if (!value)
-                *ret_error = -ENOMEM;
-        return value;
 }
 
 static int take_entry(sd_journal *j, struct events *e)
@@ -119,23 +96,18 @@ static int take_entry(sd_journal *j, struct events *e)
                 return -ENOMEM;
         (void) sd_journal_get_realtime_usec(j, &event->usec);
         for (size_t i = 0; i < ELEMENTSOF(fields); i++)
-                event->values[fields[i].value] = value_of(j, fields[i].name, &k);
-        id = value_of(j, "MESSAGE_ID", &k);
+                event->values[fields[i].value] = journal_value(j, fields[i].name, &k);
+        id = journal_value(j, "MESSAGE_ID", &k);
         for (size_t i = 0; id && i < ELEMENTSOF(endings); i++)
                 if (streq(endings[i].id, id))
                         event->values[EVENT_WORD] = strdup(endings[i].word);
         return event->values[EVENT_WORD] ? k : -ENOMEM;
 }
 
-static void close_journal(sd_journal **j)
-{
-        sd_journal_close(*j);
-}
-
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e)
 {
-        _cleanup_(close_journal) sd_journal *j = NULL;
-        int k = root ? sd_journal_open_directory(&j, root, SD_JOURNAL_OS_ROOT) : sd_journal_open(&j, SD_JOURNAL_LOCAL_ONLY);
+        _cleanup_(journal_closep) sd_journal *j = NULL;
+        int k = journal_open(root, &j);
 
         if (k < 0)
                 return k == -ENOENT ? 0 : k;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <systemd/sd-id128.h>
 
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/events.h"
+#include "ctl/journal.h"
 #include "ctl/openmetrics.h"
 #include "ctl/source.h"
 #include "sys/quirkparam.h"
@@ -169,11 +169,9 @@ static void write_all(struct metrics_writer *w, const struct measured *m)
 /* Those that may not read the journal leave that out: it would look as if nothing had happened. */
 static void read_events(const struct ctl *c, struct events *e)
 {
-        char text[SD_ID128_UUID_STRING_MAX];
-        sd_id128_t id;
+        char boot[SD_ID128_STRING_MAX];
 
-        if (attr_read(c->roots.proc, "sys/kernel/random/boot_id", text, sizeof(text)) < 0 || sd_id128_from_string(text, &id) < 0 ||
-            events_from_journal(c->root, &(struct events_filter){.boot = sd_id128_to_string(id, text)}, e) < 0 ||
+        if (journal_boot(&c->roots, boot) < 0 || events_from_journal(c->root, &(struct events_filter){.boot = boot}, e) < 0 ||
             (e->n == 0 && geteuid() != 0))
                 e->journal = false;
 }
