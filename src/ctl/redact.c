@@ -4,6 +4,7 @@
 #include "common/util.h"
 #include "core/history.h"
 
+#define SERIAL_MIN 4 /* what is shorter, such as "0", says nothing, and is in most lines */
 #define PACKAGES "/usr/lib/" /* what stands here is the same on other machines */
 
 struct serials {
@@ -112,7 +113,29 @@ static int redact_event(struct serials *known, struct event *e)
         return k < 0 ? k : replace(id, text);
 }
 
-int redact_all(struct views *views, struct events *events)
+/* What the kernel was told by a device: of what else was at that port, too. And serials anywhere else. */
+static int redact_line(const struct serials *known, char **text)
+{
+        static const char *const told[] = {"SerialNumber: ", "Product: ", "Manufacturer: "};
+        char *at, *line;
+
+        for (size_t i = 0; i < ELEMENTSOF(told); i++) {
+                at = strstr(*text, told[i]);
+                if (!at)
+                        continue;
+                if (asprintf(&line, "%.*s%s" REDACTED, (int) (at - *text), *text, told[i]) < 0)
+                        return -ENOMEM;
+                free(*text);
+                *text = line;
+                break;
+        }
+        for (size_t i = 0; i < known->n; i++)
+                if (strlen(known->list[i]) >= SERIAL_MIN && strstr(*text, known->list[i]))
+                        return replace(text, REDACTED);
+        return 0;
+}
+
+int redact_all(struct views *views, struct events *events, struct kernel_log *kernel)
 {
         struct serials known = {};
         int k = 0;
@@ -121,6 +144,8 @@ int redact_all(struct views *views, struct events *events)
                 k = redact_disk(&known, &views->list[i]);
         for (size_t i = 0; i < events->n && k >= 0; i++)
                 k = redact_event(&known, &events->list[i]);
+        for (size_t i = 0; i < kernel->n && k >= 0; i++)
+                k = redact_line(&known, &kernel->lines[i].text);
         serials_done(&known);
         return k;
 }

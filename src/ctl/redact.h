@@ -3,6 +3,7 @@
 
 #include "core/quirk-words.h"
 #include "ctl/events.h"
+#include "ctl/kernel-log.h"
 #include "ctl/view.h"
 
 #define REDACTED "(redacted)"
@@ -11,6 +12,6 @@
  * What is nobody's business, taken out of the data before anything is told of it: report --redact. Serials go by number, so
  * that two of the same are still seen to be the same. 0 or -ENOMEM.
  */
-int redact_all(struct views *views, struct events *events);
+int redact_all(struct views *views, struct events *events, struct kernel_log *kernel);
 /* Names of files that the administrator has given; those that came with packages stay. */
 int redact_quirks(struct quirk_facts *q);

@@ -3,6 +3,7 @@
 #include "ctl/events.h"
 #include "ctl/facts-block.h"
 #include "ctl/json.h"
+#include "ctl/kernel-log.h"
 #include "ctl/output.h"
 #include "ctl/redact.h"
 #include "ctl/report.h"
@@ -53,7 +54,7 @@ static int print_disk(const struct ctl *c, const struct view *v)
         return k;
 }
 
-static int read_all(const struct ctl *c, const struct views *daemon, struct views *views, struct events *events)
+static int read_all(const struct ctl *c, const struct views *daemon, struct views *views, struct events *events, struct kernel_log *kernel)
 {
         int k = 0;
 
@@ -63,14 +64,17 @@ static int read_all(const struct ctl *c, const struct views *daemon, struct view
                 k = -ENOMEM;
         if (k >= 0 && events_from_records(&c->roots, &(struct events_filter){}, events) == -ENOMEM)
                 k = -ENOMEM;
+        if (k >= 0 && kernel_log_read(c, views, kernel) == -ENOMEM)
+                k = -ENOMEM;
         events_sort(events);
-        return k < 0 || !c->options->redact ? k : redact_all(views, events);
+        return k < 0 || !c->options->redact ? k : redact_all(views, events, kernel);
 }
 
 int verb_report(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {}, daemon = {};
         _cleanup_(events_done) struct events events = {};
+        _cleanup_(kernel_log_done) struct kernel_log kernel = {};
         struct events newest;
         bool answers;
         int code, k;
@@ -83,7 +87,7 @@ int verb_report(const struct ctl *c, char **args)
         if (code != UASD_EXIT_OK)
                 return code;
         answers = source_look(c, &daemon);
-        k = read_all(c, &daemon, &views, &events);
+        k = read_all(c, &daemon, &views, &events, &kernel);
         if (k < 0)
                 return UASD_EXIT_FAILED;
         report_machine(c, answers);
@@ -99,6 +103,7 @@ int verb_report(const struct ctl *c, char **args)
         putchar('\n');
         if (k >= 0)
                 k = json_print(json_events(&newest));
+        kernel_log_print(&kernel);
         putchar('\n');
         if (k >= 0)
                 k = facts_block_print(&views);

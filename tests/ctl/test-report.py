@@ -12,6 +12,7 @@ from tree import REMOTE, Tree
 
 PROGRAM = sys.argv[1]
 BEGIN, END = '-----BEGIN UASD FACTS-----', '-----END UASD FACTS-----'
+SAID = 'What the kernel said in this boot:'
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/common/names.h')
 
 
@@ -34,6 +35,7 @@ class Report(unittest.TestCase):
         p = self.tree.run('report', '-q', *args)
         self.assertEqual((p.returncode, p.stderr), (0, ''))
         machine, *rest, block = p.stdout.split('\n\n')
+        self.kernel = rest.pop().splitlines() if rest[-1].startswith(SAID) else []
         begin, *lines, end = block.splitlines()
         self.assertEqual((begin, end), (BEGIN, END))
         self.block = json.loads('\n'.join(lines))
@@ -114,6 +116,41 @@ class Report(unittest.TestCase):
             told = [e for e in events if e['source'] == 'journal']
             self.assertEqual([(e['event'], e['usb_id'], e['text']) for e in told],
                              [('switched', '1209:5a5a:SERIAL-1', '(redacted)'), ('switched', '(redacted)', '(redacted)')])
+
+    def said(self, subsystem, device, text, **more):
+        return {'_TRANSPORT': 'kernel', '_KERNEL_SUBSYSTEM': subsystem, '_KERNEL_DEVICE': device, 'MESSAGE': text, **more}
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_kernel(self):
+        """What it said of these ports and of the hosts of both drivers, in this boot, by itself."""
+        other = {'_BOOT_ID': 'f' * 32}
+        self.tree.journal(
+            self.said('usb', 'c189:132', 'usb 2-1: new SuperSpeed USB device'), self.said('usb', 'c189:132', 'usb 2-1: SerialNumber: PRIVATE1'),
+            self.said('usb', 'c189:132', 'usb 2-1: Product: Phone of PRIVATE'), self.said('usb', 'c189:132', 'usb 2-1: SerialNumber: 7'),
+            self.said('usb', 'c189:133', 'usb 2-11: of a mouse'), self.said('usb', '+usb:2-11:1.0', 'usbhid 2-11:1.0: of a mouse'),
+            self.said('usb', '+usb:2-2:1.0', 'usb-storage 2-2:1.0: \x1b[31mred'), self.said('scsi', '+scsi:host5', 'scsi host5: early'),
+            self.said('scsi', '+scsi:host5', 'scsi host5: uas'), self.said('scsi', '+scsi:host6', 'scsi host6: ahci'),
+            self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: tag#1 uas_eh_abort_handler'), self.said('scsi', '+scsi:6:0:0:0', 'sd 6:0:0:0: of SATA'),
+            self.said('scsi', '+scsi:target3:0:0', 'scsi target3:0:0: now'), self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: it is xPRIVATE2x'),
+            self.said('scsi', '+scsi:host99999', 'scsi host99999: uas'), self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: before', **other),
+            self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: forged', _TRANSPORT='syslog'), self.said('net', '+usb:2-1:1.0', 'usb 2-1: of a network'))
+        at = '2025-11-23 12:13:'
+        lines = [SAID, f'{at}21  usb 2-1: new SuperSpeed USB device', f'{at}22  usb 2-1: SerialNumber: PRIVATE1', f'{at}23  usb 2-1: Product: Phone of PRIVATE',
+                 f'{at}24  usb 2-1: SerialNumber: 7', f'{at}27  usb-storage 2-2:1.0: \\x1b[31mred', f'{at}29  scsi host5: uas',
+                 f'{at}31  sd 5:0:0:0: tag#1 uas_eh_abort_handler', f'{at}33  scsi target3:0:0: now', f'{at}34  sd 5:0:0:0: it is xPRIVATE2x']
+        self.report()
+        self.assertEqual(self.kernel, lines)
+        for i, line in (2, '22  usb 2-1: SerialNumber: (redacted)'), (3, '23  usb 2-1: Product: (redacted)'), (4, '24  usb 2-1: SerialNumber: (redacted)'), \
+                (9, '34  (redacted)'):
+            lines[i] = at + line
+        self.assertNotIn('PRIVATE', self.report('--redact')[0])
+        self.assertEqual(self.kernel, lines)
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_kernel_newest(self):
+        self.tree.journal(*(self.said('usb', 'c189:132', f'usb 2-1: number {i}') for i in range(130)))
+        self.report()
+        self.assertEqual([line.split()[-1] for line in self.kernel[1:]], [str(i) for i in range(30, 130)])
 
     def test_no_serial(self):
         """That there is none is worth knowing."""

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/kernel-log.h"
+
+#include <time.h>
+
+#include "ctl/journal.h"
+#include "ctl/output.h"
+
+#define HOSTS_MAX 1024
+
+struct search {
+        const struct views *views;
+        bool hosts[HOSTS_MAX]; /* of usb-storage or uas: a disk that was moved had others before */
+};
+
+/* Of "+scsi:host3", "+scsi:target3:0:0", "+scsi:3:0:0:0" or "host3". */
+static bool host_of(const char *name, unsigned *ret)
+{
+        return sscanf(name, "+scsi:host%u", ret) == 1 || sscanf(name, "+scsi:target%u", ret) == 1 || sscanf(name, "+scsi:%u", ret) == 1 ||
+               sscanf(name, "host%u", ret) == 1;
+}
+
+/* "scsi host3: uas", "scsi host3: usb-storage 2-1:1.0": what uas itself says of one does not name the disk. */
+static void note_host(struct search *s, const char *text)
+{
+        unsigned host;
+        char driver[16];
+
+        if (sscanf(text, "scsi host%u: %15s", &host, driver) == 2 && host < HOSTS_MAX && (streq(driver, "uas") || streq(driver, "usb-storage")))
+                s->hosts[host] = true;
+}
+
+static bool is_about(const struct search *s, const char *device, const char *text)
+{
+        unsigned host;
+
+        if (host_of(device, &host))
+                return host < HOSTS_MAX && s->hosts[host];
+        for (size_t i = 0; i < s->views->n; i++) {
+                const struct facts *f = &s->views->list[i].disk.facts;
+                size_t n = strlen(f->port);
+
+                if (strncmp(device, "+usb:", 5) == 0 && streq(device + 5, f->interface))
+                        return true;
+                /* Its number, c189:MINOR, was another at an earlier plug. */
+                if (strncmp(text, "usb ", 4) == 0 && strncmp(text + 4, f->port, n) == 0 && text[4 + n] == ':')
+                        return true;
+        }
+        return false;
+}
+
+static void add(struct kernel_log *l, uint64_t usec, char *text)
+{
+        if (l->n == KERNEL_LINES_MAX) {
+                free(l->lines[0].text);
+                memmove(l->lines, l->lines + 1, --l->n * sizeof(*l->lines));
+        }
+        l->lines[l->n++] = (struct kernel_line){.usec = usec, .text = text};
+}
+
+static int take_entry(sd_journal *j, struct search *s, struct kernel_log *l)
+{
+        _cleanup_free_ char *device = NULL, *text = NULL;
+        uint64_t usec = 0;
+        int k = 0;
+
+        device = journal_value(j, "_KERNEL_DEVICE", &k);
+        text = journal_value(j, "MESSAGE", &k);
+        if (!device || !text)
+                return k;
+        note_host(s, text);
+        if (!is_about(s, device, text))
+                return 0;
+        (void) sd_journal_get_realtime_usec(j, &usec);
+        add(l, usec, TAKE_PTR(text));
+        return 0;
+}
+
+int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_log *ret)
+{
+        _cleanup_(journal_closep) sd_journal *j = NULL;
+        struct search s = {.views = v};
+        char boot[SD_ID128_STRING_MAX];
+        unsigned host;
+        int k = journal_open(c->root, &j);
+
+        if (k < 0)
+                return k == -ENOENT ? 0 : k;
+        for (size_t i = 0; i < v->n; i++)
+                if (host_of(v->list[i].disk.host, &host) && host < HOSTS_MAX)
+                        s.hosts[host] = true;
+        /* Numbers of hosts mean something in one boot alone. */
+        k = journal_boot(&c->roots, boot);
+        if (k >= 0)
+                k = journal_match(j, "_BOOT_ID", boot);
+        if (k >= 0)
+                k = journal_match(j, "_TRANSPORT", "kernel");
+        if (k >= 0)
+                k = journal_match(j, "_KERNEL_SUBSYSTEM", "usb");
+        if (k >= 0)
+                k = journal_match(j, "_KERNEL_SUBSYSTEM", "scsi");
+        if (k >= 0)
+                k = sd_journal_seek_head(j);
+        while (k >= 0) {
+                k = sd_journal_next(j);
+                if (k == 0)
+                        return 0;
+                if (k > 0)
+                        k = take_entry(j, &s, ret);
+        }
+        return k;
+}
+
+void kernel_log_print(const struct kernel_log *l)
+{
+        if (l->n > 0)
+                printf("\nWhat the kernel said in this boot:\n");
+        for (size_t i = 0; i < l->n; i++) {
+                time_t seconds = (time_t) (l->lines[i].usec / USEC_PER_SEC);
+                char clock[32] = "-";
+                struct tm tm;
+
+                if (localtime_r(&seconds, &tm))
+                        (void) strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &tm);
+                printf("%s  ", clock);
+                output_part(l->lines[i].text);
+                putchar('\n');
+        }
+}
+
+void kernel_log_done(struct kernel_log *l)
+{
+        for (size_t i = 0; i < l->n; i++)
+                free(l->lines[i].text);
+        l->n = 0;
+}
