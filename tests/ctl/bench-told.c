@@ -59,6 +59,33 @@ static struct bench sample_sweep(void)
         return b;
 }
 
+/* As the profile of that name: rates grow with the jobs, up to what the disk can do. */
+static struct bench sample_matrix(void)
+{
+        static const unsigned jobs[] = {1, 4, 16, 64};
+        struct bench b = sample_bench();
+
+        set(&b.profile, "matrix");
+        for (size_t i = 0; i < 2 * ELEMENTSOF(jobs); i++) {
+                bool random = i >= ELEMENTSOF(jobs);
+                unsigned n = jobs[i % ELEMENTSOF(jobs)], p;
+                char name[32];
+
+                (void) snprintf(name, sizeof(name), "%s-read-%u", random ? "rand" : "seq", n);
+                p = sample_pattern(&b, name, random ? "randread" : "read", random ? 4 * KiB : 128 * KiB, 1);
+                b.patterns[p].numjobs = n;
+                b.patterns[p].sync_engine = true;
+                set(&b.patterns[p].engine, "psync");
+                for (unsigned round = 0; round < 4; round++) {
+                        double rate = random ? 4096 * (100 + n) : (140 + n) * MB;
+
+                        (void) sample_run(&b, p, DRIVER_USB_STORAGE, rate * (1 + round / 100.0));
+                        (void) sample_run(&b, p, DRIVER_UAS, 2 * rate * (1 + round / 100.0));
+                }
+        }
+        return b;
+}
+
 static struct bench sample_single(void)
 {
         struct bench b = sample_comparison();
@@ -93,6 +120,7 @@ static const struct {
 } samples[] = {
         {"comparison", sample_comparison}, {"full", sample_full},       {"hostile", sample_hostile}, {"sweep", sample_sweep},
         {"single", sample_single},         {"doubted", sample_doubted}, {"none", sample_none},
+        {"matrix", sample_matrix},
 };
 
 static int keep(struct bench *b, const char *root, char **rest)

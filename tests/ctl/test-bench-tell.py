@@ -7,7 +7,6 @@ import glob
 import io
 import json
 import os
-import pty
 import re
 import shutil
 import subprocess
@@ -16,43 +15,8 @@ import tempfile
 import unittest
 import xml.dom.minidom
 
+from telling import IDS, TOLD, UASCTL, environment, on_terminal, plain, told
 from tree import Tree
-
-TOLD, UASCTL = sys.argv[1:3]
-IDS = [f'0f3c2a4e-6b1d-4c77-9a55-00000000000{i}' for i in range(10)]
-
-
-def environment(**more):
-    return {**{k: v for k, v in os.environ.items() if k not in ('COLUMNS', 'NO_COLOR', 'SYSTEMD_COLORS')}, 'LC_ALL': 'C.UTF-8', **more}
-
-
-def told(*args, code=0, **env):
-    p = subprocess.run([TOLD, *args], capture_output=True, text=True, env=environment(**env))
-    assert p.returncode == code, (args, p.returncode, p.stdout, p.stderr)
-    return p.stdout + p.stderr if code else p.stdout
-
-
-def on_terminal(*args, **env):
-    """What comes out on a terminal."""
-    master, slave = pty.openpty()
-    p = subprocess.Popen([TOLD, *args], stdout=slave, stderr=slave, stdin=slave, env=environment(TERM='xterm', **env))
-    os.close(slave)
-    text = b''
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:
-            break
-        if not more:
-            break
-        text += more
-    os.close(master)
-    assert p.wait() == 0
-    return text.decode().replace('\r\n', '\n')
-
-
-def plain(text):
-    return re.sub('\x1b\\[[0-9;]*m', '', text)
 
 
 class Table(unittest.TestCase):

@@ -2,6 +2,7 @@
 #include "ctl/bench/markdown.h"
 
 #include "common/util.h"
+#include "ctl/bench/grid.h"
 #include "ctl/bench/head.h"
 #include "ctl/bench/units.h"
 #include "ctl/bench/verdict.h"
@@ -62,12 +63,50 @@ static void pattern_rows(FILE *out, const struct bench *b, unsigned pattern, str
         }
 }
 
+static void grid_rows(FILE *out, const struct bench *b, const struct grid *g, size_t row, enum stats_measure m)
+{
+        enum driver drivers[_DRIVER_MAX];
+        size_t n = grid_drivers(b, g, row, drivers);
+        char text[GRID_TEXT_MAX], figure[UNIT_TEXT_MAX];
+
+        for (size_t i = 0; i < n; i++) {
+                (void) fprintf(out, "| %s | %s |", i == 0 ? grid_row_text(b, g, row, text) : "", driver_label(drivers[i]));
+                for (size_t k = 0; k < g->n_across; k++)
+                        (void) fprintf(out, " %s |", grid_cell_text(b, g, row, k, drivers[i], m, true, figure));
+                (void) fputc('\n', out);
+        }
+}
+
+static int grids(FILE *out, const struct bench *b)
+{
+        char title[GRID_TEXT_MAX];
+        struct grid g;
+        int r = grid_make(b, &g);
+
+        if (r < 0)
+                return r;
+        for (enum stats_measure m = 0; g.n_rows > 0 && m < GRID_MEASURES; m++) {
+                (void) fprintf(out, "\n%s:\n\n| Pattern | Driver |", grid_title(&g, m, title));
+                for (size_t i = 0; i < g.n_across; i++)
+                        (void) fprintf(out, " %.0f |", g.across[i]);
+                (void) fprintf(out, "\n|---|---|");
+                for (size_t i = 0; i < g.n_across; i++)
+                        (void) fprintf(out, "--:|");
+                (void) fputc('\n', out);
+                for (size_t row = 0; row < g.n_rows; row++)
+                        grid_rows(out, b, &g, row, m);
+        }
+        grid_done(&g);
+        return 0;
+}
+
 int bench_markdown(const struct bench *b, FILE *out)
 {
         _cleanup_free_ struct notes *notes = calloc(1, sizeof(*notes));
         struct head_line head[HEAD_MAX];
         char text[2048];
         size_t n;
+        int r;
 
         if (!notes)
                 return -ENOMEM;
@@ -92,5 +131,6 @@ int bench_markdown(const struct bench *b, FILE *out)
                 pattern_rows(out, b, i, notes);
         for (size_t i = 0; i < notes->n; i++)
                 (void) fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
-        return ferror(out) ? -EIO : 0;
+        r = grids(out, b);
+        return r < 0 ? r : ferror(out) ? -EIO : 0;
 }

@@ -2,6 +2,7 @@
 #include "ctl/bench/print.h"
 
 #include "common/util.h"
+#include "ctl/bench/grid.h"
 #include "ctl/bench/head.h"
 #include "ctl/bench/units.h"
 #include "ctl/bench/verdict.h"
@@ -257,6 +258,7 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
         r = print_table(&p, out, legend);
         for (size_t i = 0; i < notes->n; i++)
                 (void) fprintf(out, "%s[%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
+        r = r < 0 ? r : grid_print(b, out, legend);
         print_verdict(b, out);
         return r < 0 ? r : ferror(out) ? -EIO : 0;
 }

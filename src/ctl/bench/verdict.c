@@ -73,22 +73,34 @@ void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_ve
                 ret->word = BENCH_SINGLE;
 }
 
-char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
+static char *text_with(const struct bench_pattern *p, const char *jobs, char ret[static PATTERN_TEXT_MAX])
 {
         const char *what = p->read_percent >= 100 ? "reads" : p->read_percent == 0 ? "writes" : "reads and writes";
-        char block[UNIT_TEXT_MAX], share[32] = "", depth[32] = "", jobs[32] = "";
+        char block[UNIT_TEXT_MAX], share[32] = "", depth[32] = "";
 
         if (p->read_percent > 0 && p->read_percent < 100 && p->read_percent != 50)
                 (void) snprintf(share, sizeof(share), " (%u %% reads)", p->read_percent);
         if (!p->sync_engine)
                 (void) snprintf(depth, sizeof(depth), " at depth %u", p->iodepth);
+        (void) snprintf(ret, PATTERN_TEXT_MAX, "%s%s %s %s%s%s%s", p->direct ? "" : "buffered ", bytes_text(p->block_size, block),
+                        p->random ? "random" : "sequential", what, share, depth, jobs);
+        return ret;
+}
+
+char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
+{
+        char jobs[32] = "";
+
         if (p->numjobs > 1)
                 (void) snprintf(jobs, sizeof(jobs), " with %u jobs", p->numjobs);
         else if (p->sync_engine)
                 (void) copy_string(jobs, sizeof(jobs), ", one at a time");
-        (void) snprintf(ret, PATTERN_TEXT_MAX, "%s%s %s %s%s%s%s", p->direct ? "" : "buffered ", bytes_text(p->block_size, block),
-                        p->random ? "random" : "sequential", what, share, depth, jobs);
-        return ret;
+        return text_with(p, jobs, ret);
+}
+
+char *pattern_text_any_jobs(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
+{
+        return text_with(p, "", ret);
 }
 
 static double times(const struct bench_verdict *v)

@@ -42,6 +42,8 @@ void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_ve
 /* "4 KiB random reads at depth 32" */
 #define PATTERN_TEXT_MAX 128
 char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX]);
+/* The same without a word on jobs. */
+char *pattern_text_any_jobs(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX]);
 /* "3.1 times faster on UAS", "no difference seen". on: " on UAS", or "" where two results are compared. */
 #define VERDICT_TEXT_MAX 160
 char *verdict_text(const struct bench_verdict *v, const char *on, char ret[static VERDICT_TEXT_MAX]);
