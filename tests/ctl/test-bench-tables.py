@@ -111,5 +111,79 @@ class Grid(unittest.TestCase):
                     self.assertIn(pattern, lines[1] + lines[3])
 
 
+class History(unittest.TestCase):
+    WIDTHS = 20, 30, 40, 50, 60, 70, 79, 80, 81, 100, 120, 160, 250
+
+    def setUp(self):
+        self.tree = Tree(UASCTL)
+        self.addCleanup(self.tree.close)
+        self.keep('single', 1)
+        self.keep('comparison', 2)
+        self.keep('full', 3)
+
+    def keep(self, sample, number):
+        return told(sample, 'keep', self.tree.top, IDS[number], str(1763900000 + 86400 * number)).strip()
+
+    def rename(self, name, **conditions):
+        path = self.tree.path('var/lib/uasd/bench/' + name)
+        with open(path) as f:
+            result = json.load(f)
+        result['conditions'].update(conditions)
+        with open(path, 'w') as f:
+            json.dump(result, f)
+
+    def history(self, width, **env):
+        """The lines, and of each result what its columns say, lines of one cell joined by blanks."""
+        lines = plain(on_terminal('history', self.tree.top, width=width, **env)).rstrip('\n').split('\n')
+        starts = [(m.group(), m.start()) for m in re.finditer(r'\w+', lines[0].replace(' LINK', '5000M'))]
+        rows = []
+        for line in lines[1:]:
+            if line.startswith(IDS[0][:8]):
+                rows.append({})
+            for (name, start), (_, end) in zip(starts, starts[1:] + [('', None)]):
+                if name not in ('5000M', 'ROUNDS'):
+                    cell = line[start:end].strip()
+                    rows[-1][name] = f'{rows[-1].get(name, "")} {cell}'.strip()
+        return lines, rows
+
+    def results(self):
+        """As they are where nothing has to be folded."""
+        lines = told('history', self.tree.top).rstrip('\n').split('\n')
+        return [line[lines[0].index('RESULT'):] for line in lines[1:]]
+
+    def test_folded_at_blanks(self):
+        results = self.results()
+        self.assertEqual(len(results), 3)
+        for width in self.WIDTHS:
+            lines, rows = self.history(width)
+            self.assertLessEqual(max(map(len, lines)), width, lines)
+            self.assertEqual([row['RESULT'] for row in rows], results, width)
+            for row in rows:
+                self.assertEqual(row.get('DISK', 'ACME Rotor 4000'), 'ACME Rotor 4000')
+                self.assertIn(row.get('PROFILE', 'cdm'), 'cdm')
+                self.assertRegex(row.get('DATE', '2025-11-26'), r'^2025-11-2[4-6]( 12:13)?$')
+            self.assertEqual(('LINK' in lines[0], 'ROUNDS' in lines[0]), (width >= 80, width >= 80))
+            self.assertEqual('DISK' in lines[0], width >= 40, lines[0])
+        self.assertEqual(len(self.history(250)[0]), 4)
+
+    def test_no_utf8(self):
+        """An end of a line of ours is not made visible."""
+        lines, rows = self.history(60, LC_ALL='C')
+        self.assertEqual([row['RESULT'] for row in rows], self.results())
+        self.assertNotIn('x0a', ''.join(lines))
+
+    def test_long_path(self):
+        """One word may be wider than the terminal: it is cut, and that is marked."""
+        path = '/srv/' + 'a' * 120
+        self.rename(self.keep('single', 4), model=None, path=path)
+        for width in self.WIDTHS:
+            lines, rows = self.history(width)
+            self.assertLessEqual(max(map(len, lines)), width, lines)
+            said = rows[0].get('DISK', path)
+            self.assertTrue(said == path or said.endswith('…') and path.startswith(said[:-1]), said)
+            self.assertEqual([row['RESULT'] for row in rows], self.results(), width)
+        self.assertIn(path, told('history', self.tree.top))
+
+
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1])

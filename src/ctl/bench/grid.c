@@ -210,8 +210,10 @@ char *grid_cell_text(const struct bench *b, const struct grid *g, size_t row, si
         if (cell)
                 stats_samples(b, cell - 1, d, m, &s);
         median = stats_median(s.values, s.n);
-        if (!(median > 0))
-                return strcpy(ret, "-");
+        if (!(median > 0)) {
+                (void) copy_string(ret, UNIT_TEXT_MAX, "-");
+                return ret;
+        }
         (void) figure_text(median, m, utf8, ret);
         if (m != STATS_MEAN) /* whose unit is not always the same */
                 ret[strcspn(ret, " ")] = '\0';

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/bench/head.h"
+#include "ctl/bench/history-table.h"
 #include "ctl/bench/json.h"
 #include "ctl/bench/kept.h"
 #include "ctl/bench/units.h"
@@ -12,23 +13,10 @@
 #include "ctl/json.h"
 #include "ctl/pager.h"
 #include "ctl/source.h"
-#include "ctl/table.h"
 
 #define LAST_LOOKS 64 /* at the newest: a disk not among them has not been measured lately */
 
 #define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
-
-enum { AT_ID, AT_DATE, AT_DISK, AT_PROFILE, AT_LINK, AT_ROUNDS, AT_RESULT, _AT_MAX };
-
-static const struct table_column columns[_AT_MAX] = {
-        [AT_ID] = {"ID", 0},
-        [AT_DATE] = {"DATE", 0},
-        [AT_DISK] = {"DISK", SCOLS_FL_TRUNC},
-        [AT_PROFILE] = {"PROFILE", 0},
-        [AT_LINK] = {"LINK", SCOLS_FL_RIGHT},
-        [AT_ROUNDS] = {"ROUNDS", SCOLS_FL_RIGHT},
-        [AT_RESULT] = {"RESULT", SCOLS_FL_WRAP},
-};
 
 /* Without a comparison there is one driver's figure to tell: of the first pattern. */
 static void single_text(const struct bench *b, char *ret, size_t size)
@@ -88,31 +76,29 @@ char *bench_last(const struct roots *roots, uint16_t vid, uint16_t pid, const ch
         return ret;
 }
 
-static int add_result(struct libscols_table *t, const struct bench *b)
+static int add_result(struct history_table *t, const struct bench *b)
 {
-        struct libscols_line *line = scols_table_new_line(t, NULL);
-        char day[UNIT_TEXT_MAX], link[UNIT_TEXT_MAX] = "-", rounds[24], result[BENCH_LAST_MAX], id[16];
-        int r = 0;
+        char when[UNIT_TEXT_MAX], link[UNIT_TEXT_MAX] = "-", rounds[24], result[BENCH_LAST_MAX], id[16];
+        char *time = strchr(day_text(b->started_usec, true, when), ' ');
 
-        if (!line)
-                return -ENOMEM;
         (void) snprintf(id, sizeof(id), "%.8s", b->id);
+        if (time)
+                *time++ = '\0';
         if (b->conditions.speed_mbps > 0)
                 (void) snprintf(link, sizeof(link), "%uM", b->conditions.speed_mbps);
         (void) snprintf(rounds, sizeof(rounds), "%zu", rounds_of(b));
         result_text(b, result, sizeof(result));
-        const char *const cells[_AT_MAX] = {
-                [AT_ID] = id,
-                [AT_DATE] = day_text(b->started_usec, true, day),
-                [AT_DISK] = HARMLESS(b->conditions.model ?: b->conditions.path ?: "-"),
-                [AT_PROFILE] = HARMLESS(b->profile ?: "-"),
-                [AT_LINK] = link,
-                [AT_ROUNDS] = rounds,
-                [AT_RESULT] = HARMLESS(result),
+        const char *const cells[_HISTORY_MAX] = {
+                [HISTORY_ID] = id,
+                [HISTORY_DATE] = when,
+                [HISTORY_TIME] = time ?: "",
+                [HISTORY_DISK] = HARMLESS(b->conditions.model ?: b->conditions.path ?: "-"),
+                [HISTORY_PROFILE] = HARMLESS(b->profile ?: "-"),
+                [HISTORY_LINK] = link,
+                [HISTORY_ROUNDS] = rounds,
+                [HISTORY_RESULT] = HARMLESS(result),
         };
-        for (size_t i = 0; i < _AT_MAX && r == 0; i++)
-                r = scols_line_set_data(line, i, cells[i]);
-        return r;
+        return history_table_add(t, cells);
 }
 
 /* Which disk: one that is plugged in, or the serial of one that is not. */
@@ -187,17 +173,18 @@ static int print_json(const struct kept *k, const char *disk, const struct view 
 
 static int print_results(const struct ctl *c, const struct kept *k, const char *disk, const struct view *v)
 {
-        struct libscols_table *t = table_new(columns, _AT_MAX, c->options->legend);
-        size_t n = 0;
-        int r = t ? each(k, disk, v, to_table, t, &n) : -ENOMEM;
+        _cleanup_(history_table_done) struct history_table t = {};
+        size_t n;
+        int r = each(k, disk, v, to_table, &t, &n);
 
-        if (r >= 0 && n == 0) {
-                scols_unref_table(t);
+        if (r < 0)
+                return r;
+        if (n == 0) {
                 log_info("No result is kept%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
                 return 0;
         }
         pager_open(c->options);
-        return table_print(t, r);
+        return history_table_print(&t, c->options->legend);
 }
 
 int bench_history(const struct ctl *c, const char *disk)

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Text in lines of some width. */
+#include <locale.h>
+
+#include "bench.h"
+
+#include "ctl/fold.h"
+#include "ctl/style.h"
+
+static void lines(void **state)
+{
+        static const struct {
+                const char *text;
+                unsigned width;
+                const char *want;
+        } table[] = {
+                {"", 5, ""},
+                {"one", 0, "one"},
+                {"one  two", 0, "one  two"},
+                {"one two", 7, "one two"},
+                {"one two", 6, "one\ntwo"},
+                {"one two three", 7, "one two\nthree"},
+                {"one two three", 9, "one two\nthree"},
+                {"a b c d", 3, "a b\nc d"},
+                {" one  two ", 10, "one two"},
+                {"seventeen is", 5, "seve…\nis"},
+                {"is seventeen so", 5, "is\nseve…\nso"},
+                {"abc d", 1, "…\nd"},
+                {"für über", 4, "für\nüber"},
+                {"日本語 日本", 6, "日本語\n日本"},
+                {"日本語", 5, "日本…"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                _cleanup_free_ char *got = fold(table[i].text, table[i].width);
+
+                assert_non_null(got);
+                assert_string_equal(got, table[i].want);
+        }
+}
+
+static void widths(void **state)
+{
+        static const struct {
+                const char *text;
+                unsigned whole, word;
+        } table[] = {
+                {"", 0, 0},
+                {" ", 1, 0},
+                {"one", 3, 3},
+                {"one three two", 13, 5},
+                {"über a", 6, 4},
+                {"日本 a", 6, 4},
+                {"a \xff\xff\xff", 5, 3},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                assert_row(i, fold_width(table[i].text) == table[i].whole);
+                assert_row(i, fold_longest_word(table[i].text) == table[i].word);
+        }
+}
+
+/* Whatever it is, no line is wider, and what is not cut is all there. */
+static void any_width(void **state)
+{
+        static const char text[] =
+                "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential: no difference seen";
+
+        for (unsigned width = 1; width < sizeof(text) + 2; width++) {
+                _cleanup_free_ char *got = fold(text, width);
+                char *rest = got;
+
+                assert_non_null(got);
+                for (char *line; width >= fold_longest_word(text) && (line = strsep(&rest, "\n"));) {
+                        assert_in_range(fold_width(line), 1, width);
+                        if (rest)
+                                rest[-1] = ' ';
+                }
+                if (width >= fold_longest_word(text))
+                        assert_string_equal(got, text);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(widths),
+                                           cmocka_unit_test(any_width)};
+
+        if (!setlocale(LC_ALL, "C.UTF-8"))
+                return 77;
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
