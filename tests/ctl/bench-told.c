@@ -8,7 +8,7 @@
  *     bench-told history ROOT [DISK]
  *     bench-told diff ROOT A B
  *
- * $NO_LEGEND and $JSON are the options of that name.
+ * $NO_LEGEND and $JSON are the options of that name; $TOUCHED is the file that the sample "hostile" would touch.
  */
 #include "bench-samples.h"
 
@@ -30,11 +30,13 @@ static void set(char **s, const char *to)
 static struct bench sample_hostile(void)
 {
         struct bench b = sample_comparison();
+        char command[512];
 
+        (void) snprintf(command, sizeof(command), "../x '; system(\"touch %s\") #", getenv("TOUCHED") ?: "/nonexistent/x");
         set(&b.conditions.model, "=cmd|' /C calc'!A0 \033[31m`x` | <b>@all</b>, \"q\"\n# h");
-        set(&b.conditions.bridge, "1209:5a5a '; system(\"touch /tmp/x\") #");
+        set(&b.conditions.bridge, command);
         set(&b.patterns[0].name, "a'b\"c\\d|e`f<g>&\033]0;h\a");
-        set(&b.profile, "../x");
+        set(&b.profile, command); /* which is in a chart's title */
         return b;
 }
 
