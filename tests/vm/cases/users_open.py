@@ -81,7 +81,7 @@ def hard_to_see(vm):
     target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
     assert guest.run("uasctl switch sda %s --wait=60" % target).rc == 0
     job.kill()
-    assert not timers(guest)
+    guest.until(lambda: not timers(guest), 20, "no timer")
 
 
 @case(tier="full", limit=600)
