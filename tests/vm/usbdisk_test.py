@@ -688,6 +688,17 @@ class Parts(unittest.TestCase):
             with self.assertRaises(ValueError):
                 latency.make(wrong, clock, 1 << 30)
 
+    def test_hdd_keeps_several_streams(self):
+        """In turns, eight streams get what one gets, but for the arm once in 8 MiB."""
+        size, arm, now = 1 << 40, latency.Arm(1 << 40, mb_per_s=40), 0.0
+        for index in range(200):
+            for stream in range(8):
+                now = arm.access(stream * (size // 8) + (index << 20), 1 << 20, now)
+        self.assertTrue(35 < 1600 * (1 << 20) / now / 1e6 <= 40, now)
+        # What is not a stream pays each time.
+        for stream in range(8):
+            self.assertFalse(arm.cached(stream * (size // 8), 1 << 20))
+
     def test_hdd_streams_at_its_rate(self):
         arm, now = latency.Arm(1 << 40), 0.0
         arm.access(0, 4096, now)

@@ -11,7 +11,8 @@
   - rotation: 2 * rotation_ms a turn; every place has its angle (a track is 1 MiB), so the mean wait is rotation_ms
   - transfer: bytes / mb_per_s
   - going on where the last access ended costs the transfer only, and the disk reads ahead meanwhile (up to 8 MiB):
-    sequential speed is the same at depth 1 and at depth 32
+    sequential speed is the same at depth 1 and at depth 32.  Its cache has a segment for each of the last 32 streams: one that
+    goes on pays for the arm once in 8 MiB, also where others are read in between
   - with several commands queued (UAS) the one that is reached first goes first, by seek plus rotation: random
     reads get about three times the rate at depth 32.  None waits more than a second and a half for it.  Without `queueing` they
     go as they came, and the queue brings nothing
@@ -27,6 +28,7 @@ import math
 
 SETTLE = 0.1
 READ_AHEAD = 8 << 20
+SEGMENTS = 32
 TRACK = 1 << 20
 STARVED = 1.5
 
@@ -42,6 +44,7 @@ class Arm:
         self.rate = mb_per_s * 1e6
         self.position = 0
         self.streamed = 0.0         # when the medium had delivered up to `position`
+        self.segments = {}          # where a stream has got to: how much of it is in the cache beyond
 
     def positioning(self, where, now):
         distance = abs(where - self.position) / self.capacity
@@ -51,14 +54,25 @@ class Arm:
 
     def access(self, where, length, now):
         """Do it; returns when it is done."""
+        beyond = self.segments.pop(where, None)
         if where == self.position:
             start = max(self.streamed, now - READ_AHEAD / self.rate)
             end = max(now, start + length / self.rate)
             self.streamed = max(start + length / self.rate, now - READ_AHEAD / self.rate)
+        elif beyond is not None and beyond >= length:
+            end = self.streamed = now + length / self.rate
+            beyond -= length
         else:
             end = self.streamed = now + self.positioning(where, now) + length / self.rate
+            beyond = 0 if beyond is None else READ_AHEAD - length  # a stream is what goes on
         self.position = where + length
+        self.segments[self.position] = beyond or 0
+        if len(self.segments) > SEGMENTS:
+            del self.segments[next(iter(self.segments))]
         return end
+
+    def cached(self, where, length):
+        return self.segments.get(where, -1) >= length
 
 
 class Immediate:
@@ -130,7 +144,7 @@ class Hdd:
         return min(range(len(self.queue)), key=lambda i: self._reach(self.queue[i][0], now))
 
     def _reach(self, task, now):
-        if task.is_sync or task.cached or task.place == self.arm.position:
+        if task.is_sync or task.cached or task.place == self.arm.position or self.arm.cached(task.place, task.length):
             return 0
         return self.arm.positioning(task.place, now)
 
