@@ -127,18 +127,6 @@ def nothing_to_gain(vm):
     nothing_left(guest, disk, "uas")
 
 
-@case(tier="full", limit=500)
-def no_queueing(vm):
-    "A hard disk that takes its commands as they come: random reads at depth 32 are no faster under uas."
-    # So slow that what the emulation itself takes for a command is within what is no difference.
-    guest, disk = begin(vm, size="48M", latency={"kind": "hdd", "seek_ms": 150, "rotation_ms": 60, "mb_per_s": 40, "queueing": False})
-    result, _said = bench(guest, "-n 5 --runtime=10 --pattern=read_iops")
-    one = verdicts(result)["read_iops"]
-    print(one)
-    assert one["verdict"] == "none" and one["ratio"] < 1.25, (one, result["results"])
-    nothing_left(guest, disk, "uas")
-
-
 @case(tier="full", limit=2400)
 def gcp_as_it_is(vm):
     "The profile gcp as it is shipped, its runs shortened: A B B A over two patterns at once, random reads and the mixture well above 2 times, sequential reads no difference."

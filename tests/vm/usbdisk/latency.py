@@ -6,7 +6,7 @@
 {"kind": "fixed", "ms": 4, "mb_per_s": 0, "parallel": 0}: every medium access takes `ms`; up to `parallel` of them
 (0: all) at once, so that UAS gains by its queue; mb_per_s is a rate that all share (0: none).
 
-{"kind": "hdd", "seek_ms": 8, "rotation_ms": 4, "mb_per_s": 180, "queueing": true}: one arm over one spinning disk, shared by all LUNs.
+{"kind": "hdd", "seek_ms": 8, "rotation_ms": 4, "mb_per_s": 180}: one arm over one spinning disk, shared by all LUNs.
   - seek: settle + a * sqrt(distance / capacity), with settle a tenth of seek_ms and a mean of seek_ms over random pairs
   - rotation: 2 * rotation_ms a turn; every place has its angle (a track is 1 MiB), so the mean wait is rotation_ms
   - transfer: bytes / mb_per_s
@@ -14,8 +14,7 @@
     sequential speed is the same at depth 1 and at depth 32.  Its cache has a segment for each of the last 32 streams: one that
     goes on pays for the arm once in 8 MiB, also where others are read in between
   - with several commands queued (UAS) the one that is reached first goes first, by seek plus rotation: random
-    reads get about three times the rate at depth 32.  None waits more than a second and a half for it.  Without `queueing` they
-    go as they came, and the queue brings nothing
+    reads get about three times the rate at depth 32.  None waits more than a second and a half for it.
   - writes into a volatile cache cost the transfer only; the flush costs one access for every 16 dirty extents
 
 {"kind": "per-proto", "bot": {...}, "uas": {...}}: a model of its own for each protocol, as if the bridge, not the disk, set the pace:
@@ -122,8 +121,8 @@ class Fixed:
 
 
 class Hdd:
-    def __init__(self, loop, arm, queueing=True):
-        self.loop, self.arm, self.queueing = loop, arm, queueing
+    def __init__(self, loop, arm):
+        self.loop, self.arm = loop, arm
         self.queue = []
         self.current = None
         self.free_at = 0.0
@@ -139,7 +138,7 @@ class Hdd:
 
     def _pick(self, now):
         oldest = min(range(len(self.queue)), key=lambda i: self.queue[i][2])
-        if not self.queueing or now - self.queue[oldest][2] > STARVED:
+        if now - self.queue[oldest][2] > STARVED:
             return oldest
         return min(range(len(self.queue)), key=lambda i: self._reach(self.queue[i][0], now))
 
@@ -196,8 +195,7 @@ def make(spec, loop, capacity):
     if kind == "fixed":
         return Fixed(loop, **spec)
     if kind == "hdd":
-        queueing = spec.pop("queueing", True)
-        return Hdd(loop, Arm(capacity, **spec), queueing)
+        return Hdd(loop, Arm(capacity, **spec))
     if kind == "per-proto":
         models = {proto: make(spec.pop(proto, None), loop, capacity) for proto in ("bot", "uas")}
         if spec:
