@@ -299,9 +299,10 @@ static int step_release(struct transaction *t)
 static void undo_move(struct transaction *t)
 {
         claim_drop(&t->claim);
+        if (!t->moved) /* somebody came first: what is left of a hold has time for another try */
+                return;
         hold_for_undo(t);
-        if (t->moved)
-                attach_back(t);
+        attach_back(t);
         hold_end(t);
 }
 

@@ -145,6 +145,12 @@ static const struct {
          3,
          "delete",
          UAS},
+        /* What is left of the hold is for another try. */
+        {"opened at the last moment, under a hold",
+         {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}},
+         3,
+         "delete",
+         BOT},
         {"udev keeps its lock", {BOT, UAS, .prepare = udev_locks}, 3, "claim", BOT},
         {"claimed between two opens", {BOT, UAS, .hooks = FAIL("open sda", 1, EBUSY)}, 3, "claim", BOT},
         {"the machine goes down", {BOT, UAS, .automatic = true, .prepare = stopping}, 3, "delete", BOT},
@@ -268,6 +274,8 @@ static void test_bad(void **state)
                 u = &fake->usb[0];
                 scene_switch(s, &r);
                 wrong = u->touched || !s->held ? scene_held() : NULL;
+                if (!wrong && s->held && r.code == UASD_EXIT_DEFERRED && !scene_held())
+                        wrong = "its hold has ended";
                 if (!wrong)
                         wrong = scene_wrong(s);
                 good = r.code == bad[i].code && streq(r.step, bad[i].step) &&
