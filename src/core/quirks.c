@@ -144,6 +144,18 @@ int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS
         return 0;
 }
 
+/* The entry of n characters at `at`, with a comma. */
+static void cut(const char *s, char *at, size_t n)
+{
+        char *tail = at + n;
+
+        if (*tail)
+                tail++; /* its own comma goes with it */
+        else if (at > s)
+                at--; /* the last one: the comma before it */
+        memmove(at, tail, strlen(tail) + 1);
+}
+
 void quirks_drop(const char *string, uint16_t vid, uint16_t pid, char ret[static QUIRKS_MAX + 1])
 {
         char s[QUIRKS_MAX + 1] = "";
@@ -151,15 +163,8 @@ void quirks_drop(const char *string, uint16_t vid, uint16_t pid, char ret[static
         size_t n;
 
         (void) copy_string(s, sizeof(s), string);
-        while ((found = quirks_next(s, vid, pid, &n))) {
-                char *at = s + (found - s), *tail = at + n;
-
-                if (*tail)
-                        tail++; /* its own comma goes with it */
-                else if (at > s)
-                        at--; /* the last one: the comma before it */
-                memmove(at, tail, strlen(tail) + 1);
-        }
+        while ((found = quirks_next(s, vid, pid, &n)))
+                cut(s, s + (found - s), n);
         memcpy(ret, s, sizeof(s));
 }
 
@@ -174,13 +179,7 @@ int quirks_remove(const char *string, const char *entry, char ret[static QUIRKS_
                 size_t length = strcspn(p, ",");
 
                 if (length == n && memcmp(p, entry, n) == 0) {
-                        char *tail = p + n;
-
-                        if (*tail)
-                                tail++; /* its own comma goes with it */
-                        else if (p > s)
-                                p--; /* the last one: the comma before it */
-                        memmove(p, tail, strlen(tail) + 1);
+                        cut(s, p, n);
                         r = 1;
                         break;
                 }

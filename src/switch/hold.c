@@ -78,8 +78,6 @@ void hold_for_undo(struct transaction *t)
 {
         struct udev_monitor *udev = NULL;
 
-        if (!t->moved)
-                return;
         if (!t->no_udev)
                 (void) uevents_open(UEVENTS_PROCESSED, &udev);
         if (t->events)
