@@ -18,7 +18,7 @@ systemd systemd-sysv udev dbus polkitd udisks2 procps less python3
 lvm2 mdadm cryptsetup cryptsetup-bin btrfs-progs dosfstools e2fsprogs
 gdisk fdisk fio usbutils smartmontools psmisc strace qemu-guest-agent
 libmount1 libblkid1 libudev1 libsystemd0 libsmartcols1 libinih1 libjson-c5
-libkmod2
+libkmod2 openssh-server openssh-client
 """.split()
 
 PACKAGES = {

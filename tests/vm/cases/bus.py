@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """On the system bus: who may do what, and that what is there is what org.uasd1.xml says."""
 
+import json
 import os
 import xml.etree.ElementTree as ElementTree
 
@@ -129,3 +130,36 @@ def as_in_the_xml(vm):
     assert {name for name in there if name.startswith("org.uasd1")} == set(contract)
     managed = guest.out("busctl call org.uasd1 /org/uasd1 org.freedesktop.DBus.ObjectManager GetManagedObjects")
     assert path in managed and '"%s"' % disk.interface in managed
+
+
+# Whoever is in here finds no bus and no uasd of this machine.
+ELSEWHERE = "unshare --mount sh -c 'mount -t tmpfs none /run/dbus && mount -t tmpfs none /run/uasd && exec \"$@\"' elsewhere "
+
+
+@case(limit=300)
+def by_ssh(vm):
+    "uasctl -H through a real sshd: it shows what is there, the rights of who logs in there decide, and a request runs to its end."
+    disk, guest = with_user(vm)
+    interface = disk.interface
+    guest.run("install -d -m 700 /root/.ssh && ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519 && "
+              "cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys && install -d -o anna -m 700 /home/anna/.ssh && "
+              "install -o anna -m 600 /root/.ssh/id_ed25519.pub /home/anna/.ssh/authorized_keys && "
+              "echo 'StrictHostKeyChecking accept-new' >/root/.ssh/config && mkdir -p /run/sshd && /usr/sbin/sshd", check=True)
+    here = guest.uasctl("list")
+    assert guest.run(ELSEWHERE + "uasctl switch %s usb-storage" % interface).rc == 1, "this machine's uasd was reached"
+    done = guest.run(ELSEWHERE + "uasctl -H root@localhost list --json", check=True)
+    assert json.loads(done.out)["disks"] == here["disks"], (done.out, here)
+    assert json.loads(guest.run(ELSEWHERE + "uasctl -H anna@localhost list --json", check=True).out)["disks"] == here["disks"]
+    told = guest.run(ELSEWHERE + "uasctl -H anna@localhost switch %s usb-storage --wait" % interface)
+    assert told.rc == 8 and "org.uasd1.switch" in told.err and guest.driver(interface) == "uas", told
+    events = guest.spawn("exec " + ELSEWHERE + "uasctl -H root@localhost monitor")
+    guest.wait_until("pgrep -f 'systemd-stdio-bridge'", 30)
+    guest.run(ELSEWHERE + "uasctl -H root@localhost switch %s usb-storage --wait" % interface, timeout=120, check=True)
+    assert guest.driver(interface) == "usb-storage"
+    guest.until(lambda: interface in events.output(), 30, "the monitor there")
+    events.kill()
+    told = guest.run(ELSEWHERE + "uasctl -H root@localhost status sdz")
+    assert told.rc == 4, told
+    guest.run("pkill -x sshd", check=True)
+    told = guest.run(ELSEWHERE + "uasctl -H root@localhost list")
+    assert told.rc == 1 and not told.out and "cannot be reached by ssh" in told.err, told
