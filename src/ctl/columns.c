@@ -50,6 +50,17 @@ bool column_is_long(enum column c)
         return c == COLUMN_HISTORY || c == COLUMN_BUSY || c == COLUMN_REASON;
 }
 
+bool column_is_brief(enum column c)
+{
+        static const bool brief[_COLUMN_MAX] = {
+                [COLUMN_ID] = true,      [COLUMN_BUS] = true,    [COLUMN_PORT] = true,   [COLUMN_DISKS] = true,
+                [COLUMN_SIZE] = true,    [COLUMN_SPEED] = true,  [COLUMN_DRIVER] = true, [COLUMN_STATE] = true,
+                [COLUMN_PRODUCT] = true, [COLUMN_REASON] = true,
+        };
+
+        return brief[c];
+}
+
 static int find(const char *name, size_t length)
 {
         for (int i = 0; i < _COLUMN_MAX; i++)

@@ -47,6 +47,8 @@ const char *column_name(enum column c);
 bool column_is_number(enum column c);
 /* A sentence: cut off first where the terminal is too narrow. */
 bool column_is_long(enum column c);
+/* The daemon has it at hand: ListDisks tells it. */
+bool column_is_brief(enum column c);
 
 #define CELL_MAX 4096
 /* What stands there, harmless; "" is shown as "-". Returns ret or a string of its own. */

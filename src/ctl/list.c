@@ -70,12 +70,18 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         return table_print(t.table, r);
 }
 
-static bool shows_users(const struct columns *c)
+/* No more is asked for than is shown. */
+static int read_for(const struct ctl *ctl, const struct columns *c, struct views *ret)
 {
-        for (size_t i = 0; i < c->n; i++)
-                if (c->list[i] == COLUMN_BUSY)
-                        return true;
-        return false;
+        bool users = ctl->options->json, brief = !users;
+
+        for (size_t i = 0; i < c->n; i++) {
+                users = users || c->list[i] == COLUMN_BUSY;
+                brief = brief && column_is_brief(c->list[i]);
+        }
+        if (users)
+                return source_read(ctl, ret);
+        return brief ? source_read_brief(ctl, ret) : source_read_quick(ctl, ret);
 }
 
 int verb_list(const struct ctl *c, char **args)
@@ -86,7 +92,7 @@ int verb_list(const struct ctl *c, char **args)
 
         if (columns_parse(c->options->columns, &columns) < 0)
                 return UASD_EXIT_USAGE;
-        code = c->options->json || shows_users(&columns) ? source_read(c, &views) : source_read_quick(c, &views);
+        code = read_for(c, &columns, &views);
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)

@@ -357,18 +357,56 @@ static int parse(sd_bus_message *m, struct views *views)
         return k;
 }
 
-int remote_parse(sd_bus_message *m, struct views *ret)
+/* In the order of UASD_BUS_BRIEF. */
+static const char *const brief[] = {
+        "Id", "Disks", "SpeedMbps", "MaxSpeedMbps", "Driver", "State", "Manufacturer", "Product", "Reason",
+};
+
+static int parse_brief(sd_bus_message *m, struct views *views)
+{
+        int k = sd_bus_message_enter_container(m, 'a', "(" UASD_BUS_BRIEF ")");
+
+        while (k >= 0 && (k = sd_bus_message_enter_container(m, 'r', UASD_BUS_BRIEF)) > 0) {
+                _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
+
+                for (size_t i = 0; k >= 0 && i < ELEMENTSOF(brief); i++) {
+                        const struct property *p = property_find(brief[i]);
+
+                        k = p->read(m, p, &v);
+                }
+                if (k >= 0)
+                        k = finish(&v);
+                if (k >= 0)
+                        k = views_add(views, &v);
+                if (k >= 0)
+                        k = sd_bus_message_exit_container(m);
+        }
+        return k;
+}
+
+static int parse_all(int (*parse_them)(sd_bus_message *m, struct views *views), sd_bus_message *m,
+                     struct views *ret)
 {
         _cleanup_(views_done) struct views views = {};
         int k;
 
-        k = parse(m, &views);
+        k = parse_them(m, &views);
         if (k < 0)
                 return k == -ENOMEM ? k : -EBADMSG;
         views_sort(&views);
         *ret = views;
         views = (struct views){};
         return 0;
+}
+
+int remote_parse(sd_bus_message *m, struct views *ret)
+{
+        return parse_all(parse, m, ret);
+}
+
+int remote_parse_brief(sd_bus_message *m, struct views *ret)
+{
+        return parse_all(parse_brief, m, ret);
 }
 
 int remote_parse_added(sd_bus_message *m, struct view *ret)

@@ -96,14 +96,13 @@ static int open_host(const char *host, sd_bus **ret)
         return 0;
 }
 
-static int read_disks(sd_bus *bus, uint64_t deadline, struct views *ret)
+static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t deadline, sd_bus_message **ret)
 {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         uint64_t usec;
         int k;
 
-        k = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH,
-                                           "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
+        k = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, interface, method);
         if (k < 0)
                 return k;
         k = sd_bus_message_set_auto_start(m, false); /* to look at disks starts nothing */
@@ -112,11 +111,28 @@ static int read_disks(sd_bus *bus, uint64_t deadline, struct views *ret)
         k = left(deadline, &usec);
         if (k < 0)
                 return k;
-        k = sd_bus_call(bus, m, usec, NULL, &reply);
-        if (k < 0)
-                return k;
-        return remote_parse(reply, ret);
+        return sd_bus_call(bus, m, usec, NULL, ret);
 }
+
+static int read_disks(sd_bus *bus, uint64_t deadline, struct views *ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int k = ask(bus, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", deadline, &reply);
+
+        return k < 0 ? k : remote_parse(reply, ret);
+}
+
+static int read_brief(sd_bus *bus, uint64_t deadline, struct views *ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int k = ask(bus, UASD_BUS_MANAGER, "ListDisks", deadline, &reply);
+
+        if (k == -EBADR) /* an older uasd */
+                return read_disks(bus, deadline, ret);
+        return k < 0 ? k : remote_parse_brief(reply, ret);
+}
+
+typedef int (*read_fn)(sd_bus *bus, uint64_t deadline, struct views *ret);
 
 /* Three things a caller tells apart: too slow, not understood, not there. */
 static int summary(int k)
@@ -127,13 +143,14 @@ static int summary(int k)
 }
 
 /* socket: NULL for the system bus. */
-static int open_and_read(const char *socket, uint64_t deadline, struct remote *ret, struct views *ret_disks)
+static int open_and_read(const char *socket, uint64_t deadline, read_fn read, struct remote *ret,
+                         struct views *ret_disks)
 {
         _cleanup_(remote_close) struct remote r = { .peer = socket };
         int k = socket ? open_private(socket, &r.bus, deadline) : open_system(&r.bus, deadline);
 
         if (k >= 0)
-                k = read_disks(r.bus, deadline, ret_disks);
+                k = read(r.bus, deadline, ret_disks);
         if (k < 0)
                 return summary(k);
         *ret = r;
@@ -144,18 +161,30 @@ static int open_and_read(const char *socket, uint64_t deadline, struct remote *r
 int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
 {
         uint64_t deadline = now_boottime() + limit_usec;
-        int k = open_and_read(NULL, deadline, ret, ret_disks);
+        int k = open_and_read(NULL, deadline, read_disks, ret, ret_disks);
 
-        return k == -ENOTCONN && private_socket ? open_and_read(private_socket, deadline, ret, ret_disks) : k;
+        return k == -ENOTCONN && private_socket
+                       ? open_and_read(private_socket, deadline, read_disks, ret, ret_disks)
+                       : k;
+}
+
+static int look(const char *private_socket, uint64_t limit_usec, read_fn read, struct views *ret_disks)
+{
+        _cleanup_(remote_close) struct remote r = {};
+        uint64_t deadline = now_boottime() + limit_usec;
+        int k = private_socket ? open_and_read(private_socket, deadline, read, &r, ret_disks) : -ENOTCONN;
+
+        return k == -ENOTCONN ? open_and_read(NULL, deadline, read, &r, ret_disks) : k;
 }
 
 int remote_look(const char *private_socket, uint64_t limit_usec, struct views *ret_disks)
 {
-        _cleanup_(remote_close) struct remote r = {};
-        uint64_t deadline = now_boottime() + limit_usec;
-        int k = private_socket ? open_and_read(private_socket, deadline, &r, ret_disks) : -ENOTCONN;
+        return look(private_socket, limit_usec, read_disks, ret_disks);
+}
 
-        return k == -ENOTCONN ? open_and_read(NULL, deadline, &r, ret_disks) : k;
+int remote_look_brief(const char *private_socket, uint64_t limit_usec, struct views *ret_disks)
+{
+        return look(private_socket, limit_usec, read_brief, ret_disks);
 }
 
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)

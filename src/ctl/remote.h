@@ -22,6 +22,8 @@ struct remote {
 int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
 /* For one look at the disks: the private socket first, which is the shorter way. The same errors. */
 int remote_look(const char *private_socket, uint64_t limit_usec, struct views *ret_disks);
+/* The same, and of each disk no more than ListDisks tells, if uasd knows that: the table needs nothing else. */
+int remote_look_brief(const char *private_socket, uint64_t limit_usec, struct views *ret_disks);
 /* By ssh, which may ask for a password, and tells on stderr itself what goes wrong. The same, and -EHOSTUNREACH: no bus there. */
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
 void remote_close(struct remote *r);
@@ -49,6 +51,8 @@ int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **
 
 /* What GetManagedObjects answers. -EBADMSG: not understood. */
 int remote_parse(sd_bus_message *m, struct views *ret);
+/* What ListDisks answers; what it does not tell is left empty. The same errors. */
+int remote_parse_brief(sd_bus_message *m, struct views *ret);
 /* InterfacesAdded: 1 and the disk, 0: something else, -EBADMSG. */
 int remote_parse_added(sd_bus_message *m, struct view *ret);
 /* PropertiesChanged, behind its first argument: what it tells, into v. -EBADMSG: v is part new, part old. */

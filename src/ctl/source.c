@@ -78,6 +78,13 @@ bool source_look(const struct ctl *c, struct views *ret)
         return answered(c, remote_look(private_socket(c, path), REMOTE_USEC, ret));
 }
 
+static bool look_brief(const struct ctl *c, struct views *ret)
+{
+        char path[SOCKET_MAX];
+
+        return answered(c, remote_look_brief(private_socket(c, path), REMOTE_USEC, ret));
+}
+
 static int read_local(const struct ctl *c, bool quick, struct views *ret)
 {
         int k = quick ? local_read_quick(&c->roots, ret) : local_read(&c->roots, ret);
@@ -98,23 +105,29 @@ int source_local(const struct ctl *c, struct views *ret)
         return read_local(c, false, ret);
 }
 
-static int read_any(const struct ctl *c, bool quick, struct views *ret)
+static int read_any(const struct ctl *c, bool (*look)(const struct ctl *c, struct views *ret), bool quick,
+                    struct views *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
 
         if (c->options->host)
                 return source_connect(c, &remote, ret);
-        return source_look(c, ret) ? UASD_EXIT_OK : read_local(c, quick, ret);
+        return look(c, ret) ? UASD_EXIT_OK : read_local(c, quick, ret);
 }
 
 int source_read(const struct ctl *c, struct views *ret)
 {
-        return read_any(c, false, ret);
+        return read_any(c, source_look, false, ret);
 }
 
 int source_read_quick(const struct ctl *c, struct views *ret)
 {
-        return read_any(c, true, ret);
+        return read_any(c, source_look, true, ret);
+}
+
+int source_read_brief(const struct ctl *c, struct views *ret)
+{
+        return read_any(c, look_brief, true, ret);
 }
 
 int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret)

@@ -15,6 +15,8 @@ int source_local(const struct ctl *c, struct views *ret);
 int source_read(const struct ctl *c, struct views *ret);
 /* The same for those that show no users (ctl/local.h): no walk over every process for each disk. */
 int source_read_quick(const struct ctl *c, struct views *ret);
+/* The same again, for no more than columns that are brief (ctl/columns.h). */
+int source_read_brief(const struct ctl *c, struct views *ret);
 
 /* For verbs that write: without the daemon there is nothing to be done. */
 int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret);

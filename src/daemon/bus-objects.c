@@ -203,6 +203,46 @@ static const sd_bus_vtable disk_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
+/* In the order of UASD_BUS_BRIEF. */
+static const struct {
+        const char *property;
+        sd_bus_property_get_t get;
+} brief[] = {
+        { "Id", get_text },
+        { "Disks", get_disks },
+        { "SpeedMbps", get_number },
+        { "MaxSpeedMbps", get_number },
+        { "Driver", get_text },
+        { "State", get_text },
+        { "Manufacturer", get_text },
+        { "Product", get_text },
+        { "Reason", get_text },
+};
+
+static int append_brief(sd_bus_message *reply, struct entry *e)
+{
+        int r = sd_bus_message_open_container(reply, 'r', UASD_BUS_BRIEF);
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++)
+                r = brief[i].get(NULL, NULL, UASD_BUS_DISK, brief[i].property, reply, e, NULL);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+int bus_method_list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        struct manager *m = data;
+        int r = sd_bus_message_new_method_return(message, &reply);
+
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(" UASD_BUS_BRIEF ")");
+        for (size_t i = 0; r >= 0 && i < m->n_entries; i++)
+                r = append_brief(reply, m->entries[i]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
 static int find_disk(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found, sd_bus_error *error)
 {
         _cleanup_free_ char *name = NULL;

@@ -21,6 +21,8 @@ void bus_tell_all(struct bus *b, const char *path, tell_fn tell, void *data);
 
 #define MAY_SWITCH "org.uasd1.switch"
 
+/* bus-objects.c */
+int bus_method_list_disks(sd_bus_message *message, void *data, sd_bus_error *error);
 /* The path of a disk, to be freed; NULL without memory. */
 char *bus_disk_path(const struct entry *e);
 

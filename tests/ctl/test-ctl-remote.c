@@ -49,15 +49,20 @@ static sd_bus_message *message_new(sd_bus *bus)
         return m;
 }
 
-static int parse(sd_bus_message *m, struct views *ret)
+static int parse_by(int (*by)(sd_bus_message *m, struct views *ret), sd_bus_message *m, struct views *ret)
 {
         int r;
 
         assert_true(sd_bus_message_seal(m, 1, 0) >= 0);
         assert_true(sd_bus_message_rewind(m, true) >= 0);
-        r = remote_parse(m, ret);
+        r = by(m, ret);
         sd_bus_message_unref(m);
         return r;
+}
+
+static int parse(sd_bus_message *m, struct views *ret)
+{
+        return parse_by(remote_parse, m, ret);
 }
 
 static void whole_disk(void **state)
@@ -164,6 +169,61 @@ static void another_answer(void **state)
         assert_int_equal(parse(m, &views), -EBADMSG);
 }
 
+static int append_brief(sd_bus_message *m, const char *id, const char *state)
+{
+        return sd_bus_message_append(m, "(" UASD_BUS_BRIEF ")", id, 2, "sdb", 0, (uint64_t) 5000000000, "sdc",
+                                     1, (uint64_t) 512, 480, 10000, "uas", state, "Maker", "Disk", "In use.");
+}
+
+static void brief(void **state)
+{
+        _cleanup_(views_done) struct views views = {};
+        struct fixture *f = *state;
+        sd_bus_message *m = message_new(f->bus);
+        const struct disk *d;
+
+        assert_true(sd_bus_message_open_container(m, 'a', "(" UASD_BUS_BRIEF ")") >= 0);
+        assert_true(append_brief(m, "2-2:1.0", "settled") >= 0 && append_brief(m, "2-1:1.0", "waiting") >= 0);
+        assert_true(sd_bus_message_close_container(m) >= 0);
+        assert_int_equal(parse_by(remote_parse_brief, m, &views), 0);
+        assert_int_equal(views.n, 2);
+        d = &views.list[0].disk;
+        assert_string_equal(d->facts.interface, "2-1:1.0");
+        assert_string_equal(d->facts.port, "2-1");
+        assert_int_equal(d->n_luns, 2);
+        assert_string_equal(d->luns[1].disk.name, "sdc");
+        assert_true(d->luns[0].size == 5000000000);
+        assert_int_equal(d->facts.speed_mbps, 480);
+        assert_int_equal(d->facts.max_speed_mbps, 10000);
+        assert_int_equal(d->facts.driver, DRIVER_UAS);
+        assert_int_equal(d->state, STATE_WAITING);
+        assert_string_equal(d->facts.manufacturer, "Maker");
+        assert_string_equal(d->facts.product, "Disk");
+        assert_string_equal(views.list[0].reason, "In use.");
+        assert_string_equal(views.list[0].reason_id, "");
+        assert_int_equal(views.list[1].disk.state, STATE_SETTLED);
+}
+
+static void brief_nonsense(void **state)
+{
+        static const char *const rows[][2] = {{"2-1:1.0", "dancing"}, {"", "settled"}};
+        struct fixture *f = *state;
+        struct views views = {};
+        sd_bus_message *m;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                m = message_new(f->bus);
+                assert_true(sd_bus_message_open_container(m, 'a', "(" UASD_BUS_BRIEF ")") >= 0);
+                assert_true(append_brief(m, rows[i][0], rows[i][1]) >= 0);
+                assert_true(sd_bus_message_close_container(m) >= 0);
+                assert_int_equal(parse_by(remote_parse_brief, m, &views), -EBADMSG);
+                assert_int_equal(views.n, 0);
+        }
+        m = message_new(f->bus);
+        assert_true(sd_bus_message_append(m, "as", 1, "2-1:1.0") >= 0);
+        assert_int_equal(parse_by(remote_parse_brief, m, &views), -EBADMSG);
+}
+
 static int listen_at(char *ret_dir, char *ret_path, size_t size)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -209,6 +269,8 @@ static int answer(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 
+        if (sd_bus_message_is_method_call(m, UASD_BUS_MANAGER, "ListDisks"))
+                return sd_bus_reply_method_errorf(m, SD_BUS_ERROR_UNKNOWN_METHOD, "no");
         if (!sd_bus_message_is_method_call(m, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"))
                 return sd_bus_reply_method_errorf(m, UASD_BUS_ERROR_REFUSED, "no");
         if (sd_bus_message_new_method_return(m, &reply) < 0 ||
@@ -263,6 +325,26 @@ static void peer_to_peer(void **state)
         (void) rmdir(dir);
 }
 
+/* It does not know ListDisks yet. */
+static void older_daemon(void **state)
+{
+        char dir[] = "/tmp/ctl-remote-XXXXXX", path[64];
+        _cleanup_close_ int fd = listen_at(dir, path, sizeof(path));
+        _cleanup_(views_done) struct views views = {};
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0)
+                serve(fd);
+        assert_int_equal(remote_look_brief(path, 5 * USEC_PER_SEC, &views), 0);
+        assert_int_equal(views.n, 1);
+        assert_string_equal(views.list[0].disk.facts.interface, "2-1:1.0");
+        (void) kill(pid, SIGKILL);
+        (void) waitpid(pid, NULL, 0);
+        (void) unlink(path);
+        (void) rmdir(dir);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -272,9 +354,12 @@ int main(void)
                 TEST(disk_of_nobody),
                 TEST(nonsense),
                 TEST(another_answer),
+                TEST(brief),
+                TEST(brief_nonsense),
                 cmocka_unit_test(stopped),
                 cmocka_unit_test(nobody),
                 cmocka_unit_test(peer_to_peer),
+                cmocka_unit_test(older_daemon),
         };
 
         /* No test talks to the machine's own bus. */

@@ -196,6 +196,21 @@ class Daemon(unittest.TestCase):
         there = {name: members for name, members in there.items() if name.startswith('org.uasd1')}
         self.assertEqual(there, self.shape(ElementTree.parse(XML).getroot().findall('interface')))
 
+    def test_brief(self):
+        "ListDisks says of each disk what its properties say, and `list` shows the same by either."
+        self.tree.disk('2-2', 'sdy', 'uas', product='A "second"', speed=480)
+        self.both()
+        p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'ListDisks')
+        told = {one[0]: one for one in json.loads(p.stdout)['data'][0]}
+        names = 'Id', 'Disks', 'SpeedMbps', 'MaxSpeedMbps', 'Driver', 'State', 'Manufacturer', 'Product', 'Reason'
+        disks = [one['org.uasd1.Disk'] for one in self.managed().values() if 'org.uasd1.Disk' in one]
+        self.assertEqual(told, {disk['Id']: [disk[name] for name in names] for disk in disks})
+        self.assertEqual(len(told), 2)
+        brief, whole = (self.ctl('list', *more).stdout.splitlines() for more in ([], ['-o', '+REASON-ID']))
+        self.assertEqual(len(brief), 3)
+        for one, other in zip(brief, whole, strict=True):
+            self.assertEqual(other.rsplit(None, 1)[0], one)
+
     def test_told_of_changes(self):
         "Each property is told of when it changes, or forgotten, or neither, as the contract says."
         contract = {name: {key: more[2]['org.freedesktop.DBus.Property.EmitsChangedSignal'] for (kind, key), more in members.items()
