@@ -45,8 +45,9 @@ int uasctl_run(int argc, char **argv, const char *root)
 {
         int code;
 
-        (void) setlocale(LC_ALL, "");
-        (void) setlocale(LC_NUMERIC, "C"); /* as the sentences that numbers stand in, and as CSV needs them */
+        /* Not LC_ALL: each category is a file to be read, and numbers are as sentences and CSV need them. */
+        (void) setlocale(LC_CTYPE, "");
+        (void) setlocale(LC_MESSAGES, "");
         log_open("uasctl", LOG_INFO);
         code = run(argc, argv, root);
         /* A full disk behind stdout must not pass for success; who leaves the pager early has seen enough. */
