@@ -110,6 +110,9 @@ static size_t character_length(const unsigned char *s)
         if (c < 0xa0 || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
             (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff))
                 return 0;
+        /* What will never be a character: sd-bus takes no string with one in it. */
+        if ((c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe)
+                return 0;
         return n;
 }
 
@@ -129,6 +132,20 @@ char *make_harmless(const char *s, char *ret, size_t size)
                         used += (size_t) snprintf(ret + used, size - used, "\\x%02x", *p++);
         }
         ret[used] = '\0';
+        return ret;
+}
+
+char *harmless_sentence(const char *s, char *ret, size_t size)
+{
+        char *to = make_harmless(s, ret, size);
+
+        for (const char *from = ret; *from; to++)
+                if (strncmp(from, "\\x5c", 4) == 0) {
+                        *to = '\\';
+                        from += 4;
+                } else
+                        *to = *from++;
+        *to = '\0';
         return ret;
 }
 

@@ -74,5 +74,7 @@ int strv_push(char ***list, size_t *n, const char *s);
 void strv_free(char **list);
 /* Control and format characters and broken UTF-8 made visible as \xNN: for anything a device or a user named. */
 char *make_harmless(const char *s, char *ret, size_t size);
+/* The same for sentences of ours. Names in them may be harmless already: "\x1b" shall not become "\x5cx1b". */
+char *harmless_sentence(const char *s, char *ret, size_t size);
 /* Digits of `base` alone, no sign, no space. 0, -EINVAL or -ERANGE. */
 int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned long long *ret);

@@ -128,7 +128,7 @@ static void users_text(const struct disk *d, char *ret)
 
                 if (i > 0)
                         used += (size_t) snprintf(ret + used, CELL_MAX - used, ", ");
-                (void) make_harmless(user_text(&d->users[i], one, sizeof(one)), ret + used, CELL_MAX - used);
+                (void) harmless_sentence(user_text(&d->users[i], one, sizeof(one)), ret + used, CELL_MAX - used);
                 used += strlen(ret + used);
         }
 }

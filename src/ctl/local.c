@@ -47,8 +47,12 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
         k = usb_disk_read(r, interface, true, &u);
         if (k == -ENODEV || k == 0) /* unplugged meanwhile, or no disk */
                 return 0;
-        if (k < 0)
+        if (k == -ENOMEM)
                 return k;
+        if (k < 0) { /* the others are there all the same */
+                log_warning("%s cannot be read: %s", interface, strerror(-k));
+                return 0;
+        }
         v.disk.facts = u.facts;
         (void) copy_string(v.disk.host, sizeof(v.disk.host), u.host);
         v.disk.luns = TAKE_PTR(u.luns);

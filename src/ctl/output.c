@@ -177,7 +177,7 @@ void output_status(const struct view *v)
                colour_end());
         output_sentence("Reason", v->reason);
         for (size_t i = 0; i < v->disk.n_users; i++)
-                output_field(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));
+                output_sentence(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));
         if (o->code >= 0) {
                 (void) snprintf(text, sizeof(text), "%s%s%s%s", o->text, o->step[0] ? " (step " : "", o->step,
                                 o->step[0] ? ")" : "");

@@ -125,17 +125,3 @@ const char *colour_end(void)
 {
         return style_colours() ? SGR_END : "";
 }
-
-char *harmless_sentence(const char *s, char *ret, size_t size)
-{
-        char *to = make_harmless(s, ret, size);
-
-        for (const char *from = ret; *from; to++)
-                if (strncmp(from, "\\x5c", 4) == 0) {
-                        *to = '\\';
-                        from += 4;
-                } else
-                        *to = *from++;
-        *to = '\0';
-        return ret;
-}

@@ -30,9 +30,3 @@ void style_shorten(char *s, unsigned width);
 const char *sgr_of_state(enum state s);
 const char *colour_of_state(enum state s);
 const char *colour_end(void);
-
-/*
- * make_harmless() for sentences of ours. Names in them may have been made harmless before: "\x1b" shall not become
- * "\x5cx1b". Returns ret.
- */
-char *harmless_sentence(const char *s, char *ret, size_t size);

@@ -89,7 +89,7 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
                 if (streq(texts[i].name, property))
-                        return sd_bus_message_append(reply, "s", texts[i].value);
+                        return bus_append_text(reply, texts[i].value);
         return -ENOENT;
 }
 
@@ -228,7 +228,7 @@ void bus_request_done(struct bus *b, struct entry *e, int code, const char *step
         struct end end = { .disk = e->life.disk.facts.interface, .step = step, .code = code < 0 ? UASD_EXIT_FAILED : code };
         char path[JOB_PATH_MAX];
 
-        make_harmless(text, end.text, sizeof(end.text));
+        (void) harmless_sentence(text, end.text, sizeof(end.text));
         job_path(e, path);
         e->asked.code = end.code;
         (void) copy_string(e->asked.step, sizeof(e->asked.step), step);

@@ -33,6 +33,16 @@ int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error)
         return r;
 }
 
+static int append_inhibitor(sd_bus_message *reply, const struct inhibitor *i)
+{
+        const char *texts[] = { i->disk, i->who, i->why };
+        int r = sd_bus_message_open_container(reply, 'r', "sss");
+
+        for (size_t t = 0; r >= 0 && t < ELEMENTSOF(texts); t++)
+                r = bus_append_text(reply, texts[t]);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
 int bus_get_inhibitors(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                        void *data, sd_bus_error *error)
 {
@@ -40,7 +50,7 @@ int bus_get_inhibitors(sd_bus *bus, const char *path, const char *interface, con
         int r = sd_bus_message_open_container(reply, 'a', "(sss)");
 
         for (const struct inhibitor *i = m->inhibitors; r >= 0 && i; i = i->next)
-                r = sd_bus_message_append(reply, "(sss)", i->disk, i->who, i->why);
+                r = append_inhibitor(reply, i);
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 

@@ -53,7 +53,7 @@ static const struct {
         { "Lease", TEXT_LEASE },
 };
 
-/* D-Bus strings are UTF-8, what a device calls itself may be anything. */
+/* What a device calls itself may be anything: a backslash of its own is to be told from one of ours. */
 static const char *text_of(const struct disk *d, int text, char *room, size_t size)
 {
         switch (text) {
@@ -101,7 +101,7 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
                 if (streq(texts[i].name, property)) {
                         if (texts[i].text == TEXT_REASON && e->life.disk.state == STATE_WAITING)
                                 who_uses(e);
-                        return sd_bus_message_append_basic(reply, 's', text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
+                        return bus_append_text(reply, text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
                 }
         return -EINVAL;
 }
@@ -144,12 +144,23 @@ static int get_disks(sd_bus *bus, const char *path, const char *interface, const
 static int append_user(sd_bus_message *reply, const struct user *u)
 {
         char where[512], command[128];
+        uint32_t pid = (uint32_t) u->pid;
+        const char *parts[] = {
+                user_kind_to_string(u->kind),
+                u->device,
+                make_harmless(u->where ? u->where : "", where, sizeof(where)),
+                u->namespace ? u->namespace : "",
+                make_harmless(u->command ? u->command : "", command, sizeof(command)),
+        };
+        int r = sd_bus_message_open_container(reply, 'r', "sssssus");
 
-        return sd_bus_message_append(reply, "(sssssus)", user_kind_to_string(u->kind), u->device,
-                                     make_harmless(u->where ? u->where : "", where, sizeof(where)),
-                                     u->namespace ? u->namespace : "",
-                                     make_harmless(u->command ? u->command : "", command, sizeof(command)),
-                                     (uint32_t) u->pid, u->unit ? u->unit : "");
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(parts); i++)
+                r = bus_append_text(reply, parts[i]);
+        if (r >= 0)
+                r = sd_bus_message_append_basic(reply, 'u', &pid);
+        if (r >= 0) /* in names of units a backslash is nothing odd */
+                r = bus_append_text(reply, u->unit ? u->unit : "");
+        return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
 static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
@@ -168,9 +179,16 @@ static int get_outcome(sd_bus *bus, const char *path, const char *interface, con
                        void *data, sd_bus_error *error)
 {
         const struct outcome *o = &((struct entry *) data)->life.disk.outcome;
-        char text[sizeof(o->text) * 4];
+        int32_t code = o->code;
+        int r = sd_bus_message_open_container(reply, 'r', "iss");
 
-        return sd_bus_message_append(reply, "(iss)", o->code, o->step, make_harmless(o->text, text, sizeof(text)));
+        if (r >= 0)
+                r = sd_bus_message_append_basic(reply, 'i', &code);
+        if (r >= 0)
+                r = bus_append_text(reply, o->step);
+        if (r >= 0)
+                r = bus_append_text(reply, o->text);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
 static const sd_bus_vtable disk_vtable[] = {

@@ -29,6 +29,14 @@ struct bus {
         sd_bus *peers[PEERS_MAX];
 };
 
+int bus_append_text(sd_bus_message *m, const char *s)
+{
+        size_t size = 4 * strlen(s) + 1;
+        _cleanup_free_ char *harmless = malloc(size);
+
+        return harmless ? sd_bus_message_append_basic(m, 's', harmless_sentence(s, harmless, size)) : -ENOMEM;
+}
+
 /* ---- told to everybody who is connected ---- */
 
 void bus_tell_all(struct bus *b, const char *path, tell_fn tell, void *data)

@@ -19,7 +19,11 @@ int bus_jobs_add(sd_bus *bus, struct manager *m);
 typedef int (*tell_fn)(sd_bus *bus, const char *path, void *data);
 void bus_tell_all(struct bus *b, const char *path, tell_fn tell, void *data);
 
-#define MAY_SWITCH "org.uasd1.switch"
+/*
+ * The way for a string that is not a word of ours. D-Bus takes UTF-8 alone, and with one property that it does not take nobody
+ * is told of any disk. Names in it may be harmless already.
+ */
+int bus_append_text(sd_bus_message *m, const char *s);
 
 /* bus-objects.c */
 int bus_method_list_disks(sd_bus_message *message, void *data, sd_bus_error *error);

@@ -10,25 +10,36 @@
 
 /* What processes say: their mount namespaces, and what they have open. */
 
-/* The last part of its cgroup that is a unit: what sits below a delegated one is not systemd's to name. */
+/* Of the path of a cgroup. */
+static char *first_unit(char *path)
+{
+        char *save;
+
+        for (char *part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save)) {
+                const char *dot = strrchr(part, '.');
+
+                if (dot && (streq(dot, ".service") || streq(dot, ".scope")))
+                        return strdup(part);
+        }
+        return NULL;
+}
+
+/* The first part of its cgroup that is a unit: what sits below a delegated one is not systemd's to name. */
 static char *unit_of(const struct roots *r, const char *pid)
 {
-        char path[64], text[1024], *line, *part, *rest, *unit = NULL;
+        char path[64], text[1024], *save;
 
         (void) snprintf(path, sizeof(path), "%.16s/cgroup", pid);
         if (attr_read(r->proc, path, text, sizeof(text)) <= 0)
                 return NULL;
-        line = strstr(text, "0::/");
-        if (!line && !(line = strstr(text, ":name=systemd:/")))
-                return NULL;
-        line[strcspn(line, "\n")] = '\0';
-        for (part = strtok_r(strchr(line, '/'), "/", &rest); part; part = strtok_r(NULL, "/", &rest)) {
-                const char *dot = strrchr(part, '.');
+        /* "0::/system.slice/smbd.service"; with several hierarchies "1:name=systemd:/system.slice/smbd.service" too */
+        for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+                const char *id = line + strspn(line, "0123456789");
 
-                if (dot && (streq(dot, ".service") || streq(dot, ".scope")))
-                        unit = part;
+                if (strncmp(line, "0::/", 4) == 0 || strncmp(id, ":name=systemd:/", 15) == 0)
+                        return first_unit(strchr(line, '/'));
         }
-        return unit ? strdup(unit) : NULL;
+        return NULL;
 }
 
 void search_who(const struct search *s, struct user *u, const char *pid)

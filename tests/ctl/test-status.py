@@ -40,6 +40,16 @@ class Status(unittest.TestCase):
         self.assertEqual(self.text().count('Commands'), 2)
         self.assertEqual(len(json.loads(self.tree.run('status', '--json').stdout)['disks']), 3)
 
+    def test_one_unreadable(self):
+        "What cannot be read is named; the other disks are listed."
+        self.tree.disk('2-1', 'sda', serial='S1')
+        self.tree.disk('2-2', 'sdb', serial='S2')
+        self.tree.write('sys/bus/usb/devices/2-1/idVendor', 'what?\n')
+        p = self.tree.run('list', '--json')
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn('2-1:1.0 cannot be read: Invalid argument\n', p.stderr)
+        self.assertEqual([disk['interface'] for disk in json.loads(p.stdout)['disks']], ['2-2:1.0'])
+
     def test_link(self):
         self.tree.disk('1-1', 'sdb', speed=480)
         link = self.disk('sdb')['link']

@@ -462,8 +462,12 @@ class Daemon(unittest.TestCase):
         self.assertEqual(self.disk()['driver'], 'uas')
 
 
-if __name__ == '__main__':
+def main():
     if os.geteuid() != 0:
         print('polkit asks nobody here: root alone may switch')
         sys.exit(SKIPPED)
     unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+
+
+if __name__ == '__main__':
+    main()

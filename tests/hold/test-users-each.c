@@ -104,6 +104,39 @@ static void test_as_alone(void **state)
         done(&t, of);
 }
 
+/* Its unit is the first part that is one: below a delegated one anybody has what names he likes. */
+static void test_unit(void **state)
+{
+        static const struct {
+                const char *cgroup, *unit;
+        } table[] = {
+                {"0::/system.slice/smbd.service\n", "smbd.service"},
+                {"0::/user.slice/user-1000.slice/session-2.scope\n", "session-2.scope"},
+                {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/smbd.service\n", "user@1000.service"},
+                {"0::/machine.slice/machine-a.scope/payload/system.slice/smbd.service\n", "machine-a.scope"},
+                {"5:devices:/x0::/smbd.service\n1:name=systemd:/system.slice/nfs-server.service\n0::/nfs\n", "nfs-server.service"},
+                {"0::/../../system.slice/smbd.service\n", "smbd.service"},
+                {"0::/user.slice\n", NULL},
+                {"0::/\n", NULL},
+                {"5:devices:/smbd.service\n", NULL},
+        };
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct tree t;
+
+                make(&t, luns, of);
+                tree_write(&t, "proc/41/cgroup", table[i].cgroup);
+                assert_int_equal(users_find_each(&t.roots, of, DISKS, true), 0);
+                if (table[i].unit)
+                        assert_string_equal(of[1].users[0].unit, table[i].unit);
+                else
+                        assert_null(of[1].users[0].unit);
+                done(&t, of);
+        }
+}
+
 static void test_no_walk(void **state)
 {
         struct users_of of[DISKS];
@@ -138,6 +171,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_one_walk),
                 cmocka_unit_test(test_as_alone),
+                cmocka_unit_test(test_unit),
                 cmocka_unit_test(test_no_walk),
                 cmocka_unit_test(test_unknown),
         };

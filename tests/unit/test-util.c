@@ -55,6 +55,10 @@ static void test_make_harmless(void **state)
                 {"\xe2\x80\xae", "\\xe2\\x80\\xae"},          /* right-to-left override */
                 {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},          /* byte order mark */
                 {"\xf3\xa0\x80\xa0", "\\xf3\\xa0\\x80\\xa0"}, /* tag */
+                {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},           /* never a character, which sd-bus takes for no UTF-8 */
+                {"\xef\xb7\x90", "\\xef\\xb7\\x90"},
+                {"\xf0\x9f\xbf\xbf", "\\xf0\\x9f\\xbf\\xbf"},
+                {"\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd", "\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd"}, /* beside those */
         };
         char ret[64], small[8];
 
@@ -64,6 +68,26 @@ static void test_make_harmless(void **state)
         assert_string_equal(make_harmless("abcdef\n", small, sizeof(small)), "abcdef");
         assert_string_equal(make_harmless("abcdef\xc3\xa4", small, sizeof(small)), "abcdef");
         assert_string_equal(make_harmless("abcdefghi", small, sizeof(small)), "abcdefg");
+}
+
+/* What is harmless stays as it is, and so does a backslash. */
+static void test_harmless_sentence(void **state)
+{
+        static const struct {
+                const char *s, *harmless;
+        } table[] = {
+                {"", ""},
+                {"in use: \x1b[31m", "in use: \\x1b[31m"},
+                {"in use: \\x1b[31m", "in use: \\x1b[31m"},
+                {"dev-disk-by\\x2did.service", "dev-disk-by\\x2did.service"},
+                {"\\", "\\"},
+                {"\\x5c", "\\x5c"},
+                {"\\\xff", "\\\\xff"},
+        };
+        char ret[64];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                assert_row(i, streq(harmless_sentence(table[i].s, ret, sizeof(ret)), table[i].harmless));
 }
 
 static void test_parse_uint(void **state)
@@ -161,8 +185,9 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_copy_string),   cmocka_unit_test(test_strv),
-                cmocka_unit_test(test_make_harmless), cmocka_unit_test(test_parse_uint),
-                cmocka_unit_test(test_cleanup),     cmocka_unit_test(test_read),
+                cmocka_unit_test(test_make_harmless), cmocka_unit_test(test_harmless_sentence),
+                cmocka_unit_test(test_parse_uint),    cmocka_unit_test(test_cleanup),
+                cmocka_unit_test(test_read),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: whatever devices, users and files name, all disks are told of."""
+
+import importlib.util
+import json
+import os
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+
+# No UTF-8; and well-formed, but no character that sd-bus takes.
+BROKEN, NEVER = b'\xff', '\ufffe'.encode()
+
+
+class Names(unittest.TestCase):
+    maxDiff = None
+
+    for name in 'setUp start start_bus start_daemon busctl on_bus both ctl journal disk managed switch use'.split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def waits(self):
+        self.both()
+        self.use(True)
+        self.switch()
+        machine.until(lambda: self.disk()['state'] == 'waiting', 'it waits')
+
+    def told(self):
+        """What D-Bus and uasctl say of the one disk; uasctl by what uasd says."""
+        [disk] = [one['org.uasd1.Disk'] for one in self.managed().values() if 'org.uasd1.Disk' in one]
+        p = self.ctl('list', '--json')
+        self.assertEqual(p.stderr, '')
+        return disk, json.loads(p.stdout)['disks'][0]
+
+    def process(self, pid, comm, cgroup, where):
+        """One that has the disk mounted in a namespace of its own."""
+        for folder in 'ns', 'fd':
+            os.makedirs(self.tree.path(f'proc/{pid}/{folder}'))
+        os.symlink(f'mnt:[{pid}]', self.tree.path(f'proc/{pid}/ns/mnt'))
+        self.tree.write(f'proc/{pid}/comm', comm + b'\n')
+        self.tree.write(f'proc/{pid}/cgroup', b'0::' + cgroup + b'\n')
+        self.tree.write(f'proc/{pid}/mountinfo', b'100 1 8:400 / ' + where + b' rw,relatime - ext4 /dev/sdz rw\n')
+
+    def test_users(self):
+        self.process(4242, b'sl' + BROKEN + b'eep', b'/' + BROKEN + b'.scope', b'/mnt/' + BROKEN)
+        self.process(4243, b'sl' + NEVER + b'eep', b'/' + NEVER + rb'a\x2db.service', b'/mnt/' + NEVER)
+        self.waits()
+        disk, told = self.told()
+        users = {user[5]: (user[2], user[4], user[6]) for user in disk['Busy'] if user[0] == 'mount'}
+        self.assertEqual(users, {4242: (r'/mnt/\xff', r'sl\xffeep', r'\xff.scope'),
+                                 4243: (r'/mnt/\xef\xbf\xbe', r'sl\xef\xbf\xbeeep', r'\xef\xbf\xbea\x2db.service')})
+        self.assertEqual({one['pid']: one['unit'] for one in told['busy'] if one['kind'] == 'mount'},
+                         {pid: unit for pid, (_, _, unit) in users.items()})
+        self.assertIn(r'of \xef\xbf\xbea\x2db.service (sdz)', self.ctl('status', 'sdz').stdout)
+        self.ctl('cancel', 'sdz')
+
+    def test_device(self):
+        device = 'sys/bus/usb/devices/2-1/'
+        self.tree.write(device + 'manufacturer', b'Ma' + BROKEN + b'ker\n')
+        self.tree.write(device + 'product', b'Di' + NEVER + b'sk\\\n')
+        self.tree.write(device + 'version', b' 3' + BROKEN + b'\n')
+        self.both()
+        disk, told = self.told()
+        self.assertEqual((disk['Manufacturer'], disk['Product'], disk['UsbVersion']), (r'Ma\xffker', r'Di\xef\xbf\xbesk\x5c', r'3\xff'))
+        self.ctl('switch', 'sdz', 'usb-storage')
+
+    def test_record(self):
+        "A line of the records that was damaged."
+        self.tree.write('etc/uasd/history', b'1209:5a5a:S1@0000:00:14.0/ss/1=state=distrusted firmware=0214 kernel=6.1.0-test boot=- '
+                        b'date=2026-01-01T00:00:00Z failed=1 reason=under uas ' + BROKEN + b' failed\n')
+        self.both()
+        self.assertIn(r'under uas \xff failed', self.told()[0]['History'])
+
+    def test_switch(self):
+        "The last words of uasd-switch."
+        self.tree.write('switch', b'#!/bin/sh\necho "END 7 verify in use by ' + BROKEN + NEVER + rb' \xff' + b'"\nexit 7\n')
+        self.both()
+        words = r'in use by \xff\xef\xbf\xbe \xff'
+        self.ctl('switch', 'sdz', 'usb-storage', code=7)
+        disk, _ = self.told()
+        self.assertEqual((disk['Outcome'], disk['Reason']), ([7, 'verify', words], words))
+
+
+if __name__ == '__main__':
+    machine.main()
