@@ -122,7 +122,9 @@ static void settle_request(struct entry *e)
 {
         const struct disk *d = &e->life.disk;
         char reason[512];
-        bool pending = d->state == STATE_WAITING || d->state == STATE_HELD;
+        /* Of a disk that has just lost its driver nothing is decided before it is seen whether it gets another one. */
+        bool undecided = d->decision.reason == REASON_JUST_UNBOUND && !e->life.cancelled;
+        bool pending = undecided || d->state == STATE_WAITING || d->state == STATE_HELD;
 
         if (!e->request || e->request_source)
                 return;
@@ -135,10 +137,11 @@ static void settle_request(struct entry *e)
                 bus_request_done(e->manager->bus, e, d->outcome.code, d->outcome.step, d->outcome.text);
         else {
                 const struct decision *c = &d->decision;
-                int code = e->life.cancelled                     ? UASD_EXIT_FAILED :
-                           c->target == d->facts.driver          ? UASD_EXIT_OK :
-                           c->rest == STATE_INCAPABLE            ? UASD_EXIT_INCAPABLE :
-                                                                   UASD_EXIT_REFUSED;
+                bool there = c->target != DRIVER_NONE && c->target == d->facts.driver;
+                int code = e->life.cancelled          ? UASD_EXIT_FAILED :
+                           there                      ? UASD_EXIT_OK :
+                           c->rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE :
+                                                        UASD_EXIT_REFUSED;
                 bus_request_done(e->manager->bus, e, code, "", disk_reason(d, reason, sizeof(reason)));
         }
         e->request = 0;
