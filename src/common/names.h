@@ -37,7 +37,8 @@
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
 #define KEY_QUIRKS "quirks"
-#define KEY_ENTRY "ENTRY" /* of a record in RUN_SWITCH: our entry in the quirks parameter for its bind */
+#define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind" /* our entry in it for a bind, by whoever has the lock */
+#define KEY_ENTRY "ENTRY"
 #define RUN_HISTORY_LOCK RUN_DIR "/history.lock"
 #define RUN_KMSG RUN_DIR "/kmsg" /* up to where the kernel's words have been weighed */
 #define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */

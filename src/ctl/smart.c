@@ -8,6 +8,7 @@
 #include "common/util.h"
 #include "ctl/capture.h"
 #include "ctl/style.h"
+#include "sys/await.h"
 #include "sys/leases.h"
 #include "sys/usbdisk.h"
 
@@ -95,11 +96,9 @@ static void ask(const char *program, const char *block, struct smart *s)
 static void look_for_others(const struct roots *r, const char *interface, struct smart_case *c)
 {
         _cleanup_(usb_disk_done) struct usb_disk u = {};
-        char path[INTERFACE_NAME_MAX + 16];
         enum driver before;
 
-        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
-        c->switching = faccessat(r->run, path, F_OK, 0) == 0;
+        c->switching = switch_at_work(r, interface);
         if (!c->leased)
                 c->leased =
                         usb_disk_read(r, interface, false, &u) > 0 && lease_recorded(r, &u.facts, &before) > 0;

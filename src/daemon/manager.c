@@ -122,7 +122,7 @@ static void settle_request(struct entry *e)
 {
         const struct disk *d = &e->life.disk;
         char reason[512];
-        /* Of a disk that has just lost its driver nothing is decided before it is seen whether it gets another one. */
+        /* Of a disk that has just lost its driver nothing is decided yet: it may be given another one. */
         bool undecided = d->decision.reason == REASON_JUST_UNBOUND && !e->life.cancelled;
         bool pending = undecided || d->state == STATE_WAITING || d->state == STATE_HELD;
 

@@ -64,26 +64,6 @@ int luns_delete(struct transaction *t)
         return 0;
 }
 
-static void quirks_pop(struct transaction *t)
-{
-        int r;
-
-        if (!t->pushed)
-                return;
-        r = quirks_param_pop(&t->roots, t->entry);
-        if (r < 0)
-                log_warning("%s: our entry %s is still in the quirks parameter: %s", t->interface, t->entry, strerror(-r));
-        t->pushed = r < 0;
-}
-
-void quirks_in_order(struct transaction *t)
-{
-        _cleanup_close_ int lock = t->pushed ? quirks_lock(&t->roots, now_boottime() + QUIRKS_BUDGET) : -1;
-
-        if (lock >= 0)
-                quirks_pop(t);
-}
-
 /* Waited for once: a disk that has no driver cannot wait for whoever hangs with the lock. */
 static int lock_for_bind(struct transaction *t)
 {
@@ -93,28 +73,35 @@ static int lock_for_bind(struct transaction *t)
         return r;
 }
 
+void quirks_in_order(struct transaction *t)
+{
+        char entry[QUIRK_ENTRY_MAX];
+
+        /* Whoever has the lock next does it, too: here it is for those after whom nobody may come for long. */
+        if (quirks_bind_read(&t->roots, entry) > 0)
+                (void) close_keep_errno(lock_for_bind(t));
+}
+
 /* What the bind needs, under the lock. 0 also if that is nothing. */
 static int entry_push(struct transaction *t, enum driver d)
 {
-        char now[QUIRKS_MAX + 1];
+        char now[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX];
         struct bridge b;
         int r;
 
-        quirks_pop(t);
-        if (t->pushed) /* its text is all that will take it out some day */
-                return -EIO;
         facts_bridge(&t->disk.facts, &b);
         r = quirks_param_read(&t->roots, now);
         if (r >= 0)
-                r = quirks_entry(now, &b, d, t->entry);
-        if (r <= 0)
-                return r;
-        /* In the record before it is in the kernel: whoever finishes this knows what to take out. */
-        r = record_write(t, t->step);
+                r = quirks_entry(now, &b, d, entry);
+        return r <= 0 ? r : quirks_bind_begin(&t->roots, entry);
+}
+
+static void entry_pop(struct transaction *t)
+{
+        int r = quirks_bind_end(&t->roots);
+
         if (r < 0)
-                return r;
-        t->pushed = true; /* also when it failed: it may be in there all the same */
-        return quirks_param_push(&t->roots, t->entry);
+                log_warning("%s: our entry for the bind is still in the quirks parameter: %s", t->interface, strerror(-r));
 }
 
 int attach(struct transaction *t, enum driver d)
@@ -128,7 +115,7 @@ int attach(struct transaction *t, enum driver d)
         /* Also without what it may need: a driver that is not to have the disk declines. */
         k = driver_write(t, d, "bind");
         if (lock >= 0)
-                quirks_pop(t);
+                entry_pop(t);
         /* A probe that declined may have returned success: the link alone tells. */
         if (k >= 0 && driver_now(t) != d)
                 k = -ENODEV;

@@ -25,9 +25,9 @@ int record_write(struct transaction *t, const char *step)
         char path[PATH_MAX], text[512];
 
         (void) snprintf(text, sizeof(text),
-                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\n" KEY_ENTRY "=%s\nDISKS=%zu\nMOVED=%i\nHOLDING=%i\nAWAIT=%i\n",
+                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nHOLDING=%i\nAWAIT=%i\n",
                         (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
-                        driver_to_string(t->to), step, t->entry, t->n_disks, t->moved, t->holding, t->awaited);
+                        driver_to_string(t->to), step, t->n_disks, t->moved, t->holding, t->awaited);
         return state_write(t->roots.run, record_path(t, "", path, sizeof(path)), text, false);
 }
 
@@ -83,8 +83,6 @@ static int load_line(const char *key, const char *value, void *data)
                 l->t->to = (enum driver) d;
         else if (streq(key, "STEP"))
                 (void) copy_string(l->t->step, sizeof(l->t->step), value);
-        else if (streq(key, KEY_ENTRY))
-                (void) copy_string(l->t->entry, sizeof(l->t->entry), value);
         else if (streq(key, "DISKS") && number)
                 l->t->n_disks = (size_t) v;
         else if (streq(key, "MOVED"))
@@ -140,11 +138,7 @@ void record_end(struct transaction *t)
 
         if (t->lock < 0)
                 return;
-        if (t->pushed) {
-                t->moved = false;
-                (void) record_write(t, t->step);
-        } else
-                (void) state_remove(t->roots.run, record_path(t, "", path, sizeof(path)));
+        (void) state_remove(t->roots.run, record_path(t, "", path, sizeof(path)));
         /* The lock file stays: removing it would let two processes hold "the" lock on two files. */
         t->lock = close_keep_errno(t->lock);
 }

@@ -18,7 +18,6 @@ int transaction_recover(struct transaction *t)
                 return r;
         log_notice("%s: a switch from %s to %s was left at step %s", t->interface, driver_to_string(t->from),
                    driver_to_string(t->to), t->step);
-        t->pushed = t->entry[0] != '\0';
         quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
         if (r > 0) {

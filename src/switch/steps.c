@@ -140,7 +140,7 @@ static int step_prepare(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
         struct bridge b;
-        char wanted[QUIRKS_MAX + 1];
+        char wanted[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX], left[QUIRK_ENTRY_MAX] = "";
         int lock, r = 0;
 
         facts_bridge(f, &b);
@@ -157,13 +157,18 @@ static int step_prepare(struct transaction *t)
         if (lock == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, lock, "somebody keeps the lock of the quirks parameter");
         r = lock < 0 ? lock : quirks_param_read(&t->roots, f->quirks);
+        if (r >= 0)
+                r = quirks_bind_read(&t->roots, left);
         (void) close_keep_errno(lock);
         if (r >= 0)
-                r = quirks_entry(f->quirks, &b, t->to, t->entry);
+                r = quirks_entry(f->quirks, &b, t->to, entry);
+        if (r > 0 && left[0])
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY,
+                               "the entry %s of an earlier bind cannot be taken out of the quirks parameter", left);
         if (r > 0)
-                r = quirks_prepend(f->quirks, t->entry, wanted);
+                r = quirks_prepend(f->quirks, entry, wanted);
         if (r == -ENOSPC)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "the quirks parameter of usb_storage has no room for %s", t->entry);
+                return tx_fail(t, UASD_EXIT_FAILED, r, "the quirks parameter of usb_storage has no room for %s", entry);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
         t->events = NULL;
@@ -326,20 +331,16 @@ static const struct step {
         { "release",     step_release,     NULL         },
 };
 
-/* What a killed one left is put in order first: its record alone tells of its entry in the quirks, and is about to be replaced. */
-static int finish_earlier(struct transaction *t)
+/* What a killed one left is put in order first: its record is about to be replaced. */
+static void finish_earlier(struct transaction *t)
 {
         struct transaction earlier = { .roots = t->roots, .config = t->config, .interface = t->interface, .no_udev = t->no_udev,
                                        .lock = -1, .claim = CLAIM_NULL };
 
         if (!record_exists(t))
-                return 0;
+                return;
         (void) transaction_recover(&earlier);
         usb_disk_done(&earlier.disk);
-        if (!earlier.pushed)
-                return 0;
-        return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "the entry %s of an earlier switch cannot be taken out of the quirks parameter",
-                       earlier.entry);
 }
 
 int transaction_run(struct transaction *t)
@@ -348,8 +349,7 @@ int transaction_run(struct transaction *t)
         int r = 0;
 
         (void) copy_string(t->step, sizeof(t->step), "recover");
-        if (finish_earlier(t) < 0)
-                return t->code;
+        finish_earlier(t);
         t->began = now_boottime();
         if (t->hold_deadline && t->hold_deadline < t->began)
                 t->hold_deadline = t->began;

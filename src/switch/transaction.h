@@ -40,8 +40,6 @@ struct transaction {
         struct claim claim;
         uint64_t written;  /* sectors that had reached the disk when the fingerprint was taken */
         char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
-        char entry[QUIRK_ENTRY_MAX]; /* our entry in the quirks string; empty: none there */
-        bool pushed;
         bool lock_kept; /* by somebody who hangs with it: the quirks cannot be written */
         bool holding; /* the hold mark is ours */
         bool awaited; /* what appears waits in udev's helper until it has been decided on */
@@ -108,9 +106,8 @@ int record_write(struct transaction *t, const char *step);
 /* -ESTALE if the record or the attachment is no longer ours: a child that hung in the kernel and woke up late stops here. */
 int record_check(struct transaction *t);
 bool record_exists(const struct transaction *t);
-/* The record stays while our entry is in the quirks: nothing else tells of it. */
 void record_end(struct transaction *t);
-/* 1 and the fields of a record somebody left: from, to, step, entry, disks, hold. 0: none. */
+/* 1 and the fields of a record somebody left: from, to, step, disks, hold. 0: none. */
 int record_load(struct transaction *t);
 
 /* attach.c: what moves an interface, used by the steps and by their undo */
@@ -119,7 +116,7 @@ enum driver driver_now(const struct transaction *t);
 int luns_delete(struct transaction *t);
 /* Quirks, bind, link checked, quirks in order again. */
 int attach(struct transaction *t, enum driver d);
-/* Tries once more to take our entry out, should that have failed. */
+/* Sees to the entry of a bind that is in them still. */
 void quirks_in_order(struct transaction *t);
 /* Brings it to `from`, else to any driver, with its disks. */
 void attach_back(struct transaction *t);

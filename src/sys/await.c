@@ -29,14 +29,28 @@ static int record_line(const char *key, const char *value, void *data)
         return 0;
 }
 
-bool switch_awaited(const struct roots *r, const char *interface)
+/* True and its record. One that was killed leaves its record to whoever puts things in order. */
+static bool read_living(const struct roots *r, const char *interface, struct record *ret)
 {
-        struct record record = { 0 };
         char path[PATH_MAX];
 
+        *ret = (struct record){ 0 };
         (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
-        return state_read(r->run, path, record_line, &record) > 0 && record.await && record.pid > 0 &&
-               kill((pid_t) record.pid, 0) == 0;
+        return state_read(r->run, path, record_line, ret) > 0 && ret->pid > 0 && (kill((pid_t) ret->pid, 0) == 0 || errno == EPERM);
+}
+
+bool switch_at_work(const struct roots *r, const char *interface)
+{
+        struct record record;
+
+        return read_living(r, interface, &record);
+}
+
+bool switch_awaited(const struct roots *r, const char *interface)
+{
+        struct record record;
+
+        return read_living(r, interface, &record) && record.await;
 }
 
 static int watch_records(const struct roots *r)

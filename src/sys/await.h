@@ -14,6 +14,8 @@
 /* How long the helper waits at most; less than udev's rule gives it. */
 #define AWAIT_USEC (7 * USEC_PER_SEC)
 
+/* Whether a uasd-switch that lives is at work on it. */
+bool switch_at_work(const struct roots *r, const char *interface);
 /* Whether a living uasd-switch says that what it moved is about to be decided on. */
 bool switch_awaited(const struct roots *r, const char *interface);
 

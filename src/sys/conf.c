@@ -6,6 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/await.h"
 #include "sys/bridgedb.h"
 #include "sys/dropins.h"
 #include "sys/keepoff.h"
@@ -126,15 +127,13 @@ static void ask_udev(const struct roots *r, struct facts *f, enum policy *ret_po
 void facts_complete(const struct roots *r, const struct config *c, struct facts *f)
 {
         struct attachment_mark a = { .override_target = DRIVER_NONE };
-        char path[128];
 
         if (attr_read(r->sys, SYSFS_QUIRKS, f->quirks, sizeof(f->quirks)) < 0)
                 f->quirks[0] = '\0';
         keepoff_own(r, f->vid, f->pid, f->quirks_own);
         f->unknown_target = c->unknown_target;
 
-        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", f->interface);
-        f->just_unbound = f->driver == DRIVER_NONE && faccessat(r->run, path, F_OK, 0) == 0;
+        f->just_unbound = f->driver == DRIVER_NONE && switch_at_work(r, f->interface);
 
         /* The nearer word wins: kept policy, then udev, then the configuration. */
         f->policy = config_policy(c, f->vid, f->pid, f->serial);

@@ -29,6 +29,7 @@ int quirks_lock(const struct roots *r, uint64_t deadline)
                         return -ETIMEDOUT;
                 (void) poll(NULL, 0, 5);
         }
+        (void) quirks_bind_end(r);
         return TAKE_FD(fd);
 }
 
@@ -99,4 +100,45 @@ int quirks_param_pop(const struct roots *r, const char *entry)
                         break;
         }
         return k;
+}
+
+static int take_entry(const char *key, const char *value, void *data)
+{
+        if (streq(key, KEY_ENTRY))
+                (void) copy_string(data, QUIRK_ENTRY_MAX, value);
+        return 0;
+}
+
+int quirks_bind_read(const struct roots *r, char ret[static QUIRK_ENTRY_MAX])
+{
+        int k;
+
+        ret[0] = '\0';
+        k = state_read(r->run, RUN_QUIRKS_BIND, take_entry, ret);
+        return k < 0 ? k : ret[0] != '\0';
+}
+
+int quirks_bind_begin(const struct roots *r, const char *entry)
+{
+        char text[QUIRK_ENTRY_MAX + 16], left[QUIRK_ENTRY_MAX];
+        int k = quirks_bind_read(r, left);
+
+        if (k != 0)
+                return k < 0 ? k : -EBUSY;
+        (void) snprintf(text, sizeof(text), KEY_ENTRY "=%s\n", entry);
+        k = state_write(r->run, RUN_QUIRKS_BIND, text, false);
+        return k < 0 ? k : quirks_param_push(r, entry);
+}
+
+int quirks_bind_end(const struct roots *r)
+{
+        char entry[QUIRK_ENTRY_MAX];
+        int k = quirks_bind_read(r, entry);
+
+        if (k <= 0)
+                return k;
+        k = quirks_param_pop(r, entry);
+        if (k == -ENOENT && faccessat(r->sys, SYSFS_QUIRKS, F_OK, 0) < 0) /* with its module it has gone */
+                k = 0;
+        return k < 0 ? k : state_remove(r->run, RUN_QUIRKS_BIND);
 }

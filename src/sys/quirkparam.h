@@ -9,10 +9,22 @@
  * compare-and-swap, so everybody of ours holds the lock, and entries of others are left as they are.
  */
 
-/* Takes the machine-wide lock; close the descriptor to give it back. Waits at most until `deadline`. */
+/*
+ * Takes the machine-wide lock; close the descriptor to give it back. Waits at most until `deadline`. The entry of a bind that is
+ * in there then is of somebody who was killed, or could not take it out: that is done now, if it can be.
+ */
 int quirks_lock(const struct roots *r, uint64_t deadline);
 int quirks_param_read(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
 /* Puts our entry first. -ENOSPC: no room. -ENOENT: usb_storage is not there. */
 int quirks_param_push(const struct roots *r, const char *entry);
 /* Takes the entry out again. 0 also if it is not there. */
 int quirks_param_pop(const struct roots *r, const char *entry);
+
+/*
+ * An entry for the time of a bind, by who has the lock. It is on record before it is in the parameter, since its text is all that
+ * takes it out again. -EBUSY: an earlier one is still there.
+ */
+int quirks_bind_begin(const struct roots *r, const char *entry);
+int quirks_bind_end(const struct roots *r);
+/* 1 and the entry that is on record, 0 and "", or -errno. Without the lock: that of a bind which goes on, or was left. */
+int quirks_bind_read(const struct roots *r, char ret[static QUIRK_ENTRY_MAX]);

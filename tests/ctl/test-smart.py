@@ -4,6 +4,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
 import unittest
@@ -136,8 +137,13 @@ class Smart(unittest.TestCase):
     def test_switch_runs(self):
         self.smartctl(ATA)
         record = 'run/uasd/switch/2-1:1.0'
-        self.tree.write(record, 'STEP=sync\n')
+        self.tree.write(record, f'PID={os.getpid()}\nSTEP=sync\n')
         self.not_asked('it is being switched')
+        # That of one who was killed says nothing of now.
+        gone = subprocess.Popen(['true'])
+        gone.wait()
+        self.tree.write(record, f'PID={gone.pid}\nSTEP=sync\n')
+        self.assertNotIn('switched', self.status()[0])
         os.unlink(self.tree.path(record))
         self.assertNotIn('switched', self.status()[0])
 

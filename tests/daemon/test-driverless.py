@@ -4,6 +4,7 @@
 
 import importlib.util
 import os
+import subprocess
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -46,6 +47,27 @@ class Driverless(unittest.TestCase):
         self.tree.write(DEVICE + '/authorized', '0\n')
         self.both()
         self.assertIn('not authorized', self.ctl('switch', 'sdz', 'usb-storage', '--wait=40', code=6).stderr)
+
+    # What a switch leaves that was killed, and cannot be put in order
+
+    def test_record_stays(self):
+        "Its record keeps nobody from trying again."
+        self.tree.write('switch', machine.SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\ncase "$*" in *--recover*) exit 1;; esac\n', 1))
+        gone = subprocess.Popen(['true'])
+        gone.wait()
+        self.tree.write('run/uasd/switch/2-1:1.0', f'PID={gone.pid}\nBUSNUM=2\nDEVNUM=5\nFROM=uas\nTO=usb-storage\nSTEP=bind\nDISKS=1\nMOVED=1\n')
+        self.both()
+        until(lambda: self.disk()['driver'] == 'uas', 'a driver has it', 60)
+
+    def test_entry_stays(self):
+        "uasd takes out the entry of a bind as soon as it looks after the quirks, whether the disk is there or not."
+        path = 'sys/module/usb_storage/parameters/quirks'
+        self.tree.write('run/uasd/quirks.bind', 'ENTRY=dead:beef:u\n')
+        self.tree.write(path, 'dead:beef:u,1:2:f,dead:beef:u\n')
+        self.both()
+        with open(self.tree.path(path)) as f:
+            self.assertEqual(f.read(), '1:2:f,dead:beef:u')
+        self.assertFalse(os.path.exists(self.tree.path('run/uasd/quirks.bind')))
 
 
 if __name__ == '__main__':

@@ -257,6 +257,8 @@ const char *scene_wrong(const struct scene *s)
                 return "somebody's mount failed for nothing";
         if (tree_exists("run/uasd/switch/2-1:1.0"))
                 return "a record is left";
+        if (tree_exists("run/" RUN_QUIRKS_BIND))
+                return "the entry of a bind is left on record";
         if (locked())
                 return "the record's lock is held";
         if (fake->usb[0].plugged && rule_holds(&fake->usb[0]))

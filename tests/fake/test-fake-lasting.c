@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/names.h"
-#include "sys/statefile.h"
+#include "sys/quirkparam.h"
 
 /* What goes wrong from some moment on, and stays so: an operation that always fails, a lock that is never given back. */
 
@@ -26,24 +26,16 @@ static const struct scene scenes[] = {
 
 static size_t first, last = ELEMENTSOF(scenes) - 1;
 
-static int take_entry(const char *key, const char *value, void *data)
+/* Whoever has the lock next knows what to take out. */
+static bool entry_not_on_record(const struct scene *s)
 {
-        if (streq(key, KEY_ENTRY))
-                (void) copy_string(data, QUIRK_ENTRY_MAX, value);
-        return 0;
-}
-
-/* Whoever finds the record knows what to take out. */
-static bool entry_without_record(const struct scene *s)
-{
-        char entry[QUIRK_ENTRY_MAX] = "", rest[QUIRKS_MAX + 1], was[QUIRKS_MAX + 1], now[QUIRKS_MAX + 1];
+        char entry[QUIRK_ENTRY_MAX], rest[QUIRKS_MAX + 1], was[QUIRKS_MAX + 1], now[QUIRKS_MAX + 1];
 
         (void) snprintf(was, sizeof(was), "%s", s->quirks ? s->quirks : "");
         (void) snprintf(now, sizeof(now), "%.*s", (int) strcspn(fake->quirks, "\n"), fake->quirks);
         if (streq(now, was))
                 return false;
-        (void) state_read(fake->roots.run, RUN_SWITCH "/2-1:1.0", take_entry, entry);
-        return !entry[0] || quirks_remove(now, entry, rest) <= 0 || !streq(rest, was);
+        return quirks_bind_read(&fake->roots, entry) <= 0 || quirks_remove(now, entry, rest) <= 0 || !streq(rest, was);
 }
 
 /* While it lasts: the disk works, and says where; nothing is left that nobody knows of. */
@@ -58,7 +50,7 @@ static const char *wrong_meanwhile(const struct scene *s, const struct result *r
                 return "it says that it is done, and is not";
         if (r->code != UASD_EXIT_OK && u->driver == s->to && !stays)
                 return "it was moved, and does not say so";
-        return entry_without_record(s) ? "an entry of ours is in the quirks, and no record tells of it" : NULL;
+        return entry_not_on_record(s) ? "an entry of ours is in the quirks, and nothing tells of it" : NULL;
 }
 
 /* As uasd does with a disk that has failed where it is. */
@@ -75,7 +67,7 @@ static void back_to_health(const struct scene *s)
                 fake_break("the way off uas", "failed");
 }
 
-/* Then it is over, and the next start of uasd finishes what has left a record. */
+/* Then it is over: uasd looks after the quirks, and its next start finishes what has left a record. */
 static bool lasting(const struct scene *s, struct fake_hook hook, const char *what, unsigned n, bool *ret_reached)
 {
         struct scene now = *s;
@@ -89,9 +81,12 @@ static bool lasting(const struct scene *s, struct fake_hook hook, const char *wh
         fake->haste = true;
         scene_switch(&now, &r);
         wrong = wrong_meanwhile(&now, &r);
+        if (!wrong && tree_exists("run/" RUN_SWITCH "/2-1:1.0") && !(hook.op && streq(hook.op, "remove record")))
+                wrong = "it has ended, and its record is still there";
         *ret_reached = fake->hooks[0].seen >= n;
         memset(fake->hooks, 0, sizeof(fake->hooks));
         fake_someone_unlocks();
+        (void) close_keep_errno(quirks_lock(&fake->roots, 0));
         if (tree_exists("run/" RUN_SWITCH "/2-1:1.0") && scene_recover(&now) < 0)
                 fake_break("recovery", "failed");
         back_to_health(&now);

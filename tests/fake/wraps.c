@@ -131,10 +131,11 @@ int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_lu
 
 static const char *mark_name(const char *path)
 {
-        return strstr(path, "/switch/")  ? "record"  :
-               strstr(path, "/hold/")    ? "hold"    :
-               strstr(path, "/history")  ? "history" :
-                                           "attachment";
+        return strstr(path, "/switch/")     ? "record"  :
+               strstr(path, "/hold/")       ? "hold"    :
+               strstr(path, "/history")     ? "history" :
+               strstr(path, "/quirks.bind") ? "entry"   :
+                                              "attachment";
 }
 
 int __wrap_state_write(int dirfd, const char *path, const char *text, bool durable)

@@ -77,6 +77,56 @@ static void test_apply(void **state)
         }
 }
 
+/* Of a bind whose switch was killed, or that could not take it out. */
+static void test_left_by_bind(void **state)
+{
+        static const struct {
+                const char *record, *parameter, *then;
+                bool gone; /* the module */
+                bool stays;
+        } table[] = {
+                { "ENTRY=1:2:u\n", "1:2:u,9:9:f", "9:9:f", false, false },
+                { "ENTRY=1:2:u\n", "9:9:f,1:2:u,1:2:u", "9:9:f,1:2:u", false, false },
+                { "ENTRY=1:2:u\n", "9:9:f", "9:9:f", false, false }, /* killed before it was put in */
+                { "ENTRY=1:2:u\n", NULL, NULL, true, false },
+                { "ENTRY=\n", "9:9:f", "9:9:f", false, true },
+                { "rubbish", "9:9:f", "9:9:f", false, true },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char parameter[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX];
+                struct tree t;
+                int lock;
+
+                tree_make(&t);
+                tree_write(&t, "run/uasd/quirks.bind", table[i].record);
+                tree_write(&t, "sys/module/usb_storage/parameters/quirks", table[i].parameter ? table[i].parameter : "");
+                if (table[i].gone)
+                        assert_int_equal(unlinkat(t.roots.sys, SYSFS_QUIRKS, 0), 0);
+                lock = quirks_lock(&t.roots, 0);
+                assert_true(lock >= 0);
+                if (!table[i].gone) {
+                        assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
+                        assert_string_equal(parameter, table[i].then);
+                }
+                assert_int_equal(faccessat(t.roots.run, RUN_QUIRKS_BIND, F_OK, 0), table[i].stays ? 0 : -1);
+                /* Whatever was there, the next bind has its own. */
+                if (!table[i].gone) {
+                        assert_int_equal(quirks_bind_begin(&t.roots, "3:4:u"), 0);
+                        assert_int_equal(quirks_bind_read(&t.roots, entry), 1);
+                        assert_string_equal(entry, "3:4:u");
+                        assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
+                        assert_memory_equal(parameter, "3:4:u,", 6);
+                        assert_int_equal(quirks_bind_begin(&t.roots, "5:6:u"), -EBUSY); /* or who would know of that one? */
+                        assert_int_equal(quirks_bind_end(&t.roots), 0);
+                        assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
+                        assert_string_equal(parameter, table[i].then);
+                }
+                (void) close(lock);
+                tree_remove(&t);
+        }
+}
+
 static void test_apply_not(void **state)
 {
         struct kept_disks kept = {};
@@ -98,6 +148,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_apply),
+                cmocka_unit_test(test_left_by_bind),
                 cmocka_unit_test(test_apply_not),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,9 +139,7 @@ static void test_machine(void **state)
         tree_write(&t, "proc/cmdline", "BOOT_IMAGE=/vmlinuz usb-storage.quirks=3:3:u quiet usb_storage.quirks=\"1:1:u\"\n");
         tree_write(&t, "etc/modprobe.d/a.conf", "options usb-storage quirks=4:4:u\n");
         tree_write(&t, "run/uasd/quirks", "quirks=5:5:u\n");
-        tree_write(&t, "run/uasd/switch/2-1:1.0", "PID=1\nENTRY=2:2:u\nSTEP=bind\n");
-        tree_write(&t, "run/uasd/switch/2-1:1.0.lock", "");
-        tree_write(&t, "run/uasd/switch/2-2:1.0", "PID=1\nENTRY=\nSTEP=claim\n");
+        tree_write(&t, "run/uasd/quirks.bind", "ENTRY=2:2:u\n");
         assert_int_equal(quirk_facts_read(&t.roots, &q), 0);
         assert_string_equal(q.parameter, "1:1:u,2:2:u");
         assert_string_equal(q.own_kept, "5:5:u");

@@ -133,7 +133,7 @@ def second_daemon(vm):
     assert guest.uasctl("list")["disks"] == []
 
 
-RECORD = "PID=1\nBUSNUM=%s\nDEVNUM=%s\nFROM=uas\nTO=usb-storage\nSTEP=bind\nENTRY=1209:5a5a:u\nDISKS=1\nMOVED=1\nHOLDING=1\n"
+RECORD = "PID=1\nBUSNUM=%s\nDEVNUM=%s\nFROM=uas\nTO=usb-storage\nSTEP=bind\nDISKS=1\nMOVED=1\nHOLDING=1\n"
 MARK = "BUSNUM=%s\nDEVNUM=%s\nDEADLINE=99999999999999\n"
 
 
