@@ -73,6 +73,8 @@ class BenchFiles(BenchCase):
         shutil.rmtree(self.tree.path('sys/dev/block/253:7'), ignore_errors=True)
         for name, number in names:
             self.tree.write(f'sys/dev/block/253:7/slaves/{name}/dev', number + '\n')
+            if number != '253:7':  # a whole disk stands on nothing, and says so
+                os.makedirs(self.tree.path(f'sys/dev/block/{number}/slaves'), exist_ok=True)
         p = self.bench(f'--file={self.dir}/data', *QUICK, '--json')
         self.assertEqual('Which disk it is on is not known' in p.stderr, json.loads(p.stdout)['conditions']['serial'] is None)
         return json.loads(p.stdout)['conditions']['serial']
@@ -85,6 +87,8 @@ class BenchFiles(BenchCase):
         self.assertIsNone(self.below(('sdb', '8:16'), ('sdc', '8:32')))
         self.assertIsNone(self.below(('sdb', '8:16'), ('nvme0n1', '259:0')))
         self.assertIsNone(self.below(('nvme0n1', '259:0'), ('sdb', '8:16')))
+        self.assertIsNone(self.below(('sdb', '8:16'), ('sdz', '8:400')))
+        self.assertIsNone(self.below(('sdz', '8:400')))
         self.assertIsNone(self.below())
         self.assertIsNone(self.below(('dm-7', '253:7')))
 

@@ -12,13 +12,11 @@
 struct search {
         const struct roots *r;
         const struct views *views;
-        const struct view *found;
-        bool other; /* also a disk that is none of ours, or another one */
         unsigned layer;
-        char path[64]; /* of the device whose slaves are looked at */
+        char slaves[64];
+        const struct view *found; /* what all that were looked at stand on */
+        bool other;               /* one of them does not, or on a disk that is none of ours */
 };
-
-static void look(struct search *s, unsigned major, unsigned minor);
 
 static const struct view *ours(const struct views *views, unsigned major, unsigned minor)
 {
@@ -30,44 +28,36 @@ static const struct view *ours(const struct views *views, unsigned major, unsign
         return NULL;
 }
 
+static const struct view *stands_on(const struct search *above, unsigned major, unsigned minor);
+
 static int look_at_slave(const char *name, void *data)
 {
-        struct search *s = data, below = *s;
-        char path[sizeof(s->path) + BLOCK_NAME_MAX + 16], text[32];
+        struct search *s = data;
+        char path[sizeof(s->slaves) + BLOCK_NAME_MAX + 8], text[32];
+        const struct view *v = NULL;
         unsigned major, minor;
 
-        (void) snprintf(path, sizeof(path), "%s/slaves/%.*s/dev", s->path, BLOCK_NAME_MAX, name);
-        if (attr_read(s->r->sys, path, text, sizeof(text)) <= 0 || sscanf(text, "%u:%u", &major, &minor) != 2) {
-                s->other = true;
-                return 1;
-        }
-        look(&below, major, minor);
-        s->found = below.found;
-        s->other = below.other;
+        (void) snprintf(path, sizeof(path), "%s/%.*s/dev", s->slaves, BLOCK_NAME_MAX, name);
+        if (attr_read(s->r->sys, path, text, sizeof(text)) > 0 && sscanf(text, "%u:%u", &major, &minor) == 2)
+                v = stands_on(s, major, minor);
+        s->other = !v || (s->found && s->found != v);
+        s->found = v;
         return s->other;
 }
 
-static void look(struct search *s, unsigned major, unsigned minor)
+static const struct view *stands_on(const struct search *above, unsigned major, unsigned minor)
 {
-        const struct view *v = ours(s->views, major, minor);
-        char slaves[sizeof(s->path) + 8];
+        struct search s = {.r = above->r, .views = above->views, .layer = above->layer + 1};
+        const struct view *v = ours(s.views, major, minor);
 
-        if (v) {
-                s->other = s->other || (s->found && s->found != v);
-                s->found = v;
-                return;
-        }
-        (void) snprintf(s->path, sizeof(s->path), "dev/block/%u:%u", major, minor);
-        (void) snprintf(slaves, sizeof(slaves), "%s/slaves", s->path);
+        if (v || s.layer > LAYERS_MAX)
+                return v;
+        (void) snprintf(s.slaves, sizeof(s.slaves), "dev/block/%u:%u/slaves", major, minor);
         /* One that stands on nothing is a disk that is none of ours. */
-        if (++s->layer > LAYERS_MAX || dir_each(s->r->sys, slaves, look_at_slave, s) < 0 || !s->found)
-                s->other = true;
+        return dir_each(s.r->sys, s.slaves, look_at_slave, &s) < 0 || s.other ? NULL : s.found;
 }
 
 const struct view *disk_below(const struct roots *r, const struct views *views, dev_t dev)
 {
-        struct search s = {.r = r, .views = views};
-
-        look(&s, major(dev), minor(dev));
-        return s.other ? NULL : s.found;
+        return stands_on(&(struct search){.r = r, .views = views}, major(dev), minor(dev));
 }
