@@ -15,7 +15,8 @@
 
 /* One uasd-switch. It says where it is on its stdout, and ends with "END code step text". */
 struct job {
-        struct entry *entry;
+        struct manager *manager;
+        struct entry *entry; /* NULL: it has gone */
         pid_t pid;
         int out;
         sd_event_source *child, *output;
@@ -120,16 +121,17 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         struct entry *e = j->entry;
         struct event done = { .type = EVENT_DONE };
         char interface[INTERFACE_NAME_MAX];
-        struct manager *m;
+        struct manager *m = j->manager;
         unsigned tries;
         bool again, killed;
 
         drain(j);
+        m->keepoff_due = true; /* what it has put on record */
         if (!e) {
                 job_free(j);
+                (void) keepoff_review(m);
                 return 0;
         }
-        m = e->manager;
         kmsg_drain(m->kmsg); /* what was said meanwhile is the switch's to judge */
         complete_outcome(j, si);
         again = si->si_code != CLD_EXITED && j->tries < RECOVER_TRIES;
@@ -161,7 +163,7 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
 
         if (!j)
                 return -ENOMEM;
-        *j = (struct job){ .entry = e, .out = -1, .outcome.code = -1, .killed.code = -1 };
+        *j = (struct job){ .manager = e->manager, .entry = e, .out = -1, .outcome.code = -1, .killed.code = -1 };
         r = spawn_switch(argv, NULL, &j->out, &j->pid);
         if (r >= 0)
                 r = sd_event_add_child(event, &j->child, j->pid, WEXITED, on_exit_of_child, j);

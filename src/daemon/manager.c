@@ -220,6 +220,8 @@ static void manager_gone(struct manager *m, const char *interface)
                 m->entries[i] = m->entries[--m->n_entries];
                 entry_free(e);
                 (void) attachments_prune(&m->roots);
+                m->keepoff_due = true; /* its trial has ended */
+                (void) keepoff_review(m);
                 kmsg_arm(m->kmsg);
                 return;
         }

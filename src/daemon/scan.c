@@ -94,6 +94,7 @@ static void foreign_ended(struct manager *m, const char *interface)
         const struct disk *d;
         struct entry *e;
 
+        m->keepoff_due = true; /* what it has put on record */
         manager_rescan(m, interface);
         e = manager_find(m, interface);
         if (!e || !e->life.running || e->job)
@@ -161,8 +162,10 @@ static int on_mark(sd_event_source *source, const struct inotify_event *i, void 
 
         if (i->mask & IN_Q_OVERFLOW)
                 manager_rescan_all(m);
-        if (e && (!e->life.running || e->job || look_at_foreign(e)))
+        if (e && (!e->life.running || e->job || look_at_foreign(e))) {
+                m->keepoff_due = true;
                 manager_rescan(m, i->name);
+        }
         return 0;
 }
 

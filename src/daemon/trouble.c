@@ -175,6 +175,7 @@ void trouble_adopt(struct entry *e)
                 (void) past_write(r, f, &h); /* early in a boot there may be nothing to write to: it stays true */
         } else if (f->trial_ended && f->driver == DRIVER_UAS && !e->manager->env.stopping)
                 f->trial_open = past_write(r, f, &(struct history){ .state = HISTORY_TRIAL }) >= 0;
+        e->manager->keepoff_due = true;
 }
 
 void trouble_gone(struct entry *e)

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
 import privatebus  # noqa: E402
-from tree import Tree  # noqa: E402
+from tree import BOOT, Tree  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
@@ -387,59 +387,6 @@ class Daemon(unittest.TestCase):
         self.assertIn(' present: ', client.stdout.readline())
         self.switch('uas')
         self.read_until(screen, b'2-1:1.0: bind\r\033[K')
-
-    # Disks kept off uas
-
-    def quirks(self, text=None):
-        path = 'sys/module/usb_storage/parameters/quirks'
-        if text is not None:
-            self.tree.write(path, text + '\n')
-        with open(self.tree.path(path)) as f:
-            return f.read().strip()
-
-    def test_kept_off(self):
-        "Policy usb-storage is in the quirks for as long as it is the policy, with the entries of others and over a restart of uasd."
-        others = 'dead:beef:f,1209:5a5c:t'
-        self.quirks(others)
-        daemon = self.both()
-        self.ctl('policy', 'sdz', 'usb-storage')
-        self.assertEqual(self.quirks(), '1209:5a5a:u,' + others)
-        self.assertIn('kept off uas by the quirks of usb-storage: 1209:5a5a:u', self.journal())
-        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
-        # Somebody empties the string: uasd comes back and finds what has to be in there.
-        privatebus.stop(daemon)
-        self.quirks(others)
-        self.start_daemon()
-        until(self.on_bus, 'uasd is on the bus')
-        self.assertEqual(self.quirks(), '1209:5a5a:u,' + others)
-        [word] = json.loads(self.ctl('explain', 'sdz', '--json').stdout)['disks'][0]['quirks']
-        self.assertEqual((word['entry'], word['source'], word['effect']), ('1209:5a5a:u', 'uasd-kept', 'in-force'))
-        self.ctl('policy', 'sdz', 'auto')
-        self.assertEqual(self.quirks(), others)
-        until(lambda: self.disk()['driver'] == 'uas', 'it is moved back')
-
-    def test_kept_off_foreign(self):
-        "An entry that somebody else wrote for that disk is restated and stays; one that says u already needs none of ours."
-        self.quirks('1209:5a5a:f')
-        self.both()
-        self.ctl('policy', 'sdz', 'usb-storage')
-        self.assertEqual(self.quirks(), '1209:5a5a:fu,1209:5a5a:f')
-        self.ctl('policy', 'sdz', 'auto')
-        self.assertEqual(self.quirks(), '1209:5a5a:f')
-        self.quirks('1209:5a5a:fu')
-        self.ctl('policy', 'sdz', 'usb-storage')
-        self.assertEqual(self.quirks(), '1209:5a5a:fu')
-
-    def test_kept_off_no_room(self):
-        "127 characters: whose entry has no room is told by name, once."
-        others = ','.join('dead:be%02x:f' % i for i in range(10)) + ',dead:beff:uf'
-        self.quirks(others)
-        self.assertGreater(len(others) + len('1209:5a5a:u,'), 127)
-        self.both()
-        self.ctl('policy', 'sdz', 'usb-storage')
-        self.ctl('policy', 'sdz', 'usb-storage')
-        self.assertEqual(self.quirks(), others)
-        self.assertEqual(self.journal().count('have no room for 1209:5a5a:u: 1209:5a5a:S1 may start on uas.'), 1, self.journal())
 
     # The bus
 

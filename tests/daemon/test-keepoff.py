@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: the quirks of usb-storage as policies and records call for."""
+
+import importlib.util
+import json
+import os
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+privatebus, until = machine.privatebus, machine.until
+BOOT = machine.BOOT
+
+PARAMETER = 'sys/module/usb_storage/parameters/quirks'
+INTERFACE = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0'
+RECORD = '1209:5a5a:S1@0000:00:14.0/ss/1=state=%s firmware=0214 kernel=6.1.0-test boot=%s date=- reason=it failed\n'
+
+
+class KeptOff(unittest.TestCase):
+    maxDiff = None
+
+    for name in 'setUp start start_bus start_daemon busctl on_bus both ctl journal disk plays_switch calls'.split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def quirks(self, text=None):
+        if text is not None:
+            self.tree.write(PARAMETER, text + '\n')
+        with open(self.tree.path(PARAMETER)) as f:
+            return f.read().strip()
+
+    def test_policy(self):
+        "Policy usb-storage is in the quirks for as long as it is the policy, with the entries of others and over a restart of uasd."
+        others = 'dead:beef:f,1209:5a5c:t'
+        self.quirks(others)
+        daemon = self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertEqual(self.quirks(), '1209:5a5a:u,' + others)
+        self.assertIn('kept off uas by the quirks of usb-storage: 1209:5a5a:u', self.journal())
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        # Somebody empties the string: uasd comes back and finds what has to be in there.
+        privatebus.stop(daemon)
+        self.quirks(others)
+        self.start_daemon()
+        until(self.on_bus, 'uasd is on the bus')
+        self.assertEqual(self.quirks(), '1209:5a5a:u,' + others)
+        [word] = json.loads(self.ctl('explain', 'sdz', '--json').stdout)['disks'][0]['quirks']
+        self.assertEqual((word['entry'], word['source'], word['effect']), ('1209:5a5a:u', 'uasd-kept', 'in-force'))
+        self.ctl('policy', 'sdz', 'auto')
+        self.assertEqual(self.quirks(), others)
+        until(lambda: self.disk()['driver'] == 'uas', 'it is moved back')
+
+    def test_foreign(self):
+        "An entry that somebody else wrote for that disk is restated and stays; one that says u already needs none of ours."
+        self.quirks('1209:5a5a:f')
+        self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertEqual(self.quirks(), '1209:5a5a:fu,1209:5a5a:f')
+        self.ctl('policy', 'sdz', 'auto')
+        self.assertEqual(self.quirks(), '1209:5a5a:f')
+        self.quirks('1209:5a5a:fu')
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertEqual(self.quirks(), '1209:5a5a:fu')
+
+    def test_no_room(self):
+        "127 characters: whose entry has no room is told by name, once."
+        others = ','.join('dead:be%02x:f' % i for i in range(10)) + ',dead:beff:uf'
+        self.quirks(others)
+        self.assertGreater(len(others) + len('1209:5a5a:u,'), 127)
+        self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertEqual(self.quirks(), others)
+        self.assertEqual(self.journal().count('have no room for 1209:5a5a:u: 1209:5a5a:S1 may start on uas.'), 1, self.journal())
+
+    def driver(self, name):
+        """What the kernel says of the disk; no uevent tells of it."""
+        link = self.tree.path(INTERFACE + '/driver')
+        if os.path.lexists(link):
+            os.unlink(link)
+        if name:
+            self.tree.link(INTERFACE + '/driver', 'sys/bus/usb/drivers/' + name)
+
+    def look(self):
+        """Has uasd look at the disk anew."""
+        self.tree.write('run/uasd/hold/2-1:1.0', '')
+        os.unlink(self.tree.path('run/uasd/hold/2-1:1.0'))
+
+    def records(self, line):
+        self.tree.write('etc/uasd/history', line)
+
+    def test_rolled_back(self):
+        "A trial fails, the disk is taken back, and then the record says so, which uasd-switch writes: it is in the quirks at once."
+        self.driver('usb-storage')
+        self.tree.write('record', RECORD % ('distrusted', '-'))
+        self.plays_switch('cp "$TREE/record" "$TREE/etc/uasd/history"',
+                          "printf 'STEP verify 1\\nEND 7 verify It cannot be read.\\n'", 'exit 7')
+        self.both()
+        until(lambda: self.disk()['state'] in ('failed', 'settled') and self.calls(), 'it was tried')
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+
+    def test_put_in_order(self):
+        "What --recover puts on record counts as well."
+        self.driver('usb-storage')
+        self.tree.write('record', RECORD % ('distrusted', '-'))
+        self.tree.write('run/uasd/switch/2-1:1.0.lock', '')
+        self.tree.write('run/uasd/switch/2-1:1.0', 'BUSNUM=2\n')
+        self.plays_switch('cp "$TREE/record" "$TREE/etc/uasd/history"', 'rm -f "$TREE/run/uasd/switch/2-1:1.0"', 'exit 0')
+        self.both()
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+
+    def test_switch_of_others(self):
+        "A uasd-switch that udev began when uasd had seen the disk already: what it has put on record counts when its own record goes."
+        self.both()
+        self.records(RECORD % ('distrusted', '-'))
+        self.tree.write('run/uasd/switch/2-1:1.0', '')
+        os.unlink(self.tree.path('run/uasd/switch/2-1:1.0'))
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+
+    def unplug(self):
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0'))
+        self.look()
+
+    def test_unplugged_on_trial(self):
+        "A disk alike is not kept off while it is on trial; when it is unplugged its trial has ended, and the other one is, before it comes."
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S2=usb-storage\n')
+        self.records(RECORD % ('trial', BOOT))
+        self.both()
+        self.assertEqual((self.disk()['driver'], self.quirks()), ('uas', ''))
+        self.unplug()
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+
+    def test_unplugged_in_a_switch(self):
+        "What uasd-switch puts on record after the disk has gone counts as well."
+        self.driver('usb-storage')
+        self.tree.write('record', RECORD % ('distrusted', '-'))
+        self.tree.write('gone', '')
+        self.plays_switch('while [ -e "$TREE/gone" ]; do sleep 0.02; done', 'cp "$TREE/record" "$TREE/etc/uasd/history"', 'exit 1')
+        self.both()
+        until(lambda: os.path.exists(self.tree.path('calls')), 'it is tried')
+        self.unplug()
+        until(lambda: json.loads(self.ctl('list', '--json').stdout)['disks'] == [], 'it has gone')
+        self.assertEqual(self.quirks(), '')
+        os.unlink(self.tree.path('gone'))
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('polkit asks nobody here: root alone may switch')
+        sys.exit(machine.SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
