@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Why a figure is doubted, with its numbers. */
+#include "common/util.h"
+#include "ctl/bench/doubt-row.h"
+#include "ctl/bench/doubts.h"
+#include "ctl/bench/units.h"
+
+static void depth_text(const struct doubt_row *row, char *ret)
+{
+        if (row->p->sync_engine && row->p->iodepth > 1)
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "depth %u does nothing with a synchronous engine: it was 1", row->p->iodepth);
+        else if (doubt_row_queue_not_full(row))
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "depth %u was reached by %.0f %% of the requests alone", row->p->iodepth,
+                                100 * row->depth_share);
+        else
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "the disk is given %u requests at once, not %zu: the others wait in the kernel",
+                                row->b->conditions.queue_depth[row->driver], row->at_once);
+}
+
+static void cache_text(const struct doubt_row *row, char *ret)
+{
+        char region[UNIT_TEXT_MAX], memory[UNIT_TEXT_MAX];
+
+        (void) bytes_text(row->region, region);
+        if (doubt_row_in_memory(row))
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "buffered, and of %s the machine's memory (%.0f GB) can answer", region,
+                                (double) row->b->conditions.memory / 1e9);
+        else
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%s is small: below %s caches of the disk and its bridge answer", region,
+                                bytes_text(DOUBT_CACHE_REGION, memory));
+}
+
+char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt,
+                 char ret[static DOUBT_TEXT_MAX])
+{
+        char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX], speed[UNIT_TEXT_MAX];
+        double share = 0;
+        struct doubt_row row;
+
+        doubt_row_read(b, pattern, d, &row);
+        (void) speed_text(b->conditions.speed_mbps, speed);
+        ret[0] = '\0';
+        switch (doubt) {
+        case DOUBT_LINK:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%s is more than a link at %s can carry (%s): a cache answered",
+                                figure_text(row.rate.max, STATS_BYTES, false, one), speed,
+                                figure_text(link_ceiling(b->conditions.speed_mbps), STATS_BYTES, false, two));
+                break;
+        case DOUBT_USB2:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "linked at %s: a USB 2 link carries %s at most, whatever the disk can do", speed,
+                                figure_text(link_ceiling(b->conditions.speed_mbps), STATS_BYTES, false, one));
+                break;
+        case DOUBT_DEPTH:
+                depth_text(&row, ret);
+                break;
+        case DOUBT_SUBMIT:
+                (void) snprintf(ret, DOUBT_TEXT_MAX,
+                                "of %s on average %s went by before a request was handed over: the kernel's queue was full",
+                                figure_text(row.lat, STATS_MEAN, false, one),
+                                figure_text(row.slat, STATS_MEAN, false, two));
+                break;
+        case DOUBT_CACHE:
+                cache_text(&row, ret);
+                break;
+        case DOUBT_MEMORY:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%sof what was read %.0f %% came from a device: memory answered the rest",
+                                row.p->direct ? "O_DIRECT is not honoured, " : "", 100 * row.device_share);
+                break;
+        case DOUBT_DISK:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "no spinning disk is so quick: a cache answered, or it does not spin");
+                break;
+        case DOUBT_SPREAD:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "the rounds differ by %.0f %% of their average", row.rate.spread_percent);
+                break;
+        case DOUBT_HEAT:
+                (void) doubt_row_falls(&row, &share);
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "slower round by round, by %.0f %% in all: heat, or garbage collection", 100 * share);
+                break;
+        case DOUBT_HALVES:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%.0f %% apart before and after the other driver: less between the two is no difference",
+                                100 * (row.halves - 1));
+                break;
+        case DOUBT_LOAD:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "others moved up to %s on the same bus, or on the disk itself",
+                                figure_text(row.load, STATS_BYTES, false, one));
+                break;
+        case DOUBT_ERRORS:
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%zu of its runs failed and %s not counted", row.failed,
+                                row.failed == 1 ? "is" : "are");
+                break;
+        case _BENCH_DOUBT_MAX:
+                break;
+        }
+        return ret;
+}
