@@ -218,17 +218,67 @@ static void load_not_known(struct bench *b)
 {
         EACH_RUN(b, SEQ, other_bytes_per_sec) = -1;
 }
+/* Ten seconds after two of ramp, which fio is charged for as well. */
+#define CHARGED(r, side) ((double) (r).side.bytes * 1.2)
+
 static void from_memory(struct bench *b)
 {
-        EACH_RUN(b, SEQ, device_read_bytes) = (double) b->runs[_i].read.bytes * 0.03;
+        EACH_RUN(b, SEQ, device_read_bytes) = CHARGED(b->runs[_i], read) * 0.03;
+}
+static void ramp_from_device(struct bench *b)
+{
+        b->patterns[SEQ].ramp_sec = 40; /* half of it all came from memory: still more than fio says it has read */
+        EACH_RUN(b, SEQ, device_read_bytes) = (double) b->runs[_i].read.bytes * 2.5;
+}
+static void long_ramp(struct bench *b)
+{
+        b->patterns[SEQ].ramp_sec = 40;
+        EACH_RUN(b, SEQ, device_read_bytes) = (double) b->runs[_i].read.bytes * 4.9;
 }
 static void once_from_memory(struct bench *b)
 {
-        EACH_RUN(b, SEQ, device_read_bytes) = (double) b->runs[_i].read.bytes * (_i == 3 ? 0.5 : 1.2);
+        EACH_RUN(b, SEQ, device_read_bytes) = CHARGED(b->runs[_i], read) * (_i == 3 ? 0.5 : 1.2);
 }
 static void from_memory_in_warmup(struct bench *b)
 {
-        EACH_RUN(b, SEQ, device_read_bytes) = (double) b->runs[_i].read.bytes * (b->runs[_i].round == 0 ? 0 : 0.95);
+        EACH_RUN(b, SEQ, device_read_bytes) = CHARGED(b->runs[_i], read) * (b->runs[_i].round == 0 ? 0 : 0.95);
+}
+static void writing(struct bench *b, double share)
+{
+        b->patterns[SEQ].read_percent = 0;
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == SEQ) {
+                        b->runs[i].write = b->runs[i].read;
+                        b->runs[i].read = (struct bench_side){};
+                        b->runs[i].device_read_bytes = 0;
+                        b->runs[i].device_written_bytes = CHARGED(b->runs[i], write) * share;
+                }
+}
+static void to_device(struct bench *b)
+{
+        writing(b, 0.95);
+}
+static void to_memory(struct bench *b)
+{
+        writing(b, 0);
+}
+static void to_memory_buffered(struct bench *b)
+{
+        writing(b, 0);
+        b->patterns[SEQ].direct = false; /* that is what it is */
+        b->conditions.memory = 0;
+}
+static void mixed_to_memory(struct bench *b)
+{
+        b->patterns[SEQ].read_percent = 50;
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == SEQ) {
+                        b->runs[i].write = b->runs[i].read;
+                        b->runs[i].device_read_bytes = CHARGED(b->runs[i], read) * 0.8;
+                        b->runs[i].device_written_bytes = CHARGED(b->runs[i], write) * 0.5;
+                        b->runs[i].read.bytes_per_sec /= 2;
+                        b->runs[i].write.bytes_per_sec /= 2;
+                }
 }
 static void failed(struct bench *b)
 {
@@ -310,6 +360,12 @@ static const struct {
         {from_memory, BIT(MEMORY), 0, 0, "O_DIRECT is not honoured, of what was read 3 % came from a device"},
         {once_from_memory, BIT(MEMORY), 0, 0, "50 % came from a device"},
         {from_memory_in_warmup, 0, 0, 0, NULL},
+        {ramp_from_device, BIT(MEMORY), 0, 0, "of what was read 50 % came from a device"},
+        {long_ramp, 0, 0, 0, NULL},
+        {to_device, 0, 0, 0, NULL},
+        {to_memory, BIT(MEMORY), 0, 0, "O_DIRECT is not honoured, of what was written 0 % went to a device: memory took the rest"},
+        {to_memory_buffered, 0, 0, 0, NULL},
+        {mixed_to_memory, BIT(MEMORY), 0, 0, "of what was written 50 % went to a device"},
         {failed, BIT(ERRORS), 0, 0, "2 of its runs failed and are not counted"},
         {failed_all, BIT(ERRORS), BIT(USB2), BIT(USB2), "5 of its runs failed"},
 };

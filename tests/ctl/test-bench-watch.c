@@ -136,26 +136,29 @@ static void traffic(void **state)
                 uint64_t in, out;               /* that fio says */
                 unsigned ramp_sec;
                 bool buffered;
-                double others, device; /* a second; in all */
+                double others, device, written; /* a second; in all */
         } rows[] = {
-                {{.read = 1000, .lun_read = 1000, .known = true}, 1000, 0, 1000, 0, 0, false, 0, 1000},
-                {{.read = 1000, .lun_read = 1000, .others = 500, .known = true}, 1000, 0, 1000, 0, 0, false, 50, 1000},
+                {{.read = 1000, .lun_read = 1000, .known = true}, 1000, 0, 1000, 0, 0, false, 0, 1000, 0},
+                {{.read = 1000, .lun_read = 1000, .others = 500, .known = true}, 1000, 0, 1000, 0, 0, false, 50, 1000, 0},
                 /* somebody else on the disk itself; on another LUN of its enclosure; and who writes to it */
-                {{.read = 3000, .lun_read = 3000, .known = true}, 1000, 0, 1000, 0, 0, false, 200, 3000},
-                {{.read = 3000, .lun_read = 1000, .known = true}, 1000, 0, 1000, 0, 0, false, 200, 1000},
-                {{.read = 1000, .lun_read = 1000, .written = 700, .known = true}, 1000, 0, 1000, 0, 0, false, 70, 1000},
+                {{.read = 3000, .lun_read = 3000, .known = true}, 1000, 0, 1000, 0, 0, false, 200, 3000, 0},
+                {{.read = 3000, .lun_read = 1000, .known = true}, 1000, 0, 1000, 0, 0, false, 200, 1000, 0},
+                {{.read = 1000, .lun_read = 1000, .written = 700, .known = true}, 1000, 0, 1000, 0, 0, false, 70, 1000, 0},
                 /* the ramp is charged, and not said */
-                {{.read = 1200, .lun_read = 1200, .known = true}, 1200, 0, 1000, 0, 2, false, 0, 1200},
+                {{.read = 1200, .lun_read = 1200, .known = true}, 1200, 0, 1000, 0, 2, false, 0, 1200, 0},
                 /* fio is charged nothing where another process reads for it */
-                {{.read = 1200, .lun_read = 1200, .known = true}, 0, 0, 1000, 0, 2, false, 0, 1200},
+                {{.read = 1200, .lun_read = 1200, .known = true}, 0, 0, 1000, 0, 2, false, 0, 1200, 0},
                 /* from memory */
-                {{.known = true}, 0, 0, 1000, 0, 0, false, 0, 0},
+                {{.known = true}, 0, 0, 1000, 0, 0, false, 0, 0, 0},
                 /* written to memory, and from there by the kernel */
-                {{.written = 5000, .known = true}, 0, 1000, 0, 1000, 0, true, 0, 0},
-                {{.written = 5000, .known = true}, 0, 1000, 0, 1000, 0, false, 400, 0},
+                {{.written = 5000, .known = true}, 0, 1000, 0, 1000, 0, true, 0, 0, 1000},
+                {{.written = 5000, .known = true}, 0, 1000, 0, 1000, 0, false, 400, 0, 1000},
                 /* nothing is known of a disk, or of what was charged */
-                {{.read = 5000, .known = false}, 700, 0, 1000, 0, 0, false, -1, 700},
-                {{.read = 1000, .lun_read = 1000, .known = true}, -1, -1, 1000, 0, 0, false, 0, -1},
+                {{.read = 5000, .known = false}, 700, 0, 1000, 0, 0, false, -1, 700, 0},
+                {{.read = 1000, .lun_read = 1000, .known = true}, -1, -1, 1000, 0, 0, false, 0, -1, -1},
+                /* fio writes by another process; and what is charged here and written there later is the same */
+                {{.written = 1200, .lun_written = 1200, .known = true}, 0, 0, 0, 1000, 2, false, 0, 0, 1200},
+                {{.written = 700, .lun_written = 300, .known = true}, 0, 1000, 0, 1000, 0, false, 0, 0, 1000},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -168,8 +171,9 @@ static void traffic(void **state)
                                       .device_written_bytes = rows[i].charged_out};
 
                 traffic_tell(&(struct traffic){.known = true}, &rows[i].after, &p, 10 * USEC_PER_SEC, &r);
-                if (r.other_bytes_per_sec != rows[i].others || r.device_read_bytes != rows[i].device)
-                        fail_msg("row %zu: %g and %g", i, r.other_bytes_per_sec, r.device_read_bytes);
+                if (r.other_bytes_per_sec != rows[i].others || r.device_read_bytes != rows[i].device ||
+                    r.device_written_bytes != rows[i].written)
+                        fail_msg("row %zu: %g, %g and %g", i, r.other_bytes_per_sec, r.device_read_bytes, r.device_written_bytes);
         }
 }
 

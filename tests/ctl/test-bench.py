@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -128,6 +129,21 @@ class Bench(BenchCase):
         run = out['runs'][-1]
         self.assertLess(run['device_read_bytes'], run['read']['bytes'] / 10)
         self.assertIn('memory', [d['doubt'] for d in out['results'][0]['doubts']])
+
+    def test_to_memory(self):
+        """O_DIRECT that is accepted and not honoured is seen when writing as well."""
+        self.start()
+        try:
+            with tempfile.TemporaryDirectory(dir='/dev/shm') as d:
+                os.close(os.open(f'{d}/f', os.O_CREAT | os.O_RDWR | os.O_DIRECT))
+                self.tree.write('etc/uasd/bench/out.fio', '[p]\nrw=write\nbs=4k\nsize=4m\nioengine=psync\ndirect=1\ntime_based=1\nruntime=1\n')
+                self.tree.write('proc/self/io', '')
+                out = json.loads(self.bench(f'--file={d}', '--write', '--size=8m', *QUICK, '--profile=out', '--json').stdout)
+        except OSError as e:
+            self.skipTest(f'no file system in memory that takes O_DIRECT: {e}')
+        self.assertEqual(out['runs'][-1]['device_written_bytes'], 0)
+        doubts = {d['doubt']: d['text'] for d in out['results'][0]['doubts']}
+        self.assertIn('of what was written 0 % went to a device', doubts['memory'])
 
     def test_dry_run(self):
         self.start()

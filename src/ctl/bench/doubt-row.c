@@ -9,6 +9,19 @@
 #define FALL_ROUNDS 5
 #define FALL_SHARE 0.05 /* from the first rounds to the last ones */
 
+/* In the worst round, how much of it a device had; what fio is charged for has the ramp in it. */
+static void worst_share(struct doubt_row *row, const struct bench_run *r, bool writing)
+{
+        const struct bench_side *s = writing ? &r->write : &r->read;
+        double said = (double) s->bytes * stats_with_ramp(row->p, r);
+        double device = writing ? r->device_written_bytes : r->device_read_bytes;
+
+        if (device < 0 || said <= 0 || device >= row->device_share * said)
+                return;
+        row->device_share = device / said;
+        row->device_written = writing;
+}
+
 static void read_runs(struct doubt_row *row, unsigned pattern)
 {
         double shares[STATS_SAMPLES_MAX], lats[STATS_SAMPLES_MAX], slats[STATS_SAMPLES_MAX];
@@ -27,8 +40,9 @@ static void read_runs(struct doubt_row *row, unsigned pattern)
                         continue;
                 }
                 row->region = r->region ?: row->region;
-                if (r->device_read_bytes >= 0 && r->read.bytes > 0 && r->device_read_bytes < row->device_share * (double) r->read.bytes)
-                        row->device_share = r->device_read_bytes / (double) r->read.bytes;
+                worst_share(row, r, false);
+                if (row->p->direct) /* what is written to memory is meant to be there */
+                        worst_share(row, r, true);
                 if (r->other_bytes_per_sec > row->load)
                         row->load = r->other_bytes_per_sec;
                 if (n == ELEMENTSOF(shares))

@@ -30,6 +30,18 @@ static void cache_text(const struct doubt_row *row, char *ret)
                                 bytes_text(DOUBT_CACHE_REGION, memory));
 }
 
+static void memory_text(const struct doubt_row *row, char *ret)
+{
+        const char *directness = row->p->direct ? "O_DIRECT is not honoured, " : "";
+
+        if (row->device_written)
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%sof what was written %.0f %% went to a device: memory took the rest", directness,
+                                100 * row->device_share);
+        else
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "%sof what was read %.0f %% came from a device: memory answered the rest",
+                                directness, 100 * row->device_share);
+}
+
 char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt,
                  char ret[static DOUBT_TEXT_MAX])
 {
@@ -63,8 +75,7 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
                 cache_text(&row, ret);
                 break;
         case DOUBT_MEMORY:
-                (void) snprintf(ret, DOUBT_TEXT_MAX, "%sof what was read %.0f %% came from a device: memory answered the rest",
-                                row.p->direct ? "O_DIRECT is not honoured, " : "", 100 * row.device_share);
+                memory_text(&row, ret);
                 break;
         case DOUBT_DISK:
                 (void) snprintf(ret, DOUBT_TEXT_MAX, "no spinning disk is so quick: a cache answered, or it does not spin");

@@ -7,7 +7,7 @@
 #define USB2_MBPS 480
 #define SUBMIT_SHARE 0.5          /* of the latency: more than what comes after it */
 #define SPREAD_PERCENT 10.0
-#define DEVICE_SHARE 0.9          /* of what was read was to come from a device, even if some was read twice or in part */
+#define DEVICE_SHARE 0.9          /* was to come from a device, or go to one, even if some was moved twice or in part */
 #define LOAD_SHARE 0.01           /* of the link */
 #define LOAD_UNKNOWN 1e6          /* bytes a second, where the link is not known */
 #define HALVES 1.05               /* times */

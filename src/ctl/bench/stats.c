@@ -42,6 +42,11 @@ bool stats_run_counts(const struct bench_run *r)
                stats_of_run(r, STATS_IOPS) > 0;
 }
 
+double stats_with_ramp(const struct bench_pattern *p, const struct bench_run *r)
+{
+        return r->runtime_usec > 0 ? 1 + (double) p->ramp_sec * USEC_PER_SEC / (double) r->runtime_usec : 1;
+}
+
 void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret)
 {
         unsigned order[STATS_SAMPLES_MAX];

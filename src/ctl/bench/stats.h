@@ -33,6 +33,8 @@ enum stats_measure {
 
 double stats_of_run(const struct bench_run *r, enum stats_measure m);
 bool stats_run_counts(const struct bench_run *r);
+/* How many times what fio says was moved with the ramp, which it leaves out: reckoned at the same rate. */
+double stats_with_ramp(const struct bench_pattern *p, const struct bench_run *r);
 void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret);
 void stats_summary(const struct samples *s, struct summary *ret);
 /* Of n values; they are reordered. 0 if there is none. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "common/util.h"
+#include "ctl/bench/stats.h"
 #include "sys/sysfs.h"
 #include "sys/usbdisk.h"
 
@@ -39,8 +40,10 @@ static void moved(const struct roots *r, const char *interface, const char *bloc
                         continue;
                 t->read += in;
                 t->written += out;
-                if (block && streq(name, block))
+                if (block && streq(name, block)) {
                         t->lun_read = in;
+                        t->lun_written = out;
+                }
         }
         usb_disk_done(&d);
 }
@@ -64,6 +67,7 @@ void traffic_read(const struct roots *r, const char *interface, const char *bloc
                         ret->read = one.read;
                         ret->written = one.written;
                         ret->lun_read = one.lun_read;
+                        ret->lun_written = one.lun_written;
                 } else
                         ret->others += one.read + one.written;
         }
@@ -84,8 +88,7 @@ static uint64_t more(uint64_t after, uint64_t before)
 /* What was ours: what fio says does not have the ramp in it, and of a file system in a process of its own fio is charged nothing. */
 static double ours(const struct bench_side *s, double charged, const struct bench_pattern *p, const struct bench_run *r)
 {
-        double ramp = r->runtime_usec > 0 ? (double) p->ramp_sec * USEC_PER_SEC / (double) r->runtime_usec : 0;
-        double said = (double) s->bytes * (1 + ramp);
+        double said = (double) s->bytes * stats_with_ramp(p, r);
 
         return charged > said ? charged : said;
 }
@@ -94,7 +97,8 @@ void traffic_tell(const struct traffic *before, const struct traffic *after, con
                   struct bench_run *r)
 {
         double read = (double) more(after->read, before->read), written = (double) more(after->written, before->written);
-        double lun = (double) more(after->lun_read, before->lun_read), others;
+        double lun_read = (double) more(after->lun_read, before->lun_read);
+        double lun_written = (double) more(after->lun_written, before->lun_written), others;
 
         r->other_bytes_per_sec = -1;
         if (!before->known || !after->known || usec == 0)
@@ -106,7 +110,9 @@ void traffic_tell(const struct traffic *before, const struct traffic *after, con
         if (p->direct || !bench_pattern_writes(p))
                 others += written > 0 ? written : 0;
         r->other_bytes_per_sec = others * (double) USEC_PER_SEC / (double) usec;
-        /* A file system in a process of its own reads for fio. */
-        if (r->device_read_bytes >= 0 && lun > r->device_read_bytes)
-                r->device_read_bytes = lun;
+        /* A file system in a process of its own reads and writes for fio. */
+        if (r->device_read_bytes >= 0 && lun_read > r->device_read_bytes)
+                r->device_read_bytes = lun_read;
+        if (r->device_written_bytes >= 0 && lun_written > r->device_written_bytes)
+                r->device_written_bytes = lun_written;
 }
