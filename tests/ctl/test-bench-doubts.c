@@ -107,6 +107,20 @@ static void synchronous(struct bench *b)
         b->patterns[RND].sync_engine = true;
         scale(b, RND, 0.2);
 }
+static void libaio_buffered(struct bench *b)
+{
+        synchronous(b); /* as the profile has it then */
+        b->patterns[RND].direct = false;
+        free(b->patterns[RND].engine);
+        b->patterns[RND].engine = strdup("libaio");
+        b->conditions.memory = 0;
+}
+static void shallow_beyond_sight(struct bench *b)
+{
+        b->conditions.queue_depth[DRIVER_UAS] = 256;
+        b->patterns[RND].iodepth = 256;
+        shallow(b);
+}
 static void too_deep(struct bench *b)
 {
         b->patterns[RND].iodepth = 256;
@@ -296,6 +310,11 @@ static void submitting(struct bench *b)
         EACH_RUN(b, RND, read.slat_mean_ns) = 1.9e9;
         EACH_RUN(b, ALONE, read.slat_mean_ns) = 1.9e9; /* whatever it says: there is no queue */
 }
+static void submitting_all(struct bench *b)
+{
+        EACH_RUN(b, RND, read.mean_ns) = 81.4e6;
+        EACH_RUN(b, RND, read.slat_mean_ns) = 86.1e6;
+}
 static void submitting_half(struct bench *b)
 {
         EACH_RUN(b, RND, read.mean_ns) = 2.5e9;
@@ -328,6 +347,8 @@ static const struct {
         {shallow_once, 0, 0, 0, NULL},
         {shallow_alone, 0, 0, 0, NULL},
         {synchronous, 0, BIT(DEPTH), 0, "depth 32 does nothing with a synchronous engine: it was 1"},
+        {libaio_buffered, 0, BIT(DEPTH), 0, "depth 32 does nothing with libaio that is buffered: it was 1"},
+        {shallow_beyond_sight, 0, BIT(DEPTH), 0, "depth 64 or more was reached by 40 % of the requests alone"},
         {too_deep, 0, BIT(DEPTH), 0, "the disk is given 30 requests at once, not 256"},
         {many_jobs, 0, BIT(DEPTH), 0, "the disk is given 30 requests at once, not 512"},
         {buffered, BIT(CACHE), 0, 0, "buffered, and of 10 GiB the machine's memory (9 GB) can answer"},
@@ -353,7 +374,8 @@ static const struct {
         {load_small, 0, 0, 0, NULL},
         {load_small_unknown, BIT(LOAD), 0, 0, "others moved up to 3.00 MB/s"},
         {load_not_known, 0, 0, 0, NULL},
-        {submitting, 0, BIT(SUBMIT), 0, "of 2.50 s on average 1.90 s went by before a request was handed over"},
+        {submitting, 0, BIT(SUBMIT), 0, "of 2.50 s on average 1.90 s went by before a request was handed over: perhaps since the"},
+        {submitting_all, 0, BIT(SUBMIT), 0, "nearly all of the 81.4 ms on average went by before a request was handed over: perhaps"},
         {submitting_half, 0, 0, 0, NULL},
         {submitting_writes, BIT(SUBMIT), 0, 0, "of 2.00 s on average 1.50 s"},
         {submitting_once, 0, 0, 0, NULL},

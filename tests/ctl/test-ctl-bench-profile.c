@@ -175,6 +175,33 @@ static void inheritance(void **state)
         assert_null(p->description);
 }
 
+/* To which engines the depth means nothing: libaio is one of them as long as the page cache is in between. */
+static void waiting(void **state)
+{
+        static const struct {
+                const char *text;
+                bool sync;
+        } rows[] = {
+                { "ioengine=psync\ndirect=1\n", true },
+                { "ioengine=io_uring\n", false },
+                { "ioengine=posixaio\n", false },
+                { "ioengine=libaio\n", true },
+                { "ioengine=libaio\nbuffered=1\n", true },
+                { "ioengine=libaio\ndirect=0\n", true },
+                { "ioengine=libaio\ndirect=1\n", false },
+                { "ioengine=libaio\nbuffered=0\n", false },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_(profile_freep) struct profile *p = NULL;
+                _cleanup_free_ char *text = NULL;
+
+                assert_true(asprintf(&text, "[x]\nrw=randread\niodepth=32\n%s", rows[i].text) > 0);
+                assert_row(i, profile_parse("x", "x.fio", text, strlen(text), NULL, NULL, &p) == 0);
+                assert_row(i, p->patterns[0].sync_engine == rows[i].sync);
+        }
+}
+
 static void faults(void **state)
 {
         static const struct {
@@ -335,7 +362,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(shipped), cmocka_unit_test(shipped_options), cmocka_unit_test(inheritance),
-                cmocka_unit_test(faults),  cmocka_unit_test(sizes),           cmocka_unit_test(search),
+                cmocka_unit_test(waiting), cmocka_unit_test(faults),  cmocka_unit_test(sizes),           cmocka_unit_test(search),
         };
 
         return cmocka_run_group_tests(tests, set_up, tear_down);

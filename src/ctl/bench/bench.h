@@ -37,7 +37,7 @@ struct bench_pattern {
         unsigned read_percent; /* 100 reads alone, 0 writes alone */
         bool random;
         bool direct;
-        bool sync_engine;     /* iodepth is 1 whatever the file says */
+        bool sync_engine;     /* iodepth is 1 whatever the file says: also libaio, where buffered */
         double axis;          /* of a sweep, every point of which is a pattern: depth, jobs, bytes or clients */
         char *engine;         /* ioengine= */
         unsigned runtime_sec; /* at most, or exactly if time_based; 0: until all of size is done */
@@ -55,7 +55,7 @@ struct bench_side {
         uint64_t p50_ns;
         uint64_t p95_ns;
         uint64_t p99_ns;
-        double slat_mean_ns; /* of mean_ns, what handing over took */
+        double slat_mean_ns; /* what handing over took; of nearly the same requests, so that it may be above mean_ns */
 };
 
 /* One run of fio: one pattern under one driver. */
@@ -69,7 +69,7 @@ struct bench_run {
         uint64_t region;         /* bytes that all jobs together worked on: what caches are to be compared with */
         struct bench_side read;
         struct bench_side write;
-        double depth_share;      /* 0..1: of all I/O, how much was submitted at the depth asked for (fio's iodepth_level) */
+        double depth_share;      /* 0..1: of all I/O, how much was submitted at the depth asked for, or at 64 or more (fio's iodepth_level) */
         double cpu_percent;      /* of one CPU: above 100 if several were busy */
         double other_bytes_per_sec; /* what others moved on the same bus meanwhile; negative: not known */
         double device_read_bytes;    /* of what was read, ramp and all, what came from a device; negative: not known */

@@ -5,16 +5,34 @@
 #include "ctl/bench/doubts.h"
 #include "ctl/bench/units.h"
 
+#define DEPTH_SEEN 64 /* fio tells none above it apart */
+
 static void depth_text(const struct doubt_row *row, char *ret)
 {
         if (row->p->sync_engine && row->p->iodepth > 1)
-                (void) snprintf(ret, DOUBT_TEXT_MAX, "depth %u does nothing with a synchronous engine: it was 1", row->p->iodepth);
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "depth %u does nothing with %s: it was 1", row->p->iodepth,
+                                streq(row->p->engine ?: "", "libaio") ? "libaio that is buffered" : "a synchronous engine");
         else if (doubt_row_queue_not_full(row))
-                (void) snprintf(ret, DOUBT_TEXT_MAX, "depth %u was reached by %.0f %% of the requests alone", row->p->iodepth,
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "depth %u%s was reached by %.0f %% of the requests alone",
+                                row->p->iodepth < DEPTH_SEEN ? row->p->iodepth : DEPTH_SEEN, row->p->iodepth > DEPTH_SEEN ? " or more" : "",
                                 100 * row->depth_share);
         else
                 (void) snprintf(ret, DOUBT_TEXT_MAX, "the disk is given %u requests at once, not %zu: the others wait in the kernel",
                                 row->b->conditions.queue_depth[row->driver], row->at_once);
+}
+
+/* fio's two averages are not of quite the same requests: what is handed over may seem to take longer than all of it. */
+static void submit_text(const struct doubt_row *row, char *ret)
+{
+        char all[UNIT_TEXT_MAX], part[UNIT_TEXT_MAX];
+
+        (void) figure_text(row->lat, STATS_MEAN, false, all);
+        (void) figure_text(row->slat, STATS_MEAN, false, part);
+        if (row->slat < row->lat)
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "of %s on average %s went by before a request was handed over", all, part);
+        else
+                (void) snprintf(ret, DOUBT_TEXT_MAX, "nearly all of the %s on average went by before a request was handed over", all);
+        (void) snprintf(ret + strlen(ret), DOUBT_TEXT_MAX - strlen(ret), ": perhaps since the kernel's queue was full");
 }
 
 static void cache_text(const struct doubt_row *row, char *ret)
@@ -66,10 +84,7 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
                 depth_text(&row, ret);
                 break;
         case DOUBT_SUBMIT:
-                (void) snprintf(ret, DOUBT_TEXT_MAX,
-                                "of %s on average %s went by before a request was handed over: the kernel's queue was full",
-                                figure_text(row.lat, STATS_MEAN, false, one),
-                                figure_text(row.slat, STATS_MEAN, false, two));
+                submit_text(&row, ret);
                 break;
         case DOUBT_CACHE:
                 cache_text(&row, ret);

@@ -101,13 +101,21 @@ static const struct {
         { "zero_buffers", KIND_FREE },
 };
 
+/* When an engine waits for each request before it hands over the next one. */
+enum waits {
+        WAITS_ALWAYS,
+        WAITS_BUFFERED, /* the kernel's own asynchronous I/O is synchronous through the page cache */
+        WAITS_NEVER,
+};
+
 /* Engines that read and write a file or a disk, and nothing else. */
 static const struct {
         const char *name;
-        bool sync;
+        enum waits waits;
 } engines[] = {
-        { "psync", true },   { "sync", true },     { "vsync", true },     { "pvsync", true }, { "pvsync2", true },
-        { "mmap", true },    { "libaio", false },  { "io_uring", false }, { "posixaio", false },
+        { "psync", WAITS_ALWAYS },  { "sync", WAITS_ALWAYS },     { "vsync", WAITS_ALWAYS },
+        { "pvsync", WAITS_ALWAYS }, { "pvsync2", WAITS_ALWAYS },  { "mmap", WAITS_ALWAYS },
+        { "libaio", WAITS_BUFFERED }, { "io_uring", WAITS_NEVER }, { "posixaio", WAITS_NEVER },
 };
 
 static const struct {
@@ -312,6 +320,7 @@ int profile_pattern(const struct profile_section *s, struct bench_pattern *ret)
         /* fio's own defaults on Linux. */
         struct bench_pattern p = { .block_size = 4096, .iodepth = 1, .numjobs = 1 };
         unsigned mix = 50;
+        enum waits waits;
         int r, rw = 0;
 
         r = set_string(&p.rw, "read");
@@ -337,7 +346,8 @@ int profile_pattern(const struct profile_section *s, struct bench_pattern *ret)
                 bench_pattern_done(&p);
                 return r == -ENOMEM ? r : -EINVAL;
         }
-        p.sync_engine = engines[find_engine(p.engine)].sync;
+        waits = engines[find_engine(p.engine)].waits;
+        p.sync_engine = waits == WAITS_ALWAYS || (waits == WAITS_BUFFERED && !p.direct);
         *ret = p;
         return 0;
 }
