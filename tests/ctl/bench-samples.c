@@ -92,7 +92,7 @@ struct bench_run *sample_run(struct bench *b, unsigned pattern, enum driver d, d
                 .order = (unsigned) b->n_runs,
                 .started_usec = BEGIN + b->n_runs * 15 * USEC_PER_SEC,
                 .runtime_usec = 10 * USEC_PER_SEC,
-                .region = p->size,
+                .region = p->size * p->numjobs,
                 .depth_share = 0.998,
                 .cpu_percent = 3.5,
                 .other_bytes_per_sec = 0,

@@ -149,6 +149,20 @@ static void small_by_pattern(struct bench *b)
         b->patterns[SEQ].size = 100 * MiB;
         b->patterns[SEQ].numjobs = 2;
 }
+/* Eight jobs on a scratch file of 5 GiB. */
+static void less_each(struct bench *b)
+{
+        b->patterns[SEQ].size = 10 * GiB;
+        b->patterns[SEQ].numjobs = 8;
+        EACH_RUN(b, SEQ, region) = 5 * GiB;
+}
+static void hardly_less(struct bench *b)
+{
+        b->patterns[SEQ].size = 10 * GiB + 512;
+        b->patterns[SEQ].numjobs = 8;
+        EACH_RUN(b, SEQ, region) = 80 * GiB;
+        b->conditions.queue_depth[DRIVER_UAS] = 256;
+}
 static void whole_disk(struct bench *b)
 {
         EACH_RUN(b, SEQ, region) = 0;
@@ -350,10 +364,12 @@ static const struct {
         {libaio_buffered, 0, BIT(DEPTH), 0, "depth 32 does nothing with libaio that is buffered: it was 1"},
         {shallow_beyond_sight, 0, BIT(DEPTH), 0, "depth 64 or more was reached by 40 % of the requests alone"},
         {too_deep, 0, BIT(DEPTH), 0, "the disk is given 30 requests at once, not 256"},
-        {many_jobs, 0, BIT(DEPTH), 0, "the disk is given 30 requests at once, not 512"},
-        {buffered, BIT(CACHE), 0, 0, "buffered, and of 10 GiB the machine's memory (9 GB) can answer"},
-        {buffered_large, 0, 0, 0, NULL},
-        {small, BIT(CACHE), 0, 0, "256 MiB is small: below 1 GiB caches"},
+        {many_jobs, 0, BIT(DEPTH) | BIT(REGION), 0, "the disk is given 30 requests at once, not 512"},
+        {less_each, BIT(REGION) | BIT(DEPTH), 0, 0, "the profile asks for 10 GiB a job, this was 640 MiB"},
+        {hardly_less, 0, 0, 0, NULL},
+        {buffered, BIT(CACHE) | BIT(REGION), 0, 0, "buffered, and of 10 GiB the machine's memory (9 GB) can answer"},
+        {buffered_large, BIT(REGION), 0, 0, "the profile asks for 64 GiB, this was 32 GiB"},
+        {small, BIT(CACHE) | BIT(REGION), 0, 0, "256 MiB is small: below 1 GiB caches"},
         {small_by_pattern, BIT(CACHE), 0, 0, "200 MiB is small"},
         {whole_disk, 0, 0, 0, NULL},
         {disk_too_quick, BIT(DISK), 0, 0, "no spinning disk is so quick"},

@@ -118,6 +118,16 @@ class BenchFiles(BenchCase):
         p.wait()
         self.assertEqual(os.listdir(folder), [])
 
+    def test_scratch_size(self):
+        """What the largest pattern works on, as far as there is room; and what --size says."""
+        self.tree.write('etc/uasd/bench/large.fio', '[a]\nrw=read\nbs=1m\nsize=768m\nnumjobs=8\nruntime=1\ntime_based\n'
+                                                    '[b]\nrw=read\nbs=1m\nsize=1g\nruntime=1\ntime_based\n')
+        s = os.statvfs(self.dir)
+        large = '6 GiB' if s.f_bavail * s.f_frsize > 13 << 30 else '.*'
+        for more, size in ((), large), (('--pattern=b',), '5 GiB'), (('--size=8M',), '8 MiB'):
+            said = self.bench(f'--file={self.dir}', '--write', '--profile=large', *more, '--dry-run').stderr
+            self.assertRegex(said, f'A scratch file of {size} is written before')
+
     def test_sweep(self):
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))

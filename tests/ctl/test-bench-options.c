@@ -138,6 +138,12 @@ static void scratch(void **state)
         assert_true(room > 0);
         assert_int_equal(s.fd, -1);
         assert_int_equal(scratch_make("/nowhere/at/all", 4096, &s, &room), -ENOENT);
+        /* room is what was free: half of it at most, all that is wanted of less, and never below the least */
+        assert_int_equal(scratch_fitting(folder, 0, 1), 1);
+        assert_int_equal(scratch_fitting(folder, room / 8, 4096), room / 8);
+        assert_in_range(scratch_fitting(folder, UINT64_MAX, 4096), room / 3, room * 2 / 3);
+        assert_true(scratch_fitting(folder, UINT64_MAX, UINT64_MAX / 2) == UINT64_MAX / 2);
+        assert_int_equal(scratch_fitting("/nowhere/at/all", 1 << 20, 4096), 4096);
         assert_int_equal(scratch_make(folder, 1 << 20, &s, &room), 0);
         (void) snprintf(command, sizeof(command), "test $(stat -Lc %%s %s) = 1048576", s.path);
         assert_int_equal(system(command), 0);

@@ -340,7 +340,7 @@ class Kept(unittest.TestCase):
         self.assertEqual(text.count('[1] [2] [3] [4] [5] '), 8, text)
         pairs = json.loads(self.diff(other, IDS[1], JSON='1'))['comparisons']
         self.assertEqual(pairs[0]['differs'][0], 'not the same question: a region of 16 MiB, then one of 64 GiB')
-        self.assertEqual([len(pairs[0]['differs']), pairs[0]['doubts_b'], [d['doubt'] for d in pairs[0]['doubts_a']]], [4, [], ['cache']])
+        self.assertEqual([len(pairs[0]['differs']), pairs[0]['doubts_b'], [d['doubt'] for d in pairs[0]['doubts_a']]], [4, [], ['cache', 'region']])
         self.assertEqual({d['driver'] for p in pairs for d in p['doubts_a']}, {'usb-storage', 'uas'})
 
     def test_diff_knows_halves(self):

@@ -62,8 +62,9 @@ void doubt_row_read(const struct bench *b, unsigned pattern, enum driver d, stru
 
         *ret = (struct doubt_row){.b = b, .p = p, .driver = d};
         read_runs(ret, pattern);
+        ret->asked = p->size * (p->numjobs ?: 1);
         if (ret->region == 0)
-                ret->region = p->size ? p->size * (p->numjobs ?: 1) : b->conditions.disk_size;
+                ret->region = ret->asked ?: b->conditions.disk_size;
         stats_samples(b, pattern, d, STATS_BYTES, &ret->bytes);
         stats_samples(b, pattern, d, STATS_IOPS, &ret->iops);
         stats_samples(b, pattern, d, STATS_P50, &ret->p50);

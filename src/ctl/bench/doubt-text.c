@@ -48,6 +48,15 @@ static void cache_text(const struct doubt_row *row, char *ret)
                                 bytes_text(DOUBT_CACHE_REGION, memory));
 }
 
+static void region_text(const struct doubt_row *row, char *ret)
+{
+        unsigned jobs = row->p->numjobs ?: 1;
+        char asked[UNIT_TEXT_MAX], was[UNIT_TEXT_MAX];
+
+        (void) snprintf(ret, DOUBT_TEXT_MAX, "the profile asks for %s%s, this was %s", bytes_text(row->asked / jobs, asked),
+                        jobs > 1 ? " a job" : "", bytes_text(row->region / jobs, was));
+}
+
 static void memory_text(const struct doubt_row *row, char *ret)
 {
         const char *directness = row->p->direct ? "O_DIRECT is not honoured, " : "";
@@ -88,6 +97,9 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
                 break;
         case DOUBT_CACHE:
                 cache_text(&row, ret);
+                break;
+        case DOUBT_REGION:
+                region_text(&row, ret);
                 break;
         case DOUBT_MEMORY:
                 memory_text(&row, ret);

@@ -8,6 +8,7 @@
 #define SUBMIT_SHARE 0.5          /* of the latency: more than what comes after it */
 #define SPREAD_PERCENT 10.0
 #define DEVICE_SHARE 0.9          /* was to come from a device, or go to one, even if some was moved twice or in part */
+#define REGION_SHARE 0.9          /* of what the profile asks for: whole blocks of it alone are less */
 #define LOAD_SHARE 0.01           /* of the link */
 #define LOAD_UNKNOWN 1e6          /* bytes a second, where the link is not known */
 #define HALVES 1.05               /* times */
@@ -23,6 +24,7 @@ static const char *const words[_BENCH_DOUBT_MAX] = {
         [DOUBT_CACHE] = "cache",     [DOUBT_DISK] = "disk",   [DOUBT_SPREAD] = "spread",
         [DOUBT_HEAT] = "falling",    [DOUBT_HALVES] = "halves", [DOUBT_LOAD] = "load",
         [DOUBT_ERRORS] = "errors",   [DOUBT_SUBMIT] = "submission", [DOUBT_MEMORY] = "memory",
+        [DOUBT_REGION] = "region",
 };
 
 const char *bench_doubt_to_string(enum bench_doubt d)
@@ -110,6 +112,8 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d)
                 return waits_to_be_submitted(row);
         case DOUBT_CACHE:
                 return doubt_row_in_memory(row) || in_small_cache(row);
+        case DOUBT_REGION:
+                return (double) row->region < REGION_SHARE * (double) row->asked;
         case DOUBT_MEMORY:
                 return row->device_share < DEVICE_SHARE;
         case DOUBT_DISK:

@@ -22,6 +22,17 @@ static int room_for(const char *directory, uint64_t size, uint64_t *ret_free)
         return size > *ret_free - *ret_free / KEEP_FREE_PART ? -ENOSPC : 0;
 }
 
+uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least)
+{
+        struct statvfs s;
+        uint64_t half;
+
+        if (wanted <= least || statvfs(directory, &s) < 0)
+                return least;
+        half = (uint64_t) s.f_bavail * s.f_frsize / 2;
+        return half < least ? least : wanted < half ? wanted : half;
+}
+
 /* Where the file system knows no file without a name: one whose name goes at once. */
 static int make_and_unlink(const char *directory)
 {

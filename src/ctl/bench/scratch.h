@@ -16,4 +16,6 @@ struct scratch {
 
 /* Empty and `size` long. 0; -ENOSPC: there is no room for it, ret_free has how much there is; other -errno. */
 int scratch_make(const char *directory, uint64_t size, struct scratch *ret, uint64_t *ret_free);
+/* So much of what is wanted as leaves half of what is free there alone, but no less than `least`. */
+uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least);
 void scratch_end(struct scratch *s);

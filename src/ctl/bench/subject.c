@@ -2,6 +2,7 @@
 #include "ctl/bench/subject.h"
 
 #include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "common/log.h"
@@ -12,7 +13,7 @@
 #include "ctl/local.h"
 #include "ctl/plan.h"
 
-/* Of a scratch file, where nobody says one: with less the caches of hard disks were seen to answer. */
+/* Of a scratch file at least, where nobody says one: with less the caches of hard disks were seen to answer. */
 #define SCRATCH_SIZE (5ULL << 30)
 
 void found_done(struct found *f)
@@ -260,6 +261,22 @@ int find_file(const struct ctl *c, const char *what, struct found *f)
         f->second = DRIVER_NONE;
         f->subject.path = strdup(o->file);
         return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+}
+
+void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f)
+{
+        uint64_t wanted = 0;
+
+        if (!f->subject.lay_out || o->size)
+                return;
+        for (size_t i = 0; i < profile->n_patterns; i++) {
+                const struct bench_pattern *p = &profile->patterns[i];
+                uint64_t asked = p->size <= UINT64_MAX / p->numjobs ? p->size * p->numjobs : UINT64_MAX;
+
+                if (asked > wanted && (!o->pattern || strcasecmp(o->pattern, p->name) == 0))
+                        wanted = asked;
+        }
+        f->subject.available = scratch_fitting(f->subject.path, wanted, SCRATCH_SIZE);
 }
 
 int make_scratch(const struct ctl *c, struct found *f)

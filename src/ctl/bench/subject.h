@@ -27,5 +27,7 @@ void found_done(struct found *f);
 int find_disk(const struct ctl *c, const char *what, struct found *f);
 /* A file on whatever file system. what: the disk it is on, or NULL: found out if it is one of ours. */
 int find_file(const struct ctl *c, const char *what, struct found *f);
+/* --write without --size: what the largest of the patterns works on, as far as there is room. */
+void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f);
 /* --write: the scratch file itself, after all questions. */
 int make_scratch(const struct ctl *c, struct found *f);

@@ -10,6 +10,7 @@
 #include "ctl/bench/fio.h"
 #include "ctl/bench/history.h"
 #include "ctl/bench/subject.h"
+#include "ctl/bench/units.h"
 
 #define PROFILE_DEFAULT "cdm"
 
@@ -110,13 +111,15 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
         const char *guess = by_the_clock(s->bench) || s->options->runtime_usec
                                     ? ""
                                     : ", as a hard disk would: what ends with its region takes as long as the disk";
-        char time[PROGRESS_TIME_MAX];
+        char time[PROGRESS_TIME_MAX], size[UNIT_TEXT_MAX];
 
         if (f->second != DRIVER_NONE)
                 log_info("%s and %s are compared, by %zu runs of fio, in about %s%s.", driver_to_string(f->first),
                          driver_to_string(f->second), n_runs, bench_progress_time(usec, time), guess);
         else
                 log_info("%zu runs of fio, in about %s%s.", n_runs, bench_progress_time(usec, time), guess);
+        if (f->subject.lay_out)
+                log_info("A scratch file of %s is written before.", bytes_text(f->subject.available, size));
         for (size_t i = 0; i < s->bench->n_patterns; i++)
                 log_info("  %s%s", s->bench->patterns[i].name,
                          bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");
@@ -213,6 +216,7 @@ static int bench(const struct ctl *c, const char *what)
                 code = o->file ? find_file(c, what, &f) : find_disk(c, what, &f);
         if (code != UASD_EXIT_OK)
                 return code;
+        size_scratch(o, profile, &f);
         while (f.subject.hosts && f.subject.hosts[n_hosts])
                 n_hosts++;
         code = patterns_make(profile, o,
