@@ -43,6 +43,7 @@ static void round_trip(void **state)
         full.patterns[0].size = UINT64_MAX;
         full.runs[1].read.bytes = UINT64_MAX;
         full.runs[1].read.bytes_per_sec = 1.0 / 3;
+        full.single = true;
         check_same(&full);
 
         /* Members one by one, where the text alone could hide a mistake made twice. */
@@ -52,7 +53,7 @@ static void round_trip(void **state)
         assert_string_equal(again.profile, "cdm");
         assert_int_equal(again.axis, BENCH_AXIS_DEPTH);
         assert_int_equal(again.started_usec, full.started_usec);
-        assert_true(again.interrupted && again.finding.found);
+        assert_true(again.interrupted && again.finding.found && again.single);
         assert_int_equal(again.finding.driver, DRIVER_UAS);
         assert_int_equal(again.finding.run, full.finding.run);
         assert_string_equal(again.finding.what, full.finding.what);
@@ -128,6 +129,8 @@ static void hostile(void **state)
                 {"\"depth_share\": 0.998", "\"depth_share\": -0.5", -EBADMSG},
                 {"\"depth_share\": 0.998", "\"depth_share\": 1e999", -EBADMSG},
                 {"\"depth_share\": 0.998", "\"depth_share\": 1", 0},
+                {"\"single\": false", "\"single\": 0", -EBADMSG},
+                {"\"single\": false", "\"was\": false", 0}, /* it came later */
                 {"\"depth_share\": 0.998", "\"depth_share\": null", -EBADMSG},
                 {"\"error\": -5", "\"error\": 5", -EBADMSG},
                 {"\"error\": -5", "\"error\": -5000", -EBADMSG},

@@ -265,12 +265,39 @@ static void findings(void **state)
                           "depth 1: no difference seen; 1 MiB sequential reads at depth 8: ended before its time");
 }
 
+/* One driver alone, ended before its time: that is no comparison that has too few rounds, or failed. */
+static void single(void **state)
+{
+        static const struct {
+                bool interrupted, found;
+                enum bench_word otherwise;
+        } table[] = {
+                {false, false, BENCH_SINGLE}, {true, false, BENCH_ROUNDS}, {false, true, BENCH_FAILED}, {true, true, BENCH_FAILED},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                for (int alone = 0; alone < 2; alone++) {
+                        _cleanup_(bench_done) struct bench b = sample_bench();
+                        unsigned p = sample_pattern(&b, "p", "randread", 4096, 32);
+                        struct bench_verdict v;
+                        char text[1024];
+
+                        SAMPLE_RUNS(&b, p, DRIVER_UAS, 100 * 4096);
+                        b.interrupted = table[i].interrupted;
+                        b.finding.found = table[i].found;
+                        b.single = alone;
+                        verdict_of_pattern(&b, p, &v);
+                        assert_row(i, v.word == (alone ? BENCH_SINGLE : table[i].otherwise));
+                        assert_row(i, isempty(verdict_overall(&b, text, sizeof(text))) == (v.word == BENCH_SINGLE));
+                }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(table_of_verdicts), cmocka_unit_test(disk_against_itself), cmocka_unit_test(real_difference),
                 cmocka_unit_test(pattern_texts),     cmocka_unit_test(overall),             cmocka_unit_test(many_patterns),
-                cmocka_unit_test(findings),
+                cmocka_unit_test(findings),          cmocka_unit_test(single),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,7 +222,10 @@ class Bench(BenchCase):
         out, err = p.communicate(timeout=20)
         self.assertEqual(p.returncode, 1)
         self.assertIn('not kept', err)
-        self.assertTrue(json.loads(out)['interrupted'])
+        out = json.loads(out)
+        self.assertTrue(out['interrupted'] and out['single'])
+        self.assertIsNone(out['verdict'])
+        self.assertEqual({r['comparison']['verdict'] for r in out['results']}, {'single'})
         self.assertEqual(self.kept(), [])
 
     def test_killed(self):
@@ -243,6 +246,7 @@ class Bench(BenchCase):
         p = self.bench('sdc', *QUICK, '--json', code=7)
         out = json.loads(p.stdout)
         self.assertEqual({r['driver'] for r in out['runs']}, {'usb-storage'})
+        self.assertFalse(out['single'])
         self.assertEqual(out['finding']['driver'], 'uas')
         self.assertIn('did not come back in time', out['finding']['what'])
         self.assertEqual([self.asked() for _ in range(3)], ['Lease 2-3:1.0', 'Switch 2-3:1.0 uas', 'LeaseEnded 2-3:1.0'])

@@ -117,6 +117,7 @@ struct bench {
         size_t n_runs;
         struct bench_finding finding;
         bool interrupted;
+        bool single;             /* one driver at most was to be measured: there is no comparison, however it ended */
 };
 
 void bench_done(struct bench *b); /* frees all that it owns */

@@ -263,6 +263,7 @@ static void read_head(struct reader *r, json_object *o, struct bench *b)
                 b->axis = (enum bench_axis) k;
         b->started_usec = get_uint(r, o, "started_usec", UINT64_MAX);
         b->interrupted = get_bool(r, o, "interrupted");
+        b->single = !is_null(r, o, "single") && get_bool(r, o, "single"); /* it came later */
 }
 
 static int read_bench(json_object *o, struct bench *ret)

@@ -240,7 +240,7 @@ json_object *bench_json(const struct bench *b)
                                     put_string(o, "profile", b->profile ?: "") &&
                                     put_string(o, "axis", bench_axis_to_string(b->axis)) &&
                                     put_uint(o, "started_usec", b->started_usec) &&
-                                    put_bool(o, "interrupted", b->interrupted) &&
+                                    put_bool(o, "interrupted", b->interrupted) && put_bool(o, "single", b->single) &&
                                     put(o, "finding", b->finding.found ? json_finding(&b->finding) : NULL, !b->finding.found) &&
                                     put_string_or_null(o, "verdict", verdict_overall(b, overall, sizeof(overall))) &&
                                     put(o, "conditions", json_conditions(&b->conditions), false) && put_lists(o, b))

@@ -228,6 +228,7 @@ static int bench(const struct ctl *c, const char *what)
                 log_error("What it is measured on cannot be read.");
                 return UASD_EXIT_FAILED;
         }
+        b.single = f.second == DRIVER_NONE;
         return run(c, &f, &patterns, &b);
 }
 

@@ -56,6 +56,10 @@ void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_ve
         double practical = VERDICT_PRACTICAL;
         struct samples bot, uas;
 
+        if (b->single) {
+                *ret = (struct bench_verdict){.word = BENCH_SINGLE, .p = 1};
+                return;
+        }
         for (enum driver d = 0; d < _DRIVER_MAX; d++) {
                 double halves = stats_halves(b, pattern, d);
 
