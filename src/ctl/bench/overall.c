@@ -9,6 +9,7 @@
 #include "common/util.h"
 
 #define DIFFERENCES_TOLD 4 /* by size; the table has all of them */
+#define COUNTED_FROM 5     /* of so many one may well differ by chance: how many were asked is told */
 
 /* A piece of a sentence; what does not fit is left out. */
 static _printf_(3, 4) void add(char *ret, size_t size, const char *format, ...)
@@ -35,11 +36,15 @@ static bool differs(const struct bench_verdict *v)
 static void add_differences(const struct bench *b, const struct bench_verdict *v, char *ret, size_t size)
 {
         double last = HUGE_VAL;
-        size_t last_at = 0, told = 0, n = 0;
+        size_t last_at = 0, told = 0, n = 0, judged = 0;
         char pattern[PATTERN_TEXT_MAX], text[VERDICT_TEXT_MAX];
 
-        for (size_t i = 0; i < b->n_patterns; i++)
+        for (size_t i = 0; i < b->n_patterns; i++) {
                 n += differs(&v[i]);
+                judged += differs(&v[i]) || v[i].word == BENCH_SAME;
+        }
+        if (n > 0 && judged >= COUNTED_FROM)
+                add(ret, size, "%zu of %zu patterns differ%s: ", n, judged, n == 1 ? "s" : "");
         for (; told < n && told < DIFFERENCES_TOLD; told++) {
                 size_t best = b->n_patterns;
 
@@ -51,7 +56,7 @@ static void add_differences(const struct bench *b, const struct bench_verdict *v
                         break;
                 last = weight(&v[best]);
                 last_at = best;
-                add(ret, size, "%s%s: %s", *ret ? "; " : "", pattern_text(&b->patterns[best], pattern),
+                add(ret, size, "%s%s: %s", told > 0 ? "; " : "", pattern_text(&b->patterns[best], pattern),
                     verdict_text(&v[best], " on UAS", text));
         }
         if (n > told)
