@@ -171,12 +171,29 @@ static void intervals(void **state)
         }
 }
 
+/* Of a mix each side for itself, of the runs that count. */
+static void sides(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_bench();
+        unsigned p = sample_pattern(&b, "p", "randrw", 4096, 256);
+        double reads, writes;
+
+        SAMPLE_RUNS(&b, p, DRIVER_UAS, 4096 * 500, 4096 * 580, 4096 * 600);
+        for (size_t i = 0; i < b.n_runs; i++)
+                b.runs[i].write.iops += (double) i;
+        b.runs[3].error = -EIO;
+        stats_sides(&b, p, DRIVER_UAS, STATS_IOPS, &reads, &writes);
+        assert_true(reads == 270 && writes == 271.5);
+        stats_sides(&b, p, DRIVER_USB_STORAGE, STATS_IOPS, &reads, &writes);
+        assert_true(reads == 0 && writes == 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(summaries),  cmocka_unit_test(runs_that_count), cmocka_unit_test(directions),
                 cmocka_unit_test(figures),    cmocka_unit_test(rank_test),       cmocka_unit_test(many_ranks),
-                cmocka_unit_test(intervals),
+                cmocka_unit_test(intervals),  cmocka_unit_test(sides),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

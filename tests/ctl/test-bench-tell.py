@@ -36,18 +36,30 @@ class Table(unittest.TestCase):
                                       'depth 1: no difference seen.\n'))
         self.assertNotIn('\x1b', text)
 
+    def test_mixed(self):
+        """Reads and writes apart, and the mean of the latencies: so have the published figures."""
+        result = json.loads(told('full', 'json'))
+        runs = [r for r in result['runs'] if r['pattern'] == 4 and r['round'] > 0 and r['driver'] == 'usb-storage']
+        reads, writes = ([r[side]['iops'] for r in runs] for side in ('read', 'write'))
+        self.assertEqual((len(runs), [round(sum(x) / 2) for x in (reads, writes)]), (2, [140, 140]))
+        [figure] = [f for f in result['results'][4]['figures'] if f['measure'] == 'mean_ns' and f['driver'] == 'usb-storage']
+        mean = f"{figure['median'] / 1e9:.2f} s"
+        self.assertRegex(told('full', 'table'), f'mixed +usb-storage 140 \\+ 140 IOPS .* {mean} ')
+        self.assertIn('usb-storage | **140 + 140 IOPS** | 280 IOPS | 281 IOPS | 0.4 % | ' + mean + ' |', told('full', 'markdown'))
+
     def test_ascii(self):
         text = told('comparison', 'table', LC_ALL='C')
         self.assertTrue(text.isascii())
         self.assertRegex(text, r'192 IOPS ###### ')
 
     def test_width(self):
-        for columns in 80, 100, 118, 150:
+        for columns in 80, 100, 118, 128, 150:
             text = on_terminal('doubted', 'table', COLUMNS=str(columns))
             table = [line for line in plain(text).split('\n') if re.match('PATTERN|SEQ|RND| +u', line)]
             self.assertEqual(len(table), 9, text)
             self.assertLessEqual(max(map(len, table)), columns, text)
             self.assertEqual('P95' in table[0], columns >= 118)
+            self.assertEqual('MEAN' in table[0], columns >= 128)
             self.assertIn('3.1x faster', text)
             self.assertIn('[4]', text)
 
@@ -134,7 +146,7 @@ class Markdown(unittest.TestCase):
         self.assertIn('**Verdict: 4 KiB random reads at depth 32: 3.1 times faster on UAS;', text)
         self.assertNotIn('S-0815', text)
         rows = [line for line in text.split('\n') if line.startswith('|')]
-        self.assertEqual({line.count('|') for line in rows}, {12})
+        self.assertEqual({line.count('|') for line in rows}, {13})
         self.assertEqual(len(rows), 2 + 8)
 
     def test_private(self):

@@ -26,6 +26,25 @@ size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[stati
         return n;
 }
 
+char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8, char ret[static RATE_TEXT_MAX])
+{
+        const struct bench_pattern *p = &b->patterns[pattern];
+        enum stats_measure m = stats_figure(p);
+        char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX];
+        double reads, writes;
+
+        stats_sides(b, pattern, d, m, &reads, &writes);
+        (void) figure_text(reads, m, utf8, one);
+        (void) figure_text(writes, m, utf8, two);
+        if (p->read_percent == 0 || p->read_percent >= 100) {
+                (void) copy_string(ret, RATE_TEXT_MAX, p->read_percent == 0 ? two : one);
+                return ret;
+        }
+        one[strcspn(one, " ")] = '\0'; /* the same unit */
+        (void) snprintf(ret, RATE_TEXT_MAX, "%s + %s", one, two);
+        return ret;
+}
+
 bool bench_compares(const struct bench *b)
 {
         for (unsigned i = 0; i < b->n_patterns; i++) {

@@ -31,6 +31,9 @@ char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enu
 
 /* How it is called in a table: "uas", or "-" where it is not known. */
 const char *driver_label(enum driver d);
+/* "412 MB/s"; of a pattern that mixes reads and writes what each of them had: "290 + 289 IOPS". */
+#define RATE_TEXT_MAX 72
+char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8, char ret[static RATE_TEXT_MAX]);
 /* Those it was run under, without the parts of sums. */
 size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[static _DRIVER_MAX]);
 /* How many rounds count, at most. */

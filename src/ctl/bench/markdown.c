@@ -24,7 +24,7 @@ static void code(FILE *out, const char *s)
 static void figures(FILE *out, const struct bench *b, unsigned pattern, enum driver d)
 {
         enum stats_measure m = stats_figure(&b->patterns[pattern]);
-        char text[UNIT_TEXT_MAX];
+        char text[UNIT_TEXT_MAX], median[RATE_TEXT_MAX];
         struct samples s;
         struct summary sum;
 
@@ -32,13 +32,13 @@ static void figures(FILE *out, const struct bench *b, unsigned pattern, enum dri
         stats_summary(&s, &sum);
         (void) fprintf(out, " %s |", driver_label(d));
         if (sum.n == 0) {
-                (void) fprintf(out, " - | | | | | | |");
+                (void) fprintf(out, " - | | | | | | | |");
                 return;
         }
-        (void) fprintf(out, " **%s** |", figure_text(sum.median, m, true, text));
+        (void) fprintf(out, " **%s** |", rate_text(b, pattern, d, true, median));
         (void) fprintf(out, " %s |", figure_text(sum.min, m, true, text));
         (void) fprintf(out, " %s | %.1f %% |", figure_text(sum.max, m, true, text), sum.spread_percent);
-        for (m = STATS_P50; m <= STATS_P99; m++) {
+        for (m = STATS_MEAN; m <= STATS_P99; m++) {
                 double ns;
 
                 stats_samples(b, pattern, d, m, &s);
@@ -125,8 +125,8 @@ int bench_markdown(const struct bench *b, FILE *out)
                 code(out, head[i].value);
                 (void) fputc('\n', out);
         }
-        (void) fprintf(out, "\n| Pattern | Driver | Median | Min | Max | Spread | p50 | p95 | p99 | Notes | UAS is |\n"
-                     "|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|\n");
+        (void) fprintf(out, "\n| Pattern | Driver | Median | Min | Max | Spread | Mean | p50 | p95 | p99 | Notes | UAS is |\n"
+                     "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|---|\n");
         for (unsigned i = 0; i < b->n_patterns; i++)
                 pattern_rows(out, b, i, notes);
         for (size_t i = 0; i < notes->n; i++)

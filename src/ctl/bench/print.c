@@ -9,14 +9,15 @@
 #include "ctl/style.h"
 #include "ctl/table.h"
 
-#define WIDE 118 /* columns of a terminal that has room for everything */
+#define WIDE 118 /* columns of a terminal that has room for everything but the mean */
+#define WIDE_MEAN 128
 #define BAR_NARROW 8
 #define BAR_WIDE 16
 #define BAR_BYTES (3 * BAR_WIDE + 1)
 
 #define HARMLESS(s) harmless_sentence(s, (char[4096]){}, 4096)
 
-enum { AT_PATTERN, AT_DRIVER, AT_MEDIAN, AT_BAR, AT_RANGE, AT_SPREAD, AT_P50, AT_P95, AT_P99, AT_NOTES, AT_UAS, _AT_MAX };
+enum { AT_PATTERN, AT_DRIVER, AT_MEDIAN, AT_BAR, AT_RANGE, AT_SPREAD, AT_MEAN, AT_P50, AT_P95, AT_P99, AT_NOTES, AT_UAS, _AT_MAX };
 
 static const struct {
         struct table_column column;
@@ -25,7 +26,7 @@ static const struct {
         [AT_PATTERN] = {{"PATTERN", SCOLS_FL_TRUNC}, false}, [AT_DRIVER] = {{"DRIVER", 0}, false},
         [AT_MEDIAN] = {{"MEDIAN", SCOLS_FL_RIGHT}, false},   [AT_BAR] = {{"", 0}, false},
         [AT_RANGE] = {{"RANGE", SCOLS_FL_RIGHT}, true},      [AT_SPREAD] = {{"SPREAD", SCOLS_FL_RIGHT}, false},
-        [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},          [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},
+        [AT_MEAN] = {{"MEAN", SCOLS_FL_RIGHT}, true},        [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},          [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},
         [AT_P99] = {{"P99", SCOLS_FL_RIGHT}, false},         [AT_NOTES] = {{"NOTES", 0}, false},
         [AT_UAS] = {{"UAS IS", 0}, false},
 };
@@ -126,7 +127,7 @@ static int add_latency(struct printer *p, struct libscols_line *line, unsigned p
 static int add_figures(struct printer *p, struct libscols_line *line, unsigned pattern, enum driver d)
 {
         enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
-        char text[UNIT_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
+        char text[RATE_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
         double most = longest(p, pattern);
         struct samples s;
         struct summary sum;
@@ -139,10 +140,11 @@ static int add_figures(struct printer *p, struct libscols_line *line, unsigned p
         bar_text(most > 0 ? sum.median / most : 0, p->bar, bar);
         range_text(&sum, m, range, sizeof(range));
         (void) snprintf(spread, sizeof(spread), "%.*f %%", sum.spread_percent < 9.95 ? 1 : 0, sum.spread_percent);
-        r = set(p, line, AT_MEDIAN, figure_text(sum.median, m, style_utf8(), text));
+        r = set(p, line, AT_MEDIAN, rate_text(p->b, pattern, d, style_utf8(), text));
         r = r ?: set(p, line, AT_BAR, bar);
         r = r ?: set(p, line, AT_RANGE, range);
         r = r ?: set(p, line, AT_SPREAD, spread);
+        r = r ?: add_latency(p, line, pattern, d, AT_MEAN, STATS_MEAN);
         r = r ?: add_latency(p, line, pattern, d, AT_P50, STATS_P50);
         r = r ?: add_latency(p, line, pattern, d, AT_P95, STATS_P95);
         return r ?: add_latency(p, line, pattern, d, AT_P99, STATS_P99);
@@ -202,7 +204,8 @@ static int print_table(struct printer *p, FILE *out, bool legend)
         p->compares = bench_compares(p->b);
         p->bar = wide() ? BAR_WIDE : BAR_NARROW;
         for (int i = 0; i < _AT_MAX; i++) {
-                bool there = (wide() || !columns[i].wide) && (i != AT_UAS || p->compares);
+                bool there = (wide() || !columns[i].wide) && (i != AT_UAS || p->compares) &&
+                             (i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN);
 
                 p->at[i] = there ? (int) n : -1;
                 if (there)

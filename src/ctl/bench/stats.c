@@ -113,6 +113,22 @@ static size_t others_before(const struct bench *b, const struct bench_run *run)
         return n;
 }
 
+void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read, double *ret_write)
+{
+        struct samples reads = {}, writes = {};
+
+        for (size_t i = 0; i < b->n_runs && reads.n < STATS_SAMPLES_MAX; i++) {
+                const struct bench_run *r = &b->runs[i];
+
+                if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
+                        continue;
+                reads.values[reads.n++] = stats_of_run(&(struct bench_run){.read = r->read}, m);
+                writes.values[writes.n++] = stats_of_run(&(struct bench_run){.write = r->write}, m);
+        }
+        *ret_read = stats_median(reads.values, reads.n);
+        *ret_write = stats_median(writes.values, writes.n);
+}
+
 double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
 {
         struct samples half[2] = {};
