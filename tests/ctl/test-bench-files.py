@@ -64,8 +64,8 @@ class BenchFiles(BenchCase):
         open(f'{self.dir}/empty', 'w').close()
         self.bench(f'--file={self.dir}/empty', *QUICK, code=1)
 
-    def below(self, *names):
-        """What is said of a file whose file system stands on that, by way of a device mapper."""
+    def stand_on(self, *names):
+        """The file system of our folder stands on that, by way of a device mapper."""
         device = os.stat(self.dir).st_dev
         top = f'sys/dev/block/{os.major(device)}:{os.minor(device)}'
         shutil.rmtree(self.tree.path(top), ignore_errors=True)
@@ -75,6 +75,10 @@ class BenchFiles(BenchCase):
             self.tree.write(f'sys/dev/block/253:7/slaves/{name}/dev', number + '\n')
             if number != '253:7':  # a whole disk stands on nothing, and says so
                 os.makedirs(self.tree.path(f'sys/dev/block/{number}/slaves'), exist_ok=True)
+
+    def below(self, *names):
+        """What is said of a file on that."""
+        self.stand_on(*names)
         p = self.bench(f'--file={self.dir}/data', *QUICK, '--json')
         self.assertEqual('Which disk it is on is not known' in p.stderr, json.loads(p.stdout)['conditions']['serial'] is None)
         return json.loads(p.stdout)['conditions']['serial']
@@ -91,6 +95,28 @@ class BenchFiles(BenchCase):
         self.assertIsNone(self.below(('sdz', '8:400')))
         self.assertIsNone(self.below())
         self.assertIsNone(self.below(('dm-7', '253:7')))
+
+    def test_named(self):
+        """A disk that the file is not on gets no figures; where nothing is known against it, whoever names one is taken at his word."""
+        with open(f'{self.dir}/data', 'wb') as f:
+            f.write(content(3))
+        self.tree.write('sys/dev/block/259:0/size', '8\n')
+        self.tree.write('sys/dev/block/7:0/loop/backing_file', '/mnt/image\n')
+        usb, more, other, loop = ('sdb', '8:16'), ('sdc', '8:32'), ('nvme0n1', '259:0'), ('loop0', '7:0')
+        args = f'--file={self.dir}/data', *QUICK, '--json'
+        for names, where in ((usb,), 'sdb'), ((usb, more), 'another disk'), ((other,), 'another disk'), ((usb, other), 'another disk'):
+            self.stand_on(*names)
+            kept = self.kept()
+            p = self.bench('sda', *args, code=2)
+            self.assertRegex(p.stderr, f'is not on .*sda.* but on .*{where}')
+            self.assertEqual((p.stdout, self.kept()), ('', kept))
+            if usb in names:
+                self.assertEqual(json.loads(self.bench('sdb', *args).stdout)['conditions']['serial'], 'BUSY')
+        for names in (), (loop,), (usb, loop):
+            self.stand_on(*names)
+            self.assertEqual(json.loads(self.bench('sda', *args).stdout)['conditions']['serial'], 'FREE')
+        self.stand_on(other)
+        self.assertNotIn('name it as well', self.bench(*args).stderr)
 
     def test_time(self):
         """What ends with its region is said to be a guess, and is one by what there is to be done."""

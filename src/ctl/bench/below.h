@@ -6,8 +6,13 @@
 #include "ctl/view.h"
 #include "sys/roots.h"
 
-/*
- * The disk of ours below a block device: it itself, or what stands below LUKS, LVM or md. NULL: none, or not one alone: then
- * no single link, driver or queue is what is measured.
- */
-const struct view *disk_below(const struct roots *r, const struct views *views, dev_t dev);
+/* What a file system stands on: a disk itself, or what is below LUKS, LVM or md. */
+struct below {
+        const struct view *one; /* one of ours alone; NULL: else no single link, driver or queue is what is measured */
+        bool ours;              /* one of ours is among them */
+        bool known;             /* every disk has been found, ours or not */
+        bool asked;             /* the one that was asked about is among them */
+};
+
+/* interface: of the disk that is asked about; NULL: none. */
+void disks_below(const struct roots *r, const struct views *views, dev_t dev, const char *interface, struct below *ret);

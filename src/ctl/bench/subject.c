@@ -214,36 +214,60 @@ static int look_at_clients(const struct bench_options *o, struct found *f)
         return UASD_EXIT_OK;
 }
 
-/* Any file system will do: its disk is found out for the record alone. */
-static int find_its_disk(const struct ctl *c, const char *what, const struct stat *st, struct found *f)
+static void take_disk(struct found *f, const char *what)
 {
-        const struct lun *lun;
-        int code;
+        const struct lun *lun = pick_lun(f->view, what);
 
-        /* Which partition a file system is on is the kernel's to tell: uasd names whole disks alone. */
-        if (what)
-                code = source_read_quick(c, &f->views);
-        else
-                code = local_read_quick(&c->roots, &f->views) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-        if (code != UASD_EXIT_OK)
-                return what ? code : UASD_EXIT_OK;
-        if (what)
-                code = source_select(c, &f->views, what, &f->view);
-        else if (st)
-                f->view = disk_below(&c->roots, &f->views, st->st_dev);
-        if (!what && !f->view)
-                log_info("Which disk it is on is not known, or it is on more than one: name it as well, and its link, "
-                         "driver and errors stand beside the figures.");
-        if (code != UASD_EXIT_OK || !f->view)
-                return code;
-        lun = pick_lun(f->view, what ?: "");
         if (!lun)
-                return UASD_EXIT_OK;
+                return;
         f->lun = lun->lun;
         f->subject.interface = f->view->disk.facts.interface;
         f->subject.driver = f->view->disk.facts.driver;
         (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
+}
+
+/* The word of whoever names a disk is taken where nothing is known against it: figures are kept as that disk's. */
+static int find_named_disk(const struct ctl *c, const char *what, const struct stat *st, struct found *f)
+{
+        char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
+        _cleanup_(views_done) struct views views = {};
+        struct below below = {};
+        int code;
+
+        code = source_read_quick(c, &f->views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &f->views, what, &f->view);
+        if (code != UASD_EXIT_OK)
+                return code;
+        /* Which partition a file system is on is the kernel's to tell: uasd names whole disks alone. */
+        if (st && local_read_quick(&c->roots, &views) >= 0)
+                disks_below(&c->roots, &views, st->st_dev, f->view->disk.facts.interface, &below);
+        if (below.known && !below.asked) {
+                log_error("'%s' is not on %s but on %s: its figures would be told of a disk that was not measured.",
+                          c->options->bench.file, view_label(f->view, label),
+                          below.one ? view_label(below.one, other) : "another disk");
+                log_info("Without a disk beside --file the one it is on is found.");
+                return UASD_EXIT_USAGE;
+        }
+        take_disk(f, what);
         return UASD_EXIT_OK;
+}
+
+/* Any file system will do: its disk is found out for the record alone. */
+static void find_its_disk(const struct ctl *c, const struct stat *st, struct found *f)
+{
+        struct below below = {};
+
+        if (local_read_quick(&c->roots, &f->views) < 0)
+                return;
+        if (st)
+                disks_below(&c->roots, &f->views, st->st_dev, NULL, &below);
+        f->view = below.one;
+        if (f->view)
+                take_disk(f, "");
+        else if (!below.known || below.ours)
+                log_info("Which disk it is on is not known, or it is on more than one: name it as well, and its link, "
+                         "driver and errors stand beside the figures.");
 }
 
 int find_file(const struct ctl *c, const char *what, struct found *f)
@@ -253,8 +277,10 @@ int find_file(const struct ctl *c, const char *what, struct found *f)
         int code;
 
         code = o->clients ? look_at_clients(o, f) : look_at_path(o, f, &st);
-        if (code == UASD_EXIT_OK)
-                code = find_its_disk(c, what, o->clients ? NULL : &st, f);
+        if (code == UASD_EXIT_OK && what)
+                code = find_named_disk(c, what, o->clients ? NULL : &st, f);
+        else if (code == UASD_EXIT_OK)
+                find_its_disk(c, o->clients ? NULL : &st, f);
         if (code != UASD_EXIT_OK)
                 return code;
         f->first = f->subject.driver;
