@@ -57,21 +57,62 @@ static bool is_of_disk(const struct bench *b, uint16_t vid, uint16_t pid, const 
                streq(b->conditions.serial ?: "", serial ?: "");
 }
 
+enum weight {
+        WEIGHS_FIGURE,  /* of one driver */
+        WEIGHS_ROUNDS,  /* two, but of too few rounds to say anything */
+        WEIGHS_VERDICT, /* or a driver that failed */
+};
+
+static enum weight weight(const struct bench *b)
+{
+        enum weight most = b->finding.found ? WEIGHS_VERDICT : WEIGHS_FIGURE;
+
+        for (unsigned i = 0; i < b->n_patterns && most < WEIGHS_VERDICT; i++) {
+                struct bench_verdict v;
+
+                verdict_of_pattern(b, i, &v);
+                if (v.word == BENCH_ROUNDS)
+                        most = WEIGHS_ROUNDS;
+                else if (v.word != BENCH_SINGLE)
+                        most = WEIGHS_VERDICT;
+        }
+        return most;
+}
+
+/* "; doubted: cache, load": of the figures, which a driver that failed has none of. */
+static void doubts_text(const struct bench *b, char *ret, size_t size)
+{
+        unsigned found = 0;
+        size_t used = 0;
+
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                        found |= doubts_of(b, i, d);
+        ret[0] = '\0';
+        for (enum bench_doubt d = 0; d < _BENCH_DOUBT_MAX && !b->finding.found; d++)
+                if (found & (1U << d) && used < size)
+                        used += (size_t) snprintf(ret + used, size - used, "%s%s", used ? ", " : "; doubted: ",
+                                                  bench_doubt_to_string(d));
+}
+
 char *bench_last(const struct roots *roots, uint16_t vid, uint16_t pid, const char *serial, char ret[static BENCH_LAST_MAX])
 {
         _cleanup_(kept_close) struct kept k = {.dirfd = -1};
-        char result[BENCH_LAST_MAX - 32], day[UNIT_TEXT_MAX];
+        char result[BENCH_LAST_MAX - 192], doubts[160], day[UNIT_TEXT_MAX];
+        int most = -1;
 
         ret[0] = '\0';
         if (kept_open(roots, &k) < 0)
                 return ret;
-        for (size_t i = 0; i < k.n && i < LAST_LOOKS && !*ret; i++) {
+        for (size_t i = 0; i < k.n && i < LAST_LOOKS && most < WEIGHS_VERDICT; i++) {
                 _cleanup_(bench_done) struct bench b = {};
 
-                if (kept_read(&k, i, &b) < 0 || !is_of_disk(&b, vid, pid, serial))
+                if (kept_read(&k, i, &b) < 0 || !is_of_disk(&b, vid, pid, serial) || (int) weight(&b) <= most)
                         continue;
+                most = (int) weight(&b);
                 result_text(&b, result, sizeof(result));
-                (void) snprintf(ret, BENCH_LAST_MAX, "%s (%s)", result, day_text(b.started_usec, false, day));
+                doubts_text(&b, doubts, sizeof(doubts));
+                (void) snprintf(ret, BENCH_LAST_MAX, "%s (%s%s)", result, day_text(b.started_usec, false, day), doubts);
         }
         return ret;
 }

@@ -20,8 +20,8 @@ int bench_remove(const struct ctl *c, const char *what); /* never by a path */
 int bench_tell_as_asked(const struct ctl *c, const struct bench *b);
 
 /*
- * The last result of this very disk in a clause: "4 KiB random reads at depth 32: 3.1 times faster on UAS (2026-11-20)"; "" if
- * there is none. What the disk is called is not in it.
+ * The last result of this very disk in a clause: "4 KiB random reads at depth 32: 3.1 times faster on UAS (2026-11-20; doubted:
+ * load)"; "" if there is none. What compares goes before what does not, however new. What the disk is called is not in it.
  */
 #define BENCH_LAST_MAX 1024
 char *bench_last(const struct roots *roots, uint16_t vid, uint16_t pid, const char *serial, char ret[static BENCH_LAST_MAX]);
