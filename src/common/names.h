@@ -62,6 +62,8 @@
 /* Profiles of uasctl bench, NAME.fio: below /etc, and as shipped, seen from /usr/lib */
 #define BENCH_DIR "uasd/bench"
 #define BENCH_SHARE "../share/uasd/bench"
+#define BENCH_DIR_SHOWN "/etc/" BENCH_DIR
+#define BENCH_SHARE_SHOWN "/usr/share/uasd/bench"
 #define BENCH_SUFFIX ".fio"
 
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"

@@ -12,6 +12,7 @@ static struct roots roots;
 
 struct complaint {
         int line;
+        char file[128];
         char what[128];
 };
 
@@ -20,6 +21,7 @@ static void complain(const char *file, int line, const char *what, void *data)
         struct complaint *c = data;
 
         c->line = line;
+        (void) copy_string(c->file, sizeof(c->file), file);
         (void) copy_string(c->what, sizeof(c->what), what);
 }
 
@@ -214,33 +216,38 @@ static void faults(void **state)
                 { "[a\n", "']' is missing", 1 },
                 { "[]\n", "a section without a name", 1 },
                 { "[a]\n\n[a]\n", "a section of this name was there before", 3 },
-                { "[a]\nfilename=/dev/sda\n", "a profile cannot have this option", 2 },
-                { "[a]\ndirectory=/home\n", "a profile cannot have this option", 2 },
-                { "[a]\nexec_prerun=reboot\n", "a profile cannot have this option", 2 },
-                { "[a]\nwrite_bw_log=/etc/passwd\n", "a profile cannot have this option", 2 },
+                { "[a]\nfilename=/dev/sda\n", "filename=/dev/sda: a profile cannot have this option", 2 },
+                { "[a]\ndirectory=/home\n", "directory=/home: a profile cannot have this option", 2 },
+                { "[a]\nexec_prerun=reboot\n", "exec_prerun=reboot: a profile cannot have this option", 2 },
+                { "[a]\nwrite_bw_log=/etc/passwd\n", "write_bw_log=/etc/passwd: a profile cannot have this option", 2 },
                 { "[a]\ninclude other.fio\n", "not an OPTION=VALUE line", 2 },
-                { "[a]\nrw=trim\n", "value not understood", 2 },
-                { "[a]\nrw=randtrimwrite\n", "value not understood", 2 },
-                { "[a]\nrw=read:8\n", "value not understood", 2 },
-                { "[a]\nioengine=exec\n", "value not understood", 2 },
-                { "[a]\nverify=crc32c\n", "value not understood", 2 },
-                { "[a]\nbs=4k,8k\n", "value not understood", 2 },
-                { "[a]\nbs=0\n", "value not understood", 2 },
-                { "[a]\nbs=1Ki\n", "value not understood", 2 },
-                { "[a]\nbs=\n", "value not understood", 2 },
-                { "[a]\nsize=50%\n", "value not understood", 2 },
-                { "[a]\nsize=99999999999g\n", "value not understood", 2 },
-                { "[a]\niodepth=0\n", "value not understood", 2 },
-                { "[a]\nnumjobs=-1\n", "value not understood", 2 },
-                { "[a]\nnumjobs=4096\n", "value not understood", 2 },
-                { "[a]\nrate=$ncpus\n", "value not understood", 2 },
-                { "[a]\nrate=${HOME}\n", "value not understood", 2 },
-                { "[a]\nruntime=5ms\n", "value not understood", 2 },
-                { "[a]\ndirect=yes\n", "value not understood", 2 },
-                { "[a]\nrwmixread=101\n", "value not understood", 2 },
-                { "[a]\nrw=randrw\nrwmixread=100\n", "a section whose options contradict each other", 0 },
-                { "[a]\ntime_based\n", "a section whose options contradict each other", 0 },
-                { "[a]\nbs=1m\nsize=4k\n", "a section whose options contradict each other", 0 },
+                { "[a]\nrw=trim\n", "rw=trim: value not understood", 2 },
+                { "[a]\nrw=randtrimwrite\n", "rw=randtrimwrite: value not understood", 2 },
+                { "[a]\nrw=read:8\n", "rw=read:8: value not understood", 2 },
+                { "[a]\nioengine=exec\n", "ioengine=exec: value not understood", 2 },
+                { "[a]\nverify=crc32c\n", "verify=crc32c: value not understood", 2 },
+                { "[a]\nbs=4k,8k\n", "bs=4k,8k: value not understood", 2 },
+                { "[a]\nbs=0\n", "bs=0: value not understood", 2 },
+                { "[a]\nbs=1Ki\n", "bs=1Ki: value not understood", 2 },
+                { "[a]\nbs=\n", "bs=: value not understood", 2 },
+                { "[a]\nsize=50%\n", "size=50%: value not understood", 2 },
+                { "[a]\nsize=99999999999g\n", "size=99999999999g: value not understood", 2 },
+                { "[a]\niodepth=0\n", "iodepth=0: value not understood", 2 },
+                { "[a]\nnumjobs=-1\n", "numjobs=-1: value not understood", 2 },
+                { "[a]\nnumjobs=4096\n", "numjobs=4096: value not understood", 2 },
+                { "[a]\nrandseed=$ncpus\n", "randseed=$ncpus: value not understood", 2 },
+                { "[a]\nrandseed=${HOME}\n", "randseed=${HOME}: value not understood", 2 },
+                { "[a]\nruntime=5ms\n", "runtime=5ms: value not understood", 2 },
+                { "[a]\ndirect=yes\n", "direct=yes: value not understood", 2 },
+                { "[a]\nrwmixread=101\n", "rwmixread=101: value not understood", 2 },
+                { "[a]\n[b]\nrw=randrw\nrwmixread=100\n", "[b]: what reads and writes takes an rwmixread= from 1 to 99", 0 },
+                { "[a]\ntime_based\n", "[a]: time_based without runtime= would never end", 0 },
+                { "[a]\nbs=1m\nsize=4k\n", "[a]: size= has no room for a block of bs=", 0 },
+                { "[a]\nrate=1m\n", "rate=1m: a profile cannot have this option", 2 },
+                { "[a]\nrate_iops=100\n", "rate_iops=100: a profile cannot have this option", 2 },
+                { "[a]\nthinktime=10\n", "thinktime=10: a profile cannot have this option", 2 },
+                { "[a]\npercentage_random=0\n", "percentage_random=0: a profile cannot have this option", 2 },
+                { "[a]\nrandom_distribution=zipf\n", "random_distribution=zipf: a profile cannot have this option", 2 },
                 { "[a]\nbs:4k\n", "not an OPTION=VALUE line", 2 },
                 { "[a]\nrw read\n", "not an OPTION=VALUE line", 2 },
         };
@@ -327,10 +334,47 @@ static void search(void **state)
         put(BENCH_DIR "/pi.fio", "[b]\nfilename=x\n");
         assert_int_equal(profile_load(&roots, "pi", complain, &c, &broken), -EBADMSG);
         assert_int_equal(c.line, 2);
+        assert_string_equal(c.file, "/etc/uasd/bench/pi.fio");
         assert_int_equal(profile_load(&roots, "none", NULL, NULL, &broken), -ENOENT);
         assert_int_equal(profile_load(&roots, "../bench/mine", NULL, NULL, &broken), -EINVAL);
         assert_int_equal(profile_load(&roots, "", NULL, NULL, &broken), -EINVAL);
         assert_int_equal(profile_load(&roots, ".hidden", NULL, NULL, &broken), -EINVAL);
+}
+
+/* What has the name of a profile, and is none. */
+static void no_files(void **state)
+{
+        static const struct {
+                const char *name, *what;
+        } rows[] = {
+                { "folder", "no regular file" },
+                { "fifo", "no regular file" },
+                { "dangling", "a link that leads nowhere" },
+                { "circle", "a link that leads nowhere" },
+                { "gcp", "a link that leads nowhere" }, /* nor is the shipped one taken for it */
+        };
+        char **list;
+
+        assert_int_equal(mkdirat(roots.etc, BENCH_DIR "/folder.fio", 0755), 0);
+        assert_int_equal(mkfifoat(roots.etc, BENCH_DIR "/fifo.fio", 0644), 0);
+        assert_int_equal(symlinkat("nowhere", roots.etc, BENCH_DIR "/dangling.fio"), 0);
+        assert_int_equal(symlinkat("circle.fio", roots.etc, BENCH_DIR "/circle.fio"), 0);
+        assert_int_equal(symlinkat("nowhere", roots.etc, BENCH_DIR "/gcp.fio"), 0);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_(profile_freep) struct profile *p = NULL;
+                struct complaint c = {};
+                char file[128];
+
+                (void) snprintf(file, sizeof(file), "/etc/uasd/bench/%s.fio", rows[i].name);
+                assert_row(i, profile_load(&roots, rows[i].name, complain, &c, &p) == -EBADMSG);
+                assert_row(i, c.line == 0 && streq(c.what, rows[i].what) && streq(c.file, file));
+        }
+        assert_int_equal(profile_names(&roots, &list), 0);
+        for (char **name = list; *name; name++)
+                for (size_t i = 0; i + 1 < ELEMENTSOF(rows); i++)
+                        assert_false(streq(*name, rows[i].name));
+        strv_free(list);
+        assert_int_equal(unlinkat(roots.etc, BENCH_DIR "/gcp.fio", 0), 0);
 }
 
 static int set_up(void **state)
@@ -363,6 +407,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(shipped), cmocka_unit_test(shipped_options), cmocka_unit_test(inheritance),
                 cmocka_unit_test(waiting), cmocka_unit_test(faults),  cmocka_unit_test(sizes),           cmocka_unit_test(search),
+                cmocka_unit_test(no_files),
         };
 
         return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -31,7 +31,8 @@ enum kind {
 
 /*
  * All others are refused: what reads or writes other files (logs, traces), runs commands, trims, changes the machine, or
- * leaves out what is to be measured.
+ * leaves out what is to be measured; what holds it back (rate, thinktime), so that the disk is not what is measured; what makes
+ * of random reads others than are told of (percentage_random, random_distribution).
  */
 static const struct {
         const char *name;
@@ -82,21 +83,15 @@ static const struct {
         { "norandommap", KIND_FREE },
         { "nrfiles", KIND_FREE },
         { "overwrite", KIND_FREE },
-        { "percentage_random", KIND_FREE },
-        { "random_distribution", KIND_FREE },
         { "random_generator", KIND_FREE },
         { "randrepeat", KIND_FREE },
         { "randseed", KIND_FREE },
-        { "rate", KIND_FREE },
-        { "rate_iops", KIND_FREE },
         { "refill_buffers", KIND_FREE },
         { "registerfiles", KIND_FREE },
         { "scramble_buffers", KIND_FREE },
         { "softrandommap", KIND_FREE },
         { "stonewall", KIND_FREE },
         { "sync", KIND_FREE },
-        { "thinktime", KIND_FREE },
-        { "thinktime_blocks", KIND_FREE },
         { "thread", KIND_FREE },
         { "zero_buffers", KIND_FREE },
 };
@@ -315,7 +310,20 @@ const char *profile_option_fault(const char *name, const char *value)
         return r == -EINVAL || r == -ERANGE ? "value not understood" : NULL;
 }
 
-int profile_pattern(const struct profile_section *s, struct bench_pattern *ret)
+/* What each option may be, but not all of them together. */
+static const char *contradiction(const struct bench_pattern *p, bool mixes, unsigned mix)
+{
+        if (p->size && p->size < p->block_size)
+                return "size= has no room for a block of bs=";
+        if (p->time_based && !p->runtime_sec)
+                return "time_based without runtime= would never end";
+        /* It would still open for writing, and look like reading. */
+        if (mixes && (mix == 0 || mix == 100))
+                return "what reads and writes takes an rwmixread= from 1 to 99";
+        return NULL;
+}
+
+int profile_pattern(const struct profile_section *s, struct bench_pattern *ret, const char **ret_fault)
 {
         /* fio's own defaults on Linux. */
         struct bench_pattern p = { .block_size = 4096, .iodepth = 1, .numjobs = 1 };
@@ -328,19 +336,12 @@ int profile_pattern(const struct profile_section *s, struct bench_pattern *ret)
                 r = set_string(&p.engine, "psync");
         for (size_t i = 0; i < s->n_options && r >= 0; i++)
                 r = apply(&p, &mix, &s->options[i]);
-        /* A region that holds no block. */
-        if (r >= 0 && p.size && p.size < p.block_size)
-                r = -EINVAL;
-        /* It would never end. */
-        if (r >= 0 && p.time_based && !p.runtime_sec)
-                r = -EINVAL;
         if (r >= 0) {
                 rw = find_direction(p.rw);
                 p.random = directions[rw].random;
                 p.read_percent = !directions[rw].writes ? 100 : !directions[rw].reads ? 0 : mix;
-                /* rw=randrw with rwmixread=100 would still open for writing, and look like reading. */
-                if (directions[rw].writes && directions[rw].reads && (mix == 0 || mix == 100))
-                        r = -EINVAL;
+                *ret_fault = contradiction(&p, directions[rw].writes && directions[rw].reads, mix);
+                r = *ret_fault ? -EINVAL : 0;
         }
         if (r < 0) {
                 bench_pattern_done(&p);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <ctype.h>
 #include <ini.h>
+#include <stdarg.h>
 
 #include "common/util.h"
 #include "ctl/bench/profile-options.h"
@@ -18,11 +19,22 @@ struct reader {
         int line;
         bool begin;        /* BEGIN_LINE comes next */
         const char *fault; /* of that line */
+        char text[2 * LINE_LENGTH_MAX]; /* of a fault that has a name in it */
 
         struct profile *profile;
         struct profile_section global, *section; /* NULL: none yet */
         int error;
 };
+
+static _printf_(2, 3) void found(struct reader *r, const char *format, ...)
+{
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(r->text, sizeof(r->text), format, ap);
+        va_end(ap);
+        r->fault = r->text;
+}
 
 /* ---- lists of options ---- */
 
@@ -184,8 +196,11 @@ static int assign(void *data, const char *section, const char *name, const char 
                 r->fault = "an option before the first section";
                 return 0;
         } else {
-                r->fault = profile_option_fault(name, value);
-                k = r->fault ? -EINVAL : add_option(r->section, name, value);
+                const char *fault = profile_option_fault(name, value);
+
+                if (fault)
+                        found(r, "%s=%s: %s", name, value, fault);
+                k = fault ? -EINVAL : add_option(r->section, name, value);
         }
         if (k == -ENOMEM)
                 r->error = k;
@@ -211,11 +226,12 @@ static int finish(struct reader *r)
 
         for (size_t i = 0; i < p->n_patterns && k >= 0; i++) {
                 char *name = p->patterns[i].name;
+                const char *fault = "its options contradict each other";
 
-                k = profile_pattern(&p->sections[i], &p->patterns[i]);
+                k = profile_pattern(&p->sections[i], &p->patterns[i], &fault);
                 p->patterns[i].name = name;
                 if (k == -EINVAL)
-                        r->fault = "a section whose options contradict each other";
+                        found(r, "[%s]: %s", name, fault);
         }
         if (k >= 0 && p->n_patterns == 0)
                 r->fault = "no section but [" GLOBAL "]";

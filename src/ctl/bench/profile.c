@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -15,12 +17,13 @@
 struct place {
         int root;
         const char *dir;
+        const char *shown; /* as people know it */
 };
 
 static size_t places(const struct roots *r, struct place ret[2])
 {
-        ret[0] = (struct place){ r->etc, BENCH_DIR };
-        ret[1] = (struct place){ r->lib, BENCH_SHARE };
+        ret[0] = (struct place){ r->etc, BENCH_DIR, BENCH_DIR_SHOWN };
+        ret[1] = (struct place){ r->lib, BENCH_SHARE, BENCH_SHARE_SHOWN };
         return 2;
 }
 
@@ -34,6 +37,28 @@ static bool name_is_valid(const char *name, size_t n)
         return true;
 }
 
+static bool is_file(const struct place *p, const char *path)
+{
+        struct stat st;
+
+        return fstatat(p->root, path, &st, 0) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A nearer one that cannot be read does not let the one behind it through. */
+static bool is_there(const struct place *p, const char *path)
+{
+        struct stat st;
+
+        return p->root >= 0 && fstatat(p->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int complain_of(profile_complain_fn complain, const char *file, const char *what, void *data)
+{
+        if (complain)
+                complain(file, 0, what, data);
+        return -EBADMSG;
+}
+
 int profile_load(const struct roots *r, const char *name, profile_complain_fn complain, void *data, struct profile **ret)
 {
         struct place dirs[2];
@@ -44,22 +69,25 @@ int profile_load(const struct roots *r, const char *name, profile_complain_fn co
         for (size_t i = 0; i < n; i++) {
                 _cleanup_free_ char *text = NULL;
                 _cleanup_close_ int fd = -1;
-                char path[128];
+                char path[128], shown[128];
                 size_t size = 0;
                 int k;
 
-                if (dirs[i].root < 0)
-                        continue;
                 (void) snprintf(path, sizeof(path), "%s/%s" BENCH_SUFFIX, dirs[i].dir, name);
-                fd = openat(dirs[i].root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-                if (fd < 0 && errno == ENOENT)
+                (void) snprintf(shown, sizeof(shown), "%s/%s" BENCH_SUFFIX, dirs[i].shown, name);
+                if (!is_there(&dirs[i], path))
                         continue;
-                if (fd < 0)
+                fd = openat(dirs[i].root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+                if (fd < 0 && (errno == ENOENT || errno == ELOOP))
+                        return complain_of(complain, shown, "a link that leads nowhere", data);
+                if (fd < 0 && errno != ENXIO) /* a socket */
                         return -errno;
-                k = read_whole(fd, FILE_SIZE_MAX, &text, &size);
+                k = fd < 0 ? -EINVAL : read_whole(fd, FILE_SIZE_MAX, &text, &size);
+                if (k == -EINVAL)
+                        return complain_of(complain, shown, "no regular file", data);
                 if (k < 0)
                         return k;
-                return profile_parse(name, path, text, size, complain, data, ret);
+                return profile_parse(name, shown, text, size, complain, data, ret);
         }
         return -ENOENT;
 }
@@ -88,12 +116,15 @@ static int names_in(const struct place *p, char ***names, size_t *n)
         }
         while (k >= 0 && (e = readdir(d))) {
                 size_t length = strlen(e->d_name), suffix = strlen(BENCH_SUFFIX);
-                char name[NAME_LENGTH_MAX + 1];
+                char name[NAME_LENGTH_MAX + 1], path[sizeof(BENCH_SHARE) + NAME_MAX + 1];
 
                 if (length <= suffix || !streq(e->d_name + length - suffix, BENCH_SUFFIX))
                         continue;
                 length -= suffix;
                 if (!name_is_valid(e->d_name, length) || known(*names, e->d_name, length))
+                        continue;
+                (void) snprintf(path, sizeof(path), "%s/%s", p->dir, e->d_name);
+                if (!is_file(p, path))
                         continue;
                 (void) snprintf(name, sizeof(name), "%.*s", (int) length, e->d_name);
                 k = strv_push(names, n, name);
