@@ -111,6 +111,63 @@ class Grid(unittest.TestCase):
                     self.assertIn(pattern, lines[1] + lines[3])
 
 
+class Narrow(unittest.TestCase):
+    """No line is wider than the terminal, and nothing that is told is cut."""
+    WIDTHS = 40, 45, 50, 60, 70, 79, 80, 100, 117, 118, 130, 160
+    GOES = 'RANGE', 'P50', 'P95', 'SPREAD', 'P99' # first to last
+
+    def setUp(self):
+        self.tree = Tree(UASCTL)
+        self.addCleanup(self.tree.close)
+
+    def parts(self, text, width):
+        """What stands above the table, its head, its first column without blanks, and what stands below."""
+        lines = text.split('\n')
+        self.assertLessEqual(max(map(len, lines)), width, text)
+        begin = next(i for i, line in enumerate(lines) if line.startswith('PATTERN '))
+        end = lines.index('', begin)
+        edge = lines[begin].index('DRIVER')
+        words = [' '.join(' '.join(part).split()) for part in (lines[:begin], lines[end:])]
+        return words[0], lines[begin], ''.join(line[:edge] for line in lines[begin + 1:end]).replace(' ', ''), words[1]
+
+    def test_table(self):
+        for sample in 'doubted', 'full', 'sweep', 'comparison', 'single':
+            above, _, _, below = self.parts(told(sample, 'table'), 1000)
+            names = ''.join(p['name'] for p in json.loads(told(sample, 'json'))['patterns']).replace(' ', '')
+            for width in self.WIDTHS:
+                found = self.parts(plain(on_terminal(sample, 'table', width=width)), width)
+                self.assertEqual((found[0], found[2], found[3]), (above, names, below), (sample, width))
+                there = [name in found[1] for name in self.GOES]
+                self.assertEqual(there, sorted(there), found[1])
+                for name in ('MEDIAN', 'NOTES') + ('UAS IS',) * (sample != 'single'):
+                    self.assertIn(name, found[1])
+
+    def test_bar(self):
+        """It goes after the spread, and before the latency."""
+        seen = set()
+        for width in range(50, 118):
+            text = plain(on_terminal('doubted', 'table', width=width))
+            seen.add(('SPREAD' in text, '█' in text, 'P99' in text))
+        self.assertEqual(seen, {(True, True, True), (False, True, True), (False, False, True), (False, False, False)})
+
+    def test_grid(self):
+        """Of the tables by number of jobs."""
+        for width in self.WIDTHS:
+            text = plain(on_terminal('matrix', 'table', width=width))
+            self.assertLessEqual(max(map(len, text.split('\n'))), width)
+            self.assertNotIn('…', text)
+
+    def test_diff(self):
+        for number, sample in enumerate(('comparison', 'doubted')):
+            told(sample, 'keep', self.tree.top, IDS[number], str(1763900000 + 86400 * number))
+        above, _, names, below = self.parts(told('diff', self.tree.top, *IDS[:2]), 1000)
+        self.assertIn('then', above)
+        self.assertTrue(below)
+        for width in (w for w in self.WIDTHS if w >= 50): # seven columns of words and figures
+            found = self.parts(plain(on_terminal('diff', self.tree.top, *IDS[:2], width=width)), width)
+            self.assertEqual((found[0], found[2], found[3]), (above, names, below), width)
+
+
 class History(unittest.TestCase):
     WIDTHS = 20, 30, 40, 50, 60, 70, 79, 80, 81, 100, 120, 160, 250
 

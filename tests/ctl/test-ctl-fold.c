@@ -39,6 +39,35 @@ static void lines(void **state)
         }
 }
 
+/* Names, behind their dashes, if they do not fit. */
+static void parts(void **state)
+{
+        static const struct {
+                const char *text;
+                unsigned width, part;
+                const char *want;
+        } table[] = {
+                {"SEQ1M-Q8T1-read", 15, 6, "SEQ1M-Q8T1-read"},
+                {"SEQ1M-Q8T1-read", 14, 6, "SEQ1M-Q8T1-\nread"},
+                {"SEQ1M-Q8T1-read", 6, 6, "SEQ1M-\nQ8T1-\nread"},
+                {"SEQ1M-Q8T1-read", 3, 6, "SE…\nQ8…\nre…"},
+                {"a-b c-d", 3, 2, "a-b\nc-d"},
+                {"a-b c-d", 2, 2, "a-\nb\nc-\nd"},
+                {"usb-storage uas", 8, 7, "usb-\nstorage\nuas"},
+                {"-- -", 2, 1, "--\n-"},
+                {"one two", 7, 3, "one two"},
+                {"x", 0, 1, "x"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                _cleanup_free_ char *got = fold_parts(table[i].text, table[i].width);
+
+                assert_non_null(got);
+                assert_string_equal(got, table[i].want);
+                assert_row(i, fold_longest_part(table[i].text) == table[i].part);
+        }
+}
+
 static void widths(void **state)
 {
         static const struct {
@@ -83,7 +112,7 @@ static void any_width(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(widths),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(parts), cmocka_unit_test(widths),
                                            cmocka_unit_test(any_width)};
 
         if (!setlocale(LC_ALL, "C.UTF-8"))

@@ -4,18 +4,17 @@
 
 #include "common/log.h"
 #include "common/util.h"
-#include "ctl/bench/head.h"
 #include "ctl/bench/json.h"
 #include "ctl/bench/kept.h"
 #include "ctl/bench/pairs.h"
+#include "ctl/bench/print.h"
 #include "ctl/bench/units.h"
+#include "ctl/fit.h"
 #include "ctl/json-parts.h"
 #include "ctl/json.h"
 #include "ctl/pager.h"
 #include "ctl/style.h"
 #include "ctl/table.h"
-
-#define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
 
 enum { AT_PATTERN, AT_DRIVER, AT_FIRST, AT_SECOND, AT_RATIO, AT_NOTES, AT_SECOND_IS, _AT_MAX };
 
@@ -27,6 +26,11 @@ static const struct table_column columns[_AT_MAX] = {
         [AT_RATIO] = {"RATIO", SCOLS_FL_RIGHT},
         [AT_NOTES] = {"NOTES", 0},
         [AT_SECOND_IS] = {"SECOND IS", 0},
+};
+
+static const struct fit_column fits[_AT_MAX] = {
+        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0}, [AT_FIRST] = {FIT_LAST, 0}, [AT_SECOND] = {FIT_LAST, 0},
+        [AT_RATIO] = {FIT_BLANKS, 1},  [AT_NOTES] = {FIT_BLANKS, 0}, [AT_SECOND_IS] = {FIT_LAST, 0},
 };
 
 /* Of the figures and of the comparison: what stands under the table. */
@@ -112,23 +116,22 @@ static int add_row(struct libscols_table *t, struct printer *to, const struct pa
 }
 
 /* What else has changed may be what made the difference. */
-static void print_conditions(const struct bench *a, const struct bench *b)
+static int print_conditions(const struct bench *a, const struct bench *b)
 {
         struct head_line first[HEAD_MAX], second[HEAD_MAX];
         size_t n = bench_head(a, true, first), m = bench_head(b, true, second);
+        int r = 0;
 
         for (size_t i = 0; i < n; i++)
-                for (size_t k = 0; k < m; k++) {
+                for (size_t k = 0; k < m && r >= 0; k++) {
                         if (!streq(first[i].key, second[k].key))
                                 continue;
-                        if (streq(first[i].value, second[k].value)) {
-                                printf("%8s: %s\n", first[i].key, HARMLESS(first[i].value));
-                                continue;
-                        }
-                        printf("%8s: %s\n", first[i].key, HARMLESS(first[i].value));
-                        printf("%8s  %s\n", "then", HARMLESS(second[k].value));
+                        r = bench_print_line(stdout, first[i].key, false, first[i].value);
+                        if (r >= 0 && !streq(first[i].value, second[k].value))
+                                r = bench_print_line(stdout, "then", true, second[k].value);
                 }
         putchar('\n');
+        return r;
 }
 
 static int print_text(const struct ctl *c, const struct bench *a, const struct bench *b, const struct pair *list, size_t n)
@@ -142,14 +145,14 @@ static int print_text(const struct ctl *c, const struct bench *a, const struct b
         to->a = a;
         to->b = b;
         pager_open(c->options);
-        print_conditions(a, b);
+        r = print_conditions(a, b);
         t = table_new(columns, _AT_MAX, c->options->legend);
         for (size_t i = 0; t && i < n && r == 0; i++)
                 r = add_row(t, to, &list[i]);
+        if (t && r == 0)
+                r = table_fit(t, fits, _AT_MAX);
         r = table_print(t, r);
-        for (size_t i = 0; i < to->notes.n; i++)
-                printf("%s[%zu] %s\n", i == 0 ? "\n" : "", i + 1, HARMLESS(to->notes.text[i]));
-        return r;
+        return r < 0 ? r : bench_print_notes(stdout, &to->notes);
 }
 
 static json_object *json_differs(const struct bench *a, const struct bench *b, const struct pair *p)

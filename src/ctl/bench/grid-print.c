@@ -3,6 +3,7 @@
 
 #include "common/util.h"
 #include "ctl/bench/head.h"
+#include "ctl/fit.h"
 #include "ctl/style.h"
 #include "ctl/table.h"
 
@@ -61,9 +62,11 @@ static int add_rows(struct libscols_table *t, const struct bench *b, const struc
 static int print_columns(const struct bench *b, const struct grid *g, size_t from, size_t n,
                          enum stats_measure m, FILE *out, bool legend)
 {
-        struct table_column columns[LABELS + GRID_ACROSS_MAX] = {{"PATTERN", SCOLS_FL_TRUNC}, {"DRIVER", 0}};
+        struct table_column columns[LABELS + GRID_ACROSS_MAX] = {{"PATTERN", 0}, {"DRIVER", 0}};
+        static const struct fit_column how[LABELS + GRID_ACROSS_MAX] = {{FIT_NAMES, 0}, {FIT_LAST, 0}};
         char names[GRID_ACROSS_MAX][UNIT_TEXT_MAX];
         struct libscols_table *t;
+        int r;
 
         for (size_t i = 0; i < n; i++) {
                 (void) snprintf(names[i], sizeof(names[i]), "%.0f", g->across[from + i]);
@@ -73,7 +76,8 @@ static int print_columns(const struct bench *b, const struct grid *g, size_t fro
         if (!t)
                 return -ENOMEM;
         (void) scols_table_set_stream(t, out);
-        return table_print(t, add_rows(t, b, g, from, n, m));
+        r = add_rows(t, b, g, from, n, m);
+        return table_print(t, r ?: table_fit(t, how, LABELS + n));
 }
 
 int grid_print(const struct bench *b, FILE *out, bool legend)

@@ -3,14 +3,16 @@
 
 #include "common/util.h"
 #include "ctl/bench/grid.h"
-#include "ctl/bench/head.h"
 #include "ctl/bench/units.h"
 #include "ctl/bench/verdict.h"
+#include "ctl/fit.h"
+#include "ctl/fold.h"
 #include "ctl/style.h"
 #include "ctl/table.h"
 
 #define WIDE 118 /* columns of a terminal that has room for everything but the mean */
 #define WIDE_MEAN 128
+#define KEY_WIDTH 8 /* of what stands above the table */
 #define BAR_NARROW 8
 #define BAR_WIDE 16
 #define BAR_BYTES (3 * BAR_WIDE + 1)
@@ -23,12 +25,19 @@ static const struct {
         struct table_column column;
         bool wide; /* there alone */
 } columns[_AT_MAX] = {
-        [AT_PATTERN] = {{"PATTERN", SCOLS_FL_TRUNC}, false}, [AT_DRIVER] = {{"DRIVER", 0}, false},
-        [AT_MEDIAN] = {{"MEDIAN", SCOLS_FL_RIGHT}, false},   [AT_BAR] = {{"", 0}, false},
-        [AT_RANGE] = {{"RANGE", SCOLS_FL_RIGHT}, true},      [AT_SPREAD] = {{"SPREAD", SCOLS_FL_RIGHT}, false},
-        [AT_MEAN] = {{"MEAN", SCOLS_FL_RIGHT}, true},        [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},          [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},
-        [AT_P99] = {{"P99", SCOLS_FL_RIGHT}, false},         [AT_NOTES] = {{"NOTES", 0}, false},
-        [AT_UAS] = {{"UAS IS", 0}, false},
+        [AT_PATTERN] = {{"PATTERN", 0}, false},            [AT_DRIVER] = {{"DRIVER", 0}, false},
+        [AT_MEDIAN] = {{"MEDIAN", SCOLS_FL_RIGHT}, false}, [AT_BAR] = {{"", 0}, false},
+        [AT_RANGE] = {{"RANGE", SCOLS_FL_RIGHT}, true},    [AT_SPREAD] = {{"SPREAD", SCOLS_FL_RIGHT}, false},
+        [AT_MEAN] = {{"MEAN", SCOLS_FL_RIGHT}, true},      [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},
+        [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},        [AT_P99] = {{"P99", SCOLS_FL_RIGHT}, false},
+        [AT_NOTES] = {{"NOTES", 0}, false},                [AT_UAS] = {{"UAS IS", 0}, false},
+};
+
+/* Which figures stay is what matters most: the median, and what it comes to. */
+static const struct fit_column fits[_AT_MAX] = {
+        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0},  [AT_MEDIAN] = {FIT_LAST, 0}, [AT_BAR] = {FIT_WHOLE, 6},
+        [AT_RANGE] = {FIT_WHOLE, 2},   [AT_SPREAD] = {FIT_WHOLE, 5}, [AT_MEAN] = {FIT_WHOLE, 1},  [AT_P50] = {FIT_WHOLE, 3},
+        [AT_P95] = {FIT_WHOLE, 4},     [AT_P99] = {FIT_WHOLE, 7},    [AT_NOTES] = {FIT_BLANKS, 0}, [AT_UAS] = {FIT_LAST, 0},
 };
 
 struct printer {
@@ -199,7 +208,9 @@ static int add_rows(struct printer *p)
 static int print_table(struct printer *p, FILE *out, bool legend)
 {
         struct table_column chosen[_AT_MAX];
+        struct fit_column how[_AT_MAX];
         size_t n = 0;
+        int r;
 
         p->compares = bench_compares(p->b);
         p->bar = wide() ? BAR_WIDE : BAR_NARROW;
@@ -208,39 +219,62 @@ static int print_table(struct printer *p, FILE *out, bool legend)
                              (i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN);
 
                 p->at[i] = there ? (int) n : -1;
-                if (there)
+                if (there) {
+                        how[n] = fits[i];
                         chosen[n++] = columns[i].column;
+                }
         }
         p->table = table_new(chosen, n, legend);
         if (!p->table)
                 return -ENOMEM;
         (void) scols_table_set_stream(p->table, out);
-        return table_print(p->table, add_rows(p));
+        r = add_rows(p);
+        return table_print(p->table, r ?: table_fit(p->table, how, n));
 }
 
-static void print_line(FILE *out, const char *key, const char *value)
+int bench_print_line(FILE *out, const char *key, bool again, const char *value)
 {
-        (void) fprintf(out, "%8s%s %s\n", key, *key ? ":" : " ", HARMLESS(value));
+        (void) fprintf(out, "%*s%c ", KEY_WIDTH, key, again ? ' ' : ':');
+        return fold_print(out, HARMLESS(value), KEY_WIDTH + 2);
+}
+
+int bench_print_notes(FILE *out, const struct notes *notes)
+{
+        int r = 0;
+
+        for (size_t i = 0; i < notes->n && r >= 0; i++) {
+                int n = fprintf(out, "%s[%zu] ", i == 0 ? "\n" : "", i + 1) - (i == 0);
+
+                r = fold_print(out, HARMLESS(notes->text[i]), n > 0 ? (unsigned) n : 0);
+        }
+        return r;
 }
 
 /* What was found comes before everything else. */
-static void print_finding(const struct bench *b, FILE *out)
+static int print_finding(const struct bench *b, FILE *out)
 {
         char text[2048];
+        int r;
 
         if (!b->finding.found)
-                return;
-        (void) fprintf(out, "%s%s%s\n\n", style_colours() ? SGR_RED : "", HARMLESS(finding_text(b, text, sizeof(text))), colour_end());
+                return 0;
+        (void) fputs(style_colours() ? SGR_RED : "", out);
+        r = fold_print(out, HARMLESS(finding_text(b, text, sizeof(text))), 0);
+        (void) fprintf(out, "%s\n", colour_end());
+        return r;
 }
 
-static void print_verdict(const struct bench *b, FILE *out)
+static int print_verdict(const struct bench *b, FILE *out)
 {
+        static const char word[] = "Verdict:";
         char text[2048];
+        size_t n = strlen(verdict_overall(b, text, sizeof(text)));
 
-        if (*verdict_overall(b, text, sizeof(text))) {
-                (void) fprintf(out, "\n%sVerdict:%s ", style_colours() ? SGR_BOLD : "", colour_end());
-                (void) fprintf(out, "%s.\n", text);
-        }
+        if (n == 0)
+                return 0;
+        (void) snprintf(text + n, sizeof(text) - n, ".");
+        (void) fprintf(out, "\n%s%s%s ", style_colours() ? SGR_BOLD : "", word, colour_end());
+        return fold_print(out, text, sizeof(word));
 }
 
 int bench_print(const struct bench *b, FILE *out, bool legend)
@@ -253,15 +287,14 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
 
         if (!notes)
                 return -ENOMEM;
-        print_finding(b, out);
+        r = print_finding(b, out);
         n = bench_head(b, true, head);
-        for (size_t i = 0; i < n; i++)
-                print_line(out, head[i].key, head[i].value);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = bench_print_line(out, head[i].key, false, head[i].value);
         (void) fputc('\n', out);
-        r = print_table(&p, out, legend);
-        for (size_t i = 0; i < notes->n; i++)
-                (void) fprintf(out, "%s[%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
+        r = r < 0 ? r : print_table(&p, out, legend);
+        r = r < 0 ? r : bench_print_notes(out, notes);
         r = r < 0 ? r : grid_print(b, out, legend);
-        print_verdict(b, out);
+        r = r < 0 ? r : print_verdict(b, out);
         return r < 0 ? r : ferror(out) ? -EIO : 0;
 }
