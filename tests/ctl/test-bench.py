@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -148,11 +149,32 @@ class Bench(BenchCase):
     def test_dry_run(self):
         self.start()
         p = self.bench('sda', '--profile=quick', '-n', '21', '--dry-run')
+        self.assertNotIn('no verdict', p.stderr)
         self.assertEqual(p.stdout, '')
         self.assertRegex(p.stderr, r'compared, by \d+ runs of fio, in about \d+ min')
         self.assertEqual(self.kept(), [])
         self.bench('sda', *QUICK, '--driver=usb-storage', '-q')
         self.assertEqual(self.asked(), 'Lease 2-1:1.0') # the first thing the daemon heard
+
+    def test_too_few_rounds(self):
+        """That there can be no verdict is said before hours of measuring; of one driver alone there is none to miss."""
+        self.start()
+        self.assertIn('With less than 5 rounds of each', self.bench('sda', '--profile=quick', '-n', '4', '--dry-run').stderr)
+        for args in ('-n', '5'), (), ('-n', '4', '--driver=usb-storage'):
+            self.assertNotIn('no verdict', self.bench('sda', '--profile=quick', *args, '--dry-run').stderr, args)
+
+    @unittest.skipUnless(shutil.which('gnuplot'), 'no gnuplot')
+    def test_chart_that_cannot_be(self):
+        """Where a chart cannot be written nothing is measured."""
+        self.start()
+        os.mkdir(f'{self.dir}/folder.svg')
+        for path in '/nonexistent/a.svg', f'{self.dir}/folder.svg', '/proc/self/fd/a.svg':
+            p = self.bench('sda', *QUICK, f'--chart={path}', code=1)
+            self.assertIn(f'Cannot write the chart {path}', p.stderr)
+            self.assertEqual((p.stdout, self.kept()), ('', []))
+        self.bench('sda', *QUICK, '--driver=usb-storage', f'--chart={self.dir}/a.svg')
+        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # the first thing the daemon heard
+        self.assertEqual(len(self.kept()), 1)
 
     # What is refused
 

@@ -49,13 +49,48 @@ static bool is_there(void)
         return false;
 }
 
+static int tell_not_written(const char *path, int error)
+{
+        log_error("Cannot write the chart %s: %s", path, strerror(-error));
+        return UASD_EXIT_FAILED;
+}
+
+/* Beside it first: a chart is there as a whole or not at all, whatever else the name may have been. A descriptor, or -errno. */
+static int make_beside(const char *path, char ret[static PATH_MAX])
+{
+        int fd;
+
+        if ((size_t) snprintf(ret, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX)
+                return -ENAMETOOLONG;
+        fd = mkostemp(ret, O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+/* Whether it can be made there, and have its name. */
+static int try_to_make(const char *path)
+{
+        _cleanup_close_ int fd = -1;
+        char temp[PATH_MAX];
+        struct stat st;
+
+        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+                return -EISDIR;
+        fd = make_beside(path, temp);
+        return fd < 0 ? fd : unlink(temp) < 0 ? -errno : 0;
+}
+
 int bench_chart_possible(const char *path)
 {
+        int r;
+
         if (!is_svg(path) && !ends_with(path, ".png")) {
                 log_error("'%s' is no name of a chart: it has to end with .svg or .png.", path);
                 return UASD_EXIT_USAGE;
         }
-        return is_there() ? UASD_EXIT_OK : tell_missing();
+        if (!is_there())
+                return tell_missing();
+        r = try_to_make(path);
+        return r < 0 ? tell_not_written(path, r) : UASD_EXIT_OK;
 }
 
 /* A file in memory, read from its beginning. */
@@ -129,7 +164,6 @@ static void tell_words(int words)
         log_error("gnuplot could not draw the chart%s%s", *line ? ": " : ".", make_harmless(line, (char[1024]){}, 1024));
 }
 
-/* Beside it first: a chart is there as a whole or not at all, whatever else the name may have been. */
 static int draw(const char *path, int script, int words)
 {
         _cleanup_close_ int picture = -1;
@@ -138,11 +172,9 @@ static int draw(const char *path, int script, int words)
         mode_t mask;
         int r;
 
-        if ((size_t) snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= sizeof(temp))
-                return -ENAMETOOLONG;
-        picture = mkostemp(temp, O_CLOEXEC);
+        picture = make_beside(path, temp);
         if (picture < 0)
-                return -errno;
+                return picture;
         r = run(script, picture, words);
         if (r == 0 && fstat(picture, &st) == 0 && st.st_size == 0)
                 r = -EPROTO;
@@ -172,6 +204,6 @@ int bench_chart(const struct bench *b, const char *path)
         else if (r == -EPROTO)
                 tell_words(words);
         else
-                log_error("Cannot write the chart %s: %s", make_harmless(path, (char[PATH_MAX]){}, PATH_MAX), strerror(-r));
+                return tell_not_written(path, r);
         return UASD_EXIT_FAILED;
 }

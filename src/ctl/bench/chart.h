@@ -8,5 +8,5 @@
  * sweep. Returns an exit code, told: UASD_EXIT_TOOL_MISSING where there is no gnuplot.
  */
 int bench_chart(const struct bench *b, const char *path);
-/* Before hours of measuring: is the name one of those, is gnuplot there? The same exit codes. */
+/* Before hours of measuring: is the name one of those, is gnuplot there, can it be made there? The same exit codes. */
 int bench_chart_possible(const char *path);

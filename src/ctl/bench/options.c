@@ -176,6 +176,9 @@ const char *bench_options_wrong(const struct bench_options *o, bool json, bool d
                 return "Only one of --json, --csv and --markdown can be printed at a time.";
         if (o->history || o->diff || o->show || o->remove)
                 return wrong_with_kept(o, json, dry_run, n_words);
+        if (dry_run && (json || o->csv || o->markdown || o->chart))
+                return "--dry-run measures nothing, so there is nothing to print or to draw: it takes no --json, --csv, "
+                       "--markdown or --chart.";
         if (n_words > 1)
                 return "One disk at a time.";
         if (n_words == 0 && !o->file)

@@ -33,6 +33,11 @@ void session_done(struct session *s)
         free(s->run_usec);
 }
 
+unsigned session_rounds(const struct session *s)
+{
+        return s->options->rounds ?: ROUNDS_DEFAULT;
+}
+
 /* available: bytes there are to work on. */
 uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
 {
@@ -62,7 +67,7 @@ int session_plan(struct session *s, enum driver first, enum driver second, struc
                 .first = first,
                 .second = second,
                 .n_patterns = (unsigned) b->n_patterns,
-                .rounds = s->options->rounds ?: ROUNDS_DEFAULT,
+                .rounds = session_rounds(s),
                 .read_all = !s->subject->hosts,
         };
 
@@ -198,7 +203,7 @@ static const char *describe(const struct session *s, const struct step *step, ch
                         (void) snprintf(ret + strlen(ret), size - strlen(ret), "warming up");
                 else
                         (void) snprintf(ret + strlen(ret), size - strlen(ret), "round %u of %u", step->round,
-                                        s->options->rounds ?: ROUNDS_DEFAULT);
+                                        session_rounds(s));
                 break;
         case STEP_PAUSE:
                 (void) snprintf(ret, size, "pausing");

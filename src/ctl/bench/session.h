@@ -40,6 +40,8 @@ struct session {
 /* The steps of the session, in a list to be freed; and how long they take. 0 or -ENOMEM. */
 int session_plan(struct session *s, enum driver first, enum driver second, struct step **ret, size_t *ret_n);
 uint64_t session_usec(const struct session *s, const struct step *steps, size_t n, size_t at);
+/* That count, of each pattern and driver. */
+unsigned session_rounds(const struct session *s);
 /* How long a run will take; a guess where it ends with its region, and not with a time. */
 uint64_t session_expected(const struct bench_pattern *p, uint64_t available);
 
