@@ -5,6 +5,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -170,6 +171,21 @@ class BenchFiles(BenchCase):
         p = self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=region=1M,4M', '--json')
         self.assertEqual([r['region'] for r in json.loads(p.stdout)['runs'] if r['round'] == 1], [MIB, 4 * MIB])
         self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=region=1M,4G', code=1)
+
+    def test_sweep_of_twins(self):
+        """Patterns that differ in nothing but what is varied are measured once; what fio is told otherwise makes others of them."""
+        with open(f'{self.dir}/data', 'wb') as f:
+            f.write(content(3) * 8)
+        with open(f'{PROFILES}/cdm.fio', encoding='ascii') as f:
+            self.tree.write('etc/uasd/bench/cdm.fio', f.read())
+        self.tree.write('etc/uasd/bench/others.fio', '[global]\nioengine=libaio\ntime_based=1\nruntime=5\n[a]\niodepth=2\n[b]\niodepth=4\n'
+                        'invalidate=0\n[c]\niodepth=8\nruntime=6\n')
+        for profile, args, points, left in (('cdm', ['--sweep=depth'], 12, 2), ('cdm', ['--sweep=jobs=1,2'], 8, 0),
+                                            ('others', ['--sweep=depth=1,2'], 6, 0), ('others', ['--sweep=depth=1,2', '--runtime=1'], 4, 1)):
+            said = self.bench(f'--file={self.dir}/data', f'--profile={profile}', *args, '-n', '5', '--dry-run').stderr
+            self.assertRegex(said, rf'\b{6 * points} runs of fio')
+            self.assertEqual(said.count('are the same as those of another pattern'), left, said)
+            self.assertEqual(len({line.split(': ', 1)[1] for line in said.split('\n') if re.search(r' (depth|jobs)=\d+$', line)}), points, said)
 
     def test_runtime(self):
         """The profile reads its region once; with --runtime= fio reads it again and again, and the result says so."""

@@ -78,3 +78,13 @@ int fio_job_text(const struct fio_job *job, const char *filename, uint64_t each,
         *ret = text;
         return 0;
 }
+
+int fio_jobs_alike(const struct fio_job *a, const struct fio_job *b, uint64_t available)
+{
+        _cleanup_free_ char *first = NULL, *second = NULL;
+
+        if (fio_job_text(a, "", fio_region_each(a->pattern, available), &first) < 0 ||
+            fio_job_text(b, "", fio_region_each(b->pattern, available), &second) < 0)
+                return -ENOMEM;
+        return streq(first, second);
+}

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/bench/clients.h"
+#include "ctl/bench/fio-parts.h"
 #include "ctl/bench/sweep.h"
 
 #define CLIENT_STEPS_MAX 16
@@ -100,6 +101,47 @@ static int no_room(const struct bench_options *o, const struct profile *profile,
         return UASD_EXIT_FAILED;
 }
 
+/* Patterns that differ in nothing but what is varied come to the same points. Index of the one that is there, or b->n_patterns. */
+static int find_alike(const struct bench *b, const struct patterns *p, const struct bench_pattern *point,
+                      const struct profile_section *section, const struct bench_options *o, uint64_t available, size_t *ret)
+{
+        const unsigned seconds = (unsigned) (o->runtime_usec / USEC_PER_SEC);
+        const struct fio_job job = {.pattern = point, .section = section, .runtime_sec = seconds};
+
+        for (*ret = 0; *ret < b->n_patterns; ++*ret) {
+                const struct fio_job other = {.pattern = &b->patterns[*ret], .section = p->sections[*ret], .runtime_sec = seconds};
+                int k = point->axis == b->patterns[*ret].axis ? fio_jobs_alike(&job, &other, available) : 0;
+
+                if (k != 0)
+                        return k < 0 ? k : 0;
+        }
+        return 0;
+}
+
+/* Those that are not there yet. */
+static int add_points(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available,
+                      struct sweep *s, struct bench *b, struct patterns *p)
+{
+        const struct profile_section *section = &profile->sections[i];
+        size_t left = 0;
+        int k = 0;
+
+        for (size_t n = 0; k >= 0 && n < s->n; n++) {
+                size_t at;
+
+                s->patterns[n].axis = (double) s->values[n];
+                k = find_alike(b, p, &s->patterns[n], section, o, available, &at);
+                if (k >= 0 && at < b->n_patterns)
+                        left++;
+                else if (k >= 0)
+                        k = add(b, p, &s->patterns[n], section, 0);
+        }
+        if (k >= 0 && left > 0)
+                log_info("%s: %zu of %zu points are the same as those of another pattern, and are left out.",
+                         profile->patterns[i].name, left, s->n);
+        return k;
+}
+
 static int add_sweep(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available,
                      struct bench *b, struct patterns *p)
 {
@@ -123,10 +165,8 @@ static int add_sweep(const struct profile *profile, size_t i, const struct bench
         if (k == -ENOSPC)
                 return no_room(o, profile, i, q.n > 0);
         b->axis = axes[q.axis];
-        for (size_t n = 0; k >= 0 && n < s.n; n++) {
-                s.patterns[n].axis = (double) s.values[n];
-                k = add(b, p, &s.patterns[n], &profile->sections[i], 0);
-        }
+        if (k >= 0)
+                k = add_points(profile, i, o, available, &s, b, p);
         sweep_done(&s);
         return k < 0 ? told(k) : UASD_EXIT_OK;
 }
