@@ -84,6 +84,8 @@ static void command_lines(void **state)
                 {{"sda", "-n", "five"}, ""},
                 {{"sda", "--runtime=0"}, ""},
                 {{"sda", "--runtime=500ms"}, ""},
+                {{"sda", "--runtime=1.7"}, ""},
+                {{"sda", "--runtime=1500ms"}, ""},
                 {{"sda", "--runtime=25h"}, ""},
                 {{"sda", "--runtime=soon"}, ""},
                 {{"sda", "--pause=soon"}, ""},

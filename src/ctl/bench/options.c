@@ -65,7 +65,8 @@ static int set_runtime(const char *argument, uint64_t *ret)
 {
         uint64_t v;
 
-        if (parse_seconds(argument, &v) < 0 || v < RUNTIME_MIN_USEC || v > RUNTIME_MAX_USEC)
+        if (parse_seconds(argument, &v) < 0 || v < RUNTIME_MIN_USEC || v > RUNTIME_MAX_USEC ||
+            v % USEC_PER_SEC > 0)
                 return -EINVAL;
         *ret = v;
         return 0;
@@ -108,7 +109,7 @@ int bench_option(int which, const char *argument, struct bench_options *o)
                 return set_word(argument, &o->chart) < 0 ? no(name, argument, "a file: result.svg") : 0;
         case ARG_BENCH_RUNTIME:
                 return set_runtime(argument, &o->runtime_usec) < 0
-                               ? no(name, argument, "a time from 1 s to 24 h")
+                               ? no(name, argument, "whole seconds, from 1 s to 24 h")
                                : 0;
         case ARG_BENCH_PAUSE:
                 return parse_seconds(argument, &o->pause_usec) < 0 ? no(name, argument, "a time") : 0;

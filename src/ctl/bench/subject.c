@@ -196,7 +196,9 @@ static int look_at_clients(const struct bench_options *o, struct found *f)
                 return UASD_EXIT_USAGE;
         }
         if (!clients_path_ok(o->file)) {
-                log_error("--file=%s: with --clients it takes an absolute path, as the servers see it, without ; # $ \" and \\.", o->file);
+                log_error("--file=%s: with --clients it takes an absolute path, as the servers see it, without ; # $, double quotes, "
+                          "backslashes, and blanks at its end.",
+                          o->file);
                 return UASD_EXIT_USAGE;
         }
         if (o->write) {

@@ -35,7 +35,8 @@ static void tell_profiles(const struct ctl *c, const char *name)
         strv_free(names);
 }
 
-static int load_profile(const struct ctl *c, bool writes, struct profile **ret)
+/* ret_dropped: what writes is left out of it. */
+static int load_profile(const struct ctl *c, bool writes, struct profile **ret, bool *ret_dropped)
 {
         const char *name = c->options->bench.profile ?: PROFILE_DEFAULT;
         int k = profile_load(&c->roots, name, complain, NULL, ret);
@@ -55,8 +56,7 @@ static int load_profile(const struct ctl *c, bool writes, struct profile **ret)
                 log_error("Cannot read the profile '%s': %s", name, strerror(-k));
                 return UASD_EXIT_FAILED;
         }
-        if (!writes && profile_drop_writes(*ret) > 0)
-                log_info("Nothing is written: what writes is left out.");
+        *ret_dropped = !writes && profile_drop_writes(*ret) > 0;
         return UASD_EXIT_OK;
 }
 
@@ -212,11 +212,12 @@ static int bench(const struct ctl *c, const char *what)
         _cleanup_(bench_done) struct bench b = {};
         _cleanup_free_ char *fio = NULL;
         size_t n_hosts = 0;
+        bool dropped = false;
         int code;
 
         code = find_tools(o, &fio);
         if (code == UASD_EXIT_OK)
-                code = load_profile(c, o->write || o->destroy_data, &profile);
+                code = load_profile(c, o->write || o->destroy_data, &profile, &dropped);
         if (code == UASD_EXIT_OK)
                 code = o->file ? find_file(c, what, &f) : find_disk(c, what, &f);
         if (code != UASD_EXIT_OK)
@@ -229,6 +230,8 @@ static int bench(const struct ctl *c, const char *what)
                              &b, &patterns);
         if (code != UASD_EXIT_OK)
                 return code;
+        if (dropped)
+                log_info("Nothing is written: what writes is left out.");
         if (describe(c, &f, fio, &b) < 0) {
                 log_error("What it is measured on cannot be read.");
                 return UASD_EXIT_FAILED;
