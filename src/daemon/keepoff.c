@@ -3,10 +3,10 @@
 #include "common/util.h"
 #include "daemon/manager.h"
 #include "sys/keepoff.h"
-#include "sys/marks.h"
 
-/* A bind is at work otherwise, and may take its time: there will be another occasion. */
-#define LOCK_BUDGET (200 * USEC_PER_MSEC)
+/* Whoever binds has the lock for milliseconds, unless the bind hangs: nothing tells of its end. */
+#define PAUSE_MIN (100 * USEC_PER_MSEC)
+#define PAUSE_MAX (30 * USEC_PER_SEC)
 
 /* Told when it changes: there is an occasion for every disk that comes. */
 static void tell_left_out(struct manager *m, const struct keepoff *made)
@@ -24,6 +24,28 @@ static void tell_left_out(struct manager *m, const struct keepoff *made)
                             made->left_out[i], made->left_out_disks[i]);
 }
 
+static int on_again(sd_event_source *s, uint64_t usec, void *data)
+{
+        if (keepoff_review(data))
+                manager_rescan_all(data);
+        return 0;
+}
+
+static void try_again(struct manager *m)
+{
+        int r, on = SD_EVENT_OFF;
+
+        if (m->keepoff_timer && sd_event_source_get_enabled(m->keepoff_timer, &on) > 0)
+                return;
+        if (m->keepoff_pause == 0)
+                log_info("a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
+        m->keepoff_pause = !m->keepoff_pause ? PAUSE_MIN : m->keepoff_pause < PAUSE_MAX / 2 ? 2 * m->keepoff_pause : PAUSE_MAX;
+        m->keepoff_timer = sd_event_source_disable_unref(m->keepoff_timer);
+        r = sd_event_add_time_relative(m->event, &m->keepoff_timer, CLOCK_MONOTONIC, m->keepoff_pause, 0, on_again, m);
+        if (r < 0)
+                log_warning("no timer: %s", strerror(-r));
+}
+
 bool keepoff_review(struct manager *m)
 {
         _cleanup_(kept_disks_done) struct kept_disks kept = {};
@@ -34,10 +56,14 @@ bool keepoff_review(struct manager *m)
                 return false;
         r = kept_disks_read(&m->roots, &m->config, NULL, &kept);
         if (r >= 0)
-                r = keepoff_apply(&m->roots, &kept, m->env.booted, now_boottime() + LOCK_BUDGET, &made);
+                r = keepoff_apply(&m->roots, &kept, m->env.booted, &made);
+        if (r == -ETIMEDOUT)
+                try_again(m);
         if (r == -ENOENT || r == -ETIMEDOUT)
                 return false;
         m->keepoff_due = false;
+        m->keepoff_timer = sd_event_source_disable_unref(m->keepoff_timer);
+        m->keepoff_pause = 0;
         if (r < 0) {
                 log_warning("the quirks of usb-storage do not keep off uas what is wanted on usb-storage: %s", strerror(-r));
                 return false;

@@ -74,6 +74,8 @@ struct manager {
         struct inhibitor *inhibitors;
         sd_bus *pid1; /* open while it is awaited that the boot is over */
         bool keepoff_due;
+        sd_event_source *keepoff_timer; /* it could not be done: tried again, */
+        uint64_t keepoff_pause;         /* after this long; 0: it was done */
         char left_out[512]; /* the disks told last for whom the quirks have no room */
 };
 
@@ -150,7 +152,8 @@ void trouble_stop(struct manager *m);
 
 /*
  * keepoff.c: entries in the quirks parameter for disks that are wanted on usb-storage, so that they never start on uas. Looked at
- * when keepoff_due is set, by whatever changes policy or history. True: they have changed, and facts are those of before.
+ * when keepoff_due is set, by whatever changes policy or history, and again by itself where a bind is at work. True: they have changed,
+ * and facts are those of before.
  */
 bool keepoff_review(struct manager *m);
 

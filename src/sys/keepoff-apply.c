@@ -30,9 +30,9 @@ static int each_entry(const struct roots *r, char *entries, int (*fn)(const stru
         return k < 0 ? k : n;
 }
 
-int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, uint64_t deadline, struct keepoff *ret)
+int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, struct keepoff *ret)
 {
-        _cleanup_close_ int lock = quirks_lock(r, deadline);
+        _cleanup_close_ int lock = quirks_lock(r, 0);
         _cleanup_(keepoff_done) struct keepoff made = {};
         char now[QUIRKS_MAX + 1], own[QUIRKS_MAX + 1], others[QUIRKS_MAX + 1], stale[QUIRKS_MAX + 1], missing[QUIRKS_MAX + 1];
         int k, out = 0, in = 0;

@@ -17,9 +17,9 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
 /*
  * Puts the entries in that are called for, and, if all that is kept is `known` (/var may not be mounted yet), takes out those of ours
  * that are not. ret: ours as they are now, and what has no room. Returns 1: something was changed, 0, or -errno: -ENOENT usb_storage
- * is not there, -ETIMEDOUT a bind is at work.
+ * is not there, -ETIMEDOUT a bind is at work: it is not waited for.
  */
-int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, uint64_t deadline, struct keepoff *ret);
+int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, struct keepoff *ret);
 
 /* All entries of ours that stay in the parameter; empty: none. */
 void keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1]);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: the quirks of usb-storage as policies and records call for."""
 
+import fcntl
 import importlib.util
 import json
 import os
@@ -75,6 +76,17 @@ class KeptOff(unittest.TestCase):
         self.ctl('policy', 'sdz', 'usb-storage')
         self.assertEqual(self.quirks(), others)
         self.assertEqual(self.journal().count('have no room for 1209:5a5a:u: 1209:5a5a:S1 may start on uas.'), 1, self.journal())
+
+    def test_lock(self):
+        "A bind that hangs has the lock: nobody waits for it, and when it is over the entry is in, though nothing else has happened."
+        self.both()
+        with open(self.tree.path('run/uasd/quirks.lock'), 'w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.ctl('policy', 'sdz', 'usb-storage')
+            until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+            self.assertEqual(self.quirks(), '')
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+        self.assertEqual(self.journal().count('waits for it'), 1, self.journal())
 
     def driver(self, name):
         """What the kernel says of the disk; no uevent tells of it."""

@@ -61,7 +61,7 @@ static void test_apply(void **state)
                 (void) snprintf(text, sizeof(text), "quirks=%s\n", table[i].own);
                 tree_write(&t, "run/uasd/quirks", text);
                 assert_int_equal(kept_disks_read(&t.roots, &c, "6.1.0", &kept), 0);
-                k = keepoff_apply(&t.roots, &kept, !table[i].unknown, 0, &made);
+                k = keepoff_apply(&t.roots, &kept, !table[i].unknown, &made);
                 assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
                 keepoff_own_all(&t.roots, own);
                 if (k != table[i].changed || !streq(parameter, table[i].parameter_then) || !streq(own, table[i].own_then) ||
@@ -69,7 +69,7 @@ static void test_apply(void **state)
                         fail_msg("row %zu: %i, \"%s\", ours \"%s\", told \"%s\"", i, k, parameter, own, made.own);
                 /* A second look finds nothing to do. */
                 keepoff_done(&made);
-                assert_int_equal(keepoff_apply(&t.roots, &kept, !table[i].unknown, 0, &made), 0);
+                assert_int_equal(keepoff_apply(&t.roots, &kept, !table[i].unknown, &made), 0);
                 keepoff_done(&made);
                 kept_disks_done(&kept);
                 config_done(&c);
@@ -136,10 +136,10 @@ static void test_apply_not(void **state)
 
         tree_make(&t);
         assert_int_equal(unlinkat(t.roots.sys, SYSFS_QUIRKS, 0), 0);
-        assert_int_equal(keepoff_apply(&t.roots, &kept, true, 0, &made), -ENOENT);
+        assert_int_equal(keepoff_apply(&t.roots, &kept, true, &made), -ENOENT);
         lock = quirks_lock(&t.roots, 0);
         assert_true(lock >= 0);
-        assert_int_equal(keepoff_apply(&t.roots, &kept, true, 0, &made), -ETIMEDOUT);
+        assert_int_equal(keepoff_apply(&t.roots, &kept, true, &made), -ETIMEDOUT);
         (void) close(lock);
         tree_remove(&t);
 }
