@@ -21,6 +21,7 @@
 #define DRIVER_NAME_UAS "uas"
 #define SYSFS_USB_DEVICES "bus/usb/devices"
 #define SYSFS_USB_DRIVERS "bus/usb/drivers"
+#define MODULE_STORAGE "usb_storage"
 #define SYSFS_DRIVERS_PROBE "bus/usb/drivers_probe"
 #define SYSFS_COMPATIBLE "firmware/devicetree/base/compatible"
 #define SYSFS_STORAGE_STATE "module/usb_storage/initstate"

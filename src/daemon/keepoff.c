@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "common/names.h"
 #include "common/util.h"
 #include "daemon/manager.h"
 #include "sys/keepoff.h"
+#include "sys/pid1.h"
 
 /* Whoever binds has the lock for milliseconds, unless the bind hangs: nothing tells of its end. */
 #define PAUSE_MIN (100 * USEC_PER_MSEC)
@@ -31,15 +33,47 @@ static int on_again(sd_event_source *s, uint64_t usec, void *data)
         return 0;
 }
 
-static void try_again(struct manager *m)
+/*
+ * The event of the first disk loads usb_storage and uas, and it is on uas before anybody can write: the parameter has to be there first. We
+ * may not load it; modprobe has it say what others want there.
+ */
+static void load_storage(struct manager *m)
 {
+        int r;
+
+        if (m->keepoff_pid1 || m->env.stopping)
+                return;
+        log_info("PID 1 is asked to load " MODULE_STORAGE ", for disks that are to be kept off uas");
+        r = pid1_load_module_later(m->event, MODULE_STORAGE, &m->keepoff_pid1);
+        if (r < 0)
+                log_warning("PID 1 cannot be asked to load " MODULE_STORAGE ": %s", strerror(-r));
+}
+
+/* What would be in a parameter that is empty: for whom usb_storage has to be there. */
+static bool any_kept_off(const struct kept_disks *kept)
+{
+        _cleanup_(keepoff_done) struct keepoff made = {};
+
+        return keepoff_entries(kept, "", false, &made) >= 0 && made.own[0];
+}
+
+/* why: -ETIMEDOUT or -ENOENT, as of keepoff_apply(). */
+static void try_again(struct manager *m, int why)
+{
+        uint64_t last = m->keepoff_pause;
         int r, on = SD_EVENT_OFF;
 
         if (m->keepoff_timer && sd_event_source_get_enabled(m->keepoff_timer, &on) > 0)
                 return;
-        if (m->keepoff_pause == 0)
+        if (why == -ENOENT && last == PAUSE_MAX) /* given up: looked for at every occasion, and not asked for */
+                return;
+        if (last == 0 && why == -ENOENT)
+                load_storage(m);
+        else if (last == 0)
                 log_info("a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
-        m->keepoff_pause = !m->keepoff_pause ? PAUSE_MIN : m->keepoff_pause < PAUSE_MAX / 2 ? 2 * m->keepoff_pause : PAUSE_MAX;
+        m->keepoff_pause = last == 0 ? PAUSE_MIN : last < PAUSE_MAX / 2 ? 2 * last : PAUSE_MAX;
+        if (why == -ENOENT && m->keepoff_pause == PAUSE_MAX)
+                log_warning(MODULE_STORAGE " is not loaded: disks that are to be kept off uas may start on it");
         m->keepoff_timer = sd_event_source_disable_unref(m->keepoff_timer);
         r = sd_event_add_time_relative(m->event, &m->keepoff_timer, CLOCK_MONOTONIC, m->keepoff_pause, 0, on_again, m);
         if (r < 0)
@@ -57,8 +91,8 @@ bool keepoff_review(struct manager *m)
         r = kept_disks_read(&m->roots, &m->config, NULL, &kept);
         if (r >= 0)
                 r = keepoff_apply(&m->roots, &kept, m->env.booted, &made);
-        if (r == -ETIMEDOUT)
-                try_again(m);
+        if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(&kept)))
+                try_again(m, r);
         if (r == -ENOENT || r == -ETIMEDOUT)
                 return false;
         m->keepoff_due = false;

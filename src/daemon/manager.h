@@ -76,6 +76,7 @@ struct manager {
         bool keepoff_due;
         sd_event_source *keepoff_timer; /* it could not be done: tried again, */
         uint64_t keepoff_pause;         /* after this long; 0: it was done */
+        sd_bus *keepoff_pid1;           /* it is being asked for usb_storage */
         char left_out[512]; /* the disks told last for whom the quirks have no room */
 };
 
@@ -152,8 +153,8 @@ void trouble_stop(struct manager *m);
 
 /*
  * keepoff.c: entries in the quirks parameter for disks that are wanted on usb-storage, so that they never start on uas. Looked at
- * when keepoff_due is set, by whatever changes policy or history, and again by itself where a bind is at work. True: they have changed,
- * and facts are those of before.
+ * when keepoff_due is set, by whatever changes policy or history, and again by itself where a bind is at work, or usb_storage has to be
+ * loaded first. True: they have changed, and facts are those of before.
  */
 bool keepoff_review(struct manager *m);
 

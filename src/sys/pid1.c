@@ -155,3 +155,28 @@ int pid1_load_module(const char *module, uint64_t usec)
         sd_bus_flush_close_unref(pid1);
         return r;
 }
+
+static int on_asked(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        sd_bus **pid1 = data;
+
+        *pid1 = sd_bus_close_unref(*pid1);
+        return 0;
+}
+
+int pid1_load_module_later(sd_event *event, const char *module, sd_bus **ret)
+{
+        char unit[64];
+        int r = pid1_open(PID1_TIMEOUT, ret);
+
+        if (r < 0)
+                return r;
+        (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
+        r = sd_bus_attach_event(*ret, event, SD_EVENT_PRIORITY_NORMAL);
+        if (r >= 0)
+                r = sd_bus_call_method_async(*ret, NULL, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_MANAGER, "StartUnit", on_asked, ret,
+                                             "ss", unit, "replace");
+        if (r < 0)
+                *ret = sd_bus_close_unref(*ret);
+        return r;
+}

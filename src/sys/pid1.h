@@ -30,6 +30,11 @@ int pid1_arm_release(sd_bus *pid1, const char *interface);
  * job is done, which does not say that the module is there; -ETIMEDOUT, or another errno.
  */
 int pid1_load_module(const char *module, uint64_t usec);
+/*
+ * The same, and waits for nothing. ret: the connection, which is closed, and NULL, when PID 1 has answered; until then it is to be closed
+ * by whoever goes before that.
+ */
+int pid1_load_module_later(sd_event *event, const char *module, sd_bus **ret);
 
 /* The state, asked now and answered later: PID 1 thinks about it while we do something else. */
 struct pid1_question {

@@ -88,6 +88,36 @@ class KeptOff(unittest.TestCase):
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
         self.assertEqual(self.journal().count('waits for it'), 1, self.journal())
 
+    def modules(self):
+        """What PID 1 was asked for."""
+        path = self.tree.path('modules')
+        if not os.path.exists(path):
+            return []
+        with open(path) as f:
+            return f.read().split()
+
+    def test_module(self):
+        "usb_storage is asked for before there is a disk that it would be too late for, once; what modprobe.d says is left as it is."
+        os.unlink(self.tree.path(PARAMETER))
+        self.unplug()
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S2=usb-storage\n')
+        self.both()
+        self.assertEqual(self.modules(), ['usb_storage'])
+        self.quirks('dead:beef:f')
+        until(lambda: self.quirks() == '1209:5a5a:u,dead:beef:f', 'it is kept off')
+        self.assertEqual(self.modules(), ['usb_storage'])
+
+    def test_module_not_needed(self):
+        "Nothing is loaded where nothing is to be kept off."
+        os.unlink(self.tree.path(PARAMETER))
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=uas\n1209:5a5a:S2=usb-storage\n')
+        self.both()
+        self.assertEqual(self.modules(), [])
+        self.ctl('policy', 'sdz', 'ignore')
+        self.assertEqual(self.modules(), [])
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertEqual(self.modules(), ['usb_storage'])
+
     def driver(self, name):
         """What the kernel says of the disk; no uevent tells of it."""
         link = self.tree.path(INTERFACE + '/driver')

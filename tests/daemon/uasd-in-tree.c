@@ -9,7 +9,7 @@
 
 /*
  * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch.
- * Linked with --wrap=posix_spawn.
+ * Modules that PID 1 is asked for stand in the file "modules" there. Linked with --wrap=posix_spawn,pid1_load_module_later.
  */
 
 int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
@@ -21,6 +21,23 @@ int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
                        char *const argv[], char *const envp[])
 {
         return __real_posix_spawn(pid, getenv("UASD_SWITCH") ?: path, files, attr, argv, envp);
+}
+
+static const char *root;
+
+int __wrap_pid1_load_module_later(sd_event *event, const char *module, sd_bus **ret);
+int __wrap_pid1_load_module_later(sd_event *event, const char *module, sd_bus **ret)
+{
+        char path[4096];
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/modules", root);
+        f = fopen(path, "ae");
+        if (!f)
+                return -errno;
+        (void) fprintf(f, "%s\n", module);
+        (void) fclose(f);
+        return 0;
 }
 
 static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)
@@ -42,7 +59,8 @@ int main(int argc, char **argv)
         (void) sigaddset(&mask, SIGTERM);
         (void) sigaddset(&mask, SIGCHLD);
         (void) sigprocmask(SIG_BLOCK, &mask, NULL);
-        r = manager_new(argv[1], &m);
+        root = argv[1];
+        r = manager_new(root, &m);
         if (r >= 0)
                 r = sd_event_add_signal(m->event, NULL, SIGTERM, on_stop, m);
         if (r >= 0)
