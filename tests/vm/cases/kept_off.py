@@ -112,12 +112,33 @@ def alike_and_new(vm):
     assert guest.driver(first.interface) == "usb-storage"
 
 
+def put_all(guest, files):
+    for path, text in files.items():
+        guest.put(path, text)
+
+
+@case(image="bookworm")
+def before_usb_storage(vm):
+    "No disk has been there yet, so usb_storage is not loaded: PID 1 loads it for a kept policy, with what modprobe.d says, and the first disk that comes is never on uas."
+    guest = vm.resume()
+    disk = vm.disk()
+    guest.run("! test -e /sys/module/usb_storage", check=True)
+    put_all(guest, {**policy(disk, "usb-storage"), **FOREIGN_CONF})
+    guest.run("systemctl restart uasd", check=True)
+    guest.wait_until("test \"$(cat %s)\" = 1209:5a5a:u,%s" % (PARAMETER, FOREIGN), 30)
+    assert "modprobe@usb_storage.service" in guest.journal("-b _PID=1"), guest.journal("-b _PID=1")
+    guest.plug(disk)
+    well(guest, disk, "usb-storage", quirks=FOREIGN)
+    assert disk.stats()["uas"]["commands"] == 0, disk.stats()
+    assert disk_in(guest, disk, "settled")["reason_id"] == "policy"
+
+
 @case(image="bookworm")
 def replugged(vm):
     "Policy usb-storage, said at run time: from then on the disk starts on usb-storage and is never on uas, over replugs and restarts of uasd, until the policy is another one."
     guest = vm.resume()
     disk = vm.disk()
-    guest.run("modprobe usb-storage; echo %s >%s" % (FOREIGN, PARAMETER), check=True)
+    put_all(guest, FOREIGN_CONF)
     guest.plug(disk)
     well(guest, disk, "uas", quirks=FOREIGN)
     guest.run("uasctl policy %s usb-storage" % disk.interface, check=True)
