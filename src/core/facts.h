@@ -67,5 +67,11 @@ static inline bool facts_slow_link(const struct facts *f)
         return f->max_speed_mbps > f->speed_mbps;
 }
 
+/* Off uas it would have no driver at all. */
+static inline bool facts_uas_alone(const struct facts *f)
+{
+        return f->caps.uas && !f->caps.bot;
+}
+
 /* What quirks.h wants to know of it. Its strings point into the facts. */
 void facts_bridge(const struct facts *f, struct bridge *ret);

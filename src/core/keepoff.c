@@ -31,9 +31,21 @@ struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, co
         return k->list + k->n++;
 }
 
+int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid)
+{
+        struct kept_disk *every = kept_disk(k, vid, pid, "");
+
+        if (!every)
+                return -ENOMEM;
+        every->uas_alone = true;
+        return 0;
+}
+
 /* As decide() would have it, as far as what is kept tells. DRIVER_NONE: it says neither. */
 static enum driver wanted(const struct kept_disk *d)
 {
+        if (d->uas_alone)
+                return DRIVER_UAS;
         switch (d->policy) {
         case POLICY_USB_STORAGE:
                 return DRIVER_USB_STORAGE;

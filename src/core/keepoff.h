@@ -14,6 +14,7 @@ struct kept_disk {
         bool distrusted;   /* at any port */
         bool trial_failed;
         bool good;         /* its trial there was passed, or is under way */
+        bool uas_alone;    /* off uas it would have no driver at all */
 };
 
 struct kept_disks {
@@ -24,6 +25,8 @@ struct kept_disks {
 void kept_disks_done(struct kept_disks *k);
 /* The disk of that name, a new one if there is none; NULL: no memory. */
 struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
+/* A disk of that kind is plugged in and speaks UAS alone: whatever is said, there is no entry. 0 or -ENOMEM. */
+int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid);
 
 bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid);
 

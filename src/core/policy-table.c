@@ -88,6 +88,16 @@ static bool fits_no_bot(const struct look *l)
         return l->wish == DRIVER_USB_STORAGE || (l->wish == DRIVER_NONE && !kept_away_unbound(l));
 }
 
+/* Nothing has it, perhaps since an entry of ours has kept it off: it goes where it can, unless somebody else objects. */
+static enum driver choose_uas_alone(const struct look *l)
+{
+        const struct facts *f = l->f;
+        bool objected = l->entry_ignores || l->kernel_ignores || f->uas_kept_away || f->no_sg ||
+                        (f->no_streams && f->speed_mbps >= SUPER_SPEED_MBPS);
+
+        return f->driver == DRIVER_NONE && !objected ? DRIVER_UAS : DRIVER_NONE;
+}
+
 static void found_no_bot(const struct look *l, char *ret, size_t size)
 {
         (void) snprintf(ret, size, "%s",
@@ -302,6 +312,8 @@ const struct row policy_rows[_REASON_MAX] = {
         {
                 .reason = REASON_NO_BOT,
                 .fits = fits_no_bot,
+                .choose = choose_uas_alone,
+                .choice = "uas, if no driver has it and nobody keeps it off",
                 .found = found_no_bot,
                 .means = "It speaks UAS alone: there is nothing to choose.",
         },

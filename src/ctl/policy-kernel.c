@@ -91,6 +91,14 @@ static int say_left_out(const struct line *line, const char *place)
         return line->made.n_left_out ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
+static bool speaks_uas_alone(const struct kept_disks *k, const struct kept_disk *d)
+{
+        for (size_t i = 0; i < k->n; i++)
+                if (k->list[i].uas_alone && k->list[i].vid == d->vid && k->list[i].pid == d->pid)
+                        return true;
+        return false;
+}
+
 /* The kernel cannot tell alike disks apart, and two of them may be wanted otherwise. */
 static void say_alike(const struct lines *l, const struct views *views, const struct view *one)
 {
@@ -107,7 +115,12 @@ static void say_alike(const struct lines *l, const struct views *views, const st
         for (size_t i = 0; !one && i < l->kept.n; i++) {
                 const struct kept_disk *d = l->kept.list + i;
 
-                if (d->policy == POLICY_USB_STORAGE && !keepoff_wanted(&l->kept, d->vid, d->pid))
+                if (d->policy != POLICY_USB_STORAGE || keepoff_wanted(&l->kept, d->vid, d->pid))
+                        continue;
+                if (speaks_uas_alone(&l->kept, d))
+                        log_warning("%04x:%04x is left out, though %s is to be on usb-storage: one that is plugged in speaks UAS alone, and "
+                                    "would have no driver.", d->vid, d->pid, *d->name ? d->name : "every one");
+                else
                         log_warning("%04x:%04x is left out, though %s is to be on usb-storage: a disk alike is not, and the kernel goes by "
                                     "VID:PID alone.", d->vid, d->pid, *d->name ? d->name : "every other one");
         }

@@ -110,6 +110,8 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         p = policy_from_string(name);
         if (p < 0)
                 return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", name);
+        if (p == POLICY_USB_STORAGE && facts_uas_alone(&e->life.disk.facts))
+                return bus_refuse_impossible(e, DRIVER_USB_STORAGE, error);
         r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e, method_set_policy, error);
         if (r <= 0)
                 return r < 0 ? r : 1;

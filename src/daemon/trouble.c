@@ -83,7 +83,13 @@ static void take_finding(struct entry *e, const struct finding *f)
                 report_trouble(e, f);
                 break;
         case FINDING_BROKEN:
-                distrust(e, f);
+                if (!facts_uas_alone(&e->life.disk.facts)) {
+                        distrust(e, f);
+                        break;
+                }
+                if (!e->troubled) /* there is nowhere to flee to */
+                        report_trouble(e, f);
+                e->troubled = true;
                 break;
         }
 }
@@ -168,6 +174,8 @@ void trouble_adopt(struct entry *e)
         struct facts *f = &e->life.disk.facts;
         struct history h;
 
+        if (facts_uas_alone(f))
+                return;
         if (f->trial_failed && past_read(r, f, &h) > 0 && h.state == HISTORY_TRIAL) {
                 h = (struct history){ .state = HISTORY_DISTRUSTED, .failed = true };
                 (void) copy_string(h.reason, sizeof(h.reason), "the machine went down in the middle of its trial");

@@ -9,7 +9,7 @@
 
 /*
  * A machine that dies in the first minutes of a disk on uas must not die of it again at every boot: that there is a trial is
- * on record, durably, before the disk is moved; no record, no trial.
+ * on record, durably, before the disk is moved; no record, no trial. One that speaks UAS alone has nowhere else to be: nothing is tried.
  */
 int step_trial(struct transaction *t)
 {
@@ -17,7 +17,7 @@ int step_trial(struct transaction *t)
         struct history h = { .state = HISTORY_TRIAL };
         int r;
 
-        if (t->to != DRIVER_UAS || f->trial_passed || f->trial_open)
+        if (t->to != DRIVER_UAS || f->trial_passed || f->trial_open || facts_uas_alone(f))
                 return 0;
         /* Somebody insists on uas against what is on record: that comes back when this trial ends. */
         if (f->distrusted && past_read(&t->roots, f, &h) > 0) {
@@ -48,7 +48,7 @@ void undo_trial(struct transaction *t)
                 return;
         if (t->bound && !t->late && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
-                r = past_write(&t->roots, f, &h);
+                r = facts_uas_alone(f) ? 0 : past_write(&t->roots, f, &h);
                 /* Whoever asked for uas has his answer; a disk that could not be taken back shall not stay there for him. */
                 (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
         } else if (t->on_trial)

@@ -6,6 +6,7 @@
 #include "sys/past.h"
 #include "sys/policies.h"
 #include "sys/statefile.h"
+#include "sys/usbdisk.h"
 
 struct reading {
         const struct config *config;
@@ -60,6 +61,24 @@ static void take_record(const char *key, const struct facts *f, void *data)
         disk->good = disk->good || f->trial_passed || (f->trial_open && !f->distrusted);
 }
 
+/* A policy of another day, configuration and records do not know what a disk speaks: those that are there can be asked. */
+static int take_plugged(const struct roots *r, struct kept_disks *disks)
+{
+        char **names = NULL;
+        int k = 0;
+
+        (void) usb_disk_enumerate(r, &names);
+        for (char **n = names; n && *n && k >= 0; n++) {
+                struct usb_disk d = {};
+
+                if (usb_disk_read(r, *n, false, &d) > 0 && facts_uas_alone(&d.facts))
+                        k = kept_disks_uas_alone(disks, d.facts.vid, d.facts.pid);
+                usb_disk_done(&d);
+        }
+        strv_free(names);
+        return k;
+}
+
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret)
 {
         struct reading d = { .config = c };
@@ -78,6 +97,8 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
                 k = policy_each(r, take_policy, &d);
         if (k >= 0)
                 k = past_each(r, kernel, take_record, &d);
+        if (k >= 0)
+                k = take_plugged(r, &d.disks);
         if (k < 0) {
                 kept_disks_done(&d.disks);
                 return k;

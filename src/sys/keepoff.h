@@ -11,7 +11,10 @@
  * they are, a script in the initramfs says which entries came into force; from then on uasd keeps them as what is kept calls for.
  */
 
-/* What configuration, kept policies and records say of disks, with this kernel (NULL: the one that runs). 0 or -errno. */
+/*
+ * What configuration, kept policies and records say of disks, with this kernel (NULL: the one that runs), and which of those that are
+ * plugged in speak UAS alone. 0 or -errno.
+ */
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret);
 
 /*

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
 import privatebus  # noqa: E402
-from tree import BOOT, Tree  # noqa: E402
+from tree import BOOT, PIPES, Tree  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import sys
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -14,7 +15,7 @@ spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'tes
 machine = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(machine)
 privatebus, until = machine.privatebus, machine.until
-BOOT = machine.BOOT
+BOOT, PIPES = machine.BOOT, machine.PIPES
 
 PARAMETER = 'sys/module/usb_storage/parameters/quirks'
 INTERFACE = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0'
@@ -117,6 +118,71 @@ class KeptOff(unittest.TestCase):
         self.assertEqual(self.modules(), [])
         self.ctl('policy', 'sdz', 'usb-storage')
         self.assertEqual(self.modules(), ['usb_storage'])
+
+    def uas_alone(self):
+        """The disk has one setting, that of UAS."""
+        device = os.path.dirname(INTERFACE)
+        with open(self.tree.path(device + '/descriptors'), 'rb') as f:
+            first = f.read(18)
+        self.tree.write(device + '/descriptors', first + bytes([9, 2, 86, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 4, 8, 6, 0x62, 0]) + PIPES)
+        self.tree.write(INTERFACE + '/bInterfaceProtocol', '62\n')
+
+    def test_uas_alone(self):
+        "What speaks UAS alone is never kept off it: not by a policy, which is refused, nor by a record or a policy of another day."
+        self.uas_alone()
+        self.start_bus()
+        for path, text in {'etc/uasd/history': RECORD % ('distrusted', '-'), 'etc/uasd/policy': '1209:5a5a:S1=usb-storage\n',
+                           'etc/uasd/uasd.conf': '[uasd]\nQuietSec=0\n[Disk 1209:5a5a]\nPolicy=usb-storage\n'}.items():
+            with self.subTest(path):
+                self.tree.write(path, text)
+                daemon = self.start_daemon()
+                until(self.on_bus, 'uasd is on the bus')
+                self.assertIn('UAS alone', self.ctl('policy', 'sdz', 'usb-storage', code=5).stderr)
+                self.assertEqual((self.quirks(), self.disk()['driver'], self.disk()['state']), ('', 'uas', 'settled'))
+                lines = self.ctl('policy', '--kernel')
+                self.assertEqual(lines.stdout, '')
+                self.assertEqual('speaks UAS alone, and would have no driver' in lines.stderr, path != 'etc/uasd/history', lines.stderr)
+                privatebus.stop(daemon)
+                os.unlink(self.tree.path(path))
+
+    def given_up(self):
+        """uasd is there, and the kernel gives the disk up."""
+        os.mkfifo(self.tree.path('dev/kmsg'))
+        kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
+        self.addCleanup(os.close, kmsg)
+        self.both()
+        os.write(kmsg, b'6,1,%d,-;sd 3:0:0:0: Device offlined - not ready after error recovery\n SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n' %
+                 (time.monotonic() * 1000000))
+
+    def test_trouble(self):
+        "What fails under uas is distrusted, and kept off it."
+        self.given_up()
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+
+    def test_trouble_uas_alone(self):
+        "There is nowhere else for it to be: it is told, and nothing is on record."
+        self.uas_alone()
+        self.given_up()
+        until(lambda: 'trouble on uas, which is not held against the disk' in self.journal(), 'it is told')
+        self.assertEqual((self.quirks(), self.disk()['driver'], self.disk()['state']), ('', 'uas', 'settled'))
+        self.assertFalse(os.path.exists(self.tree.path('etc/uasd/history')))
+
+    def test_uas_alone_comes(self):
+        "It was not there when the entry was made, and comes without a driver: the entry goes, and it is put on uas."
+        self.uas_alone()
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
+        self.unplug()
+        daemon = self.both()
+        self.assertEqual(self.quirks(), '1209:5a5a:u')
+        privatebus.stop(daemon)
+        self.driver(None)
+        self.tree.link('sys/bus/usb/devices/2-1:1.0', INTERFACE)
+        self.start_daemon()
+        until(self.on_bus, 'uasd is on the bus')
+        self.assertEqual(self.quirks(), '')
+        until(lambda: self.disk()['driver'] == 'uas', 'it is on uas')
+        until(lambda: self.disk()['state'] == 'settled', 'and stays there')
 
     def driver(self, name):
         """What the kernel says of the disk; no uevent tells of it."""

@@ -159,6 +159,34 @@ static void test_late(void **state)
         late(machine_stalls, HISTORY_ENDED);
 }
 
+static void speaks_uas_alone(struct fake_usb *u)
+{
+        u->bot = false;
+        tree_plug(u);
+}
+
+static void speaks_uas_alone_and_stalls(struct fake_usb *u)
+{
+        speaks_uas_alone(u);
+        stalls(u);
+}
+
+/* There is nothing to try, and nowhere to be distrusted to: nothing on record may keep it off uas, at this boot or another. */
+static void test_uas_alone(void **state)
+{
+        struct scene s = {.from = DRIVER_NONE, .to = DRIVER_UAS, .watched = true, .prepare = speaks_uas_alone};
+        struct history h;
+        struct result r;
+
+        switched(&s, NULL, -1, &h);
+        s.prepare = speaks_uas_alone_and_stalls;
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_not_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(recorded(&h), -1);
+        scene_remove();
+}
+
 /* The scene is made: its switch is put off for want of a trial, and the disk is as it was. */
 static void put_off(const struct scene *s)
 {
@@ -262,6 +290,7 @@ int main(void)
                 cmocka_unit_test(test_first_switch), cmocka_unit_test(test_nobody_watches), cmocka_unit_test(test_back),
                 cmocka_unit_test(test_back_from_trial),
                 cmocka_unit_test(test_known),        cmocka_unit_test(test_late),
+                cmocka_unit_test(test_uas_alone),
                 cmocka_unit_test(test_no_record_no_trial), cmocka_unit_test(test_initramfs),
                 cmocka_unit_test(test_errors),       cmocka_unit_test(test_killed),
         };

@@ -113,6 +113,21 @@ static void test_modprobe(void **state)
         }
 }
 
+/* Whatever is said of it: without an entry root comes up, with one nothing has it. */
+static void test_uas_alone(void **state)
+{
+        static const char bot[] = "1209:5a5a:ONE=usb-storage\n", other[] = "1209:5a5b:TWO=usb-storage\n";
+        struct tree t;
+
+        tree_make(&t);
+        tree_write(&t, "etc/uasd/policy", bot);
+        tree_uas_alone(&t);
+        assert_null(made(&t, "new/etc/uasd/quirks"));
+        tree_write(&t, "etc/uasd/policy", other);
+        assert_string_equal(made(&t, "new/etc/uasd/quirks"), "quirks=1209:5a5b:u\n");
+        tree_remove(&t);
+}
+
 static void test_files(void **state)
 {
         char entry[QUIRK_ENTRY_MAX], long_line[300];
@@ -149,6 +164,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_words),
                 cmocka_unit_test(test_modprobe),
+                cmocka_unit_test(test_uas_alone),
                 cmocka_unit_test(test_files),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,3 +181,12 @@ void tree_remove(struct tree *t)
         roots_close(&t->roots);
         (void) nftw(t->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+void tree_uas_alone(struct tree *t)
+{
+        unsigned char alone[sizeof(descriptors)];
+
+        memcpy(alone, descriptors, sizeof(alone));
+        alone[34] = 0x62; /* bInterfaceProtocol of its alternate setting 0 */
+        write_bytes(t, "sys/devices/pci0/usb2/2-1/descriptors", alone, sizeof(alone));
+}

@@ -22,5 +22,7 @@ void tree_link(struct tree *t, const char *path, const char *target);
 void tree_unlink(struct tree *t, const char *path);
 bool tree_exists(struct tree *t, const char *path);
 char *tree_read(struct tree *t, const char *path); /* NULL: no such file */
+/* Its disk speaks UAS alone. */
+void tree_uas_alone(struct tree *t);
 /* One more disk behind the same interface. */
 void tree_add_lun(struct tree *t, unsigned lun, const char *name, unsigned minor);

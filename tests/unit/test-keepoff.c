@@ -41,6 +41,10 @@ static void test_entries(void **state)
                 {{{A, .name = "one", BOT}, {A, .name = "two", .policy = POLICY_IGNORE}}, "", "", ""},
                 {{{A, .name = "", UAS}, {A, .name = "one", BOT}}, "", "", ""},
                 {{{A, .name = "one", .good = true, .distrusted = true}}, "", "", ""},
+                /* Off uas it would have no driver, whoever wants it there. */
+                {{{A, .name = "", .uas_alone = true}, {A, .name = "one", BOT}}, "", "", ""},
+                {{{A, .name = "", .uas_alone = true, BOT}, {A, .name = "one", .distrusted = true}}, "", "", ""},
+                {{{A, .name = "", .uas_alone = true}, {B, .name = "one", BOT}}, "", "0480:d010:uy", "0480:d010:uy"},
                 {{{A, .name = "one", .distrusted = true}, {B, .name = "two", BOT}, {B, .name = "three", BOT}}, "9:9:u",
                  "1209:5a5a:u,0480:d010:uy,9:9:u", "1209:5a5a:u,0480:d010:uy"},
         };
@@ -57,6 +61,22 @@ static void test_entries(void **state)
                 assert_row(i, made.n_left_out == 0);
                 keepoff_done(&made);
         }
+}
+
+static void test_uas_alone(void **state)
+{
+        struct kept_disks k = {0};
+
+        kept_disk(&k, 0x1209, 1, "one")->policy = POLICY_USB_STORAGE;
+        kept_disk(&k, 0x1209, 2, "")->policy = POLICY_USB_STORAGE;
+        assert_true(keepoff_wanted(&k, 0x1209, 1) && keepoff_wanted(&k, 0x1209, 2));
+        assert_int_equal(kept_disks_uas_alone(&k, 0x1209, 1), 0);
+        assert_false(keepoff_wanted(&k, 0x1209, 1));
+        assert_true(keepoff_wanted(&k, 0x1209, 2));
+        assert_int_equal(kept_disks_uas_alone(&k, 0x1209, 2), 0);
+        assert_false(keepoff_wanted(&k, 0x1209, 2));
+        assert_int_equal(k.n, 3);
+        kept_disks_done(&k);
 }
 
 /* What does not fit is left out and named: distrust first, and never what others wrote. */
@@ -88,6 +108,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_entries),
+                cmocka_unit_test(test_uas_alone),
                 cmocka_unit_test(test_room),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
