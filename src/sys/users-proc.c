@@ -87,6 +87,8 @@ static int add_open(const struct process *p, const char *device, const char *bel
                 if (p->s->list[i].kind == USER_OPEN && p->s->list[i].pid == (pid_t) atol(p->pid) &&
                     streq(p->s->list[i].device, device))
                         return 0;
+        if (search_enough(p->s, device))
+                return 0;
         u = search_add(p->s, USER_OPEN, device);
         if (!u)
                 return -ENOMEM;

@@ -18,6 +18,11 @@ struct search {
 
 /* The name of one of the disk's nodes, sg among them, as it stands in the LUNs; NULL: not one of them. */
 const char *search_name(const struct search *s, const char *name);
+/*
+ * Whoever else uses this node need not be listed: a mounted disk may be mounted by anybody, in namespaces of his own, as often as he
+ * likes. When those that are listed have ended the others are found.
+ */
+bool search_enough(const struct search *s, const char *device);
 struct user *search_add(struct search *s, enum user_kind kind, const char *device);
 /* For n disks at once. namespace, pid: whose table it is; NULL for PID 1's. */
 int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid);

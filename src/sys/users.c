@@ -37,6 +37,17 @@ struct user *search_add(struct search *s, enum user_kind kind, const char *devic
         return &grown[s->n++];
 }
 
+#define USES_MAX 64
+
+bool search_enough(const struct search *s, const char *device)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->n && n < USES_MAX; i++)
+                n += streq(s->list[i].device, device);
+        return n == USES_MAX;
+}
+
 static int add_named(struct search *s, enum user_kind kind, const char *device, const char *where)
 {
         struct user *u = search_add(s, kind, device);
@@ -111,7 +122,7 @@ static int add_mount(const struct mounts *m, struct search *s, const struct moun
         struct user *u;
         int k;
 
-        if (!device || (m->namespace && listed(s, device, line->target)))
+        if (!device || (m->namespace && (search_enough(s, device) || listed(s, device, line->target))))
                 return 0;
         k = add_named(s, USER_MOUNT, device, line->target);
         if (k < 0 || !m->namespace)

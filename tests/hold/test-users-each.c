@@ -137,6 +137,34 @@ static void test_unit(void **state)
         }
 }
 
+/* Anybody may mount what is mounted, a thousand times in each of his namespaces: that hides nobody else's disk, and nobody in PID 1's table. */
+static void test_many(void **state)
+{
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+        char *mounts = NULL;
+        size_t size;
+        FILE *f = open_memstream(&mounts, &size);
+        struct tree t;
+
+        assert_non_null(f);
+        for (unsigned i = 0; i < 1000; i++)
+                (void) fprintf(f, "%u 1 8:%u / /m%u rw - ext4 /dev/sd%c rw\n", 100 + i, i % 2 ? 0U : 16U, i, i % 2 ? 'a' : 'b');
+        (void) fprintf(f, "2000 1 8:32 / /elsewhere rw - ext4 /dev/sdc rw\n");
+        assert_int_equal(fclose(f), 0);
+        make(&t, luns, of);
+        tree_write(&t, "proc/41/mountinfo", mounts);
+        assert_int_equal(users_find_each(&t.roots, of, DISKS, true), 0);
+        assert_int_equal(of[0].n_users, 64);
+        assert_string_equal(of[0].users[0].where, "/mnt/a");
+        assert_null(of[0].users[0].namespace);
+        assert_int_equal(of[1].n_users, 64);
+        assert_int_equal(of[2].n_users, 2);
+        assert_string_equal(of[2].users[1].where, "/elsewhere");
+        done(&t, of);
+        free(mounts);
+}
+
 static void test_no_walk(void **state)
 {
         struct users_of of[DISKS];
@@ -172,6 +200,7 @@ int main(void)
                 cmocka_unit_test(test_one_walk),
                 cmocka_unit_test(test_as_alone),
                 cmocka_unit_test(test_unit),
+                cmocka_unit_test(test_many),
                 cmocka_unit_test(test_no_walk),
                 cmocka_unit_test(test_unknown),
         };
