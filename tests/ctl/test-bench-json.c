@@ -77,6 +77,7 @@ static void round_trip(void **state)
         assert_true(again.runs[full.n_runs - 1].other_bytes_per_sec < 0);
         assert_true(again.runs[full.n_runs - 1].device_read_bytes == 4096 && again.runs[0].device_read_bytes < 0);
         assert_true(again.runs[full.n_runs - 1].device_written_bytes == 8192);
+        assert_true(again.runs[full.n_runs - 1].sync.ios == 7 && again.runs[full.n_runs - 1].sync.p99_ns == 5000000);
         assert_int_equal(again.conditions.nr_requests[DRIVER_UAS], 256);
         assert_true(again.runs[0].other_bytes_per_sec == 0);
 }
@@ -131,6 +132,8 @@ static void hostile(void **state)
                 {"\"depth_share\": 0.998", "\"depth_share\": 1", 0},
                 {"\"single\": false", "\"single\": 0", -EBADMSG},
                 {"\"single\": false", "\"was\": false", 0}, /* it came later */
+                {"\"sync\"", "\"was\"", 0},                 /* and this */
+                {"\"sync\": {", "\"sync\": [ ], \"was\": {", -EBADMSG},
                 {"\"depth_share\": 0.998", "\"depth_share\": null", -EBADMSG},
                 {"\"error\": -5", "\"error\": 5", -EBADMSG},
                 {"\"error\": -5", "\"error\": -5000", -EBADMSG},

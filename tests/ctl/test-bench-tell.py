@@ -122,6 +122,7 @@ class Csv(unittest.TestCase):
             self.assertEqual((row['driver'], int(row['round']), int(row['order'])), (run['driver'], run['round'], run['order']))
             self.assertEqual(int(row['read_bytes']), run['read']['bytes'])
             self.assertAlmostEqual(float(row['write_iops']), run['write']['iops'])
+            self.assertEqual((int(row['sync_ios']), int(row['sync_p99_ns'])), (run['sync']['ios'], run['sync']['p99_ns']))
             self.assertEqual(row['other_bytes_per_sec'] == '', run['other_bytes_per_sec'] is None)
             self.assertEqual(row['device_read_bytes'] == '', run['device_read_bytes'] is None)
             self.assertEqual(row['host'], run['host'] or '')

@@ -138,9 +138,24 @@ static void machines(void **state)
         }
 }
 
+/* What was told to reach the disk: of two jobs, each with its own bins; not among what was read and written. */
+static void syncs(void **state)
+{
+        static const struct bench_side want = { 0, 47, 0, 348.148148, 2647091.72, 1744896, 9109504, 9633792, 0 };
+        _cleanup_free_ char *text = slurp("recorded-3.33-sync.json"), *none = slurp("recorded-3.33-apart.json");
+        struct bench_run run;
+
+        assert_int_equal(fio_parse(text, 1, 1, &run), 0);
+        assert_side("sync", &run.sync, &want);
+        assert_int_equal(run.read.ios, 156 + 155);
+        assert_int_equal(run.write.ios, 100 + 101);
+        assert_int_equal(fio_parse(none, 1, 8, &run), 0);
+        assert_side("none", &run.sync, &(struct bench_side){});
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(machine), cmocka_unit_test(machines) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(machine), cmocka_unit_test(machines), cmocka_unit_test(syncs) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,7 @@ struct bench_run {
         uint64_t region;         /* bytes that all jobs together worked on: what caches are to be compared with */
         struct bench_side read;
         struct bench_side write;
+        struct bench_side sync;  /* fsync and fdatasync: no bytes, and not among those above */
         double depth_share;      /* 0..1: of all I/O, how much was submitted at the depth asked for, or at 64 or more (fio's iodepth_level) */
         double cpu_percent;      /* of one CPU: above 100 if several were busy */
         double other_bytes_per_sec; /* what others moved on the same bus meanwhile; negative: not known */

@@ -14,7 +14,8 @@ static const char names[] = "id,profile,axis,order,pattern,rw,engine,block_size,
                             "read_bytes,read_ios,read_bytes_per_sec,read_iops,read_mean_ns,read_p50_ns,read_p95_ns,read_p99_ns,"
                             "read_slat_mean_ns,"
                             "write_bytes,write_ios,write_bytes_per_sec,write_iops,write_mean_ns,write_p50_ns,write_p95_ns,"
-                            "write_p99_ns,write_slat_mean_ns,depth_share,cpu_percent,other_bytes_per_sec,device_read_bytes,device_written_bytes,error,"
+                            "write_p99_ns,write_slat_mean_ns,sync_ios,sync_iops,sync_mean_ns,sync_p50_ns,sync_p95_ns,sync_p99_ns,"
+                            "depth_share,cpu_percent,other_bytes_per_sec,device_read_bytes,device_written_bytes,error,"
                             "scheduler,queue_depth,nr_requests,"
                             "model,bridge,firmware,serial,controller,kernel,fio,path,speed_mbps,disk_size,memory,rotational";
 
@@ -104,6 +105,17 @@ static void side(FILE *out, const struct bench_side *s)
         real(out, s->slat_mean_ns);
 }
 
+/* Nothing is moved by them, and nothing waits to be handed over. */
+static void syncs(FILE *out, const struct bench_side *s)
+{
+        number(out, s->ios);
+        real(out, s->iops);
+        real(out, s->mean_ns);
+        number(out, s->p50_ns);
+        number(out, s->p95_ns);
+        number(out, s->p99_ns);
+}
+
 static void conditions(FILE *out, const struct bench_conditions *c, enum driver d)
 {
         const char *const strings[] = {c->model,  c->bridge, c->firmware, c->serial, c->controller,
@@ -136,6 +148,7 @@ static void run(FILE *out, const struct bench *b, const struct bench_run *r)
         number(out, r->region);
         side(out, &r->read);
         side(out, &r->write);
+        syncs(out, &r->sync);
         real(out, r->depth_share);
         real(out, r->cpu_percent);
         known(out, r->other_bytes_per_sec);

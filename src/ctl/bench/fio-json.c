@@ -192,6 +192,8 @@ int fio_tally_add(struct fio_tally *t, json_object *entry, unsigned depth)
         r = add_side(&t->read, read);
         if (r >= 0)
                 r = add_side(&t->write, write);
+        if (r >= 0)
+                r = add_side(&t->sync, member(entry, "sync"));
         if (r < 0)
                 return r;
         t->entries++;
@@ -262,12 +264,15 @@ void fio_tally_finish(struct fio_tally *t, unsigned jobs, struct bench_run *ret)
         };
         finish_side(&t->read, &ret->read);
         finish_side(&t->write, &ret->write);
+        t->sync.runtime_ms = longest; /* fio has none of its own for them */
+        finish_side(&t->sync, &ret->sync);
 }
 
 void fio_tally_done(struct fio_tally *t)
 {
         free(t->read.bins);
         free(t->write.bins);
+        free(t->sync.bins);
         *t = (struct fio_tally){};
 }
 

@@ -23,7 +23,7 @@ struct fio_tally_side {
 };
 
 struct fio_tally {
-        struct fio_tally_side read, write;
+        struct fio_tally_side read, write, sync;
         double depth_sum, depth_weight;
         double cpu_sum;
         size_t entries;

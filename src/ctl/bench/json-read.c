@@ -169,6 +169,8 @@ static void read_run(struct reader *r, json_object *o, const struct bench *b, st
         run->region = get_uint(r, o, "region", UINT64_MAX);
         read_side(r, o, "read", &run->read);
         read_side(r, o, "write", &run->write);
+        if (!is_null(r, o, "sync")) /* it came later */
+                read_side(r, o, "sync", &run->sync);
         run->depth_share = get_real(r, o, "depth_share");
         run->cpu_percent = get_real(r, o, "cpu_percent");
         run->other_bytes_per_sec = get_known(r, o, "other_bytes_per_sec");

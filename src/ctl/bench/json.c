@@ -83,6 +83,7 @@ static json_object *json_run(const struct bench_run *r)
                                     put_uint(o, "runtime_usec", r->runtime_usec) && put_uint(o, "region", r->region) &&
                                     put(o, "read", json_side(&r->read), false) &&
                                     put(o, "write", json_side(&r->write), false) &&
+                                    put(o, "sync", json_side(&r->sync), false) &&
                                     put_real(o, "depth_share", r->depth_share) &&
                                     put_real(o, "cpu_percent", r->cpu_percent) &&
                                     put_known(o, "other_bytes_per_sec", r->other_bytes_per_sec) &&
