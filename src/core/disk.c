@@ -242,10 +242,22 @@ bool disk_went_wrong(const struct disk *d)
         return d->outcome.code > UASD_EXIT_OK && d->outcome.code != UASD_EXIT_DEFERRED;
 }
 
+/* Why it is not where it is to be. Empty: nobody has said no. */
+static char *say_cancelled(const struct disk *d, char *ret, size_t size)
+{
+        bool none = d->facts.driver == DRIVER_NONE;
+
+        ret[0] = '\0';
+        if (d->cancelled)
+                say(ret, size, "The switch to %s was cancelled: it stays %s%s until somebody asks again or it is plugged in anew. ",
+                    driver_to_string(d->decision.target), none ? "without a driver" : "on ", none ? "" : driver_to_string(d->facts.driver));
+        return ret;
+}
+
 char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
         const char *why = reason_sentence(d->decision.reason), *remedy = disk_system_remedy(d), *target = driver_to_string(d->decision.target);
-        char names[256];
+        char names[256], cancelled[160];
 
         switch (d->state) {
         case STATE_HELD:
@@ -268,8 +280,8 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 say(ret, size, "Is being switched to %s. %s", target, why);
                 break;
         case STATE_TRIAL:
-                say(ret, size, "On %s and on trial: trouble leads back. %s", driver_to_string(d->facts.driver),
-                    why);
+                say(ret, size, "On %s and on trial: trouble leads back. %s%s", driver_to_string(d->facts.driver),
+                    say_cancelled(d, cancelled, sizeof(cancelled)), why);
                 break;
         case STATE_FAILED:
                 say(ret, size, "%s", *d->outcome.text ? d->outcome.text : "The switch failed.");
@@ -279,7 +291,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
         case STATE_IGNORED:
         case STATE_INCAPABLE:
         case _STATE_MAX:
-                say(ret, size, "%s%s%s", d->lease, *d->lease ? " " : "", why);
+                say(ret, size, "%s%s%s%s", d->lease, *d->lease ? " " : "", say_cancelled(d, cancelled, sizeof(cancelled)), why);
                 break;
         }
         return ret;

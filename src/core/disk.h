@@ -59,6 +59,7 @@ struct disk {
         struct decision decision;
         enum state state;
         struct outcome outcome;
+        bool cancelled;      /* somebody said no to the switch that it wants: it stays where it is */
         char inhibited[256]; /* "WHO: WHY": nothing begins; else empty */
         char lease[160];     /* a sentence: who has it for himself; else empty */
 };

@@ -106,17 +106,28 @@ static void ask_again(struct life *l, const struct event *e)
         start_over(l);
 }
 
-static void cancel(struct life *l)
+/* What waits, and no more than that: a switch that runs is not broken off, and what was done is not undone. */
+static void cancel(struct life *l, const struct event *e)
 {
-        l->requested = l->asked_meanwhile = false;
+        bool waits = l->disk.state == STATE_WAITING || l->disk.state == STATE_HELD;
+
+        if (l->running)
+                return;
+        l->requested = false;
         /* What its holder asked for; what will be after the lease is another matter. */
         if (l->leased && !l->lease_over) {
                 l->lease_to = DRIVER_NONE;
                 return;
         }
+        l->disk.facts.override_target = e->target;
+        l->disk.facts.override_forced = e->force;
+        if (!waits)
+                return;
         l->leased = l->lease_over = false;
-        l->disk.facts.override_target = DRIVER_NONE;
-        l->cancelled = true;
+        l->looked = false; /* and nobody looks from now on */
+        l->free_since = 0;
+        lease_decide(l);
+        l->cancelled = lease_wants(l); /* if what is in force now wants nothing, there is nothing to say no to */
 }
 
 static void done(struct life *l, const struct event *e, uint64_t now)
@@ -186,7 +197,7 @@ void learn(struct life *l, const struct event *e, uint64_t now)
                 ask_again(l, e);
                 break;
         case EVENT_CANCEL:
-                cancel(l);
+                cancel(l, e);
                 break;
         case EVENT_TROUBLE:
                 trouble(l);

@@ -187,6 +187,7 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
                 wake = act_waiting(l, env, now, &last);
         }
         l->disk.state = derive(l);
+        l->disk.cancelled = l->cancelled && !l->leased && lease_wants(l);
         if (l->disk.state == STATE_TRIAL)
                 wake = act_trial(l, env, now, &last);
         else

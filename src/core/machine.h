@@ -17,7 +17,7 @@ enum event_type {
         EVENT_HOLD,        /* the udev helper holds it, until `deadline` */
         EVENT_RELEASED,    /* its hold has ended */
         EVENT_REQUEST,     /* uasctl switch: `target`; DRIVER_NONE takes the override back */
-        EVENT_CANCEL,
+        EVENT_CANCEL,      /* what waits is not to be; `target`: the override that is in force without it */
         EVENT_TROUBLE,     /* it failed under uas: what was cancelled or failed before is another matter */
         EVENT_INHIBITED,   /* `on`: nothing begins until somebody's work is done; else it may again */
         EVENT_LEASED,      /* somebody has it for himself: nothing begins but what he asks for */
@@ -78,7 +78,7 @@ struct life {
         bool asked_meanwhile;  /* a request came while it ran */
         bool tried;         /* one automatic attempt was made on this attachment */
         bool requested;     /* a user asked: may try again, and need not be quiet first */
-        bool cancelled;     /* a user said no */
+        bool cancelled;     /* a user said no to what waited; kept in the attachment's mark */
         bool inhibited;     /* somebody's work must not be disturbed: nothing begins */
         bool leased;        /* somebody has it for himself, or had it and it is not back yet */
         bool lease_over;    /* the latter */

@@ -21,7 +21,7 @@ static enum state derive_state(const struct roots *r, const struct disk *d)
 
         if (hold_in_force(r, &d->facts, now_boottime(), &deadline))
                 return STATE_HELD;
-        if (decision_wants_switch(&d->facts, &d->decision))
+        if (decision_wants_switch(&d->facts, &d->decision) && !d->cancelled)
                 return STATE_WAITING;
         if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)
                 return STATE_TRIAL;
@@ -41,6 +41,7 @@ static int describe(struct view *v)
 static int read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
 {
         _cleanup_(view_done) struct view v = {};
+        struct attachment_mark mark = {};
         struct usb_disk u = {};
         int k;
 
@@ -64,6 +65,8 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
         facts_complete(r, c, &v.disk.facts);
         facts_complete_module(r, &v.disk.facts);
         decide(&v.disk.facts, &v.disk.decision);
+        (void) attachment_read(r, &v.disk.facts, &mark);
+        v.disk.cancelled = mark.cancelled && decision_wants_switch(&v.disk.facts, &v.disk.decision);
         v.disk.state = derive_state(r, &v.disk);
         return views_add(views, &v);
 }

@@ -104,10 +104,9 @@ static int cancel(sd_bus_message *message, void *data, sd_bus_error *error)
         r = polkit_may(data, message, MAY_SWITCH, e, cancel, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
-        if (runs(e))
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED, "%s is being switched, and that is not broken off.",
-                                         e->life.disk.facts.interface);
         r = manager_cancel(e);
+        if (r == -EBUSY)
+                return bus_refuse_running(e, error);
         return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
 }
 

@@ -63,6 +63,12 @@ int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_erro
         return 0;
 }
 
+int bus_refuse_running(const struct entry *e, sd_bus_error *error)
+{
+        return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED, "%s is being switched, and that is not broken off. What is asked for "
+                                 "meanwhile is done next.", e->life.disk.facts.interface);
+}
+
 static int method_switch(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct manager *m = data;
@@ -172,6 +178,8 @@ static int method_on_disk(sd_bus_message *message, void *data, const char *may, 
         }
         if (r >= 0)
                 r = act(e);
+        if (r == -EBUSY)
+                return bus_refuse_running(e, error);
         return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
 }
 

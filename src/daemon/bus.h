@@ -34,6 +34,8 @@ char *bus_disk_path(const struct entry *e);
 int bus_read_disk(sd_bus_message *message, struct manager *m, struct entry **ret, sd_bus_error *error);
 /* An error if this disk can never be on that driver. */
 int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error);
+/* The error where a switch is under way. */
+int bus_refuse_running(const struct entry *e, sd_bus_error *error);
 
 /* bus-lease.c */
 int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error);

@@ -151,9 +151,12 @@ void manager_feed(struct entry *e, const struct event *event)
 {
         struct manager *m = e->manager;
         enum state before = e->life.disk.state;
+        bool cancelled = e->life.cancelled;
         struct actions actions;
 
         machine_step(&e->life, &m->env, event, now_boottime(), &actions);
+        if (e->life.cancelled != cancelled)
+                keep_cancelled(e);
         for (size_t i = 0; i < actions.n; i++)
                 act(e, &actions.list[i], before);
         for (size_t i = 0; i < m->n_entries; i++)
@@ -277,8 +280,10 @@ static void take_scan(struct entry *e, struct usb_disk *d)
         disk->luns = TAKE_PTR(d->luns);
         disk->n_luns = d->n_luns;
         d->n_luns = 0;
-        if (attachment_read(&m->roots, &disk->facts, &mark) >= 0)
+        if (attachment_read(&m->roots, &disk->facts, &mark) >= 0) {
                 e->life.tried = mark.tried;
+                e->life.cancelled = mark.cancelled;
+        }
 }
 
 static void feed_hold(struct entry *e)

@@ -45,6 +45,8 @@ struct entry {
         bool nodes_watched;      /* each node it has: a close of any will be told */
         unsigned request;        /* number of the request under way, for the bus; 0: none */
         struct asked asked;      /* what it is */
+        enum driver overridden;  /* the override that the request took the place of */
+        bool overridden_forced;
         sd_event_source *request_source; /* it has still to be told to the machine */
         struct event lease_request;      /* as this, under a lease */
         bool announced;          /* on the bus */
@@ -107,7 +109,10 @@ int manager_request(struct entry *e, enum driver target, bool force, unsigned *r
 int manager_set_policy(struct entry *e, enum policy p, bool force);
 /* -EOPNOTSUPP: none of its disks offers it, or none that shows; ret_offer is written in any case. */
 int manager_set_trim(struct entry *e, bool on, bool force, enum trim_offer *ret_offer);
+/* What waits. -EBUSY: it is being switched. */
 int manager_cancel(struct entry *e);
+/* Whether somebody has said no outlives this process. */
+void keep_cancelled(const struct entry *e);
 int manager_release(struct entry *e);
 int manager_forget(struct entry *e);
 

@@ -24,6 +24,21 @@ static int mark_override(struct entry *e, enum driver target, bool force)
         return attachment_write(r, f, &a);
 }
 
+void keep_cancelled(const struct entry *e)
+{
+        const struct roots *r = &e->manager->roots;
+        const struct facts *f = &e->life.disk.facts;
+        struct attachment_mark a;
+        int k = attachment_read(r, f, &a);
+
+        if (k >= 0) {
+                a.cancelled = e->life.cancelled;
+                k = attachment_write(r, f, &a);
+        }
+        if (k < 0)
+                log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-k));
+}
+
 static int on_request(sd_event_source *s, void *data)
 {
         struct entry *e = data;
@@ -53,8 +68,14 @@ int manager_request(struct entry *e, enum driver target, bool force, unsigned *r
                         target = lease_restores(e);
                 e->lease_request = (struct event){ .type = EVENT_LEASE_SWITCH, .target = target, .force = force };
         } else {
-                e->life.disk.facts.override_target = target;
-                e->life.disk.facts.override_forced = force;
+                struct facts *f = &e->life.disk.facts;
+
+                if (!e->request) {
+                        e->overridden = f->override_target;
+                        e->overridden_forced = f->override_forced;
+                }
+                f->override_target = target;
+                f->override_forced = force;
         }
         /* One request a disk: a newer one takes the older one's place. */
         if (e->request)
@@ -157,11 +178,40 @@ int manager_set_trim(struct entry *e, bool on, bool force, enum trim_offer *ret_
         return trigger_change(roots, d->luns, d->n_luns);
 }
 
+/* The override without what waits. One that the disk follows was no part of that: it is in force again, or still. */
+static struct event what_stands(const struct entry *e)
+{
+        const struct facts *f = &e->life.disk.facts;
+        struct event cancel = { .type = EVENT_CANCEL };
+
+        if (!e->request && f->override_target != e->life.disk.decision.target) {
+                cancel.target = f->override_target;
+                cancel.force = f->override_forced;
+        } else if (e->request && e->overridden == f->driver && !(f->distrusted && f->driver == DRIVER_UAS)) {
+                cancel.target = e->overridden;
+                cancel.force = e->overridden_forced;
+        }
+        return cancel;
+}
+
 int manager_cancel(struct entry *e)
 {
-        if (!lease_held(e))
-                (void) mark_override(e, DRIVER_NONE, false);
-        manager_feed(e, &(struct event){ .type = EVENT_CANCEL });
+        enum state state = e->life.disk.state;
+        struct event cancel = { .type = EVENT_CANCEL };
+
+        if (e->life.running || (e->request && lease_returns(e))) /* or has just been */
+                return -EBUSY;
+        if (!e->request && state != STATE_WAITING && state != STATE_HELD)
+                return 0;
+        if (!lease_held(e)) {
+                cancel = what_stands(e);
+                (void) mark_override(e, cancel.target, cancel.force);
+        }
+        if (e->request) {
+                e->request_source = sd_event_source_disable_unref(e->request_source);
+                bus_request_done(e->manager->bus, e, UASD_EXIT_FAILED, "", "it was cancelled");
+        }
+        manager_feed(e, &cancel);
         return 0;
 }
 

@@ -93,6 +93,8 @@ static int attachment_line(const char *key, const char *value, void *data)
                 m->released = yes;
         else if (streq(key, "NO_AUTO"))
                 m->no_auto = yes;
+        else if (streq(key, "CANCELLED"))
+                m->cancelled = yes;
         else if (streq(key, "OVERRIDE")) {
                 int d = driver_from_string(value);
                 if (d == DRIVER_UAS || d == DRIVER_USB_STORAGE)
@@ -117,15 +119,15 @@ bool attachment_fresh(const struct roots *r, const struct facts *f)
 {
         struct attachment_mark a = { .override_target = DRIVER_NONE };
 
-        return attachment_read(r, f, &a) >= 0 && !a.tried && !a.released;
+        return attachment_read(r, f, &a) >= 0 && !a.tried && !a.released && !a.cancelled;
 }
 
 int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m)
 {
         char path[PATH_MAX], text[256];
 
-        (void) snprintf(text, sizeof(text), "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\n", m->tried,
-                        m->released, m->no_auto, driver_to_string(m->override_target), m->override_forced);
+        (void) snprintf(text, sizeof(text), "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nCANCELLED=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\n",
+                        m->tried, m->released, m->no_auto, m->cancelled, driver_to_string(m->override_target), m->override_forced);
         return state_write(r->run, attachment_path(f, path, sizeof(path)), text, false);
 }
 

@@ -30,12 +30,13 @@ struct attachment_mark {
         bool tried;    /* one automatic switch was begun */
         bool released; /* its hold was ended: it is never held again */
         bool no_auto;  /* no desktop mounts it by itself (UDISKS_AUTO=0) */
+        bool cancelled; /* a user said no to what it waited for */
         enum driver override_target; /* uasctl switch */
         bool override_forced;
 };
 
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
-/* Neither tried nor released on this attachment; false also if that cannot be told. */
+/* Neither tried, released nor cancelled on this attachment; false also if that cannot be told. */
 bool attachment_fresh(const struct roots *r, const struct facts *f);
 int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m);
 /* A request for `target` ends; one for another driver stays. */

@@ -34,9 +34,9 @@ static void config(struct tree *t, const char *line)
         tree_write(t, "etc/uasd/uasd.conf", text);
 }
 
-static void attachment(struct tree *t, bool tried, bool released)
+static void attachment(struct tree *t, bool tried, bool released, bool cancelled)
 {
-        const struct attachment_mark m = {.tried = tried, .released = released};
+        const struct attachment_mark m = {.tried = tried, .released = released, .cancelled = cancelled};
 
         assert_int_equal(attachment_write(&t->roots, &facts, &m), 0);
 }
@@ -96,11 +96,15 @@ static void hold_sec_0(struct tree *t)
 }
 static void tried(struct tree *t)
 {
-        attachment(t, true, false);
+        attachment(t, true, false, false);
 }
 static void released(struct tree *t)
 {
-        attachment(t, false, true);
+        attachment(t, false, true, false);
+}
+static void cancelled(struct tree *t)
+{
+        attachment(t, false, false, true);
 }
 static void in_use(struct tree *t)
 {
@@ -116,7 +120,7 @@ static void ignored(struct tree *t)
 }
 
 static void (*const not_held[])(struct tree *t) = {
-        waited_for, off, no_hold, off_everywhere, hold_sec_0, tried, released, in_use, quirk, ignored,
+        waited_for, off, no_hold, off_everywhere, hold_sec_0, tried, released, cancelled, in_use, quirk, ignored,
 };
 
 static void test_held_not(void **state)
@@ -229,7 +233,7 @@ static void test_moved(void **state)
 
 static void test_moved_not(void **state)
 {
-        static void (*const rows[])(struct tree *t) = {off, no_hold, off_everywhere, hold_sec_0, tried, released};
+        static void (*const rows[])(struct tree *t) = {off, no_hold, off_everywhere, hold_sec_0, tried, released, cancelled};
 
         reset();
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -280,7 +284,7 @@ static void was_held(struct tree *t)
 static void test_coldplug(void **state)
 {
         static void (*const rows[])(struct tree *t) = {
-                off_everywhere, hold_never, hold_sec_0, tried, released, in_use, no_patience, not_allowed, was_told, was_held,
+                off_everywhere, hold_never, hold_sec_0, tried, released, cancelled, in_use, no_patience, not_allowed, was_told, was_held,
         };
         uint64_t now = now_boottime();
         struct tree t;

@@ -54,9 +54,9 @@ static bool marked(struct tree *t)
         return hold_read(&t->roots, TREE_INTERFACE, &m) > 0;
 }
 
-static void attachment(struct tree *t, bool tried, bool released)
+static void attachment(struct tree *t, bool tried, bool released, bool cancelled)
 {
-        const struct attachment_mark m = {.tried = tried, .released = released};
+        const struct attachment_mark m = {.tried = tried, .released = released, .cancelled = cancelled};
 
         assert_int_equal(attachment_write(&t->roots, &facts, &m), 0);
 }
@@ -120,11 +120,15 @@ static void hold_sec_0(struct tree *t)
 }
 static void tried(struct tree *t)
 {
-        attachment(t, true, false);
+        attachment(t, true, false, false);
 }
 static void released(struct tree *t)
 {
-        attachment(t, false, true);
+        attachment(t, false, true, false);
+}
+static void cancelled(struct tree *t)
+{
+        attachment(t, false, false, true);
 }
 static void expired(struct tree *t)
 {
@@ -216,6 +220,7 @@ static void test_begins_not(void **state)
                 {"HoldSec=0", hold_sec_0, "add", "disk", "sda", 0},
                 {"one try: tried", tried, "add", "disk", "sda", 0},
                 {"one try: released", released, "add", "disk", "sda", 0},
+                {"a user said no", cancelled, "add", "disk", "sda", 0},
                 {"one try: ran out", expired, "add", "disk", "sda", 0},
                 {"a mark that cannot be read", broken_mark, "add", "disk", "sda", 0},
                 {"H1: PID 1 knows the disk", told_disk, "add", "disk", "sda", 0},

@@ -153,6 +153,17 @@ static void test_reason(void **state)
                   .facts.driver = DRIVER_UAS,
                   .decision = {DRIVER_UAS, .reason = REASON_POLICY}},
                  "On uas and on trial: trouble leads back. The policy for this disk says so."},
+                {{.state = STATE_SETTLED, .cancelled = true, .facts.driver = DRIVER_USB_STORAGE,
+                  .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
+                 "The switch to uas was cancelled: it stays on usb-storage until somebody asks again or it is plugged in anew. "
+                 "Nothing speaks against UAS, and it is the faster one."},
+                {{.state = STATE_UNBOUND, .cancelled = true, .decision = {DRIVER_USB_STORAGE, .reason = REASON_POLICY}},
+                 "The switch to usb-storage was cancelled: it stays without a driver until somebody asks again or it is plugged in "
+                 "anew. The policy for this disk says so."},
+                {{.state = STATE_TRIAL, .cancelled = true, .facts.driver = DRIVER_UAS,
+                  .decision = {DRIVER_USB_STORAGE, .reason = REASON_POLICY}},
+                 "On uas and on trial: trouble leads back. The switch to usb-storage was cancelled: it stays on uas until somebody "
+                 "asks again or it is plugged in anew. The policy for this disk says so."},
                 {{.state = STATE_FAILED}, "The switch failed."},
                 {{.state = STATE_FAILED, .outcome.text = "It did not come back."}, "It did not come back."},
                 {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS}, "It does not offer UAS."},

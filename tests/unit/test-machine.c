@@ -20,6 +20,7 @@ enum found {
         NO_DISKS,
         ANOTHER_LUN,   /* a LUN without a disk stands before the one with */
         TRIED,         /* the mark in /run says that one automatic try was made */
+        CANCELLED,     /* ... that a user said no */
         POLICY_BOT,
         IGNORE_IT,
         TRUSTED_NO_MORE, /* the history says that it failed on uas */
@@ -57,6 +58,7 @@ struct scenario {
 #define REQUEST(driver) {.type = EVENT_REQUEST, .target = driver}
 #define FORCE(driver) {.type = EVENT_REQUEST, .target = driver, .force = true}
 #define CANCEL {.type = EVENT_CANCEL}
+#define CANCEL_TO(driver) {.type = EVENT_CANCEL, .target = driver}
 #define TIMER {.type = EVENT_TIMER}
 #define TROUBLE {.type = EVENT_TROUBLE}
 #define STARTED {.type = EVENT_STARTED}
@@ -157,9 +159,10 @@ static const struct scenario table[] = {
          BOOTED,
          {
                  {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL},
-                 {1500, CANCEL, "", STATE_TRIAL},
-                 {2000, SCANNED, "timer off report", STATE_SETTLED, TRUSTED_NO_MORE},
-                 {2000, TROUBLE, "watch report look", STATE_WAITING},
+                 {2000, SCANNED, "watch timer off report look", STATE_WAITING, TRUSTED_NO_MORE},
+                 {2500, CANCEL, "unwatch report", STATE_SETTLED},
+                 {3000, SCANNED, "", STATE_SETTLED},
+                 {4000, TROUBLE, "watch report look", STATE_WAITING},
          }},
         {"taken back, and distrusted for it: failed, not settled",
          BOOTED,
@@ -455,13 +458,46 @@ static const struct scenario table[] = {
                  {1500, REQUEST(DRIVER_UAS), "", STATE_SWITCHING},
                  {2000, DONE(ROLLED_BACK), "report", STATE_FAILED, TRIED},
          }},
-        {"asked for something else, then cancelled, while it is switched",
+        {"cancelled while it is switched: too late, also for what was asked for meanwhile",
          BOOTED,
          {
                  {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {1400, CANCEL, "", STATE_SWITCHING},
                  {1500, REQUEST(DRIVER_USB_STORAGE), "", STATE_SWITCHING},
                  {1600, CANCEL, "", STATE_SWITCHING},
-                 {2000, DONE(ROLLED_BACK), "report", STATE_SETTLED},
+                 {1900, SCANNED, "", STATE_SWITCHING, DISKS},
+                 {2000, DONE(OK), "watch report look", STATE_WAITING, ON_UAS},
+                 {2000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+         }},
+        {"cancelled where nothing waits: what was done is not undone, what failed has failed, and nothing is said of what comes",
+         BOOTED,
+         {
+                 {1000, REQUEST(DRIVER_USB_STORAGE), "report switch usb-storage plugged", STATE_SWITCHING, ON_UAS},
+                 {1100, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+                 {2000, CANCEL_TO(DRIVER_USB_STORAGE), "", STATE_SETTLED, DISKS},
+                 {2100, SCANNED, "", STATE_SETTLED},
+                 {3000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {3000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+                 {4000, DONE(FAILED), "report", STATE_FAILED},
+                 {5000, CANCEL_TO(DRIVER_UAS), "", STATE_FAILED},
+                 {6000, SCANNED, "", STATE_FAILED},
+         }},
+        {"a request cancelled: what was asked for before it is in force again, and nothing is left to say no to",
+         BOOTED,
+         {
+                 {1000, REQUEST(DRIVER_USB_STORAGE), "report", STATE_SETTLED},
+                 {2000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING, DISKS},
+                 {2000, IN_USE, "", STATE_WAITING},
+                 {3000, CANCEL_TO(DRIVER_USB_STORAGE), "unwatch report", STATE_SETTLED},
+                 /* and it is looked at anew, should it be wanted elsewhere again */
+                 {4000, SCANNED, "watch report look", STATE_WAITING, ON_UAS},
+         }},
+        {"cancelled under an earlier uasd, as the mark says",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, CANCELLED},
+                 {2000, SCANNED, "", STATE_SETTLED, DISKS},
+                 {3000, REQUEST(DRIVER_NONE), "watch report look", STATE_WAITING},
          }},
         {"cancelled: stays where it is until somebody asks",
          BOOTED,
@@ -849,6 +885,9 @@ static void find(struct life *l, enum found found)
                 break;
         case TRIED:
                 l->tried = true;
+                break;
+        case CANCELLED:
+                l->cancelled = true;
                 break;
         case POLICY_BOT:
                 f->policy = POLICY_USB_STORAGE;

@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: what cancel does to what waits, to what runs and to what is done."""
+
+import importlib.util
+import json
+import os
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+privatebus, until = machine.privatebus, machine.until
+STAYS = 'The switch to %s was cancelled: it stays on %s until somebody asks again or it is plugged in anew.'
+
+
+class Cancel(unittest.TestCase):
+    maxDiff = None
+
+    for name in ('setUp start start_bus start_daemon busctl on_bus both ctl journal disk managed job listen told_of switch use').split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def on(self, driver):
+        """Somebody has put it there, while no uasd ran."""
+        link = self.tree.path('sys/bus/usb/devices/2-1:1.0/driver')
+        os.unlink(link)
+        os.symlink(os.path.realpath(self.tree.path(f'sys/bus/usb/drivers/{driver}')), link)
+
+    def is_at(self, **what):
+        one = self.disk()
+        self.assertEqual({key: one[key] for key in what}, what, one)
+        return one
+
+    def is_settled_on(self, driver, target):
+        return self.is_at(driver=driver, target=target, state='settled')
+
+    def mark(self, key):
+        [name] = os.listdir(self.tree.path('run/uasd/attachment'))
+        with open(self.tree.path('run/uasd/attachment/' + name)) as f:
+            return dict(line.strip().split('=') for line in f)[key]
+
+    def anew(self, daemon):
+        privatebus.stop(daemon)
+        daemon = self.start_daemon()
+        until(self.on_bus, 'uasd is on the bus')
+        return daemon
+
+    def test_running(self):
+        "A switch that runs is not broken off, and what was asked for is not forgotten: refused, by the disk as by the job."
+        self.both()
+        self.tree.write('at-sync', '')
+        path = self.switch()
+        until(lambda: self.job()[1].get('Step') == 'sync', 'step sync')
+        p = self.ctl('cancel', 'sdz', code=6)
+        self.assertIn('2-1:1.0 is being switched, and that is not broken off.', p.stderr)
+        p = self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel')
+        self.assertIn('not broken off', p.stderr)
+        self.assertEqual(self.mark('OVERRIDE'), 'usb-storage')
+        self.assertIn('Is being switched to usb-storage', self.disk()['reason'])
+        os.unlink(self.tree.path('at-sync'))
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        self.assertEqual(self.is_settled_on('usb-storage', 'usb-storage')['reason_id'], 'override')
+
+    def test_done(self):
+        "Where nothing waits nothing happens: a switch that is done stays so, whatever is asked about the disk afterwards."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.ctl('cancel', 'sdz')
+        self.is_settled_on('usb-storage', 'usb-storage')
+        self.ctl('forget', 'sdz')
+        self.ctl('policy', 'sdz', 'uas')
+        self.is_settled_on('usb-storage', 'usb-storage')
+        self.assertEqual(self.mark('OVERRIDE'), 'usb-storage')
+        # Taken back it goes where its policy says, as ever.
+        self.ctl('switch', 'sdz')
+        self.is_settled_on('uas', 'uas')
+
+    def test_waiting(self):
+        "A request that waits goes, with its override; whoever waits for it is told."
+        self.both()
+        self.use(True)
+        listener = self.listen()
+        path = self.switch()
+        self.ctl('cancel', 'sdz')
+        self.assertEqual(self.told_of(listener, path)[-2:], [('JobRemoved', '2-1:1.0', 1, '', 'it was cancelled'), 'InterfacesRemoved'])
+        self.assertNotIn('cancelled', self.is_settled_on('uas', 'uas')['reason'])
+        self.assertEqual((self.mark('OVERRIDE'), self.mark('CANCELLED')), ('none', '0'))
+        self.use(False)
+        self.ctl('forget', 'sdz')
+        self.is_settled_on('uas', 'uas')
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+
+    def test_waiting_on_done(self):
+        "A request is cancelled, and what had been asked for before, and is so, is in force again."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.use(True)
+        for words in ['uas'], []:
+            with self.subTest(words):
+                self.ctl('switch', 'sdz', *words, code=3)
+                self.is_at(state='waiting', target='uas')
+                self.ctl('cancel', 'sdz')
+                self.is_settled_on('usb-storage', 'usb-storage')
+        self.use(False)
+        self.ctl('forget', 'sdz')
+        self.is_settled_on('usb-storage', 'usb-storage')
+
+    def test_kept(self):
+        "What nobody asked for and somebody cancelled stays so, also after a restart of uasd, and is told everywhere; until somebody asks."
+        self.on('usb-storage')
+        self.use(True)
+        daemon = self.both()
+        self.is_at(state='waiting', target='uas')
+        self.ctl('cancel', 'sdz')
+        stays = STAYS % ('uas', 'usb-storage')
+        for _ in range(2):
+            self.assertTrue(self.is_settled_on('usb-storage', 'uas')['reason'].startswith(stays))
+            self.assertIn(stays, self.ctl('status', 'sdz').stdout)
+            self.assertIn(stays, self.ctl('explain', 'sdz').stdout)
+            daemon = self.anew(daemon)
+        self.use(False)
+        self.ctl('list')
+        self.assertIn(stays, self.journal())
+        self.is_settled_on('usb-storage', 'uas')
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+        # Nor do those who do without the daemon take it for one that waits.
+        privatebus.stop(daemon)
+        [one] = json.loads(self.tree.run('list', '--json').stdout)['disks']
+        self.assertEqual((one['state'], one['target']), ('settled', 'uas'))
+        self.assertTrue(one['reason'].startswith(stays))
+        daemon = self.start_daemon()
+        until(self.on_bus, 'uasd is on the bus')
+        self.ctl('policy', 'sdz', 'auto')
+        until(lambda: self.disk()['driver'] == 'uas', 'it is moved')
+        self.assertEqual(self.mark('CANCELLED'), '0')
+        self.assertNotIn('cancelled', self.disk()['reason'])
+
+    def test_asked_before_restart(self):
+        "A request outlives uasd, and can be cancelled then as well; its job has ended with the one who had it."
+        daemon = self.both()
+        self.use(True)
+        self.switch()
+        self.anew(daemon)
+        self.is_at(state='waiting', target='usb-storage')
+        self.ctl('cancel', 'sdz')
+        self.is_settled_on('uas', 'uas')
+        self.assertEqual(self.mark('OVERRIDE'), 'none')
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('polkit asks nobody here: root alone may switch')
+        sys.exit(machine.SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
