@@ -39,13 +39,14 @@ struct user {
         int mount_id;                /* of a mount in another namespace */
 };
 
-/* How the last attempt on this attachment ended. */
+/* How an attempt on this attachment ended. */
 struct outcome {
         int code;       /* enum uasd_exit; -1: none yet */
         char step[24];  /* the step it ended in */
         char text[256]; /* a sentence */
         char claimed[BLOCK_NAME_MAX]; /* deferred, since somebody else has the claim of this node; else empty */
         char opened[BLOCK_NAME_MAX];  /* deferred, since somebody who stands in no list has it open, by the driver's count */
+        enum driver from, to; /* of the last switch (below); DRIVER_NONE as `to`: it was not ours, and is not known */
 };
 
 struct disk {
@@ -58,7 +59,8 @@ struct disk {
 
         struct decision decision;
         enum state state;
-        struct outcome outcome;
+        struct outcome outcome; /* of what is wanted now: none once something else is asked for. In uasctl: the last switch */
+        struct outcome last;    /* of the last switch, as it is told, whatever has been asked for since */
         bool cancelled;      /* somebody said no to the switch that it wants: it stays where it is */
         char inhibited[256]; /* "WHO: WHY": nothing begins; else empty */
         char lease[160];     /* a sentence: who has it for himself; else empty */

@@ -7,7 +7,7 @@
 
 void life_init(struct life *l)
 {
-        *l = (struct life){ .disk.outcome.code = -1, .timer = USEC_INFINITY };
+        *l = (struct life){ .disk = { .outcome.code = -1, .last.code = -1 }, .timer = USEC_INFINITY };
 }
 
 bool life_has_disks(const struct life *l)
@@ -134,18 +134,21 @@ static void done(struct life *l, const struct event *e, uint64_t now)
 {
         bool overtaken = l->asked_meanwhile && l->disk.decision.target != l->going_to;
         bool elsewhere = l->going_to != DRIVER_NONE && l->disk.facts.driver != l->going_to;
-        struct outcome *o = &l->disk.outcome;
+        struct outcome *o = &l->disk.last;
 
-        l->running = l->asked_meanwhile = false;
-        l->going_to = DRIVER_NONE;
-        if (overtaken) /* how it ended is no answer to what was asked since */
-                return;
         *o = e->outcome;
+        o->from = l->came_from;
+        o->to = l->going_to;
+        l->running = l->asked_meanwhile = false;
+        l->came_from = l->going_to = DRIVER_NONE;
         if (o->code == UASD_EXIT_OK && elsewhere) { /* whatever it says: it would be begun again at once, and again */
                 o->code = UASD_EXIT_FAILED;
                 (void) snprintf(o->text, sizeof(o->text), "uasd-switch said that it was done, but the disk is on %s",
                                 driver_to_string(l->disk.facts.driver));
         }
+        if (overtaken) /* how it ended is no answer to what was asked since */
+                return;
+        l->disk.outcome = *o;
         if (e->outcome.code == UASD_EXIT_DEFERRED) {
                 /* Somebody whom a quick look does not see: the kernel may announce the end of it to nobody. */
                 l->in_use = l->waited = true;

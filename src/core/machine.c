@@ -85,6 +85,7 @@ static void begin(struct life *l, struct actions *ret)
         a->plugged = l->held || !life_has_disks(l);
         a->deadline = l->held ? l->hold_deadline : 0;
         l->running = true;
+        l->came_from = l->disk.facts.driver;
         l->going_to = a->target;
 }
 

@@ -74,7 +74,8 @@ struct life {
         uint64_t free_since;
         bool waited;        /* was seen in use: the quiet time counts also for a request */
         bool running;       /* a uasd-switch is at work on it */
-        enum driver going_to;  /* its target, if it is one of ours */
+        enum driver came_from; /* the driver that the disk had when it began, */
+        enum driver going_to;  /* ... and its target, if it is one of ours */
         bool asked_meanwhile;  /* a request came while it ran */
         bool tried;         /* one automatic attempt was made on this attachment */
         bool requested;     /* a user asked: may try again, and need not be quiet first */

@@ -97,7 +97,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
                 if (!(before ? changed[i] : state || i == SHOWN_DRIVER))
                         continue;
                 printf("%s%s ", sep, shown_names[i]);
-                if (before)
+                if (before && !streq(before->text[i], now->text[i]))
                         printf("%s -> ", before->text[i]);
                 printf("%s%s%s", state ? colour_of_state(v->disk.state) : "", now->text[i], state ? colour_end() : "");
                 sep = ", ";
@@ -118,6 +118,10 @@ static int tell(const struct monitor *m, const struct view *v, const char *event
                 changed[i] = !streq(before->text[i], now.text[i]);
                 any = any || changed[i];
         }
+        /* A switch has ended, perhaps as the one before. */
+        if (before && changed[SHOWN_STATE] && streq(before->text[SHOWN_STATE], state_to_string(STATE_SWITCHING)) &&
+            v->disk.outcome.code >= 0)
+                changed[SHOWN_OUTCOME] = true;
         if (!any)
                 return 0;
         progress_clear();

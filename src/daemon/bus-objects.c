@@ -178,7 +178,7 @@ static int get_busy(sd_bus *bus, const char *path, const char *interface, const 
 static int get_outcome(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                        void *data, sd_bus_error *error)
 {
-        const struct outcome *o = &((struct entry *) data)->life.disk.outcome;
+        const struct outcome *o = &((struct entry *) data)->life.disk.last;
         int32_t code = o->code;
         int r = sd_bus_message_open_container(reply, 'r', "iss");
 

@@ -18,41 +18,64 @@ static const char *disk_names(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-static void ending(const struct entry *e, int level, const char *id, const char *text)
+static const char *driver_or_none(enum driver d)
+{
+        return d == DRIVER_NONE ? "" : driver_to_string(d);
+}
+
+static void ending_of(const struct entry *e, int level, const char *id, const char *text, const char *from, const char *to, const char *step)
 {
         const struct disk *d = &e->life.disk;
-        const char *to = d->decision.target == DRIVER_NONE ? "" : driver_to_string(d->decision.target);
         char names[256], usb_id[USB_ID_MAX];
         const struct log_field fields[] = {
                 { FIELD_DISK, disk_names(d, names, sizeof(names)) },
                 { FIELD_INTERFACE, d->facts.interface },
                 { FIELD_USB_ID, history_usb_id(&d->facts, usb_id, sizeof(usb_id)) },
                 { FIELD_STATE, state_to_string(d->state) },
-                { FIELD_FROM, driver_to_string(d->facts.driver) },
+                { FIELD_FROM, from },
                 { FIELD_TO, to },
                 { FIELD_REASON, disk_reason_id(d) },
-                { FIELD_STEP, d->outcome.step },
+                { FIELD_STEP, step },
         };
 
         log_ending(level, id, fields, ELEMENTSOF(fields), "%s%s%s: %s", d->facts.interface, names[0] ? " " : "", names, text);
 }
 
+static void ending(const struct entry *e, int level, const char *id, const char *text)
+{
+        const struct disk *d = &e->life.disk;
+
+        ending_of(e, level, id, text, driver_to_string(d->facts.driver), driver_or_none(d->decision.target), d->outcome.step);
+}
+
+/* From where to where that was to go. It is where it is by now, and something else may be wanted of it. */
+static void ending_of_switch(const struct entry *e, int level, const char *id, const char *text)
+{
+        const struct disk *d = &e->life.disk;
+        const struct outcome *o = &d->last;
+
+        if (o->to != DRIVER_NONE)
+                ending_of(e, level, id, text, driver_to_string(o->from), driver_to_string(o->to), o->step);
+        else /* begun by somebody else */
+                ending_of(e, level, id, text, "", driver_or_none(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target), o->step);
+}
+
 static void report_end_of_switch(const struct entry *e)
 {
-        const struct outcome *o = &e->life.disk.outcome;
+        const struct outcome *o = &e->life.disk.last;
         char text[512];
 
         if (o->code == UASD_EXIT_OK)
-                ending(e, LOG_NOTICE, MESSAGE_SWITCHED, o->text[0] ? o->text : "an interrupted switch was put in order");
+                ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED, o->text[0] ? o->text : "an interrupted switch was put in order");
         else if (o->code == UASD_EXIT_ROLLED_BACK) {
                 (void) snprintf(text, sizeof(text), "rolled back at step %s: %s", o->step, o->text);
-                ending(e, LOG_WARNING, MESSAGE_ROLLED_BACK, text);
+                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, text);
         } else if (o->code == UASD_EXIT_DEFERRED) {
                 (void) snprintf(text, sizeof(text), "not now, step %s: %s", o->step, o->text);
-                ending(e, LOG_INFO, MESSAGE_WAITING, text);
+                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, text);
         } else {
                 (void) snprintf(text, sizeof(text), "not switched, step %s: %s", o->step, o->text);
-                ending(e, LOG_WARNING, MESSAGE_FAILED, text);
+                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, text);
         }
 }
 

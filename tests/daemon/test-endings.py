@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: how a switch has ended, as the journal has it and as it is told afterwards."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+UASCTL, until = machine.UASCTL, machine.until
+with open(os.path.join(HERE, '../../src/common/names.h')) as names:
+    IDS = {number: name for name, number in re.findall(r'#define MESSAGE_(\w+) "(\w+)"', names.read())}
+
+
+class Endings(unittest.TestCase):
+    maxDiff = None
+
+    for name in 'setUp start start_bus start_daemon busctl on_bus both ctl journal disk managed job switch use'.split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def endings(self):
+        """What each was, from where to where, in which step."""
+        with open(self.tree.path('journal')) as f:
+            told = [dict(line.split('=', 1) for line in one.splitlines()) for one in f.read().split('\n\n')]
+        return [(IDS[one['MESSAGE_ID']], *(one.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP'))) for one in told if 'MESSAGE_ID' in one]
+
+    def ended(self, code, step):
+        self.assertEqual((self.disk()['outcome']['code'], self.disk()['outcome']['step']), (code, step))
+
+    def test_journal(self):
+        "From where it came to where it was to go, though it is there by now, or back, or wanted elsewhere."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.tree.write('fails', '')
+        self.ctl('switch', 'sdz', code=7)
+        self.assertEqual(self.endings(), [('WAITING', 'uas', 'usb-storage', None), ('SWITCHED', 'uas', 'usb-storage', 'release'),
+                                          ('WAITING', 'usb-storage', 'uas', None), ('ROLLED_BACK', 'usb-storage', 'uas', 'bind')])
+
+    def test_journal_overtaken(self):
+        "What was asked for meanwhile is what is wanted; what ended is what was begun."
+        self.both()
+        self.tree.write('at-sync', '')
+        self.switch()
+        until(lambda: self.job()[1].get('Step') == 'sync', 'step sync')
+        self.switch('uas')
+        os.unlink(self.tree.path('at-sync'))
+        until(lambda: self.disk()['driver'] == 'uas' and not self.job()[0], 'it is moved, and back')
+        self.assertEqual([one for one in self.endings() if one[0] != 'WAITING'],
+                         [('SWITCHED', 'uas', 'usb-storage', 'release'), ('SWITCHED', 'usb-storage', 'uas', 'release')])
+
+    def test_outcome(self):
+        "The last switch is told until the next one ends: what is asked about the disk meanwhile is no switch."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.ended(0, 'release')
+        for words in ('policy', 'sdz', 'ignore'), ('forget', 'sdz'), ('policy', 'sdz', 'auto'), ('switch', 'sdz', 'usb-storage'):
+            self.ctl(*words)
+            self.ended(0, 'release')
+        self.assertIn('Last: It is moved. (step release)', self.ctl('status', 'sdz').stdout)
+        self.assertRegex(self.ctl('metrics').stdout, r'uasd_disk_last_switch_code\{[^}]*\} 0\n')
+        self.use(True)
+        self.ctl('switch', 'sdz', 'uas', code=3)
+        self.ended(0, 'release')
+        self.tree.write('fails', '')
+        self.use(False)
+        until(lambda: self.disk()['state'] == 'failed', 'it is rolled back')
+        self.ended(7, 'bind')
+        # What failed may be tried again, and is not in force any more; that it was so is told.
+        self.ctl('policy', 'sdz', 'ignore')
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.assertEqual(self.disk()['state'], 'settled')
+        self.ended(7, 'bind')
+
+    def test_monitor(self):
+        "That a switch has ended is news, also if it ended as the one before."
+        self.both()
+        client = self.start([UASCTL, self.tree.top, 'monitor', '--json'], stdout=subprocess.PIPE)
+        self.addCleanup(client.stdout.close)
+        self.assertEqual(json.loads(client.stdout.readline())['event'], 'present')
+        for target in 'usb-storage', 'uas', 'usb-storage':
+            self.tree.write('at-sync', '')
+            self.switch(target)
+            while json.loads(client.stdout.readline())['disk']['state'] != 'switching':
+                pass
+            os.unlink(self.tree.path('at-sync'))
+            told = json.loads(client.stdout.readline())
+            while told['disk']['state'] == 'switching':
+                self.assertNotIn('outcome', told['changed'])
+                told = json.loads(client.stdout.readline())
+            self.assertIn('outcome', told['changed'])
+            self.assertEqual((told['disk']['outcome']['code'], told['disk']['driver']), (0, target))
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('polkit asks nobody here: root alone may switch')
+        sys.exit(machine.SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
