@@ -48,10 +48,10 @@ void events_sort(struct events *e)
 static const struct {
         const char *id, *word;
 } endings[] = {
-        {MESSAGE_SWITCHED, "switched"},     {MESSAGE_WAITING, "waiting"},   {MESSAGE_ROLLED_BACK, "rolled-back"},
-        {MESSAGE_FAILED, "failed"},         {MESSAGE_RELEASED, "released"}, {MESSAGE_HELD, "held"},
-        {MESSAGE_DISTRUSTED, "distrusted"}, {MESSAGE_TROUBLE, "trouble"},   {MESSAGE_TRIAL_PASSED, "trial-passed"},
-        {MESSAGE_TRIM, "trim"},
+        {MESSAGE_SWITCHED, "switched"}, {MESSAGE_WAITING, "waiting"},           {MESSAGE_ROLLED_BACK, "rolled-back"},
+        {MESSAGE_FAILED, "failed"},     {MESSAGE_STRANDED, "stranded"},         {MESSAGE_RELEASED, "released"},
+        {MESSAGE_HELD, "held"},         {MESSAGE_DISTRUSTED, "distrusted"},     {MESSAGE_TROUBLE, "trouble"},
+        {MESSAGE_TRIM, "trim"},         {MESSAGE_TRIAL_PASSED, "trial-passed"},
 };
 
 static const struct {

@@ -63,11 +63,17 @@ static void ending_of_switch(const struct entry *e, int level, const char *id, c
 static void report_end_of_switch(const struct entry *e)
 {
         const struct outcome *o = &e->life.disk.last;
+        enum driver now = e->life.disk.facts.driver;
+        bool astray = now == DRIVER_NONE || (o->to != DRIVER_NONE && now != o->from);
         char text[512];
 
         if (o->code == UASD_EXIT_OK)
                 ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED, o->text[0] ? o->text : "an interrupted switch was put in order");
-        else if (o->code == UASD_EXIT_ROLLED_BACK) {
+        else if (o->code != UASD_EXIT_DEFERRED && astray) {
+                (void) snprintf(text, sizeof(text), "not brought back, %s%s; step %s: %s", now == DRIVER_NONE ? "it has no driver" : "it is on ",
+                                now == DRIVER_NONE ? "" : driver_to_string(now), o->step, o->text);
+                ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, text);
+        } else if (o->code == UASD_EXIT_ROLLED_BACK) {
                 (void) snprintf(text, sizeof(text), "rolled back at step %s: %s", o->step, o->text);
                 ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, text);
         } else if (o->code == UASD_EXIT_DEFERRED) {

@@ -27,7 +27,7 @@ def what_agrees(text):
         "fields": sorted(re.findall(r"@(\w+)@", text)),
         "headers": re.findall(r"(?m)^((?!Subject)[A-Z][\w-]+: .*)$", text.split("\n\n")[0]),
         "subject's fields": re.findall(r"@(\w+)@", text.split("\n")[0]),
-        "commands": sorted(re.findall(r"uasctl [a-z]+(?: @\w+@)?(?: usb-storage)?|update-initramfs -u", " ".join(text.split()))),
+        "commands": sorted(re.findall(r"uasctl [a-z]+(?: @\w+@)*|update-initramfs -u", " ".join(text.split()))),
         "settings": sorted(re.findall(r"\w+=", text)),
         "paragraphs": text.strip().count("\n\n"),
     }
@@ -38,6 +38,7 @@ fields = set(re.findall(r'#define FIELD_\w+ "(\w+)"', read("src/common/names.h")
 code = "".join(read(os.path.join(folder, name)) for folder, _dirs, files in os.walk(os.path.join(top, "src"))
                for name in files if name.endswith(".c"))
 log = read("src/ctl/events.c")
+[manual] = re.findall(r"(?s)## ENDING\n.*?\*event\* \(string\)\n(.*?); of a record", read("man/uasctl.1.scd"))
 catalogs = sorted(glob.glob(os.path.join(top, "src/daemon/*.catalog")))
 original = None
 
@@ -45,6 +46,8 @@ assert names, "no message ids found"
 assert len(catalogs) >= 2 and catalogs[0].endswith("/uasd.catalog"), catalogs
 wrong = ["never sent: " + name for name in names if not re.search(r"\b%s\b" % name, code)]
 wrong += ["uasctl log does not know it: " + name for name in names if not re.search(r"\b%s\b" % name, log)]
+wrong += ["uasctl(1) does not know it: " + name for name in names
+          if name[8:].lower().replace("_", "-") not in re.findall(r"[\w-]+", manual)]
 for path in catalogs:
     name = os.path.basename(path)
     entries = re.findall(r"(?ms)^-- ([0-9a-f]{32})\n(.*?)(?=^-- |\Z)", read(path))

@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: of a switch that went wrong the catalog says where the disk really is."""
+
+import importlib.util
+import os
+import re
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+until = machine.until
+
+with open(os.path.join(machine.TOP, 'src/common/names.h')) as names:
+    IDS = {one: name for name, one in re.findall(r'#define MESSAGE_(\w+) "([0-9a-f]{32})"', names.read())}
+
+# Plays uasd-switch: brings the disk where the file "ends-on" says, and ends as "ends" says.
+SWITCH = """#!/bin/sh
+for word; do interface=$last last=$word; done
+driver="$TREE/sys/bus/usb/devices/$interface/driver"
+on=$(cat "$TREE/ends-on")
+rm -f "$driver"
+test "$on" = none || ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$on")" "$driver"
+echo "STEP bind 1"
+cat "$TREE/ends"
+exit 1
+"""
+
+
+class Stranded(unittest.TestCase):
+    maxDiff = None
+
+    for name in 'start start_bus start_daemon busctl on_bus both ctl journal'.split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def setUp(self):
+        machine.Daemon.setUp(self)
+        self.tree.write('switch', SWITCH)
+
+    def ending(self, code, on, to='usb-storage'):
+        """Of one switch: the fields of its end, and the catalog's text with them in it."""
+        self.tree.write('ends-on', on)
+        self.tree.write('ends', f'END {code} bind It went so.\n')
+        self.ctl('switch', 'sdz', to, '--wait', code=code)
+        with open(self.tree.path('journal')) as f:
+            told = [dict(line.split('=', 1) for line in one.splitlines()) for one in f.read().split('\n\n')]
+        fields = [one for one in told if 'MESSAGE_ID' in one][-1]
+        with open(os.path.join(machine.TOP, 'src/daemon/uasd.catalog')) as f:
+            [text] = re.findall(r'(?ms)^-- %s\n(.*?)(?=^-- |\Z)' % fields['MESSAGE_ID'], f.read())
+        text = re.sub(r'@(\w+)@', lambda field: fields[field[1]], ' '.join(text.split()))
+        return IDS[fields['MESSAGE_ID']], fields, text
+
+    def test_failed(self):
+        self.both()
+        what, fields, text = self.ending(1, 'uas')
+        self.assertEqual((what, fields['UASD_STEP'], fields['UASD_STATE']), ('FAILED', 'bind', 'failed'))
+        self.assertIn('is on the driver it had', text)
+
+    def test_rolled_back(self):
+        "The advice goes by the driver that works."
+        self.both()
+        what, fields, text = self.ending(7, 'uas')
+        self.assertEqual((what, fields['UASD_STEP']), ('ROLLED_BACK', 'bind'))
+        self.assertIn('is on the driver it had', text)
+        self.assertTrue(text.endswith('uasctl policy 2-1:1.0 uas'), text)
+
+    def test_rolled_back_from_uas(self):
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0/driver'))
+        self.tree.link('sys/bus/usb/devices/2-1:1.0/driver', 'sys/bus/usb/drivers/usb-storage')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
+        self.both()
+        what, fields, text = self.ending(7, 'usb-storage', 'uas')
+        self.assertEqual(what, 'ROLLED_BACK')
+        self.assertTrue(text.endswith('uasctl policy 2-1:1.0 usb-storage'), text)
+
+    def stranded(self, code, on, where):
+        self.both()
+        what, fields, text = self.ending(code, on)
+        self.assertEqual((what, fields['UASD_STEP']), ('STRANDED', 'bind'), fields)
+        self.assertEqual(fields['MESSAGE'], f'2-1:1.0 sdz: not brought back, {where}; step bind: It went so.')
+        self.assertIn('on another driver than before, or on none', text)
+
+    def test_stays_on_the_other(self):
+        self.stranded(1, 'usb-storage', 'it is on usb-storage')
+
+    def test_taken_back_and_is_not(self):
+        self.stranded(7, 'usb-storage', 'it is on usb-storage')
+
+    def test_without_driver(self):
+        self.stranded(1, 'none', 'it has no driver')
+
+
+if __name__ == '__main__':
+    machine.main()
