@@ -3,8 +3,10 @@
 
 #include "common/log.h"
 #include "common/util.h"
+#include "core/explain.h"
+#include "core/history.h"
+#include "core/policy.h"
 #include "ctl/json.h"
-#include "ctl/local.h"
 #include "ctl/policy.h"
 #include "ctl/source.h"
 #include "sys/conf.h"
@@ -30,6 +32,61 @@ static void lines_done(struct lines *l)
         keepoff_done(&l->modprobe.made);
         kept_disks_done(&l->kept);
         quirk_facts_done(&l->quirks);
+}
+
+/* What is wanted of them for good: what uasctl switch asked for goes when they are unplugged. */
+static void leave_out_overrides(struct views *views)
+{
+        for (size_t i = 0; i < views->n; i++) {
+                struct disk *d = &views->list[i].disk;
+
+                d->facts.override_target = DRIVER_NONE;
+                d->facts.override_forced = false;
+                decide(&d->facts, &d->decision);
+        }
+}
+
+/* By whatever says so: the udev property and what holds for all disks name none. */
+static enum policy policy_of(const struct disk *d)
+{
+        if (!d->facts.caps.uas || !d->facts.caps.pipes)
+                return POLICY_AUTO;
+        if (d->decision.reason == REASON_UNKNOWN_BRIDGE && d->decision.target == DRIVER_USB_STORAGE)
+                return POLICY_USB_STORAGE;
+        return d->facts.policy;
+}
+
+/* As what is kept names it (core/keepoff.h). */
+static const char *name_of(const struct views *views, const struct facts *f, char *ret, size_t size)
+{
+        char id[USB_ID_MAX], key[HISTORY_KEY_MAX];
+        const char *serial = history_usb_id(f, id, sizeof(id)) + strlen("1234:5678:");
+        bool twin = false;
+
+        for (size_t i = 0; i < views->n; i++)
+                twin = twin || facts_twins(f, &views->list[i].disk.facts);
+        if (*serial && !twin)
+                (void) snprintf(ret, size, "%s", serial);
+        else
+                (void) snprintf(ret, size, "%s@%s", serial, strrchr(history_key(f, key, sizeof(key)), '/') + 1);
+        return ret;
+}
+
+static int add_plugged_in(const struct views *views, struct kept_disks *kept)
+{
+        for (size_t i = 0; i < views->n; i++) {
+                const struct disk *d = &views->list[i].disk;
+                char name[HISTORY_KEY_MAX];
+                struct kept_disk *k;
+
+                if (policy_of(d) == POLICY_AUTO)
+                        continue;
+                k = kept_disk(kept, d->facts.vid, d->facts.pid, name_of(views, &d->facts, name, sizeof(name)));
+                if (!k)
+                        return -ENOMEM;
+                k->policy = policy_of(d);
+        }
+        return 0;
 }
 
 static int say_too_long(const struct quirk_line *line)
@@ -65,15 +122,17 @@ static int make(struct lines *l, const struct view *v)
         return UASD_EXIT_OK;
 }
 
-static int read_kept(const struct ctl *c, struct lines *l)
+static int read_kept(const struct ctl *c, const struct views *views, struct lines *l)
 {
         _cleanup_(config_done) struct config config;
         int k;
 
         config_init(&config);
-        k = conf_load(&c->roots, &config, NULL, NULL);
+        k = conf_load(&c->roots, &config, NULL, NULL); /* whoever read the disks has told of its mistakes */
         if (k >= 0)
                 k = kept_disks_read(&c->roots, &config, NULL, &l->kept);
+        if (k >= 0)
+                k = add_plugged_in(views, &l->kept);
         if (k >= 0)
                 k = quirk_facts_read(&c->roots, &l->quirks);
         if (k >= 0)
@@ -102,9 +161,10 @@ static bool speaks_uas_alone(const struct kept_disks *k, const struct kept_disk 
 /* The kernel cannot tell alike disks apart, and two of them may be wanted otherwise. */
 static void say_alike(const struct lines *l, const struct views *views, const struct view *one)
 {
+        bool any = *l->command_line.made.own || *l->modprobe.made.own;
         char label[VIEW_LABEL_MAX];
 
-        for (size_t i = 0; one && i < views->n; i++) {
+        for (size_t i = 0; one && any && i < views->n; i++) {
                 const struct view *v = views->list + i;
                 const struct facts *f = &v->disk.facts, *g = &one->disk.facts;
 
@@ -173,7 +233,8 @@ static int choose(const struct ctl *c, const struct views *views, const char *wh
 
         if (code != UASD_EXIT_OK || (*ret)->disk.decision.target != DRIVER_NONE)
                 return code;
-        log_error("%s stays on what it has, whatever the kernel is told: %s", view_label(*ret, label), (*ret)->reason);
+        log_error("%s stays on what it has, whatever the kernel is told: %s", view_label(*ret, label),
+                  reason_sentence((*ret)->disk.decision.reason));
         return (*ret)->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
 }
 
@@ -182,15 +243,14 @@ int policy_kernel(const struct ctl *c, const char *what)
         _cleanup_(lines_done) struct lines lines = {};
         _cleanup_(views_done) struct views views = {};
         const struct view *one = NULL;
-        int code = UASD_EXIT_OK, left_out;
+        int code, left_out;
 
-        if (what) {
-                code = source_local(c, &views);
-                if (code == UASD_EXIT_OK)
-                        code = choose(c, &views, what, &one);
-        }
+        code = source_local_quick(c, &views);
+        leave_out_overrides(&views);
+        if (code == UASD_EXIT_OK && what)
+                code = choose(c, &views, what, &one);
         if (code == UASD_EXIT_OK)
-                code = read_kept(c, &lines);
+                code = read_kept(c, &views, &lines);
         if (code == UASD_EXIT_OK)
                 code = make(&lines, one);
         if (code != UASD_EXIT_OK)

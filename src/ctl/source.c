@@ -105,6 +105,11 @@ int source_local(const struct ctl *c, struct views *ret)
         return read_local(c, false, ret);
 }
 
+int source_local_quick(const struct ctl *c, struct views *ret)
+{
+        return read_local(c, true, ret);
+}
+
 static int read_any(const struct ctl *c, bool (*look)(const struct ctl *c, struct views *ret), bool quick,
                     struct views *ret)
 {

@@ -11,6 +11,7 @@ bool source_ask(const struct ctl *c, struct remote *ret_remote, struct views *re
 bool source_look(const struct ctl *c, struct views *ret);
 /* The kernel's. */
 int source_local(const struct ctl *c, struct views *ret);
+int source_local_quick(const struct ctl *c, struct views *ret);
 /* For verbs that read: from the daemon, else from the kernel itself. */
 int source_read(const struct ctl *c, struct views *ret);
 /* The same for those that show no users (ctl/local.h): no walk over every process for each disk. */

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl policy --kernel: which disks its lines are about, by whatever keeps them off uas."""
+
+import sys
+import unittest
+
+from tree import Tree
+
+PROGRAM = sys.argv[1]
+LINES = ['usb-storage.quirks=1209:5a5a:u', 'options usb-storage quirks=1209:5a5a:u']
+
+
+class PolicyKernel(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(PROGRAM)
+        self.addCleanup(self.tree.close)
+        self.tree.write('sys/module/usb_storage/initstate', 'live\n')
+        self.tree.write('proc/cmdline', 'quiet\n')
+        self.tree.disk('2-1', 'sda', 'uas', serial='S1')
+
+    def conf(self, *lines):
+        self.tree.write('etc/uasd/uasd.conf', '\n'.join(['[uasd]', *lines, '']))
+
+    def property(self, policy):
+        self.tree.write('sys/bus/usb/devices/2-1/dev', '189:132\n')
+        self.tree.write('run/udev/data/c189:132', f'E:UASD_POLICY={policy}\n')
+
+    def override(self, target, interface='2-1:1.0'):
+        self.tree.write(f'run/uasd/attachment/{interface}@2-5', f'TRIED=0\nOVERRIDE={target}\n')
+
+    def lines(self, *disk, code=0):
+        """What is printed, and what is said."""
+        p = self.tree.run('policy', '--kernel', '--no-legend', *disk)
+        self.assertEqual(p.returncode, code, p.stderr)
+        return p.stdout.splitlines(), p.stderr
+
+    def both(self, lines):
+        """Of the disk, and of all."""
+        self.assertEqual(self.lines('sda')[0], lines)
+        out, said = self.lines()
+        self.assertEqual(out, lines, said)
+        self.assertEqual('nothing to be added' in said, not lines, said)
+
+    def test_auto(self):
+        self.both([])
+
+    def test_policy_of_all(self):
+        self.conf('Policy=usb-storage')
+        self.both(LINES)
+
+    def test_property(self):
+        self.property('usb-storage')
+        self.both(LINES)
+
+    def test_unknown(self):
+        self.conf('Unknown=usb-storage')
+        self.both(LINES)
+
+    def test_property_against_section(self):
+        "The nearer word wins."
+        self.conf('', '[Disk 1209:5a5a:S1]', 'Policy=usb-storage')
+        self.both(LINES)
+        self.property('uas')
+        self.both([])
+
+    def test_alike(self):
+        "One of two that the kernel cannot tell apart is wanted on uas: neither, and that is said."
+        self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
+        self.conf('Policy=usb-storage', '[Disk 1209:5a5a:S2]', 'Policy=uas')
+        out, said = self.lines()
+        self.assertEqual(out, [])
+        self.assertIn('1209:5a5a is left out, though S1 is to be on usb-storage', said)
+
+    def test_same_serial(self):
+        "Two that say the same serial: each has its own policy, by its port."
+        self.tree.disk('2-2', 'sdb', 'uas', serial='S1')
+        self.conf('Policy=usb-storage')
+        self.assertEqual(self.lines()[0], LINES)
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1@0000:00:14.0/ss/2=uas\n')
+        self.assertEqual(self.lines()[0], [])
+
+    def test_no_uas(self):
+        "What cannot run on uas need not be kept off it."
+        self.conf('Policy=usb-storage')
+        self.tree.write('sys/bus/usb/devices/2-1/descriptors', b'')
+        self.assertEqual(self.lines()[0], [])
+
+    def test_override(self):
+        "What was asked for until the disk is unplugged is not for the kernel's first moment."
+        self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
+        self.conf('Policy=usb-storage')
+        self.override('uas')
+        self.both(LINES)
+        self.conf('Policy=auto')
+        self.override('usb-storage')
+        out, said = self.lines('sda')
+        self.assertEqual(out, [])
+        self.assertNotIn('It would hold', said)
+
+    def test_override_of_ignored(self):
+        self.conf('Policy=ignore')
+        self.override('usb-storage')
+        out, said = self.lines('sda', code=6)
+        self.assertEqual((out, said), ([], 'uasctl: 2-1:1.0 (sda) stays on what it has, whatever the kernel is told: '
+                                           'The policy is to leave it alone.\n'))
+
+    def test_no_line_no_warning(self):
+        "Where nothing is printed nothing would hold for others."
+        self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
+        self.conf('', '[Disk 1209:5a5a:S2]', 'Policy=usb-storage')
+        out, said = self.lines('sda')
+        self.assertEqual(out, [])
+        self.assertNotIn('It would hold', said)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
