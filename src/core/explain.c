@@ -19,7 +19,7 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
                         .reason = row->reason,
                         .fits = row->fits(&l),
                         .means = row->means,
-                        .remedy = row->remedy,
+                        .remedy = (row->advise ? row->advise(&l) : NULL) ?: row->remedy,
                 };
                 e->decides = e->fits && !decided;
                 decided = decided || e->fits;

@@ -45,6 +45,7 @@ struct facts {
         char quirks_own[QUIRK_ENTRY_MAX]; /* an entry in it of ours, which keeps such disks off uas; empty: none */
 
         enum policy policy;           /* of this disk; POLICY_AUTO if nobody said anything */
+        enum policy_source policy_source;
         bool policy_forced;           /* --force: also against the kernel's own table */
         enum verdict verdict;         /* hwdb */
         bool distrusted;              /* own history: it failed on uas with this firmware, port and kernel */

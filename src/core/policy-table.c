@@ -65,14 +65,6 @@ static bool fits_policy_ignore(const struct look *l)
         return !l->override && l->f->policy == POLICY_IGNORE;
 }
 
-static void found_policy(const struct look *l, char *ret, size_t size)
-{
-        const char *policy = policy_to_string(l->f->policy);
-
-        (void) snprintf(ret, size, "the policy is %s%s", policy ? policy : "unknown",
-                        l->f->policy_forced ? ", forced" : "");
-}
-
 static bool kept_away_unbound(const struct look *l)
 {
         return l->f->uas_kept_away && l->f->driver == DRIVER_NONE;
@@ -308,6 +300,7 @@ const struct row policy_rows[_REASON_MAX] = {
                 .found = found_policy,
                 .means = "The policy is to leave it alone.",
                 .remedy = "uasctl policy DISK auto",
+                .advise = policy_remedy,
         },
         {
                 .reason = REASON_NO_BOT,
@@ -353,6 +346,7 @@ const struct row policy_rows[_REASON_MAX] = {
                 .found = found_policy,
                 .means = "The policy for this disk says so.",
                 .remedy = "uasctl policy DISK auto",
+                .advise = policy_remedy,
         },
         {
                 .reason = REASON_UAS_KEPT_AWAY,

@@ -30,9 +30,15 @@ struct row {
         void (*found)(const struct look *l, char *ret, size_t size); /* ... or this, where more is to be said */
         const char *means;
         const char *remedy;
+        const char *(*advise)(const struct look *l); /* instead of `remedy`, if that is not NULL */
 };
 /* One row a reason; the last one fits always. */
 extern const struct row policy_rows[_REASON_MAX];
+
+/* policy-said.c */
+void found_policy(const struct look *l, char *ret, size_t size);
+/* auto takes back what uasctl policy has said; what was said elsewhere stands behind it. NULL: the former. */
+const char *policy_remedy(const struct look *l);
 
 /* policy-module.c */
 bool fits_uas_kept_away(const struct look *l);

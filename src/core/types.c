@@ -59,6 +59,13 @@ static const char *const user_kind_names[_USER_KIND_MAX] = {
         [USER_OPEN] = "open",   [USER_LOOP] = "loop", [USER_CLAIM] = "claim",
 };
 
+static const char *const policy_source_names[_POLICY_SOURCE_MAX] = {
+        [POLICY_BY_NOBODY] = "nobody",
+        [POLICY_BY_CONFIG] = "config",
+        [POLICY_BY_UDEV] = "udev",
+        [POLICY_BY_USER] = "user",
+};
+
 static const char *const uas_module_names[_UAS_MODULE_MAX] = {
         [UAS_MODULE_UNKNOWN] = "unknown",         [UAS_MODULE_THERE] = "there",
         [UAS_MODULE_LOADABLE] = "loadable",       [UAS_MODULE_BLACKLISTED] = "blacklisted",
@@ -90,8 +97,21 @@ static int from_string(const char *const *names, size_t n, const char *s)
 
 DEFINE_STRINGS(driver)
 DEFINE_STRINGS(policy)
+DEFINE_STRINGS(policy_source)
 DEFINE_STRINGS(state)
 DEFINE_STRINGS(verdict)
 DEFINE_STRINGS(reason)
 DEFINE_STRINGS(user_kind)
 DEFINE_STRINGS(uas_module)
+
+const char *policy_source_clause(enum policy_source v)
+{
+        static const char *const clauses[_POLICY_SOURCE_MAX] = {
+                [POLICY_BY_NOBODY] = "",
+                [POLICY_BY_CONFIG] = ", by uasd.conf",
+                [POLICY_BY_UDEV] = ", by a udev rule",
+                [POLICY_BY_USER] = ", by uasctl policy",
+        };
+
+        return v < _POLICY_SOURCE_MAX ? clauses[v] : "";
+}

@@ -31,6 +31,15 @@ enum policy {
         _POLICY_MAX,
 };
 
+/* Who has said so; the later one goes before the earlier. */
+enum policy_source {
+        POLICY_BY_NOBODY,
+        POLICY_BY_CONFIG,
+        POLICY_BY_UDEV,
+        POLICY_BY_USER, /* uasctl policy */
+        _POLICY_SOURCE_MAX,
+};
+
 enum state {
         STATE_SETTLED,    /* on its target, or to be left where it is */
         STATE_HELD,       /* its mounts are deferred until uasd has decided */
@@ -102,6 +111,9 @@ enum user_kind {
 
 const char *driver_to_string(enum driver v);
 const char *policy_to_string(enum policy v);
+const char *policy_source_to_string(enum policy_source v);
+/* ", by uasd.conf"; "" for nobody. */
+const char *policy_source_clause(enum policy_source v);
 const char *state_to_string(enum state v);
 const char *verdict_to_string(enum verdict v);
 const char *reason_to_string(enum reason v);
@@ -110,6 +122,7 @@ const char *uas_module_to_string(enum uas_module v);
 
 int driver_from_string(const char *s);
 int policy_from_string(const char *s);
+int policy_source_from_string(const char *s);
 int state_from_string(const char *s);
 int verdict_from_string(const char *s);
 int reason_from_string(const char *s);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
 
+#include "common/log.h"
+#include "common/util.h"
 #include "ctl/bench/history.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
@@ -124,6 +126,16 @@ static json_object *told_json(const struct view *v, const struct told *t)
         return json_disk_with_all(v, members, ELEMENTSOF(members));
 }
 
+/* The rows are of the files as they are, and the state is of a uasd that has read its configuration when it was started. */
+static void say_other_view(const struct view *v, const struct told *t)
+{
+        const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
+
+        if (row && !*v->disk.lease && !streq(v->reason_id, reason_to_string(row->reason)))
+                log_info("uasd itself goes by the row %s so far, and the table below by what is written now. What has changed in uasd.conf "
+                         "it takes up when it is restarted: systemctl restart uasd", v->reason_id);
+}
+
 int verb_explain(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {}, daemon = {};
@@ -140,6 +152,7 @@ int verb_explain(const struct ctl *c, char **args)
                 return UASD_EXIT_FAILED;
         if (tell(c, v, &told) < 0)
                 return UASD_EXIT_FAILED;
+        say_other_view(v, &told);
         k = c->options->json ? json_print(told_json(v, &told)) : print_text(c, v, &told);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

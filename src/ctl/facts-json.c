@@ -5,7 +5,7 @@
 
 #define ERRNO_MAX 4095 /* as the kernel has it */
 
-enum kind { TEXT, NUMBER, HEX, BOOL, ERROR, DRIVER, POLICY, VERDICT, MODULE };
+enum kind { TEXT, NUMBER, HEX, BOOL, ERROR, DRIVER, POLICY, SOURCE, VERDICT, MODULE };
 
 /* One table for writing and reading, so that what is written can be read. The fields' own names are the members'. */
 static const struct field {
@@ -51,6 +51,7 @@ static const struct field {
         FIELD(TEXT, quirks),
         FIELD(TEXT, quirks_own),
         FIELD(POLICY, policy),
+        FIELD(SOURCE, policy_source),
         FIELD(BOOL, policy_forced),
         FIELD(VERDICT, verdict),
         FIELD(BOOL, distrusted),
@@ -73,6 +74,8 @@ static const char *word_of(enum kind kind, unsigned value)
                 return driver_to_string((enum driver) value);
         case POLICY:
                 return policy_to_string((enum policy) value);
+        case SOURCE:
+                return policy_source_to_string((enum policy_source) value);
         case VERDICT:
                 return verdict_to_string((enum verdict) value);
         case MODULE:
@@ -94,6 +97,8 @@ static int value_of(enum kind kind, const char *word)
                 return driver_from_string(word);
         case POLICY:
                 return policy_from_string(word);
+        case SOURCE:
+                return policy_source_from_string(word);
         case VERDICT:
                 return verdict_from_string(word);
         case MODULE:
@@ -152,6 +157,7 @@ static json_object *write_field(const struct field *d, const void *at)
                 return json_object_new_int(*(const int *) at);
         case DRIVER:
         case POLICY:
+        case SOURCE:
         case VERDICT:
         case MODULE:
                 return json_object_new_string(word_of(d->kind, (unsigned) load(at, d->size)));
@@ -210,6 +216,7 @@ static bool read_field(const struct field *d, json_object *o, void *at)
                 return true;
         case DRIVER:
         case POLICY:
+        case SOURCE:
         case VERDICT:
         case MODULE:
                 word = text ? value_of(d->kind, text) : -EINVAL;

@@ -170,7 +170,8 @@ void output_status(const struct view *v)
                      v->disk.decision.target == DRIVER_NONE ? "stays on what it has" :
                                                                  driver_to_string(v->disk.decision.target));
         output_field("Capable", view_capable(v) ? "yes" : "no");
-        output_field("Policy", policy_to_string(f->policy));
+        (void) snprintf(text, sizeof(text), "%s%s", policy_to_string(f->policy), policy_source_clause(f->policy_source));
+        output_field("Policy", text);
         output_field("Verdict", verdict_to_string(f->verdict));
         output_sentence("History", v->history);
         printf("%10s: %s%s%s\n", "State", colour_of_state(v->disk.state), state_to_string(v->disk.state),

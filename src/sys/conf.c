@@ -108,7 +108,7 @@ bool cmdline_has(const struct roots *r, const char *word)
 }
 
 /* What udev rules and the hwdb said of the USB device. */
-static void ask_udev(const struct roots *r, struct facts *f, enum policy *ret_policy)
+static void ask_udev(const struct roots *r, struct facts *f)
 {
         char id[UDEVDB_ID_MAX], value[32], platform[PLATFORM_MAX];
         struct db_entry entry;
@@ -116,8 +116,10 @@ static void ask_udev(const struct roots *r, struct facts *f, enum policy *ret_po
 
         if (!udevdb_usb_id(r, f->port, id))
                 return;
-        if (udevdb_property(r, id, PROP_POLICY, value, sizeof(value)) > 0 && (v = policy_from_string(value)) >= 0)
-                *ret_policy = (enum policy) v;
+        if (udevdb_property(r, id, PROP_POLICY, value, sizeof(value)) > 0 && (v = policy_from_string(value)) >= 0) {
+                f->policy = (enum policy) v;
+                f->policy_source = POLICY_BY_UDEV;
+        }
         if (bridgedb_read(r, f->port, &entry) > 0) {
                 platform_read(r, platform);
                 f->verdict = db_verdict(&entry, f->bcd, platform);
@@ -137,10 +139,12 @@ void facts_complete(const struct roots *r, const struct config *c, struct facts 
 
         /* The nearer word wins: kept policy, then udev, then the configuration. */
         f->policy = config_policy(c, f->vid, f->pid, f->serial);
+        f->policy_source = f->policy != POLICY_AUTO ? POLICY_BY_CONFIG : POLICY_BY_NOBODY;
         f->policy_forced = false;
         f->verdict = VERDICT_UNKNOWN;
-        ask_udev(r, f, &f->policy);
-        (void) policy_lookup(r, f, &f->policy, &f->policy_forced);
+        ask_udev(r, f);
+        if (policy_lookup(r, f, &f->policy, &f->policy_forced) > 0)
+                f->policy_source = POLICY_BY_USER;
 
         past_judge(r, f);
         (void) attachment_read(r, f, &a);

@@ -30,6 +30,7 @@ static void every_field(void **state)
         __builtin_clear_padding(&f);
         f.driver = f.override_target = f.unknown_target = DRIVER_UAS;
         f.policy = POLICY_UAS;
+        f.policy_source = POLICY_BY_UDEV;
         f.verdict = VERDICT_BAD;
         f.uas_module = UAS_MODULE_MISSING;
         f.caps_error = -EBADMSG;
@@ -58,6 +59,7 @@ static void words(void **state)
         for (unsigned i = 0; i < _DRIVER_MAX; i++) {
                 f.driver = (enum driver) i;
                 f.policy = (enum policy) i;
+                f.policy_source = (enum policy_source) i;
                 f.verdict = (enum verdict) (i % _VERDICT_MAX);
                 f.uas_module = (enum uas_module) i;
                 f.vid = (uint16_t) (0xffff - i);

@@ -253,7 +253,7 @@ class Uasctl(unittest.TestCase):
         self.assertIn('     State: settled', '\n'.join(paged('status', PAGER=ours, NO_COLOR='1')))
         tree = self.tree()
         for verb, row in ('explain', 'unknown-bridge'), ('db', 'Verdict: unknown'):
-            self.assertIn(row, '\n'.join(paged(verb, 'sda', program=[IN_TREE, tree.top], PAGER=ours, NO_COLOR='1')))
+            self.assertIn(row, '\n'.join(paged('-q', verb, 'sda', program=[IN_TREE, tree.top], PAGER=ours, NO_COLOR='1')))
         for none in ({'PAGER': ''}, {'PAGER': 'cat'}, {'SYSTEMD_PAGER': '', 'PAGER': ours}, {'PAGER': ours, 'TERM': 'dumb'}):
             self.assertIsNone(paged(**none))
         self.assertIsNone(paged('--no-pager', PAGER=ours))

@@ -239,6 +239,7 @@ class Lease(unittest.TestCase):
         self.assertEqual(self.disk()['driver'], 'uas')
         for there, driver in ('0 It is moved.', 'usb-storage'), ('0 It is moved.', 'uas'), ('0 It is moved.', 'usb-storage'):
             self.assertEqual(self.ask(holder, 'switch ' + driver), there)
+            self.assertEqual(self.ctl('explain', 'sdz').stderr, '')  # what its holder wants is no other opinion
             self.assertTrue(self.claimed())
             self.assertEqual(self.disk()['driver'], driver)
         self.assertEqual(self.claims(), ['--claim'] + ['--claim-again'] * 3)

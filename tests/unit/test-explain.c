@@ -31,6 +31,22 @@ static const struct {
         {{BOTH, .driver = DRIVER_UAS}, REASON_JUST_UNBOUND, false, "the driver is uas"},
         {{BOTH, .policy = POLICY_IGNORE}, REASON_POLICY_IGNORE, true, "the policy is ignore"},
         {{BOTH, .policy = POLICY_UAS, .policy_forced = true}, REASON_POLICY, true, "the policy is uas, forced"},
+        {{BOTH, .policy = POLICY_UAS, .policy_source = POLICY_BY_USER, .policy_forced = true},
+         REASON_POLICY,
+         true,
+         "the policy is uas, by uasctl policy, forced"},
+        {{BOTH, .policy = POLICY_USB_STORAGE, .policy_source = POLICY_BY_CONFIG},
+         REASON_POLICY,
+         true,
+         "the policy is usb-storage, by uasd.conf"},
+        {{BOTH, .policy = POLICY_IGNORE, .policy_source = POLICY_BY_UDEV},
+         REASON_POLICY_IGNORE,
+         true,
+         "the policy is ignore, by a udev rule"},
+        {{BOTH, .policy = POLICY_IGNORE, .policy_source = _POLICY_SOURCE_MAX},
+         REASON_POLICY_IGNORE,
+         true,
+         "the policy is ignore"},
         {{BOTH, .policy = _POLICY_MAX}, REASON_POLICY, false, "the policy is unknown"},
         {{BOTH}, REASON_NO_BOT, false, "alternate setting 0 is 08/06/50"},
         {{.caps = {.uas = true}}, REASON_NO_BOT, true, "alternate setting 0 is not 08/06/50"},
@@ -204,6 +220,34 @@ static void test_answers(void **state)
         }
 }
 
+/* What uasctl policy has not said, its auto does not take back. */
+static void test_remedies(void **state)
+{
+        static const struct {
+                enum policy policy;
+                enum policy_source source;
+                const char *remedy;
+        } said[] = {
+                {POLICY_UAS, POLICY_BY_USER, "uasctl policy DISK auto"},
+                {POLICY_IGNORE, POLICY_BY_USER, "uasctl policy DISK auto"},
+                {POLICY_USB_STORAGE, POLICY_BY_NOBODY, "uasctl policy DISK auto"},
+                {POLICY_USB_STORAGE, _POLICY_SOURCE_MAX, "uasctl policy DISK auto"},
+                {POLICY_USB_STORAGE, POLICY_BY_CONFIG, "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas"},
+                {POLICY_IGNORE, POLICY_BY_CONFIG, "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas"},
+                {POLICY_UAS, POLICY_BY_CONFIG, "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK usb-storage"},
+                {POLICY_IGNORE, POLICY_BY_UDEV, "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK uas"},
+                {POLICY_UAS, POLICY_BY_UDEV, "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK usb-storage"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(said); i++) {
+                const struct facts f = {BOTH, PLAIN, .policy = said[i].policy, .policy_source = said[i].source};
+                struct explain_row rows[_REASON_MAX];
+
+                (void) explain(&f, rows, ELEMENTSOF(rows));
+                assert_string_equal(explain_deciding(rows, ELEMENTSOF(rows))->remedy, said[i].remedy);
+        }
+}
+
 #define UNBOUND BOTH, .interface = "2-1:1.0", .unknown_target = DRIVER_UAS, .uas_module = UAS_MODULE_THERE
 
 /* Without a driver, and nothing of the table is the reason. */
@@ -265,6 +309,7 @@ int main(void)
                 cmocka_unit_test(test_found),
                 cmocka_unit_test(test_same_as_decide),
                 cmocka_unit_test(test_answers),
+                cmocka_unit_test(test_remedies),
                 cmocka_unit_test(test_unbound),
                 cmocka_unit_test(test_room),
                 cmocka_unit_test(test_sentences),

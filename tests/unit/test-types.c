@@ -21,6 +21,7 @@
 
 DEFINE_TEST(driver, _DRIVER_MAX)
 DEFINE_TEST(policy, _POLICY_MAX)
+DEFINE_TEST(policy_source, _POLICY_SOURCE_MAX)
 DEFINE_TEST(state, _STATE_MAX)
 DEFINE_TEST(verdict, _VERDICT_MAX)
 DEFINE_TEST(reason, _REASON_MAX)
@@ -49,7 +50,7 @@ static void test_contract(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_driver),   cmocka_unit_test(test_policy),
+                cmocka_unit_test(test_driver),   cmocka_unit_test(test_policy), cmocka_unit_test(test_policy_source),
                 cmocka_unit_test(test_state),    cmocka_unit_test(test_verdict),
                 cmocka_unit_test(test_reason),   cmocka_unit_test(test_user_kind),
                 cmocka_unit_test(test_uas_module),

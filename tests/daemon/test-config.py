@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd.conf: what uasd took from it when it started, what is written now, and what of it is not understood."""
+
+import importlib.util
+import json
+import os
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+until = machine.until
+
+OTHER = 'uasd itself goes by the row'
+
+
+class Config(unittest.TestCase):
+    maxDiff = None
+
+    for name in 'start start_bus start_daemon busctl on_bus both ctl journal'.split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def setUp(self):
+        machine.Daemon.setUp(self)
+
+    def conf(self, text):
+        self.tree.write('etc/uasd/uasd.conf', text)
+
+    def explained(self):
+        """Who decides by the table, its remedy, and what is said besides."""
+        p = self.ctl('explain', 'sdz', '--json')
+        [row] = [row for row in json.loads(p.stdout)['disks'][0]['rows'] if row['decides']]
+        return row['reason_id'], row['remedy'], p.stderr
+
+    def test_read_at_start(self):
+        "explain tells where what is written and what uasd goes by differ; once it is restarted it goes by what is written."
+        daemon = self.both()
+        self.assertEqual(self.explained()[0::2], ('unknown-bridge', ''))
+        self.conf('[uasd]\nPolicy=ignore\n')
+        reason, remedy, said = self.explained()
+        self.assertEqual((reason, remedy), ('policy-ignore', 'Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK uas'))
+        self.assertIn(f'{OTHER} unknown-bridge so far', said)
+        self.assertIn('systemctl restart uasd', said)
+        daemon.terminate()
+        self.assertEqual(daemon.wait(20), 0)
+        self.start_daemon()
+        until(self.on_bus, 'uasd is on the bus')
+        self.assertEqual(self.explained()[0::2], ('policy-ignore', ''))
+
+    def test_who_says_so(self):
+        "The remedy that is named works."
+        self.conf('[uasd]\nPolicy=ignore\n')
+        self.both()
+        self.ctl('policy', 'sdz', 'auto')
+        self.assertEqual(self.explained()[0], 'policy-ignore')
+        self.assertIn('Policy: ignore, by uasd.conf\n', self.ctl('explain', 'sdz').stdout)
+        self.ctl('policy', 'sdz', 'uas')
+        self.assertEqual(self.explained(), ('policy', 'uasctl policy DISK auto', ''))
+        self.assertIn('Policy: uas, by uasctl policy\n', self.ctl('explain', 'sdz').stdout)
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('polkit asks nobody here: root alone may switch')
+        sys.exit(machine.SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
