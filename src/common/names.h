@@ -48,6 +48,8 @@
 #define RUN_UDEV_DATA "udev/data"
 
 /* Below /etc and /usr/lib, and kept state */
+#define ETC_PATH "/etc"
+#define LIB_PATH "/usr/lib"
 #define CONF_FILE "uasd/uasd.conf"
 #define CONF_DIR "uasd/uasd.conf.d"
 #define INITRAMFS_MARK "uasd/initramfs" /* below /etc: this is an initramfs, made with our hook */

@@ -61,6 +61,27 @@ class Config(unittest.TestCase):
         self.assertEqual(self.explained(), ('policy', 'uasctl policy DISK auto', ''))
         self.assertIn('Policy: uas, by uasctl policy\n', self.ctl('explain', 'sdz').stdout)
 
+    def complaints(self, said):
+        return [line.split(': ', 1)[1] for line in said.splitlines() if 'uasd.conf' in line and '/' in line]
+
+    def test_every_mistake(self):
+        "Each is told with the file's path and the line, by uasd and by uasctl, and only that is left out."
+        self.conf('Policy=uas\n[uasd]\nPolicy=fast\n# ' + 'x' * 999 + '\nno assignment\nQuietSec=0\nQuietsec=1\n[uasd\nUnknown=' + 'x' * 999 +
+                  '\n[Disk 1209]\nPolicy=uas\n\nneither\nUnknown=usb-storage\n[uasd]\nTrialSec=-1\nUnknown=usb-storage\n')
+        self.tree.write('usr/lib/uasd/uasd.conf.d/10-x.conf', '[uasd]\nHoldSec=\n')
+        self.tree.write('etc/uasd/uasd.conf.d/20-x.conf', ''.join(f'line {i}\n' for i in range(100)) + '[Disk 1209:5a5a]\nPolicy=ignore\n')
+        key, value, line = 'no such section or key', 'value not understood', 'not a KEY=VALUE line'
+        main = [f'/etc/uasd/uasd.conf:{n}: {what}' for n, what in (
+            (1, key), (3, value), (5, line), (7, key), (8, line), (9, 'too long a line'), (11, key), (13, line), (14, key), (16, value))]
+        rest = ['/usr/lib/uasd/uasd.conf.d/10-x.conf:2: ' + value, *[f'/etc/uasd/uasd.conf.d/20-x.conf:{n}: {line}' for n in range(1, 33)],
+                f'/etc/uasd/uasd.conf.d/20-x.conf:33: {line}, nor are others below, perhaps']
+        self.both()
+        self.assertEqual(self.complaints(self.journal()), main + rest)
+        for verb in ('explain', 'sdz'), ('policy', '--kernel'):
+            self.assertEqual(self.complaints(self.ctl(*verb).stderr), main + rest)
+        # What is understood holds, below it too.
+        self.assertEqual(self.explained()[0], 'policy-ignore')
+
 
 if __name__ == '__main__':
     if os.geteuid() != 0:
