@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <poll.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "common/names.h"
@@ -7,6 +9,7 @@
 #include "ctl/output.h"
 #include "ctl/progress.h"
 #include "ctl/source.h"
+#include "sys/marks.h"
 
 /* What is known; every signal is told as it comes, by what it carries, so that no state is missed. */
 struct monitor {
@@ -15,6 +18,8 @@ struct monitor {
         const char *only; /* this disk alone; NULL: all */
         bool json;
         bool reread; /* the daemon is back */
+        bool deaf;   /* stdout takes nothing any more, for whatever reason: no fault of the daemon's */
+        bool unread; /* ... since whoever read it has gone */
         int error;
 };
 
@@ -105,7 +110,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
         output_tail(before && !changed[SHOWN_REASON] ? NULL : v->reason);
 }
 
-static int tell(const struct monitor *m, const struct view *v, const char *event, const struct snapshot *before)
+static int tell(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before)
 {
         bool changed[_SHOWN_MAX] = {}, any = !before;
         struct snapshot now;
@@ -129,7 +134,10 @@ static int tell(const struct monitor *m, const struct view *v, const char *event
                 k = tell_json(v, event, changed);
         else
                 tell_line(v, event, before, &now, changed);
-        return k >= 0 && fflush(stdout) != 0 ? -errno : k;
+        if (k >= 0 && fflush(stdout) != 0)
+                k = -errno;
+        m->deaf = m->deaf || ferror(stdout);
+        return k;
 }
 
 /* ---- what comes ---- */
@@ -261,6 +269,21 @@ static int listen_for(struct monitor *m)
         return k;
 }
 
+static int wait_for_bus(struct monitor *m)
+{
+        struct pollfd fds[] = {
+                {.fd = sd_bus_get_fd(m->remote.bus), .events = (short) sd_bus_get_events(m->remote.bus)},
+                {.fd = STDOUT_FILENO}, /* tells by itself that its reader has gone */
+        };
+        uint64_t until = UINT64_MAX, now = now_monotonic();
+
+        (void) sd_bus_get_timeout(m->remote.bus, &until);
+        if (poll(fds, ELEMENTSOF(fds), until == UINT64_MAX ? -1 : until <= now ? 0 : (int) ((until - now) / USEC_PER_MSEC + 1)) < 0)
+                return -errno;
+        m->unread = fds[1].revents & (POLLERR | POLLHUP | POLLNVAL);
+        return m->unread ? -EPIPE : 0;
+}
+
 static int follow(struct monitor *m)
 {
         int k;
@@ -271,7 +294,7 @@ static int follow(struct monitor *m)
                         m->reread = false;
                         k = read_all(m, "added");
                 } else if (k == 0)
-                        k = sd_bus_wait(m->remote.bus, UINT64_MAX);
+                        k = wait_for_bus(m);
                 if (k < 0 && k != -EINTR)
                         return k;
         }
@@ -300,8 +323,12 @@ int verb_monitor(const struct ctl *c, char **args)
                 code = source_select(c, &first, args[0], &one);
         if (one)
                 m.only = one->disk.facts.interface;
-        if (code == UASD_EXIT_OK)
-                code = source_lost(run(&m));
+        if (code == UASD_EXIT_OK) {
+                int k = run(&m);
+
+                /* What cannot be written is told at the end; for nobody there is nothing to tell. */
+                code = m.unread ? UASD_EXIT_OK : m.deaf ? UASD_EXIT_FAILED : source_lost(k);
+        }
         views_done(&m.views);
         remote_close(&m.remote);
         return code;

@@ -423,6 +423,17 @@ class Uasctl(unittest.TestCase):
         self.run_ctl('switch', 'sda', 'uas')
         self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
 
+    def test_monitor_full(self):
+        "The true reason alone; and a reader that has gone is none, and no event is waited for to see it."
+        self.start()
+        with open('/dev/full', 'w') as full:
+            p = subprocess.run([UASCTL, 'monitor'], env=self.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
+        self.assertEqual((p.returncode, p.stderr), (1, 'uasctl: Cannot write to the standard output: No space left on device\n'))
+        p = self.monitor('sda')
+        p.stdout.readline()
+        p.stdout.close()
+        self.assertEqual((p.wait(20), p.stderr.read()), (0, ''))
+
     def test_monitor_without_daemon(self):
         self.assertIn('systemctl start uasd', self.run_ctl('monitor', code=1).stderr)
         self.start()
