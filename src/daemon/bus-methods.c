@@ -32,6 +32,8 @@ static int read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *
                         return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such option: %s", key);
                 if (r >= 0)
                         r = sd_bus_message_read(message, "v", "b", &force);
+                if (r == -ENXIO) /* as an error of the bus it would read as a missing disk */
+                        return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "The option force is a boolean (b).");
                 if (r >= 0)
                         r = sd_bus_message_exit_container(message);
         }
@@ -133,10 +135,10 @@ static int refuse_trim(const struct entry *e, enum trim_offer offer, sd_bus_erro
 
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
-                                         "%s: whether it offers TRIM does not show under usb-storage. Under uas it does; or use --force.",
+                                         "%s: whether it offers TRIM does not show under usb-storage. Under uas it does; or force it.",
                                          f->interface);
         return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
-                                 "%s: it does not say that it knows TRIM (LBPU). With --force it is told all the same: a bridge that "
+                                 "%s: it does not say that it knows TRIM (LBPU). Forced, it is told all the same: a bridge that "
                                  "gets it wrong loses data.", f->interface);
 }
 

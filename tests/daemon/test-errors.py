@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd's errors on the bus: each has the name that org.uasd1.xml gives it for that method."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
+machine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(machine)
+until = machine.until
+
+PREFIX = 'org.uasd1.Error.'
+GDBUS = unittest.skipUnless(shutil.which('gdbus'), 'no gdbus, and busctl does not tell the names of errors')
+INVALID = 'org.freedesktop.DBus.Error.InvalidArgs'
+
+with open(machine.XML) as xml:
+    CONTRACT = xml.read()
+with open(os.path.join(machine.TOP, 'src/common/names.h')) as names:
+    ERRORS = re.findall(r'"org\.uasd1\.Error\.(\w+)"', names.read())
+
+
+def promised():
+    """{(interface, method): its errors}"""
+    found = {}
+    for interface, text in re.findall(r'(?s)<interface name="org\.uasd1\.(\w+)">(.*?)</interface>', CONTRACT):
+        for comment, method in re.findall(r'(?s)<!--((?:(?!-->).)*)-->\s*<method name="(\w+)"', text):
+            [listed] = re.findall(r'Errors: ([\w, ]+)\.', comment)
+            found[interface, method] = listed.split(', ')
+    return found
+
+
+class Errors(unittest.TestCase):
+    maxDiff = None
+
+    for name in 'start start_bus start_daemon busctl on_bus both ctl journal disk use'.split():
+        locals()[name] = getattr(machine.Daemon, name)
+
+    def setUp(self):
+        machine.Daemon.setUp(self)
+
+    def call(self, method, *args, path='/org/uasd1', interface='Manager'):
+        """The name of its error, and what it says."""
+        p = subprocess.run(['gdbus', 'call', '--address', self.env['DBUS_SYSTEM_BUS_ADDRESS'], '--dest', 'org.uasd1', '--object-path', path,
+                            '--method', f'org.uasd1.{interface}.{method}', *args], env=self.env, capture_output=True, text=True, timeout=20)
+        self.assertEqual(p.returncode, 1, p.stdout)
+        return re.findall(r'GDBus\.Error:([\w.]+): (.*)', p.stderr)[0]
+
+    def refused(self, method, error, *args, **more):
+        name, text = self.call(method, *args, **more)
+        self.assertEqual(name, PREFIX + error, text)
+        self.assertIn(error, promised()[more.get('interface', 'Manager'), method])
+        return text
+
+    def test_named(self):
+        "Every method says what it may refuse with, every error is one of ours, explained, and no name of ours is missing."
+        methods = re.findall(r'<method name="(\w+)"', CONTRACT)
+        self.assertEqual(sorted(method for _, method in promised()), sorted(methods))
+        self.assertEqual({error for listed in promised().values() for error in listed}, set(ERRORS))
+        for error in ERRORS:
+            self.assertRegex(CONTRACT.split('<node')[0], rf'\b{error}: ')
+
+    @GDBUS
+    def test_no_such_disk(self):
+        self.both()
+        for method, args in {'Switch': ['uas', '{}'], 'SetPolicy': ['uas', '{}'], 'SetTrim': ['on', '{}'], 'Release': [], 'Cancel': [],
+                             'Forget': [], 'Inhibit': ['who', 'why'], 'Lease': []}.items():
+            self.refused(method, 'NoSuchDisk', '9-9:1.0', *args)
+
+    @GDBUS
+    def test_invalid(self):
+        "Also an option of another type: that is no missing device."
+        self.both()
+        for method, word in ('Switch', 'uas'), ('SetPolicy', 'uas'), ('SetTrim', 'on'):
+            for options in "{'force': <'yes'>}", "{'force': <1>}", "{'farce': <true>}":
+                self.assertEqual(self.call(method, '2-1:1.0', word, options)[0], INVALID, (method, options))
+            self.assertEqual(self.call(method, '2-1:1.0', 'sideways', '{}')[0], INVALID)
+
+    @GDBUS
+    def test_refused(self):
+        self.both()
+        text = self.refused('SetTrim', 'Refused', '2-1:1.0', 'on', '{}')
+        self.assertNotIn('--force', text)  # whoever calls may have no such option
+
+    @GDBUS
+    def test_running(self):
+        self.both()
+        self.tree.write('at-sync', '')
+        self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Switch', 'ssa{sv}', '2-1:1.0', 'usb-storage', '0')
+        until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
+        self.refused('Cancel', 'Refused', path='/org/uasd1/job/1', interface='Job')
+        self.refused('Lease', 'InUse', '2-1:1.0')
+        os.unlink(self.tree.path('at-sync'))
+
+    @GDBUS
+    def test_incapable(self):
+        self.tree.write('sys/bus/usb/devices/2-1/descriptors', b'')
+        self.both()
+        self.refused('Switch', 'Incapable', '2-1:1.0', 'uas', '{}')
+        self.refused('Lease', 'Incapable', '2-1:1.0')
+
+
+if __name__ == '__main__':
+    if os.geteuid() != 0:
+        print('polkit asks nobody here: root alone may switch')
+        sys.exit(machine.SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
