@@ -219,6 +219,8 @@ int options_parse(int argc, char **argv, struct options *ret)
         int verb = first_word(argc, argv), k;
         char *name;
 
+        if (argc > 0)
+                argv[0] = (char *) "uasctl"; /* getopt says it, and it is to be as in all else that is said */
         if (verb >= argc || !streq(argv[verb], VERB_INHIBIT)) {
                 k = parse(argc, argv, "hqo:H:n:", &o);
         } else {

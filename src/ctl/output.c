@@ -2,6 +2,7 @@
 #include "ctl/output.h"
 
 #include "common/util.h"
+#include "ctl/fold.h"
 #include "ctl/table.h"
 
 /* Four characters for every byte that is not harmless. */
@@ -18,12 +19,25 @@ static const struct table_column row_columns[] = {
         [ROW_FOUND] = {"FOUND", SCOLS_FL_WRAP},
 };
 
-static int add_row(struct libscols_table *t, const struct explain_row *row)
+/* What the columns before it leave; 0: no width is to be kept to, or that is less than what a word takes. */
+static unsigned found_room(const struct explain_row *rows, size_t n)
+{
+        size_t used = 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (strlen(reason_to_string(rows[i].reason)) > used)
+                        used = strlen(reason_to_string(rows[i].reason));
+        used += strlen("-> ") + strlen(" FITS ");
+        return style_width() > used + 20 ? style_width() - (unsigned) used : 0;
+}
+
+static int add_row(struct libscols_table *t, const struct explain_row *row, unsigned room)
 {
         struct libscols_line *line = scols_table_new_line(t, NULL);
+        _cleanup_free_ char *found = fold(SENTENCE(row->found), room);
         int r;
 
-        if (!line)
+        if (!line || !found)
                 return -ENOMEM;
         r = scols_line_set_data(line, ROW_MARK, !row->decides ? "" : style_utf8() ? "→" : "->");
         if (r == 0)
@@ -31,7 +45,7 @@ static int add_row(struct libscols_table *t, const struct explain_row *row)
         if (r == 0)
                 r = scols_line_set_data(line, ROW_FITS, row->fits ? "yes" : "no");
         if (r == 0)
-                r = scols_line_set_data(line, ROW_FOUND, SENTENCE(row->found));
+                r = scols_line_set_data(line, ROW_FOUND, found);
         if (r == 0 && row->decides)
                 r = scols_line_set_color(line, SGR_BOLD);
         return r;
@@ -40,10 +54,11 @@ static int add_row(struct libscols_table *t, const struct explain_row *row)
 int output_rows(const struct explain_row *rows, size_t n, bool legend)
 {
         struct libscols_table *t = table_new(row_columns, ELEMENTSOF(row_columns), legend);
-        int r = 0;
+        unsigned room = found_room(rows, n);
+        int r = t && room ? fold_column(scols_table_get_column(t, ROW_FOUND)) : 0;
 
         for (size_t i = 0; t && i < n && r == 0; i++)
-                r = add_row(t, &rows[i]);
+                r = add_row(t, &rows[i], room);
         return table_print(t, r);
 }
 

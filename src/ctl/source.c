@@ -156,7 +156,7 @@ int source_connect(const struct ctl *c, struct remote *ret_remote, struct views 
                 log_error("%s", why_no_answer(c, k, why));
                 break;
         default:
-                log_error("%s, and nothing else changes disks: systemctl start uasd", why_no_answer(c, k, why));
+                log_error("%s, and only it can do that: systemctl start uasd", why_no_answer(c, k, why));
         }
         return UASD_EXIT_FAILED;
 }

@@ -83,8 +83,8 @@ const struct verb *verb_check(const struct options *o, char **words)
         while (words[0] && words[n + 1])
                 n++;
         if (n < v->min_args || n > v->max_args) {
-                log_error("Too %s arguments: uasctl %s %s", n < v->min_args ? "few" : "many", v->name,
-                          v->arguments);
+                log_error("Too %s arguments: uasctl %s%s%s", n < v->min_args ? "few" : "many", v->name,
+                          *v->arguments ? " " : "", v->arguments);
                 return NULL;
         }
         if (!fits_host(o, v))

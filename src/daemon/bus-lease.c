@@ -25,7 +25,7 @@ int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error)
                 return r < 0 ? r : 1;
         r = inhibit_add(m, disk, who, why, &fd);
         if (r == -EBUSY)
-                return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "Too many inhibit switches already.");
+                return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "There are as many inhibitors as there can be already.");
         if (r < 0)
                 return r;
         r = sd_bus_reply_method_return(message, "h", fd);

@@ -222,6 +222,28 @@ class Uasctl(unittest.TestCase):
         named = self.on_terminal('-o', 'REASON,PRODUCT,STATE,DRIVER', width=20, NO_COLOR='1').split()
         self.assertEqual((named[:4], 'usb-storage' in named), (['REASON', 'PRODUCT', 'STATE', 'DRIVER'], True))
 
+    def test_explain_width(self):
+        """No word of the table is broken."""
+        tree = self.tree()
+
+        def words(width):
+            shown = self.on_terminal('-q', '--no-pager', 'explain', 'sda', program=[IN_TREE, tree.top], width=width, NO_COLOR='1')
+            table = shown.replace('\r', '').split('\n\n')[1].splitlines()
+            self.assertLessEqual(max(map(len, table)), width)
+            return sorted(word for line in table for word in line.split())
+        self.assertIn('pipe', words(200))
+        for width in 120, 76, 70, 64, 60, 55, 50:
+            self.assertEqual(words(width), words(200), width)
+
+    def test_prefix(self):
+        """All that is said is said by uasctl, however it was called, and no line has a blank at its end."""
+        for args in ['--nosuch'], ['-x'], ['list', 'foo'], ['metrics', 'foo'], ['report', 'foo'], ['inhibit', '--nosuch', 'true'], ['--since']:
+            said = self.run_ctl(*args, code=2).stderr
+            self.assertRegex(said, r'^uasctl: .*\S\n', args)
+            self.assertNotRegex(said, r' \n', args)
+        for args in ['monitor'], ['inhibit', '--list']:
+            self.assertIn('uasd is not running, and only it can do that: systemctl start uasd', self.run_ctl(*args, code=1).stderr)
+
     def test_pager(self):
         """Where there is a terminal, as it was asked for, and without a shell."""
         self.start()
