@@ -178,10 +178,11 @@ static int method_on_disk(sd_bus_message *message, void *data, const char *may, 
                 if (r == 0)
                         return 1;
         }
-        if (r >= 0)
+        if (r >= 0) {
                 r = act(e);
-        if (r == -EBUSY)
-                return bus_refuse_running(e, error);
+                if (r == -EBUSY)
+                        return bus_refuse_running(e, error);
+        }
         return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
 }
 
