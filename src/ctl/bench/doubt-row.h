@@ -14,8 +14,9 @@ struct doubt_row {
         struct samples bytes, iops, p50;
         struct summary rate; /* bytes a second */
         double depth_share, load, halves, lat, slat;
-        double device_share;  /* of what was read, or written with O_DIRECT, in the worst round; 1 if that is not known */
-        bool device_written;  /* it was writing */
+        double device_share; /* of what was read, or written with O_DIRECT, in the worst round; 1 if that is not
+                                known */
+        bool device_written; /* it was writing */
         uint64_t region, asked; /* all jobs together; asked: by the profile, 0: all there is */
         size_t failed, at_once;
 };

@@ -26,7 +26,8 @@ size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[stati
         return n;
 }
 
-char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8, char ret[static RATE_TEXT_MAX])
+char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8,
+                char ret[static RATE_TEXT_MAX])
 {
         const struct bench_pattern *p = &b->patterns[pattern];
         enum stats_measure m = stats_figure(p);

@@ -113,7 +113,8 @@ static size_t others_before(const struct bench *b, const struct bench_run *run)
         return n;
 }
 
-void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read, double *ret_write)
+void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
+                 double *ret_write)
 {
         struct samples reads = {}, writes = {};
 

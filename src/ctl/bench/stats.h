@@ -37,7 +37,8 @@ bool stats_run_counts(const struct bench_run *r);
 double stats_with_ramp(const struct bench_pattern *p, const struct bench_run *r);
 void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret);
 /* Medians of what was read and of what was written, each for itself, of the runs that count. */
-void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read, double *ret_write);
+void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
+                 double *ret_write);
 void stats_summary(const struct samples *s, struct summary *ret);
 /* Of n values; they are reordered. 0 if there is none. */
 double stats_median(double *values, size_t n);
