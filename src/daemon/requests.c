@@ -218,15 +218,19 @@ int manager_cancel(struct entry *e)
 int manager_release(struct entry *e)
 {
         struct manager *m = e->manager;
-        int r = hold_release(&m->roots, &e->life.disk.facts);
+        int r;
 
+        if (!e->life.held && !hold_in_force(&m->roots, &e->life.disk.facts, now_boottime(), NULL))
+                return manager_cancel(e);
+        /* Also while it is being switched: this is the way out of a boot that hangs. */
+        r = hold_release(&m->roots, &e->life.disk.facts);
         if (e->life.held)
                 manager_feed(e, &(struct event){ .type = EVENT_RELEASED });
         (void) manager_cancel(e);
         if (r >= 0)
                 r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         report_release(e);
-        return r;
+        return r == -ENOENT ? 0 : r; /* a disk that goes just now waits for nothing */
 }
 
 int manager_forget(struct entry *e)

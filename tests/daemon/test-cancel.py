@@ -5,6 +5,7 @@
 import importlib.util
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -62,6 +63,18 @@ class Cancel(unittest.TestCase):
         os.unlink(self.tree.path('at-sync'))
         until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
         self.assertEqual(self.is_settled_on('usb-storage', 'usb-storage')['reason_id'], 'override')
+
+    def test_release(self):
+        "Of a disk that is not held nothing is released: it is cancel, and the journal tells of no hold."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.ctl('release', 'sdz')
+        self.is_settled_on('usb-storage', 'usb-storage')
+        self.assertEqual((self.mark('OVERRIDE'), self.mark('RELEASED')), ('usb-storage', '0'))
+        with open(os.path.join(machine.TOP, 'src/common/names.h')) as f:
+            [released] = re.findall(r'#define MESSAGE_RELEASED "(\w+)"', f.read())
+        with open(self.tree.path('journal')) as f:
+            self.assertNotIn(released, f.read())
 
     def test_done(self):
         "Where nothing waits nothing happens: a switch that is done stays so, whatever is asked about the disk afterwards."

@@ -31,8 +31,8 @@ def promised():
     found = {}
     for interface, text in re.findall(r'(?s)<interface name="org\.uasd1\.(\w+)">(.*?)</interface>', CONTRACT):
         for comment, method in re.findall(r'(?s)<!--((?:(?!-->).)*)-->\s*<method name="(\w+)"', text):
-            [listed] = re.findall(r'Errors: ([\w, ]+)\.', comment)
-            found[interface, method] = listed.split(', ')
+            listed = re.findall(r'Errors: ([\w, ]+)\.', comment)
+            found[interface, method] = listed[0].split(', ') if listed else []
     return found
 
 
@@ -95,6 +95,8 @@ class Errors(unittest.TestCase):
         self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Switch', 'ssa{sv}', '2-1:1.0', 'usb-storage', '0')
         until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
         self.refused('Cancel', 'Refused', path='/org/uasd1/job/1', interface='Job')
+        self.refused('Cancel', 'Refused', '2-1:1.0')
+        self.refused('Release', 'Refused', '2-1:1.0')
         self.refused('Lease', 'InUse', '2-1:1.0')
         os.unlink(self.tree.path('at-sync'))
 
