@@ -3,6 +3,8 @@
 
 #include "common/util.h"
 #include "core/facts.h"
+#include "core/history.h"
+#include "core/policy.h"
 
 void kept_disks_done(struct kept_disks *k)
 {
@@ -12,14 +14,21 @@ void kept_disks_done(struct kept_disks *k)
         *k = (struct kept_disks){0};
 }
 
-struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name)
+struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name)
 {
-        struct kept_disk *grown;
-        char *copy;
-
         for (size_t i = 0; i < k->n; i++)
                 if (k->list[i].vid == vid && k->list[i].pid == pid && streq(k->list[i].name, name))
                         return k->list + i;
+        return NULL;
+}
+
+struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name)
+{
+        struct kept_disk *grown = kept_disk_find(k, vid, pid, name);
+        char *copy;
+
+        if (grown)
+                return grown;
         grown = realloc(k->list, (k->n + 1) * sizeof(*grown));
         if (!grown)
                 return NULL;
@@ -39,6 +48,32 @@ int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid)
                 return -ENOMEM;
         every->uas_alone = true;
         return 0;
+}
+
+enum policy kept_policy(const struct facts *f)
+{
+        struct facts for_good = *f;
+        struct decision d;
+
+        if (!f->caps.uas || !f->caps.pipes)
+                return POLICY_AUTO;
+        for_good.override_target = DRIVER_NONE; /* goes when it is unplugged */
+        decide(&for_good, &d);
+        if (d.reason == REASON_UNKNOWN_BRIDGE && d.target == DRIVER_USB_STORAGE)
+                return POLICY_USB_STORAGE;
+        return f->policy;
+}
+
+const char *kept_name(const struct facts *f, bool twin, char *ret, size_t size)
+{
+        char id[USB_ID_MAX], key[HISTORY_KEY_MAX];
+        const char *serial = history_usb_id(f, id, sizeof(id)) + strlen("1234:5678:");
+
+        if (*serial && !twin)
+                (void) snprintf(ret, size, "%s", serial);
+        else
+                (void) snprintf(ret, size, "%s@%s", serial, strrchr(history_key(f, key, sizeof(key)), '/') + 1);
+        return ret;
 }
 
 /* As decide() would have it, as far as what is kept tells. DRIVER_NONE: it says neither. */

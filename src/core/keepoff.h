@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "core/facts.h"
 #include "core/quirks.h"
 
 /*
@@ -23,10 +24,16 @@ struct kept_disks {
 };
 
 void kept_disks_done(struct kept_disks *k);
+struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
 /* The disk of that name, a new one if there is none; NULL: no memory. */
 struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
 /* A disk of that kind is plugged in and speaks UAS alone: whatever is said, there is no entry. 0 or -ENOMEM. */
 int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid);
+
+/* What is wanted for good of a disk that is plugged in, by whatever says so: udev's property and what holds for all disks name none. */
+enum policy kept_policy(const struct facts *f);
+/* The name of struct kept_disk. twin: another one that is plugged in has its serial too. */
+const char *kept_name(const struct facts *f, bool twin, char *ret, size_t size);
 
 bool keepoff_wanted(const struct kept_disks *k, uint16_t vid, uint16_t pid);
 

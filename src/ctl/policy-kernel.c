@@ -46,45 +46,23 @@ static void leave_out_overrides(struct views *views)
         }
 }
 
-/* By whatever says so: the udev property and what holds for all disks name none. */
-static enum policy policy_of(const struct disk *d)
-{
-        if (!d->facts.caps.uas || !d->facts.caps.pipes)
-                return POLICY_AUTO;
-        if (d->decision.reason == REASON_UNKNOWN_BRIDGE && d->decision.target == DRIVER_USB_STORAGE)
-                return POLICY_USB_STORAGE;
-        return d->facts.policy;
-}
-
-/* As what is kept names it (core/keepoff.h). */
-static const char *name_of(const struct views *views, const struct facts *f, char *ret, size_t size)
-{
-        char id[USB_ID_MAX], key[HISTORY_KEY_MAX];
-        const char *serial = history_usb_id(f, id, sizeof(id)) + strlen("1234:5678:");
-        bool twin = false;
-
-        for (size_t i = 0; i < views->n; i++)
-                twin = twin || facts_twins(f, &views->list[i].disk.facts);
-        if (*serial && !twin)
-                (void) snprintf(ret, size, "%s", serial);
-        else
-                (void) snprintf(ret, size, "%s@%s", serial, strrchr(history_key(f, key, sizeof(key)), '/') + 1);
-        return ret;
-}
-
 static int add_plugged_in(const struct views *views, struct kept_disks *kept)
 {
         for (size_t i = 0; i < views->n; i++) {
-                const struct disk *d = &views->list[i].disk;
+                const struct facts *f = &views->list[i].disk.facts;
+                enum policy policy = kept_policy(f);
                 char name[HISTORY_KEY_MAX];
                 struct kept_disk *k;
+                bool twin = false;
 
-                if (policy_of(d) == POLICY_AUTO)
+                if (policy == POLICY_AUTO)
                         continue;
-                k = kept_disk(kept, d->facts.vid, d->facts.pid, name_of(views, &d->facts, name, sizeof(name)));
+                for (size_t j = 0; j < views->n; j++)
+                        twin = twin || facts_twins(f, &views->list[j].disk.facts);
+                k = kept_disk(kept, f->vid, f->pid, kept_name(f, twin, name, sizeof(name)));
                 if (!k)
                         return -ENOMEM;
-                k->policy = policy_of(d);
+                k->policy = policy;
         }
         return 0;
 }

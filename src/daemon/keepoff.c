@@ -9,6 +9,7 @@
 /* Whoever binds has the lock for milliseconds, unless the bind hangs: nothing tells of its end. */
 #define PAUSE_MIN (100 * USEC_PER_MSEC)
 #define PAUSE_MAX (30 * USEC_PER_SEC)
+#define SEEN_MAX 64
 
 /* Told when it changes: there is an occasion for every disk that comes. */
 static void tell_left_out(struct manager *m, const struct keepoff *made)
@@ -80,6 +81,50 @@ static void try_again(struct manager *m, int why)
                 log_warning("no timer: %s", strerror(-r));
 }
 
+bool manager_has_twin(const struct entry *e)
+{
+        const struct manager *m = e->manager;
+
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (facts_twins(&e->life.disk.facts, &m->entries[i]->life.disk.facts))
+                        return true;
+        return false;
+}
+
+void keepoff_see(struct entry *e, const struct facts *now)
+{
+        struct manager *m = e->manager;
+        enum policy policy = kept_policy(now);
+        char name[HISTORY_KEY_MAX];
+        struct kept_disk *k;
+
+        (void) kept_name(now, manager_has_twin(e), name, sizeof(name));
+        k = kept_disk_find(&m->seen, now->vid, now->pid, name);
+        /* The quirks hold ten of them or so; a device may have a new serial number each time. */
+        if (!k && policy != POLICY_AUTO && m->seen.n < SEEN_MAX)
+                k = kept_disk(&m->seen, now->vid, now->pid, name);
+        if (!k || k->policy == policy)
+                return;
+        k->policy = policy;
+        m->keepoff_due = true;
+}
+
+static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
+{
+        for (size_t i = 0; i < seen->n; i++) {
+                const struct kept_disk *s = seen->list + i;
+                struct kept_disk *k;
+
+                if (s->policy == POLICY_AUTO)
+                        continue;
+                k = kept_disk(kept, s->vid, s->pid, s->name);
+                if (!k)
+                        return -ENOMEM;
+                k->policy = s->policy;
+        }
+        return 0;
+}
+
 bool keepoff_review(struct manager *m)
 {
         _cleanup_(kept_disks_done) struct kept_disks kept = {};
@@ -89,6 +134,8 @@ bool keepoff_review(struct manager *m)
         if (!m->keepoff_due)
                 return false;
         r = kept_disks_read(&m->roots, &m->config, NULL, &kept);
+        if (r >= 0)
+                r = add_seen(&m->seen, &kept);
         if (r >= 0)
                 r = keepoff_apply(&m->roots, &kept, m->env.booted, &made);
         if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(&kept)))

@@ -162,6 +162,7 @@ void manager_free(struct manager *m)
         kmsg_free(m->kmsg);
         watch_free(m->watch);
         sd_bus_flush_close_unref(m->pid1);
+        kept_disks_done(&m->seen);
         sd_bus_close_unref(m->keepoff_pid1);
         sd_event_source_disable_unref(m->keepoff_timer);
         sd_event_unref(m->event);

@@ -269,9 +269,10 @@ static void take_scan(struct entry *e, struct usb_disk *d)
         facts_complete(&m->roots, &m->config, &d->facts);
         if (!disk->facts.interface[0] || disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
                 m->keepoff_due = true;
+        facts_complete_hwdb(&m->roots, &d->facts);
+        keepoff_see(e, &d->facts);
         if (keepoff_review(m))
                 facts_complete(&m->roots, &m->config, &d->facts);
-        facts_complete_hwdb(&m->roots, &d->facts);
         trouble_judge(e, &d->facts);
         note_unbound(e, &d->facts);
         disk->facts = d->facts;

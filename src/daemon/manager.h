@@ -6,6 +6,7 @@
 
 #include "core/config.h"
 #include "core/history.h"
+#include "core/keepoff.h"
 #include "core/machine.h"
 #include "core/trim.h"
 #include "core/trouble.h"
@@ -76,6 +77,7 @@ struct manager {
         struct inhibitor *inhibitors;
         sd_bus *pid1; /* open while it is awaited that the boot is over */
         bool keepoff_due;
+        struct kept_disks seen;         /* what was wanted of the disks that were here since it began: they may come back */
         sd_event_source *keepoff_timer; /* it could not be done: tried again, */
         uint64_t keepoff_pause;         /* after this long; 0: it was done */
         sd_bus *keepoff_pid1;           /* it is being asked for usb_storage */
@@ -162,6 +164,10 @@ void trouble_stop(struct manager *m);
  * loaded first. True: they have changed, and facts are those of before.
  */
 bool keepoff_review(struct manager *m);
+/* What is wanted of it: what the configuration says of all disks, and udev's rules of this one, is known of those that are here alone. */
+void keepoff_see(struct entry *e, const struct facts *now);
+/* Another disk has its name: only their ports tell them apart. */
+bool manager_has_twin(const struct entry *e);
 
 /* inhibit.c: whose work is not to be disturbed */
 struct inhibitor {

@@ -99,27 +99,12 @@ static void try_once_more(struct entry *e)
         (void) past_write(r, &e->life.disk.facts, &h);
 }
 
-/* Another disk that has this one's name: only their ports tell them apart. */
-static bool has_twin(const struct entry *e)
-{
-        const struct manager *m = e->manager;
-        const struct facts *f = &e->life.disk.facts;
-
-        for (size_t i = 0; i < m->n_entries; i++) {
-                const struct facts *g = &m->entries[i]->life.disk.facts;
-
-                if (facts_twins(f, g))
-                        return true;
-        }
-        return false;
-}
-
 int manager_set_policy(struct entry *e, enum policy p, bool force)
 {
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
         char interface[INTERFACE_NAME_MAX];
-        int r = policy_store(&m->roots, f, has_twin(e), p, force);
+        int r = policy_store(&m->roots, f, manager_has_twin(e), p, force);
 
         if (r < 0)
                 return r;
@@ -170,7 +155,7 @@ int manager_set_trim(struct entry *e, bool on, bool force, enum trim_offer *ret_
 
         if (on && n == 0)
                 return -EOPNOTSUPP;
-        r = trims_store(roots, &d->facts, has_twin(e), luns, n);
+        r = trims_store(roots, &d->facts, manager_has_twin(e), luns, n);
         if (r < 0)
                 return r;
         report_trim(e, on, force);

@@ -55,6 +55,22 @@ class KeptOff(unittest.TestCase):
         self.assertEqual(self.quirks(), others)
         until(lambda: self.disk()['driver'] == 'uas', 'it is moved back')
 
+    def test_for_all(self):
+        "What the configuration says of all disks, or of unknown ones, counts for those that have been seen, also when they are unplugged."
+        for line in 'Unknown=usb-storage', 'Policy=usb-storage':
+            self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\n' + line + '\n')
+            self.quirks('')
+            daemon = self.both()
+            until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+            self.assertEqual(self.quirks(), '1209:5a5a:u', line)
+            privatebus.stop(daemon)
+        self.both()
+        self.ctl('switch', 'sdz', 'uas')  # that goes with this attachment
+        self.assertEqual(self.quirks(), '1209:5a5a:u')
+        self.unplug()
+        until(lambda: json.loads(self.ctl('list', '--json').stdout)['disks'] == [], 'it has gone')
+        self.assertEqual(self.quirks(), '1209:5a5a:u')
+
     def test_foreign(self):
         "An entry that somebody else wrote for that disk is restated and stays; one that says u already needs none of ours."
         self.quirks('1209:5a5a:f')
