@@ -28,7 +28,7 @@ struct load {
 
         /* The file at hand */
         FILE *file;
-        const char *path;
+        char path[PATH_MAX];
         int line; /* the one that was read last: inih tells the number of the first faulty one alone */
         int bad[BAD_MAX];
         size_t n_bad;
@@ -65,7 +65,7 @@ static char *next_line(char *ret, int size, void *data)
                 complain(l, l->line, "too long a line");
         else if (n < size && l->config)
                 complain(l, l->line, "not a KEY=VALUE line");
-        return strcpy(ret, "\n");
+        return memcpy(ret, "\n", 2);
 }
 
 static int assign(void *data, const char *section, const char *name, const char *value)
@@ -92,11 +92,9 @@ static int load_file(struct load *l, const char *root, int dirfd, const char *pa
 {
         struct config *config = l->config;
         _cleanup_fclose_ FILE *f = NULL;
-        char full[PATH_MAX];
         int fd, line;
 
-        (void) snprintf(full, sizeof(full), "%s/%s", root, path);
-        l->path = full;
+        (void) snprintf(l->path, sizeof(l->path), "%s/%s", root, path);
         fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0 || !(f = fdopen(fd, "re"))) {
                 if (errno != ENOENT)
