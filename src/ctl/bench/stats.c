@@ -283,21 +283,23 @@ static size_t left_out(size_t n, size_t m, double level)
 
 bool stats_ratio(const struct samples *a, const struct samples *b, double level, struct ratio *ret)
 {
-        double logs[STATS_SAMPLES_MAX * STATS_SAMPLES_MAX], middle;
+        double ratios[STATS_SAMPLES_MAX * STATS_SAMPLES_MAX], middle;
         size_t n = 0, out;
 
         for (size_t i = 0; i < a->n; i++)
                 for (size_t k = 0; k < b->n; k++) {
                         if (!(a->values[i] > 0) || !(b->values[k] > 0))
                                 return false;
-                        logs[n++] = log(b->values[k] / a->values[i]);
+                        ratios[n++] = b->values[k] / a->values[i];
                 }
         if (n == 0)
                 return false;
         out = left_out(a->n, b->n, level);
         if (out == 0)
                 return false;
-        middle = stats_median(logs, n); /* and they are in order */
-        *ret = (struct ratio){exp(middle), exp(logs[out - 1]), exp(logs[n - out])};
+        (void) stats_median(ratios, n); /* they are in order now */
+        /* Halfway as ratios go: A to B is the inverse of B to A. */
+        middle = n % 2 ? ratios[n / 2] : sqrt(ratios[n / 2 - 1] * ratios[n / 2]);
+        *ret = (struct ratio){middle, ratios[out - 1], ratios[n - out]};
         return true;
 }
