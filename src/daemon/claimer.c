@@ -20,12 +20,10 @@ struct claimer {
         struct entry *entry; /* NULL: nobody is interested any more */
         claim_fn tell;
         pid_t pid;
-        int in, out;
+        int in;
         sd_event_source *child, *output, *limit;
-        char line[512];
-        size_t used;
         bool kept;
-        struct outcome outcome;
+        struct switch_output said;
 };
 
 static void claimer_free(struct claimer *c)
@@ -34,48 +32,27 @@ static void claimer_free(struct claimer *c)
         sd_event_source_disable_unref(c->output);
         sd_event_source_disable_unref(c->limit);
         (void) close_keep_errno(c->in);
-        (void) close_keep_errno(c->out);
+        (void) close_keep_errno(c->said.fd);
         free(c);
 }
 
-static void take_line(struct claimer *c, const char *line)
+static void take_line(const char *line, void *data)
 {
-        int end = 0;
+        struct claimer *c = data;
 
-        if (c->outcome.code >= 0) /* it has said how it ended */
+        if (!streq(line, SWITCH_KEPT) || c->kept)
                 return;
-        if (streq(line, SWITCH_KEPT) && !c->kept) {
-                c->kept = true;
-                c->limit = sd_event_source_disable_unref(c->limit);
-                if (c->entry)
-                        c->tell(c->entry, CLAIM_KEPT, NULL);
-        } else if (sscanf(line, "END %i %23s %n", &c->outcome.code, c->outcome.step, &end) == 2 && end > 0)
-                (void) copy_string(c->outcome.text, sizeof(c->outcome.text), line + end);
-}
-
-static void drain(struct claimer *c)
-{
-        ssize_t n;
-
-        while ((n = read(c->out, c->line + c->used, sizeof(c->line) - 1 - c->used)) > 0) {
-                char *newline;
-
-                c->used += (size_t) n;
-                c->line[c->used] = '\0';
-                while ((newline = strchr(c->line, '\n'))) {
-                        *newline = '\0';
-                        take_line(c, c->line);
-                        c->used -= (size_t) (newline + 1 - c->line);
-                        memmove(c->line, newline + 1, c->used + 1);
-                }
-                if (c->used == sizeof(c->line) - 1) /* no line of ours is that long */
-                        c->used = 0;
-        }
+        c->kept = true;
+        c->limit = sd_event_source_disable_unref(c->limit);
+        if (c->entry)
+                c->tell(c->entry, CLAIM_KEPT, NULL);
 }
 
 static int on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
-        drain(data);
+        struct claimer *c = data;
+
+        switch_output_read(&c->said, take_line, c);
         if (revents & EPOLLHUP)
                 (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
         return 0;
@@ -86,13 +63,13 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         struct claimer *c = data;
         struct entry *e;
 
-        drain(c);
+        switch_output_read(&c->said, take_line, c);
         e = c->entry;
         c->entry = NULL;
         if (e) {
-                if (c->outcome.code < 0)
-                        c->outcome = (struct outcome){ .code = UASD_EXIT_FAILED, .text = "the process that had its claim has died" };
-                c->tell(e, CLAIM_ENDED, &c->outcome);
+                if (c->said.outcome.code < 0)
+                        c->said.outcome = (struct outcome){ .code = UASD_EXIT_FAILED, .text = "the process that had its claim has died" };
+                c->tell(e, CLAIM_ENDED, &c->said.outcome);
         }
         claimer_free(c);
         return 0;
@@ -121,12 +98,12 @@ int claimer_start(struct entry *e, bool again, claim_fn tell, struct claimer **r
 
         if (!c)
                 return -ENOMEM;
-        *c = (struct claimer){ .entry = e, .tell = tell, .in = -1, .out = -1, .outcome.code = -1 };
-        r = spawn_switch(argv, &c->in, &c->out, &c->pid);
+        *c = (struct claimer){ .entry = e, .tell = tell, .in = -1, .said = { .fd = -1, .outcome.code = -1 } };
+        r = spawn_switch(argv, &c->in, &c->said.fd, &c->pid);
         if (r >= 0)
                 r = sd_event_add_child(event, &c->child, c->pid, WEXITED, on_exit_of_child, c);
         if (r >= 0)
-                r = sd_event_add_io(event, &c->output, c->out, EPOLLIN, on_output, c);
+                r = sd_event_add_io(event, &c->output, c->said.fd, EPOLLIN, on_output, c);
         if (r >= 0)
                 r = sd_event_add_time_relative(event, &c->limit, CLOCK_MONOTONIC, CLAIM_USEC, 0, on_limit, c);
         if (r < 0) {

@@ -18,21 +18,18 @@ struct job {
         struct manager *manager;
         struct entry *entry; /* NULL: it has gone */
         pid_t pid;
-        int out;
         sd_event_source *child, *output;
         bool recovering;
         struct outcome killed; /* recovering: how the one ended whose record it is, if that was a child of ours */
         unsigned tries;
-        char line[512];
-        size_t used;
-        struct outcome outcome;
+        struct switch_output said;
 };
 
 static void job_free(struct job *j)
 {
         sd_event_source_disable_unref(j->child);
         sd_event_source_disable_unref(j->output);
-        (void) close_keep_errno(j->out);
+        (void) close_keep_errno(j->said.fd);
         free(j);
 }
 
@@ -43,48 +40,23 @@ void job_orphan(struct job *j)
                 j->entry = NULL;
 }
 
-static void take_line(struct job *j, char *line)
+static void take_line(const char *line, void *data)
 {
-        int end = 0;
+        struct job *j = data;
+        struct outcome *o = &j->said.outcome;
 
-        if (j->outcome.code >= 0) /* it has said how it ended */
-                return;
-        if (sscanf(line, "STEP %23s", j->outcome.step) == 1) {
+        if (sscanf(line, "STEP %23s", o->step) == 1) {
                 if (j->entry)
-                        bus_request_step(j->entry->manager->bus, j->entry, j->outcome.step);
-                return;
-        }
-        if (sscanf(line, "CLAIMED %31s", j->outcome.claimed) == 1 || sscanf(line, "OPENED %31s", j->outcome.opened) == 1)
-                return;
-        if (sscanf(line, "END %i %23s %n", &j->outcome.code, j->outcome.step, &end) == 2 && end > 0)
-                (void) copy_string(j->outcome.text, sizeof(j->outcome.text), line + end);
-}
-
-static void drain(struct job *j)
-{
-        ssize_t n;
-
-        while ((n = read(j->out, j->line + j->used, sizeof(j->line) - 1 - j->used)) > 0) {
-                char *newline;
-
-                j->used += (size_t) n;
-                j->line[j->used] = '\0';
-                while ((newline = strchr(j->line, '\n'))) {
-                        *newline = '\0';
-                        take_line(j, j->line);
-                        j->used -= (size_t) (newline + 1 - j->line);
-                        memmove(j->line, newline + 1, j->used + 1);
-                }
-                if (j->used == sizeof(j->line) - 1) /* no line of ours is that long */
-                        j->used = 0;
-        }
+                        bus_request_step(j->entry->manager->bus, j->entry, o->step);
+        } else if (sscanf(line, "CLAIMED %31s", o->claimed) != 1)
+                (void) sscanf(line, "OPENED %31s", o->opened);
 }
 
 static int on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         struct job *j = data;
 
-        drain(j);
+        switch_output_read(&j->said, take_line, j);
         if (revents & EPOLLHUP)
                 (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
         return 0;
@@ -95,7 +67,7 @@ static int recover(struct entry *e, const struct outcome *killed, unsigned tries
 /* What the job itself did not come to say. */
 static void complete_outcome(struct job *j, const siginfo_t *si)
 {
-        struct outcome *o = &j->outcome;
+        struct outcome *o = &j->said.outcome;
         bool exited = si->si_code == CLD_EXITED;
 
         if (o->code >= 0)
@@ -125,7 +97,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         unsigned tries;
         bool again, killed;
 
-        drain(j);
+        switch_output_read(&j->said, take_line, j);
         m->keepoff_due = true; /* what it has put on record */
         if (!e) {
                 job_free(j);
@@ -136,7 +108,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         complete_outcome(j, si);
         again = si->si_code != CLD_EXITED && j->tries < RECOVER_TRIES;
         killed = j->killed.code >= 0 || (again && !j->recovering);
-        done.outcome = j->killed.code >= 0 ? j->killed : j->outcome;
+        done.outcome = j->killed.code >= 0 ? j->killed : j->said.outcome;
         tries = j->tries;
         e->job = NULL;
         memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
@@ -163,12 +135,12 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
 
         if (!j)
                 return -ENOMEM;
-        *j = (struct job){ .manager = e->manager, .entry = e, .out = -1, .outcome.code = -1, .killed.code = -1 };
-        r = spawn_switch(argv, NULL, &j->out, &j->pid);
+        *j = (struct job){ .manager = e->manager, .entry = e, .said = { .fd = -1, .outcome.code = -1 }, .killed.code = -1 };
+        r = spawn_switch(argv, NULL, &j->said.fd, &j->pid);
         if (r >= 0)
                 r = sd_event_add_child(event, &j->child, j->pid, WEXITED, on_exit_of_child, j);
         if (r >= 0)
-                r = sd_event_add_io(event, &j->output, j->out, EPOLLIN, on_output, j);
+                r = sd_event_add_io(event, &j->output, j->said.fd, EPOLLIN, on_output, j);
         if (r < 0) {
                 job_free(j);
                 return r;

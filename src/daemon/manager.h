@@ -222,6 +222,14 @@ void claimer_orphan(struct claimer *c);
 
 /* spawn.c: uasd-switch, with what it writes; ret_in: and with a pipe as its stdin, or NULL */
 int spawn_switch(char *const argv[], int *ret_in, int *ret_out, pid_t *ret_pid);
+struct switch_output {
+        int fd;
+        char line[512];
+        size_t used;
+        struct outcome outcome; /* the owner sets its code to -1; its end is put in here */
+};
+/* Takes what it has written by now; each line but its end goes to take(), and none after that. */
+void switch_output_read(struct switch_output *o, void (*take)(const char *line, void *data), void *data);
 
 /* jobs.c: uasd-switch as a child */
 int job_start(struct entry *e, const struct action *a);

@@ -52,3 +52,36 @@ int spawn_switch(char *const argv[], int *ret_in, int *ret_out, pid_t *ret_pid)
                 *ret_in = in[1];
         return 0;
 }
+
+/* The first END counts: what comes after it may be the name of whoever keeps the disk busy. */
+static void take_line(struct switch_output *o, void (*take)(const char *line, void *data), void *data)
+{
+        int end = 0;
+
+        if (o->outcome.code >= 0)
+                return;
+        if (sscanf(o->line, "END %i %23s %n", &o->outcome.code, o->outcome.step, &end) != 2 || end == 0)
+                take(o->line, data);
+        else
+                (void) copy_string(o->outcome.text, sizeof(o->outcome.text), o->line + end);
+}
+
+void switch_output_read(struct switch_output *o, void (*take)(const char *line, void *data), void *data)
+{
+        ssize_t n;
+
+        while ((n = read(o->fd, o->line + o->used, sizeof(o->line) - 1 - o->used)) > 0) {
+                char *newline;
+
+                o->used += (size_t) n;
+                o->line[o->used] = '\0';
+                while ((newline = strchr(o->line, '\n'))) {
+                        *newline = '\0';
+                        take_line(o, take, data);
+                        o->used -= (size_t) (newline + 1 - o->line);
+                        memmove(o->line, newline + 1, o->used + 1);
+                }
+                if (o->used == sizeof(o->line) - 1) /* no line of ours is that long */
+                        o->used = 0;
+        }
+}
