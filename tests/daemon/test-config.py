@@ -2,30 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd.conf: what uasd took from it when it started, what is written now, and what of it is not understood."""
 
-import importlib.util
 import json
-import os
-import sys
-import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
-machine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(machine)
-until = machine.until
+from machine import Machine, main, until
 
 OTHER = 'uasd itself goes by the row'
 
 
-class Config(unittest.TestCase):
-    maxDiff = None
-
-    for name in 'start start_bus start_daemon busctl on_bus both ctl journal'.split():
-        locals()[name] = getattr(machine.Daemon, name)
-
-    def setUp(self):
-        machine.Daemon.setUp(self)
-
+class Config(Machine):
     def conf(self, text):
         self.tree.write('etc/uasd/uasd.conf', text)
 
@@ -84,7 +68,4 @@ class Config(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if os.geteuid() != 0:
-        print('polkit asks nobody here: root alone may switch')
-        sys.exit(machine.SKIPPED)
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()

@@ -5,168 +5,13 @@
 import json
 import os
 import pty
-import shutil
-import signal
 import subprocess
-import sys
-import tempfile
-import time
-import unittest
 import xml.etree.ElementTree as ElementTree
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
-import privatebus  # noqa: E402
-from tree import BOOT, PIPES, Tree  # noqa: E402
-
-UASD, UASCTL = sys.argv[1:3]
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
-XML = os.path.join(TOP, 'src/daemon/org.uasd1.xml')
-SKIPPED = 77
-
-# Plays uasd-switch: waits at a step for whoever made the file "at-STEP", and moves the disk.
-SWITCH = """#!/bin/sh
-interface= target=
-for word; do interface=$target target=$word; done
-: >"$TREE/moving"
-for step in identify claim sync bind; do
-        echo "STEP $step 1"
-        while [ -e "$TREE/at-$step" ]; do sleep 0.02; done
-done
-if [ -e "$TREE/fails" ]; then
-        echo "END 7 bind The disk did not come back."
-        exit 7
-fi
-ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$target")" "$TREE/sys/bus/usb/devices/$interface/driver"
-echo "END 0 release It is moved."
-"""
+from machine import TOP, UASCTL, XML, Machine, main, until
 
 
-def until(condition, what, seconds=20):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        if time.monotonic() > end:
-            raise AssertionError('not within %s s: %s' % (seconds, what))
-        time.sleep(0.02)
-    return found
-
-
-class Daemon(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.tree = Tree(UASCTL)
-        self.addCleanup(self.tree.close)
-        # A real mount table, since no other tells of its changes; nothing here is in it.
-        os.unlink(self.tree.path('proc/1/mountinfo'))
-        os.symlink('/proc/self/mountinfo', self.tree.path('proc/1/mountinfo'))
-        self.tree.disk('2-1', 'sdz', 'uas')
-        self.tree.write('dev/sdz', '')
-        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\n')
-        self.tree.write('switch', SWITCH)
-        os.chmod(self.tree.path('switch'), 0o755)
-        self.dir = tempfile.mkdtemp()
-        self.addCleanup(lambda: shutil.rmtree(self.dir))
-        self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), TREE=self.tree.top, LC_ALL='C.UTF-8', TERM='xterm',
-                        UASD_SWITCH=self.tree.path('switch'),
-                        ASAN_OPTIONS='detect_leaks=0')  # what uasd has for life is not freed at its end
-        self.said = open(os.path.join(self.dir, 'said'), 'w+')
-        self.addCleanup(self.said.close)
-
-    def start(self, program, **more):
-        p = subprocess.Popen(program, env=self.env, stdin=subprocess.DEVNULL, text=True, **more)
-        self.addCleanup(lambda: privatebus.stop(p))
-        return p
-
-    def start_bus(self):
-        bus = privatebus.start(self.dir)
-        self.addCleanup(lambda: privatebus.stop(bus))
-        return bus
-
-    def start_daemon(self):
-        daemon = self.start([UASD, self.tree.top], stderr=self.said)
-
-        def stop():  # whatever is under way
-            if daemon.poll() == -signal.SIGKILL:  # a test's doing
-                return
-            daemon.terminate()
-            self.assertEqual(daemon.wait(20), 0, self.journal())
-        self.addCleanup(stop)
-        return daemon
-
-    def busctl(self, *args):
-        return subprocess.run(['busctl', *args], env=self.env, capture_output=True, text=True, timeout=20)
-
-    def on_bus(self):
-        return self.busctl('status', 'org.uasd1').returncode == 0
-
-    def both(self):
-        self.start_bus()
-        daemon = self.start_daemon()
-        until(self.on_bus, 'uasd is on the bus')
-        return daemon
-
-    def ctl(self, *args, code=0):
-        p = self.tree.run(*args, env=self.env)
-        self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr, self.journal()))
-        return p
-
-    def journal(self):
-        with open(self.said.name) as f:
-            return f.read()
-
-    def disk(self):
-        [one] = json.loads(self.ctl('list', '--json').stdout)['disks']
-        return one
-
-    def managed(self):
-        p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')
-        self.assertEqual(p.returncode, 0, p.stderr)
-        return {path: {name: {key: value['data'] for key, value in members.items()} for name, members in interfaces.items()}
-                for path, interfaces in json.loads(p.stdout)['data'][0].items()}
-
-    def job(self):
-        """Path and properties of the one there is; None, {}: there is none."""
-        jobs = {path: interfaces['org.uasd1.Job'] for path, interfaces in self.managed().items() if 'org.uasd1.Job' in interfaces}
-        self.assertLessEqual(len(jobs), 1)
-        return jobs.popitem() if jobs else (None, {})
-
-    def listen(self):
-        p = self.start(['busctl', '--json=short', 'monitor', '--match=type=signal,path_namespace=/org/uasd1'], stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE)
-        self.addCleanup(p.stderr.close)
-        self.assertIn('Monitoring', p.stderr.readline())
-        return p.stdout
-
-    def told_of(self, listener, path):
-        """All that was told of a job, until it was gone: State, Step and Result of changes."""
-        told = []
-        for line in listener:
-            one = json.loads(line)
-            member, data = one['member'], one['payload']['data']
-            if member == 'PropertiesChanged' and one['path'] == path:
-                self.assertEqual((data[0], data[1]['Disk']['data']), ('org.uasd1.Job', '2-1:1.0'))
-                told.append(tuple(data[1][name]['data'] for name in ('State', 'Step', 'Result')))
-            elif data[0] == path:
-                told.append((member, *data[1:]) if member == 'JobRemoved' else member)
-            if told[-1:] == ['InterfacesRemoved']:
-                return told
-        raise AssertionError(told)
-
-    def switch(self, target='usb-storage'):
-        p = self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Switch', 'ssa{sv}', '2-1:1.0', target, '0')
-        self.assertEqual(p.returncode, 0, p.stderr)
-        return p.stdout.split('"')[1]
-
-    def use(self, yes):
-        """A holder takes the disk; or lets go, and closes it."""
-        holder = self.tree.path('sys/class/block/sdz/holders/dm-9')
-        if yes:
-            os.mkdir(holder)
-            return
-        os.rmdir(holder)
-        with open(self.tree.path('dev/sdz')):
-            pass
-
+class Daemon(Machine):
     # What is there
 
     def shape(self, interfaces):
@@ -272,14 +117,6 @@ class Daemon(unittest.TestCase):
         told = self.told_of(listener, '/org/uasd1/job/1')
         self.assertEqual(told[-3:], [('done', 'bind', 'rolled-back'),
                                      ('JobRemoved', '2-1:1.0', 7, 'bind', 'The disk did not come back.'), 'InterfacesRemoved'])
-
-    def plays_switch(self, *lines):
-        self.tree.write('switch', '\n'.join(['#!/bin/sh', 'echo called >>"$TREE/calls"', *lines, '']))
-        os.chmod(self.tree.path('switch'), 0o755)
-
-    def calls(self):
-        with open(self.tree.path('calls')) as f:
-            return len(f.readlines())
 
     def test_forged_end(self):
         """The first END counts: what follows may be the name of whoever keeps the disk busy. And so does the disk."""
@@ -407,13 +244,6 @@ class Daemon(unittest.TestCase):
         until(self.on_bus, 'uasd is on the new bus')
         self.ctl('switch', 'sdz', 'uas')
         self.assertEqual(self.disk()['driver'], 'uas')
-
-
-def main():
-    if os.geteuid() != 0:
-        print('polkit asks nobody here: root alone may switch')
-        sys.exit(SKIPPED)
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
 
 
 if __name__ == '__main__':

@@ -2,28 +2,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: disks that have no driver."""
 
-import importlib.util
 import os
 import subprocess
-import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
-machine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(machine)
-until = machine.until
+from machine import SWITCH, Machine, main, until
 
 DEVICE = 'sys/bus/usb/devices/2-1'
 
 
-class Driverless(unittest.TestCase):
-    maxDiff = None
-
-    for name in 'start start_bus start_daemon busctl on_bus both ctl journal disk managed job switch'.split():
-        locals()[name] = getattr(machine.Daemon, name)
-
+class Driverless(Machine):
     def setUp(self):
-        machine.Daemon.setUp(self)
+        super().setUp()
         os.unlink(self.tree.path(DEVICE + ':1.0/driver'))
 
     # What is asked for in the moment in which a driver may still come
@@ -52,7 +41,7 @@ class Driverless(unittest.TestCase):
 
     def test_record_stays(self):
         "Its record keeps nobody from trying again."
-        self.tree.write('switch', machine.SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\ncase "$*" in *--recover*) exit 1;; esac\n', 1))
+        self.tree.write('switch', SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\ncase "$*" in *--recover*) exit 1;; esac\n', 1))
         gone = subprocess.Popen(['true'])
         gone.wait()
         self.tree.write('run/uasd/switch/2-1:1.0', f'PID={gone.pid}\nBUSNUM=2\nDEVNUM=5\nFROM=uas\nTO=usb-storage\nSTEP=bind\nDISKS=1\nMOVED=1\n')
@@ -71,4 +60,4 @@ class Driverless(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    machine.main()
+    main()

@@ -2,34 +2,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: how a switch has ended, as the journal has it and as it is told afterwards."""
 
-import importlib.util
 import json
 import os
-import re
 import subprocess
-import sys
-import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
-machine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(machine)
-UASCTL, until = machine.UASCTL, machine.until
-with open(os.path.join(HERE, '../../src/common/names.h')) as names:
-    IDS = {number: name for name, number in re.findall(r'#define MESSAGE_(\w+) "(\w+)"', names.read())}
+from machine import UASCTL, Machine, main, until
 
 
-class Endings(unittest.TestCase):
-    maxDiff = None
-
-    for name in 'setUp start start_bus start_daemon busctl on_bus both ctl journal disk managed job switch use'.split():
-        locals()[name] = getattr(machine.Daemon, name)
-
+class Endings(Machine):
     def endings(self):
         """What each was, from where to where, in which step."""
-        with open(self.tree.path('journal')) as f:
-            told = [dict(line.split('=', 1) for line in one.splitlines()) for one in f.read().split('\n\n')]
-        return [(IDS[one['MESSAGE_ID']], *(one.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP'))) for one in told if 'MESSAGE_ID' in one]
+        return [(name, *(fields.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP'))) for name, fields in self.messages()]
 
     def ended(self, code, step):
         self.assertEqual((self.disk()['outcome']['code'], self.disk()['outcome']['step']), (code, step))
@@ -99,7 +82,4 @@ class Endings(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if os.geteuid() != 0:
-        print('polkit asks nobody here: root alone may switch')
-        sys.exit(machine.SKIPPED)
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()

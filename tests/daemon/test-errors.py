@@ -2,28 +2,21 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd's errors on the bus: each has the name that org.uasd1.xml gives it for that method."""
 
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
-machine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(machine)
-until = machine.until
+from machine import NAMES, XML, Machine, main, until
 
 PREFIX = 'org.uasd1.Error.'
 GDBUS = unittest.skipUnless(shutil.which('gdbus'), 'no gdbus, and busctl does not tell the names of errors')
 INVALID = 'org.freedesktop.DBus.Error.InvalidArgs'
 
-with open(machine.XML) as xml:
+with open(XML) as xml:
     CONTRACT = xml.read()
-with open(os.path.join(machine.TOP, 'src/common/names.h')) as names:
-    ERRORS = re.findall(r'"org\.uasd1\.Error\.(\w+)"', names.read())
+ERRORS = re.findall(r'"org\.uasd1\.Error\.(\w+)"', NAMES)
 
 
 def promised():
@@ -36,15 +29,7 @@ def promised():
     return found
 
 
-class Errors(unittest.TestCase):
-    maxDiff = None
-
-    for name in 'start start_bus start_daemon busctl on_bus both ctl journal disk use'.split():
-        locals()[name] = getattr(machine.Daemon, name)
-
-    def setUp(self):
-        machine.Daemon.setUp(self)
-
+class Errors(Machine):
     def call(self, method, *args, path='/org/uasd1', interface='Manager'):
         """The name of its error, and what it says."""
         p = subprocess.run(['gdbus', 'call', '--address', self.env['DBUS_SYSTEM_BUS_ADDRESS'], '--dest', 'org.uasd1', '--object-path', path,
@@ -109,7 +94,4 @@ class Errors(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if os.geteuid() != 0:
-        print('polkit asks nobody here: root alone may switch')
-        sys.exit(machine.SKIPPED)
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()

@@ -2,20 +2,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: who inhibits switches, and who has a disk for himself."""
 
-import importlib.util
 import json
 import os
 import signal
 import subprocess
 import sys
-import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-HOLDER = os.path.join(HERE, '../vm/within/leaseholder.py')
-spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
-machine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(machine)
-UASCTL, until = machine.UASCTL, machine.until
+from machine import TOP, UASCTL, Machine, main, until
+
+HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
 
 # Plays the claimer as well: has the claim as long as it lives.
 CLAIM = """#!/bin/sh
@@ -42,14 +37,9 @@ exec "$TREE/moves" "$@"
 """
 
 
-class Lease(unittest.TestCase):
-    maxDiff = None
-
-    for name in 'start start_bus start_daemon busctl on_bus both ctl journal disk managed job listen told_of switch use'.split():
-        locals()[name] = getattr(machine.Daemon, name)
-
+class Lease(Machine):
     def setUp(self):
-        machine.Daemon.setUp(self)
+        super().setUp()
         os.rename(self.tree.path('switch'), self.tree.path('moves'))
         self.tree.write('switch', CLAIM)
         os.chmod(self.tree.path('switch'), 0o755)
@@ -437,7 +427,4 @@ class Lease(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if os.geteuid() != 0:
-        print('the private socket lets root alone in')
-        sys.exit(machine.SKIPPED)
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main(without_root='the private socket lets root alone in')

@@ -2,31 +2,21 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: whatever devices, users and files name, all disks are told of."""
 
-import importlib.util
 import json
 import os
-import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
-machine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(machine)
+from machine import Machine, main, until
 
 # No UTF-8; and well-formed, but no character that sd-bus takes.
 BROKEN, NEVER = b'\xff', '\ufffe'.encode()
 
 
-class Names(unittest.TestCase):
-    maxDiff = None
-
-    for name in 'setUp start start_bus start_daemon busctl on_bus both ctl journal disk managed switch use'.split():
-        locals()[name] = getattr(machine.Daemon, name)
-
+class Names(Machine):
     def waits(self):
         self.both()
         self.use(True)
         self.switch()
-        machine.until(lambda: self.disk()['state'] == 'waiting', 'it waits')
+        until(lambda: self.disk()['state'] == 'waiting', 'it waits')
 
     def told(self):
         """What D-Bus and uasctl say of the one disk; uasctl by what uasd says."""
@@ -85,4 +75,4 @@ class Names(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    machine.main()
+    main()

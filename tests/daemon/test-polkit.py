@@ -2,33 +2,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus, with a polkit that takes its time: who waits for a password holds up nobody else."""
 
-import importlib.util
 import os
 import pwd
 import select
 import subprocess
 import sys
-import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
-machine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(machine)
-UASCTL, until = machine.UASCTL, machine.until
+from machine import UASCTL, Machine, main
+
 FAKE_POLKIT = sys.argv[3]
 
 ANNA, BERTA = (pwd.getpwnam(name).pw_uid for name in ('nobody', 'daemon'))  # the bus lets in whom the machine knows
 QUESTIONS_MAX = 16  # of src/daemon/polkit.c
 
 
-class Polkit(unittest.TestCase):
-    maxDiff = None
-
-    for name in 'start start_bus start_daemon busctl on_bus both ctl journal disk managed switch use'.split():
-        locals()[name] = getattr(machine.Daemon, name)
-
+class Polkit(Machine):
     def setUp(self):
-        machine.Daemon.setUp(self)
+        super().setUp()
         os.chmod(self.dir, 0o755)
         os.chmod(self.tree.top, 0o755)
         self.both()
@@ -123,7 +113,4 @@ class Polkit(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if os.geteuid() != 0:
-        print('other users are root\'s to be')
-        sys.exit(machine.SKIPPED)
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    main(without_root="other users are root's to be", programs=3)

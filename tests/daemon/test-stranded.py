@@ -2,19 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: of a switch that went wrong the catalog says where the disk really is."""
 
-import importlib.util
 import os
 import re
-import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location('machine', os.path.join(HERE, 'test-daemon.py'))
-machine = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(machine)
-until = machine.until
-
-with open(os.path.join(machine.TOP, 'src/common/names.h')) as names:
-    IDS = {one: name for name, one in re.findall(r'#define MESSAGE_(\w+) "([0-9a-f]{32})"', names.read())}
+from machine import TOP, Machine, main
 
 # Plays uasd-switch: brings the disk where the file "ends-on" says, and ends as "ends" says.
 SWITCH = """#!/bin/sh
@@ -29,14 +20,9 @@ exit 1
 """
 
 
-class Stranded(unittest.TestCase):
-    maxDiff = None
-
-    for name in 'start start_bus start_daemon busctl on_bus both ctl journal'.split():
-        locals()[name] = getattr(machine.Daemon, name)
-
+class Stranded(Machine):
     def setUp(self):
-        machine.Daemon.setUp(self)
+        super().setUp()
         self.tree.write('switch', SWITCH)
 
     def ending(self, code, on, to='usb-storage'):
@@ -44,13 +30,11 @@ class Stranded(unittest.TestCase):
         self.tree.write('ends-on', on)
         self.tree.write('ends', f'END {code} bind It went so.\n')
         self.ctl('switch', 'sdz', to, '--wait', code=code)
-        with open(self.tree.path('journal')) as f:
-            told = [dict(line.split('=', 1) for line in one.splitlines()) for one in f.read().split('\n\n')]
-        fields = [one for one in told if 'MESSAGE_ID' in one][-1]
-        with open(os.path.join(machine.TOP, 'src/daemon/uasd.catalog')) as f:
+        name, fields = self.messages()[-1]
+        with open(os.path.join(TOP, 'src/daemon/uasd.catalog')) as f:
             [text] = re.findall(r'(?ms)^-- %s\n(.*?)(?=^-- |\Z)' % fields['MESSAGE_ID'], f.read())
         text = re.sub(r'@(\w+)@', lambda field: fields[field[1]], ' '.join(text.split()))
-        return IDS[fields['MESSAGE_ID']], fields, text
+        return name, fields, text
 
     def test_failed(self):
         self.both()
@@ -93,4 +77,4 @@ class Stranded(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    machine.main()
+    main()
