@@ -28,5 +28,6 @@ def start(folder):
 def stop(p):
     p.kill()
     p.wait()
-    if p.stdout:
-        p.stdout.close()
+    for pipe in p.stdin, p.stdout, p.stderr:
+        if pipe:
+            pipe.close()

@@ -22,6 +22,7 @@ from tree import Tree  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
 TOP = os.path.join(HERE, '../..')
+INTERFACE = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0'  # of the one disk
 XML = os.path.join(TOP, 'src/daemon/org.uasd1.xml')
 SKIPPED = 77
 
@@ -69,9 +70,8 @@ class Machine(unittest.TestCase):
         os.symlink('/proc/self/mountinfo', self.tree.path('proc/1/mountinfo'))
         self.tree.disk('2-1', 'sdz', 'uas')
         self.tree.write('dev/sdz', '')
-        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\n')
-        self.tree.write('switch', SWITCH)
-        os.chmod(self.tree.path('switch'), 0o755)
+        self.conf('[uasd]\nQuietSec=0\n')
+        self.play(SWITCH)
         self.dir = tempfile.mkdtemp()
         self.addCleanup(lambda: shutil.rmtree(self.dir))
         self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), TREE=self.tree.top, LC_ALL='C.UTF-8', TERM='xterm',
@@ -80,8 +80,31 @@ class Machine(unittest.TestCase):
         self.said = open(os.path.join(self.dir, 'said'), 'w+')
         self.addCleanup(self.said.close)
 
+    def conf(self, text):
+        self.tree.write('etc/uasd/uasd.conf', text)
+
+    def play(self, script):
+        """It is uasd-switch from now on."""
+        self.tree.write('switch', script)
+        os.chmod(self.tree.path('switch'), 0o755)
+
+    def plays_switch(self, *lines):
+        self.play('\n'.join(['#!/bin/sh', 'echo called >>"$TREE/calls"', *lines, '']))
+
+    def calls(self):
+        with open(self.tree.path('calls')) as f:
+            return len(f.readlines())
+
+    def bind(self, driver):
+        """What the kernel says has the disk, None: nobody; no uevent tells of it."""
+        link = self.tree.path(INTERFACE + '/driver')
+        if os.path.lexists(link):
+            os.unlink(link)
+        if driver:
+            self.tree.link(INTERFACE + '/driver', 'sys/bus/usb/drivers/' + driver)
+
     def start(self, program, **more):
-        p = subprocess.Popen(program, env=self.env, stdin=subprocess.DEVNULL, text=True, **more)
+        p = subprocess.Popen(program, **{'env': self.env, 'stdin': subprocess.DEVNULL, 'text': True, **more})
         self.addCleanup(lambda: privatebus.stop(p))
         return p
 
@@ -107,11 +130,17 @@ class Machine(unittest.TestCase):
     def on_bus(self):
         return self.busctl('status', 'org.uasd1').returncode == 0
 
-    def both(self):
-        self.start_bus()
+    def start_on_bus(self):
         daemon = self.start_daemon()
         until(self.on_bus, 'uasd is on the bus')
         return daemon
+
+    def both(self):
+        self.start_bus()
+        return self.start_on_bus()
+
+    def start_ctl(self, *args, **more):
+        return self.start([UASCTL, self.tree.top, *args], **more)
 
     def ctl(self, *args, code=0):
         p = self.tree.run(*args, env=self.env)
@@ -132,11 +161,17 @@ class Machine(unittest.TestCase):
         [one] = json.loads(self.ctl('list', '--json').stdout)['disks']
         return one
 
+    def driver_is(self, driver, seconds=20):
+        until(lambda: self.disk()['driver'] == driver, 'it is on ' + driver, seconds)
+
     def managed(self):
         p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')
         self.assertEqual(p.returncode, 0, p.stderr)
         return {path: {name: {key: value['data'] for key, value in members.items()} for name, members in interfaces.items()}
                 for path, interfaces in json.loads(p.stdout)['data'][0].items()}
+
+    def managed_disks(self):
+        return [one['org.uasd1.Disk'] for one in self.managed().values() if 'org.uasd1.Disk' in one]
 
     def job(self):
         """Path and properties of the one there is; None, {}: there is none."""
@@ -144,10 +179,12 @@ class Machine(unittest.TestCase):
         self.assertLessEqual(len(jobs), 1)
         return jobs.popitem() if jobs else (None, {})
 
+    def step_is(self, step):
+        until(lambda: self.job()[1].get('Step') == step, 'step ' + step)
+
     def listen(self):
         p = self.start(['busctl', '--json=short', 'monitor', '--match=type=signal,path_namespace=/org/uasd1'], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE)
-        self.addCleanup(p.stderr.close)
         self.assertIn('Monitoring', p.stderr.readline())
         return p.stdout
 
@@ -166,10 +203,17 @@ class Machine(unittest.TestCase):
                 return told
         raise AssertionError(told)
 
+    def call_manager(self, method, *args):
+        return self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', method, *args)
+
     def switch(self, target='usb-storage'):
-        p = self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Switch', 'ssa{sv}', '2-1:1.0', target, '0')
+        """The path of its job."""
+        p = self.call_manager('Switch', 'ssa{sv}', '2-1:1.0', target, '0')
         self.assertEqual(p.returncode, 0, p.stderr)
         return p.stdout.split('"')[1]
+
+    def cancel_job(self, path):
+        return self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel')
 
     def use(self, yes):
         """A holder takes the disk; or lets go, and closes it."""
@@ -180,14 +224,6 @@ class Machine(unittest.TestCase):
         os.rmdir(holder)
         with open(self.tree.path('dev/sdz')):
             pass
-
-    def plays_switch(self, *lines):
-        self.tree.write('switch', '\n'.join(['#!/bin/sh', 'echo called >>"$TREE/calls"', *lines, '']))
-        os.chmod(self.tree.path('switch'), 0o755)
-
-    def calls(self):
-        with open(self.tree.path('calls')) as f:
-            return len(f.readlines())
 
 
 def main(without_root='polkit asks nobody here: root alone may switch', programs=2):

@@ -5,19 +5,13 @@
 import json
 import os
 
-from machine import Machine, main, until
+from machine import Machine, main
 import privatebus
 
 STAYS = 'The switch to %s was cancelled: it stays on %s until somebody asks again or it is plugged in anew.'
 
 
 class Cancel(Machine):
-    def on(self, driver):
-        """Somebody has put it there, while no uasd ran."""
-        link = self.tree.path('sys/bus/usb/devices/2-1:1.0/driver')
-        os.unlink(link)
-        os.symlink(os.path.realpath(self.tree.path(f'sys/bus/usb/drivers/{driver}')), link)
-
     def is_at(self, **what):
         one = self.disk()
         self.assertEqual({key: one[key] for key in what}, what, one)
@@ -33,24 +27,22 @@ class Cancel(Machine):
 
     def anew(self, daemon):
         privatebus.stop(daemon)
-        daemon = self.start_daemon()
-        until(self.on_bus, 'uasd is on the bus')
-        return daemon
+        return self.start_on_bus()
 
     def test_running(self):
         "A switch that runs is not broken off, and what was asked for is not forgotten: refused, by the disk as by the job."
         self.both()
         self.tree.write('at-sync', '')
         path = self.switch()
-        until(lambda: self.job()[1].get('Step') == 'sync', 'step sync')
+        self.step_is('sync')
         p = self.ctl('cancel', 'sdz', code=6)
         self.assertIn('2-1:1.0 is being switched, and that is not broken off.', p.stderr)
-        p = self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel')
+        p = self.cancel_job(path)
         self.assertIn('not broken off', p.stderr)
         self.assertEqual(self.mark('OVERRIDE'), 'usb-storage')
         self.assertIn('Is being switched to usb-storage', self.disk()['reason'])
         os.unlink(self.tree.path('at-sync'))
-        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        self.driver_is('usb-storage')
         self.assertEqual(self.is_settled_on('usb-storage', 'usb-storage')['reason_id'], 'override')
 
     def test_release(self):
@@ -108,7 +100,7 @@ class Cancel(Machine):
 
     def test_kept(self):
         "What nobody asked for and somebody cancelled stays so, also after a restart of uasd, and is told everywhere; until somebody asks."
-        self.on('usb-storage')
+        self.bind('usb-storage')
         self.use(True)
         daemon = self.both()
         self.is_at(state='waiting', target='uas')
@@ -129,10 +121,9 @@ class Cancel(Machine):
         [one] = json.loads(self.tree.run('list', '--json').stdout)['disks']
         self.assertEqual((one['state'], one['target']), ('settled', 'uas'))
         self.assertTrue(one['reason'].startswith(stays))
-        daemon = self.start_daemon()
-        until(self.on_bus, 'uasd is on the bus')
+        self.start_on_bus()
         self.ctl('policy', 'sdz', 'auto')
-        until(lambda: self.disk()['driver'] == 'uas', 'it is moved')
+        self.driver_is('uas')
         self.assertEqual(self.mark('CANCELLED'), '0')
         self.assertNotIn('cancelled', self.disk()['reason'])
 

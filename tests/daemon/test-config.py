@@ -4,15 +4,12 @@
 
 import json
 
-from machine import Machine, main, until
+from machine import Machine, main
 
 OTHER = 'uasd itself goes by the row'
 
 
 class Config(Machine):
-    def conf(self, text):
-        self.tree.write('etc/uasd/uasd.conf', text)
-
     def explained(self):
         """Who decides by the table, its remedy, and what is said besides."""
         p = self.ctl('explain', 'sdz', '--json')
@@ -30,8 +27,7 @@ class Config(Machine):
         self.assertIn('systemctl restart uasd', said)
         daemon.terminate()
         self.assertEqual(daemon.wait(20), 0)
-        self.start_daemon()
-        until(self.on_bus, 'uasd is on the bus')
+        self.start_on_bus()
         self.assertEqual(self.explained()[0::2], ('policy-ignore', ''))
 
     def test_who_says_so(self):

@@ -8,7 +8,7 @@ import pty
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
-from machine import TOP, UASCTL, XML, Machine, main, until
+from machine import TOP, XML, Machine, main, until
 
 
 class Daemon(Machine):
@@ -48,8 +48,7 @@ class Daemon(Machine):
         p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'ListDisks')
         told = {one[0]: one for one in json.loads(p.stdout)['data'][0]}
         names = 'Id', 'Disks', 'SpeedMbps', 'MaxSpeedMbps', 'Driver', 'State', 'Manufacturer', 'Product', 'Reason'
-        disks = [one['org.uasd1.Disk'] for one in self.managed().values() if 'org.uasd1.Disk' in one]
-        self.assertEqual(told, {disk['Id']: [disk[name] for name in names] for disk in disks})
+        self.assertEqual(told, {disk['Id']: [disk[name] for name in names] for disk in self.managed_disks()})
         self.assertEqual(len(told), 2)
         brief, whole = (self.ctl('list', *more).stdout.splitlines() for more in ([], ['-o', '+REASON-ID']))
         self.assertEqual(len(brief), 3)
@@ -96,12 +95,12 @@ class Daemon(Machine):
         self.assertEqual(self.job(), (path, waiting))
         self.tree.write('at-sync', '')
         self.use(False)
-        until(lambda: self.job()[1].get('Step') == 'sync', 'step sync')
+        self.step_is('sync')
         self.assertEqual(self.job(), (path, dict(waiting, State='running', Step='sync')))
-        p = self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel')
+        p = self.cancel_job(path)
         self.assertIn('not broken off', p.stderr)
         os.unlink(self.tree.path('at-sync'))
-        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        self.driver_is('usb-storage')
         until(lambda: self.job() == (None, {}), 'the job is gone')
         self.assertEqual(self.busctl('get-property', 'org.uasd1', path, 'org.uasd1.Job', 'State').returncode, 1)
         steps = [('running', step, '') for step in ('identify', 'claim', 'sync', 'bind')]
@@ -150,7 +149,7 @@ class Daemon(Machine):
         self.both()
         self.ctl('switch', '2-1', 'usb-storage', '--wait', code=1)
         self.assertIsNone(self.disk()['driver'])
-        until(lambda: self.disk()['driver'] == 'usb-storage', 'a driver has it', 60)
+        self.driver_is('usb-storage', 60)
         until(lambda: self.disk()['state'] == 'settled', 'it is settled')
         self.assertEqual(self.calls(), 3)
 
@@ -158,10 +157,10 @@ class Daemon(Machine):
         "A job that waits is cancelled through its own object; nothing is moved when the disk becomes free."
         self.both()
         self.use(True)
-        p = self.busctl('call', 'org.uasd1', '/org/uasd1/job/1', 'org.uasd1.Job', 'Cancel')
+        p = self.cancel_job('/org/uasd1/job/1')
         self.assertEqual(p.returncode, 1)
         path = self.switch()
-        self.assertEqual(self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel').returncode, 0)
+        self.assertEqual(self.cancel_job(path).returncode, 0)
         self.assertEqual(self.job(), (None, {}))
         self.assertEqual(self.disk()['state'], 'settled')
         self.use(False)
@@ -183,20 +182,20 @@ class Daemon(Machine):
         "Whoever asked is killed: the job goes on."
         self.both()
         self.use(True)
-        client = self.start([UASCTL, self.tree.top, 'switch', 'sdz', 'usb-storage', '--wait'], stderr=subprocess.DEVNULL)
+        client = self.start_ctl('switch', 'sdz', 'usb-storage', '--wait', stderr=subprocess.DEVNULL)
         path, _ = until(lambda: self.job() if self.job()[0] else None, 'there is a job')
         client.kill()
         client.wait()
         self.assertEqual(self.job()[1]['State'], 'waiting')
         self.use(False)
-        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        self.driver_is('usb-storage')
         until(lambda: not self.job()[0], 'the job is gone')
         self.assertIn('It is moved.', self.journal())
 
     def on_terminal(self, *args, stdout=subprocess.DEVNULL):
         """uasctl with a terminal behind stderr, and what reads from that."""
         ours, theirs = pty.openpty()
-        client = self.start([UASCTL, self.tree.top, *args], stderr=theirs, stdout=stdout)
+        client = self.start_ctl(*args, stderr=theirs, stdout=stdout)
         os.close(theirs)
         screen = os.fdopen(ours, 'rb', buffering=0)
         self.addCleanup(screen.close)
@@ -235,7 +234,7 @@ class Daemon(Machine):
         self.assertEqual(self.disk()['driver'], 'usb-storage')
         bus = self.start_bus()
         until(self.on_bus, 'uasd is on the bus')
-        self.assertEqual([one['org.uasd1.Disk']['Driver'] for one in self.managed().values() if 'org.uasd1.Disk' in one], ['usb-storage'])
+        self.assertEqual([one['Driver'] for one in self.managed_disks()], ['usb-storage'])
         bus.kill()
         bus.wait()
         os.unlink(os.path.join(self.dir, 'bus'))

@@ -5,15 +5,13 @@
 import os
 import subprocess
 
-from machine import SWITCH, Machine, main, until
-
-DEVICE = 'sys/bus/usb/devices/2-1'
+from machine import SWITCH, Machine, main
 
 
 class Driverless(Machine):
     def setUp(self):
         super().setUp()
-        os.unlink(self.tree.path(DEVICE + ':1.0/driver'))
+        self.bind(None)
 
     # What is asked for in the moment in which a driver may still come
 
@@ -28,12 +26,12 @@ class Driverless(Machine):
         self.both()
         path = self.switch()
         self.assertEqual(self.job()[1]['State'], 'waiting')
-        self.assertEqual(self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel').returncode, 0)
+        self.assertEqual(self.cancel_job(path).returncode, 0)
         self.assertEqual(self.job(), (None, {}))
 
     def test_request_refused(self):
         "No driver is not the driver that was asked for."
-        self.tree.write(DEVICE + '/authorized', '0\n')
+        self.tree.write('sys/bus/usb/devices/2-1/authorized', '0\n')
         self.both()
         self.assertIn('not authorized', self.ctl('switch', 'sdz', 'usb-storage', '--wait=40', code=6).stderr)
 
@@ -41,12 +39,12 @@ class Driverless(Machine):
 
     def test_record_stays(self):
         "Its record keeps nobody from trying again."
-        self.tree.write('switch', SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\ncase "$*" in *--recover*) exit 1;; esac\n', 1))
+        self.play(SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\ncase "$*" in *--recover*) exit 1;; esac\n', 1))
         gone = subprocess.Popen(['true'])
         gone.wait()
         self.tree.write('run/uasd/switch/2-1:1.0', f'PID={gone.pid}\nBUSNUM=2\nDEVNUM=5\nFROM=uas\nTO=usb-storage\nSTEP=bind\nDISKS=1\nMOVED=1\n')
         self.both()
-        until(lambda: self.disk()['driver'] == 'uas', 'a driver has it', 60)
+        self.driver_is('uas', 60)
 
     def test_entry_stays(self):
         "uasd takes out the entry of a bind as soon as it looks after the quirks, whether the disk is there or not."

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-from machine import UASCTL, Machine, main, until
+from machine import Machine, main, until
 
 
 class Endings(Machine):
@@ -31,7 +31,7 @@ class Endings(Machine):
         self.both()
         self.tree.write('at-sync', '')
         self.switch()
-        until(lambda: self.job()[1].get('Step') == 'sync', 'step sync')
+        self.step_is('sync')
         self.switch('uas')
         os.unlink(self.tree.path('at-sync'))
         until(lambda: self.disk()['driver'] == 'uas' and not self.job()[0], 'it is moved, and back')
@@ -64,8 +64,7 @@ class Endings(Machine):
     def test_monitor(self):
         "That a switch has ended is news, also if it ended as the one before."
         self.both()
-        client = self.start([UASCTL, self.tree.top, 'monitor', '--json'], stdout=subprocess.PIPE)
-        self.addCleanup(client.stdout.close)
+        client = self.start_ctl('monitor', '--json', stdout=subprocess.PIPE)
         self.assertEqual(json.loads(client.stdout.readline())['event'], 'present')
         for target in 'usb-storage', 'uas', 'usb-storage':
             self.tree.write('at-sync', '')

@@ -77,7 +77,7 @@ class Errors(Machine):
     def test_running(self):
         self.both()
         self.tree.write('at-sync', '')
-        self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Switch', 'ssa{sv}', '2-1:1.0', 'usb-storage', '0')
+        self.switch()
         until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
         self.refused('Cancel', 'Refused', path='/org/uasd1/job/1', interface='Job')
         self.refused('Cancel', 'Refused', '2-1:1.0')

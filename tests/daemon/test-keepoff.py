@@ -7,12 +7,11 @@ import json
 import os
 import time
 
-from machine import Machine, main, until
+from machine import INTERFACE, Machine, main, until
 import privatebus
 from tree import BOOT, PIPES
 
 PARAMETER = 'sys/module/usb_storage/parameters/quirks'
-INTERFACE = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0'
 RECORD = '1209:5a5a:S1@0000:00:14.0/ss/1=state=%s firmware=0214 kernel=6.1.0-test boot=%s date=- reason=it failed\n'
 
 
@@ -31,26 +30,25 @@ class KeptOff(Machine):
         self.ctl('policy', 'sdz', 'usb-storage')
         self.assertEqual(self.quirks(), '1209:5a5a:u,' + others)
         self.assertIn('kept off uas by the quirks of usb-storage: 1209:5a5a:u', self.journal())
-        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        self.driver_is('usb-storage')
         # Somebody empties the string: uasd comes back and finds what has to be in there.
         privatebus.stop(daemon)
         self.quirks(others)
-        self.start_daemon()
-        until(self.on_bus, 'uasd is on the bus')
+        self.start_on_bus()
         self.assertEqual(self.quirks(), '1209:5a5a:u,' + others)
         [word] = json.loads(self.ctl('explain', 'sdz', '--json').stdout)['disks'][0]['quirks']
         self.assertEqual((word['entry'], word['source'], word['effect']), ('1209:5a5a:u', 'uasd-kept', 'in-force'))
         self.ctl('policy', 'sdz', 'auto')
         self.assertEqual(self.quirks(), others)
-        until(lambda: self.disk()['driver'] == 'uas', 'it is moved back')
+        self.driver_is('uas')
 
     def test_for_all(self):
         "What the configuration says of all disks, or of unknown ones, counts for those that have been seen, also when they are unplugged."
         for line in 'Unknown=usb-storage', 'Policy=usb-storage':
-            self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\n' + line + '\n')
+            self.conf('[uasd]\nQuietSec=0\n' + line + '\n')
             self.quirks('')
             daemon = self.both()
-            until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+            self.driver_is('usb-storage')
             self.assertEqual(self.quirks(), '1209:5a5a:u', line)
             privatebus.stop(daemon)
         self.both()
@@ -89,7 +87,7 @@ class KeptOff(Machine):
         with open(self.tree.path('run/uasd/quirks.lock'), 'w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.ctl('policy', 'sdz', 'usb-storage')
-            until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+            self.driver_is('usb-storage')
             self.assertEqual(self.quirks(), '')
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
         self.assertEqual(self.journal().count('waits for it'), 1, self.journal())
@@ -140,8 +138,7 @@ class KeptOff(Machine):
                            'etc/uasd/uasd.conf': '[uasd]\nQuietSec=0\n[Disk 1209:5a5a]\nPolicy=usb-storage\n'}.items():
             with self.subTest(path):
                 self.tree.write(path, text)
-                daemon = self.start_daemon()
-                until(self.on_bus, 'uasd is on the bus')
+                daemon = self.start_on_bus()
                 self.assertIn('UAS alone', self.ctl('policy', 'sdz', 'usb-storage', code=5).stderr)
                 self.assertEqual((self.quirks(), self.disk()['driver'], self.disk()['state']), ('', 'uas', 'settled'))
                 lines = self.ctl('policy', '--kernel')
@@ -163,7 +160,7 @@ class KeptOff(Machine):
         "What fails under uas is distrusted, and kept off it."
         self.given_up()
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
-        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        self.driver_is('usb-storage')
 
     def test_trouble_uas_alone(self):
         "There is nowhere else for it to be: it is told, and nothing is on record."
@@ -181,21 +178,12 @@ class KeptOff(Machine):
         daemon = self.both()
         self.assertEqual(self.quirks(), '1209:5a5a:u')
         privatebus.stop(daemon)
-        self.driver(None)
+        self.bind(None)
         self.tree.link('sys/bus/usb/devices/2-1:1.0', INTERFACE)
-        self.start_daemon()
-        until(self.on_bus, 'uasd is on the bus')
+        self.start_on_bus()
         self.assertEqual(self.quirks(), '')
-        until(lambda: self.disk()['driver'] == 'uas', 'it is on uas')
+        self.driver_is('uas')
         until(lambda: self.disk()['state'] == 'settled', 'and stays there')
-
-    def driver(self, name):
-        """What the kernel says of the disk; no uevent tells of it."""
-        link = self.tree.path(INTERFACE + '/driver')
-        if os.path.lexists(link):
-            os.unlink(link)
-        if name:
-            self.tree.link(INTERFACE + '/driver', 'sys/bus/usb/drivers/' + name)
 
     def look(self):
         """Has uasd look at the disk anew."""
@@ -207,7 +195,7 @@ class KeptOff(Machine):
 
     def test_rolled_back(self):
         "A trial fails, the disk is taken back, and then the record says so, which uasd-switch writes: it is in the quirks at once."
-        self.driver('usb-storage')
+        self.bind('usb-storage')
         self.tree.write('record', RECORD % ('distrusted', '-'))
         self.plays_switch('cp "$TREE/record" "$TREE/etc/uasd/history"',
                           "printf 'STEP verify 1\\nEND 7 verify It cannot be read.\\n'", 'exit 7')
@@ -218,7 +206,7 @@ class KeptOff(Machine):
 
     def test_put_in_order(self):
         "What --recover puts on record counts as well."
-        self.driver('usb-storage')
+        self.bind('usb-storage')
         self.tree.write('record', RECORD % ('distrusted', '-'))
         self.tree.write('run/uasd/switch/2-1:1.0.lock', '')
         self.tree.write('run/uasd/switch/2-1:1.0', 'BUSNUM=2\n')
@@ -249,7 +237,7 @@ class KeptOff(Machine):
 
     def test_unplugged_in_a_switch(self):
         "What uasd-switch puts on record after the disk has gone counts as well."
-        self.driver('usb-storage')
+        self.bind('usb-storage')
         self.tree.write('record', RECORD % ('distrusted', '-'))
         self.tree.write('gone', '')
         self.plays_switch('while [ -e "$TREE/gone" ]; do sleep 0.02; done', 'cp "$TREE/record" "$TREE/etc/uasd/history"', 'exit 1')

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from machine import TOP, UASCTL, Machine, main, until
+from machine import TOP, Machine, main, until
 
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
 
@@ -41,26 +41,18 @@ class Lease(Machine):
     def setUp(self):
         super().setUp()
         os.rename(self.tree.path('switch'), self.tree.path('moves'))
-        self.tree.write('switch', CLAIM)
-        os.chmod(self.tree.path('switch'), 0o755)
+        self.play(CLAIM)
 
     def property(self, name):
-        [disk] = [one['org.uasd1.Disk'] for one in self.managed().values() if 'org.uasd1.Disk' in one]
+        [disk] = self.managed_disks()
         return disk[name]
 
     def holder(self, *what):
-        p = subprocess.Popen(['sh', '-c', 'read -r go && exec "$@"', 'sh', sys.executable, HOLDER, self.tree.path('run/uasd/private'), *what],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        p = self.start(['sh', '-c', 'read -r go && exec "$@"', 'sh', sys.executable, HOLDER, self.tree.path('run/uasd/private'), *what],
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.tree.write(f'proc/{p.pid}/comm', 'fio\n')
         p.stdin.write('go\n')
         p.stdin.flush()
-
-        def stop():
-            p.kill()
-            p.wait()
-            p.stdin.close()
-            p.stdout.close()
-        self.addCleanup(stop)
         return p
 
     def told(self, holder):
@@ -94,9 +86,6 @@ class Lease(Machine):
         except FileNotFoundError:
             return []
 
-    def driver_is(self, driver):
-        until(lambda: self.disk()['driver'] == driver, 'it is on ' + driver)
-
     # Inhibitors
 
     def test_inhibit(self):
@@ -104,7 +93,7 @@ class Lease(Machine):
         self.both()
         go = self.tree.path('go')
         command = ['sh', '-c', f'echo begun; while [ ! -e {go} ]; do sleep 0.02; done; exit 7', '--why', '-q']
-        p = self.start([UASCTL, self.tree.top, 'inhibit', '--why', 'it is being filled', *command], stdout=subprocess.PIPE)
+        p = self.start_ctl('inhibit', '--why', 'it is being filled', *command, stdout=subprocess.PIPE)
         self.assertEqual(p.stdout.readline(), 'begun\n')
         self.assertIn('inhibited by sh: it is being filled', self.ctl('switch', 'sdz', 'usb-storage', code=3).stderr)
         self.assertEqual(self.disk()['state'], 'waiting')
@@ -123,7 +112,7 @@ class Lease(Machine):
         self.both()
         pid = self.tree.path('pid')
         command = f'sleep 1000 & echo $! >{pid}; trap "" TERM; echo begun; wait'
-        p = self.start([UASCTL, self.tree.top, 'inhibit', '--disk', 'sdz', 'sh', '-c', command], stdout=subprocess.PIPE)
+        p = self.start_ctl('inhibit', '--disk', 'sdz', 'sh', '-c', command, stdout=subprocess.PIPE)
         self.assertEqual(p.stdout.readline(), 'begun\n')
         with open(pid) as f:
             left = int(f.read())
@@ -143,7 +132,7 @@ class Lease(Machine):
         self.ctl('inhibit', 'sh', '-c', 'kill -KILL $$', code=137)
         self.ctl('inhibit', '--disk=sdq', 'true', code=4)
         self.ctl('inhibit', 'true')
-        p = self.start([UASCTL, self.tree.top, 'inhibit', 'sh', '-c', 'trap "exit 3" TERM; echo begun; while :; do sleep 0.02; done'],
+        p = self.start_ctl('inhibit', 'sh', '-c', 'trap "exit 3" TERM; echo begun; while :; do sleep 0.02; done',
                        stdout=subprocess.PIPE)
         self.assertEqual(p.stdout.readline(), 'begun\n')
         p.terminate()
@@ -153,15 +142,13 @@ class Lease(Machine):
         "uasd killed: whoever inhibits says so, and the command goes on; the next uasd knows nothing of it."
         daemon = self.both()
         go = self.tree.path('go')
-        p = self.start([UASCTL, self.tree.top, 'inhibit', 'sh', '-c', f'echo begun; while [ ! -e {go} ]; do sleep 0.02; done; exit 5'],
+        p = self.start_ctl('inhibit', 'sh', '-c', f'echo begun; while [ ! -e {go} ]; do sleep 0.02; done; exit 5',
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(p.stderr.close)
         self.assertEqual(p.stdout.readline(), 'begun\n')
         daemon.kill()
         daemon.wait()
         self.assertIn('uasd is gone', p.stderr.readline())
-        self.start_daemon()
-        until(self.on_bus, 'uasd is back')
+        self.start_on_bus()
         self.assertEqual(self.ctl('inhibit', '--list', '--no-legend').stdout, '')
         self.ctl('switch', 'sdz', 'usb-storage')
         self.tree.write('go', '')
@@ -272,11 +259,11 @@ class Lease(Machine):
     def test_lease_on_the_bus(self):
         "On the system bus as well: whoever leaves it gives it back."
         self.both()
-        p = self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Lease', 's', '2-1:1.0')
+        p = self.call_manager('Lease', 's', '2-1:1.0')
         self.assertEqual((p.returncode, p.stdout[:2]), (0, 'h '), p.stderr)
         until(lambda: 'the lease has ended' in self.journal() and not self.record() and not self.claimed(), 'no lease any more')
         self.assertEqual(self.property('Lease'), '')
-        p = self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'Lease', 's', '9-9:1.0')
+        p = self.call_manager('Lease', 's', '9-9:1.0')
         self.assertIn('no USB disk 9-9:1.0', p.stderr)
 
     def test_lease_unused(self):
@@ -378,8 +365,7 @@ class Lease(Machine):
         self.assertEqual(self.ask(holder, 'wait'), 'hung up')
         until(lambda: not self.claimed(), 'nobody claims it')
         self.assertTrue(self.record())
-        self.start_daemon()
-        until(self.on_bus, 'uasd is back')
+        self.start_on_bus()
         self.driver_is('uas')
         until(lambda: not self.record(), 'no lease any more')
         self.assertEqual(self.property('Lease'), '')

@@ -20,7 +20,7 @@ class Names(Machine):
 
     def told(self):
         """What D-Bus and uasctl say of the one disk; uasctl by what uasd says."""
-        [disk] = [one['org.uasd1.Disk'] for one in self.managed().values() if 'org.uasd1.Disk' in one]
+        [disk] = self.managed_disks()
         p = self.ctl('list', '--json')
         self.assertEqual(p.stderr, '')
         return disk, json.loads(p.stdout)['disks'][0]
@@ -66,7 +66,7 @@ class Names(Machine):
 
     def test_switch(self):
         "The last words of uasd-switch."
-        self.tree.write('switch', b'#!/bin/sh\necho "END 7 verify in use by ' + BROKEN + NEVER + rb' \xff' + b'"\nexit 7\n')
+        self.play(b'#!/bin/sh\necho "END 7 verify in use by ' + BROKEN + NEVER + rb' \xff' + b'"\nexit 7\n')
         self.both()
         words = r'in use by \xff\xef\xbf\xbe \xff'
         self.ctl('switch', 'sdz', 'usb-storage', code=7)

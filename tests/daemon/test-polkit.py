@@ -8,7 +8,7 @@ import select
 import subprocess
 import sys
 
-from machine import UASCTL, Machine, main
+from machine import Machine, main
 
 FAKE_POLKIT = sys.argv[3]
 
@@ -22,13 +22,7 @@ class Polkit(Machine):
         os.chmod(self.dir, 0o755)
         os.chmod(self.tree.top, 0o755)
         self.both()
-        self.polkit = subprocess.Popen([FAKE_POLKIT], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-        def stop():
-            self.polkit.stdin.close()
-            self.polkit.wait()
-            self.polkit.stdout.close()
-        self.addCleanup(stop)
+        self.polkit = self.start([FAKE_POLKIT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(self.asked(), 'ready')
 
     def asked(self):
@@ -45,15 +39,7 @@ class Polkit(Machine):
 
     def ask(self, uid, *words):
         """An ordinary user's uasctl, which waits for polkit's answer."""
-        p = subprocess.Popen([UASCTL, self.tree.top, *words], env=self.env, user=uid, group=uid, extra_groups=[], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-        def stop():
-            p.kill()
-            p.wait()
-            p.stderr.close()
-        self.addCleanup(stop)
-        return p
+        return self.start_ctl(*words, user=uid, group=uid, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def told(self, p, code):
         self.assertEqual(p.wait(20), code, self.journal())

@@ -23,7 +23,7 @@ exit 1
 class Stranded(Machine):
     def setUp(self):
         super().setUp()
-        self.tree.write('switch', SWITCH)
+        self.play(SWITCH)
 
     def ending(self, code, on, to='usb-storage'):
         """Of one switch: the fields of its end, and the catalog's text with them in it."""
@@ -51,9 +51,8 @@ class Stranded(Machine):
         self.assertTrue(text.endswith('uasctl policy 2-1:1.0 uas'), text)
 
     def test_rolled_back_from_uas(self):
-        os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0/driver'))
-        self.tree.link('sys/bus/usb/devices/2-1:1.0/driver', 'sys/bus/usb/drivers/usb-storage')
-        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
+        self.bind('usb-storage')
+        self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
         self.both()
         what, fields, text = self.ending(7, 'usb-storage', 'uas')
         self.assertEqual(what, 'ROLLED_BACK')
