@@ -68,3 +68,24 @@ static inline bool sweep_verdict(const struct scene *s, const struct result *r, 
                     also ? also : "-", r->code, r->step, r->text);
         return false;
 }
+
+/* Somebody does something at operation n; name: what that is called. ask: what else is wrong then, or NULL. */
+static inline bool sweep_one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what,
+                             const char *name, const char *(*ask)(const struct scene *s, enum fake_what what, int code))
+{
+        struct scene now = *s;
+        struct result r = {0};
+        const char *also;
+        bool good;
+
+        now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
+        scene_make(&now);
+        scene_switch(&now, &r);
+        also = ask(&now, what, r.code);
+        /* In use on its new driver, it stays there, and so without the LUN that this driver does not show. */
+        if (now.prepare && r.code == UASD_EXIT_FAILED && fake->opened_at)
+                fake->usb[0].n_luns = 1;
+        good = sweep_verdict(&now, &r, name, n, c->ops[n - 1], also);
+        scene_remove();
+        return good;
+}

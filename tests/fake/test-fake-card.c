@@ -22,22 +22,6 @@ static const char *ask(const struct scene *s, enum fake_what what, int code)
         return sweep_code(s, code);
 }
 
-static bool one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, const char *name)
-{
-        struct scene now = *s;
-        struct result r = {0};
-        const char *also;
-        bool good;
-
-        now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
-        scene_make(&now);
-        scene_switch(&now, &r);
-        also = ask(&now, what, r.code);
-        good = sweep_verdict(&now, &r, name, n, c->ops[n - 1], also);
-        scene_remove();
-        return good;
-}
-
 static void test_cards(void **state)
 {
         static const struct {
@@ -57,7 +41,7 @@ static void test_cards(void **state)
                 sweep_clean(&scenes[i], &c);
                 for (unsigned n = 1; n <= c.n; n++)
                         for (size_t k = 0; k < ELEMENTSOF(cards) && !sweep_again(&c, n); k++)
-                                all = one(&scenes[i], &c, n, cards[k].what, cards[k].name) && all;
+                                all = sweep_one(&scenes[i], &c, n, cards[k].what, cards[k].name, ask) && all;
         }
         assert_true(all);
 }

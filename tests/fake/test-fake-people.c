@@ -53,25 +53,6 @@ static const char *ask(const struct scene *s, enum fake_what what, int code)
         return sweep_code(s, code);
 }
 
-static bool one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, const char *name)
-{
-        struct scene now = *s;
-        struct result r = {0};
-        const char *also;
-        bool good;
-
-        now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
-        scene_make(&now);
-        scene_switch(&now, &r);
-        also = ask(&now, what, r.code);
-        /* In use on its new driver, it stays there, and so without the LUN that this driver does not show. */
-        if (now.prepare && r.code == UASD_EXIT_FAILED && fake->opened_at)
-                fake->usb[0].n_luns = 1;
-        good = sweep_verdict(&now, &r, name, n, c->ops[n - 1], also);
-        scene_remove();
-        return good;
-}
-
 /* Each where it matters; what fails by itself is of interest for whoever uses it on its new driver meanwhile.
  */
 static bool interesting(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what)
@@ -108,8 +89,9 @@ static void test_people(void **state)
                 sweep_clean(&scenes[i], &c);
                 for (unsigned n = 1; n <= c.n; n++)
                         for (size_t p = 0; p < ELEMENTSOF(people); p++)
-                                if (interesting(&scenes[i], &c, n, people[p].what))
-                                        all = one(&scenes[i], &c, n, people[p].what, people[p].name) && all;
+                                if (interesting(&scenes[i], &c, n, people[p].what) &&
+                                    !sweep_one(&scenes[i], &c, n, people[p].what, people[p].name, ask))
+                                        all = false;
         }
         assert_true(all);
 }
