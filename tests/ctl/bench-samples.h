@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "common/util.h"
+#include "bench.h"
 #include "ctl/bench/bench.h"
 
 /* Results as fio and the session would hand them out. */
@@ -32,13 +25,6 @@ void sample_runs(struct bench *b, unsigned pattern, enum driver d, const double 
 struct bench sample_comparison(void);
 /* Everything there can be: a mix, a sweep's axis, several machines, a finding. */
 struct bench sample_full(void);
-
-/* In a table: say which row it was. */
-#define assert_row(i, condition)                                                                               \
-        do {                                                                                                   \
-                if (!(condition))                                                                              \
-                        fail_msg("row %zu: %s", (size_t) (i), #condition);                                     \
-        } while (0)
 
 /* Numbers that are the same everywhere: 0 <= x < 1, and with mean 0 and deviation 1. */
 double sample_random(uint64_t *state);

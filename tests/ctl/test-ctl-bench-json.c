@@ -3,27 +3,9 @@
  * What fio says, and what it comes to. fio/recorded-3.33-*.json were printed by that version, without slat and lat (fio/README.md);
  * test-ctl-bench-recorded.c has other versions.
  */
-#include "bench.h"
+#include "recorded.h"
+
 #include "ctl/bench/clients.h"
-#include "ctl/bench/fio.h"
-
-static char *slurp(const char *name)
-{
-        char path[512], *text = calloc(1, 1 << 20);
-        FILE *f;
-
-        (void) snprintf(path, sizeof(path), "%s/%s", getenv("UASD_FIO_JSON"), name);
-        f = fopen(path, "re");
-        if (!f || !text || fread(text, 1, (1 << 20) - 1, f) == 0)
-                fail_msg("%s: %m", path);
-        (void) fclose(f);
-        return text;
-}
-
-static bool near(double a, double b)
-{
-        return a - b <= 1e-6 * (b + 1) && b - a <= 1e-6 * (b + 1);
-}
 
 #define SIDE(bytes, ios, rate, iops, mean, ...) { bytes, ios, rate, iops, mean, __VA_ARGS__ }
 
@@ -53,22 +35,12 @@ static void versions(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = slurp(rows[i].file);
-                const struct bench_side *expect[] = { &rows[i].read, &rows[i].write }, *side[2];
+                _cleanup_free_ char *text = recorded_read(rows[i].file);
                 struct bench_run run;
 
                 assert_row(i, fio_parse(text, rows[i].jobs, rows[i].depth, &run) == 0);
-                side[0] = &run.read;
-                side[1] = &run.write;
-                for (size_t j = 0; j < 2; j++) {
-                        assert_row(i, side[j]->bytes == expect[j]->bytes && side[j]->ios == expect[j]->ios);
-                        assert_row(i, near(side[j]->bytes_per_sec, expect[j]->bytes_per_sec));
-                        assert_row(i, near(side[j]->iops, expect[j]->iops));
-                        assert_row(i, near(side[j]->mean_ns, expect[j]->mean_ns));
-                        assert_row(i, near(side[j]->slat_mean_ns, expect[j]->slat_mean_ns));
-                        assert_row(i, side[j]->p50_ns == expect[j]->p50_ns && side[j]->p95_ns == expect[j]->p95_ns &&
-                                              side[j]->p99_ns == expect[j]->p99_ns);
-                }
+                assert_side(rows[i].file, &run.read, &rows[i].read);
+                assert_side(rows[i].file, &run.write, &rows[i].write);
                 assert_row(i, run.runtime_usec == rows[i].runtime_usec && run.error == rows[i].error);
                 assert_row(i, near(run.depth_share, rows[i].depth_share) && near(run.cpu_percent, rows[i].cpu));
                 assert_row(i, run.other_bytes_per_sec < 0 && !run.host);
@@ -126,19 +98,13 @@ static void arithmetic(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                const struct bench_side *e = &rows[i].read;
                 char text[4096];
                 struct bench_run run;
 
                 (void) snprintf(text, sizeof(text), "{\"jobs\":[%s]}", rows[i].jobs);
                 assert_row(i, fio_parse(text, 1, 1, &run) == 0);
-                assert_row(i, run.read.bytes == e->bytes && run.read.ios == e->ios && run.write.ios == 0);
-                if (!near(run.read.bytes_per_sec, e->bytes_per_sec) || !near(run.read.iops, e->iops) ||
-                    !near(run.read.mean_ns, e->mean_ns))
-                        fail_msg("row %zu: %f bytes, %f I/Os a second, mean %f", i, run.read.bytes_per_sec, run.read.iops,
-                                 run.read.mean_ns);
-                assert_row(i, run.read.p50_ns == e->p50_ns && run.read.p95_ns == e->p95_ns && run.read.p99_ns == e->p99_ns);
-                assert_row(i, near(run.read.slat_mean_ns, e->slat_mean_ns));
+                assert_side(rows[i].jobs, &run.read, &rows[i].read);
+                assert_row(i, run.write.ios == 0);
         }
 }
 
@@ -200,7 +166,7 @@ static void texts(void **state)
 
 static void clients(void **state)
 {
-        _cleanup_free_ char *text = slurp("recorded-3.33-clients.json");
+        _cleanup_free_ char *text = recorded_read("recorded-3.33-clients.json");
         struct bench_run runs[3];
 
         assert_int_equal(clients_parse_json(text, 2, 8, runs, 3), 3);

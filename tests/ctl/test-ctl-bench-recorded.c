@@ -4,38 +4,9 @@
  * apart, a mixed group behind a flush, a ramp, an error, two machines. What is expected was worked out of the same text by another
  * program, by sums, times and bins.
  */
-#include "bench.h"
+#include "recorded.h"
+
 #include "ctl/bench/clients.h"
-#include "ctl/bench/fio.h"
-
-static char *slurp(const char *name)
-{
-        char path[512], *text = calloc(1, 1 << 20);
-        FILE *f;
-
-        (void) snprintf(path, sizeof(path), "%s/%s", getenv("UASD_FIO_JSON"), name);
-        f = fopen(path, "re");
-        if (!f || !text || fread(text, 1, (1 << 20) - 1, f) == 0)
-                fail_msg("%s: %m", path);
-        (void) fclose(f);
-        return text;
-}
-
-static bool near(double a, double b)
-{
-        return a - b <= 1e-6 * (b + 1) && b - a <= 1e-6 * (b + 1);
-}
-
-static void assert_side(const char *file, const struct bench_side *got, const struct bench_side *want)
-{
-        if (got->bytes != want->bytes || got->ios != want->ios || !near(got->bytes_per_sec, want->bytes_per_sec) ||
-            !near(got->iops, want->iops))
-                fail_msg("%s: %lu bytes, %lu I/Os, %f and %f a second", file, got->bytes, got->ios, got->bytes_per_sec, got->iops);
-        if (!near(got->mean_ns, want->mean_ns) || !near(got->slat_mean_ns, want->slat_mean_ns))
-                fail_msg("%s: mean %f, of it slat %f", file, got->mean_ns, got->slat_mean_ns);
-        if (got->p50_ns != want->p50_ns || got->p95_ns != want->p95_ns || got->p99_ns != want->p99_ns)
-                fail_msg("%s: %lu, %lu, %lu", file, got->p50_ns, got->p95_ns, got->p99_ns);
-}
 
 /* Sides: bytes, I/Os, both a second, mean, 50, 95 and 99 %, slat. */
 static void machine(void **state)
@@ -99,7 +70,7 @@ static void machine(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = slurp(rows[i].file);
+                _cleanup_free_ char *text = recorded_read(rows[i].file);
                 struct bench_run run;
 
                 assert_row(i, fio_parse(text, rows[i].jobs, rows[i].depth, &run) == 0);
@@ -124,7 +95,7 @@ static void machines(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = slurp(rows[i].file);
+                _cleanup_free_ char *text = recorded_read(rows[i].file);
                 struct bench_run runs[3];
 
                 assert_row(i, clients_parse_json(text, 2, 8, runs, 3) == 3);
@@ -142,7 +113,7 @@ static void machines(void **state)
 static void syncs(void **state)
 {
         static const struct bench_side want = { 0, 47, 0, 348.148148, 2647091.72, 1744896, 9109504, 9633792, 0 };
-        _cleanup_free_ char *text = slurp("recorded-3.33-sync.json"), *none = slurp("recorded-3.33-apart.json");
+        _cleanup_free_ char *text = recorded_read("recorded-3.33-sync.json"), *none = recorded_read("recorded-3.33-apart.json");
         struct bench_run run;
 
         assert_int_equal(fio_parse(text, 1, 1, &run), 0);

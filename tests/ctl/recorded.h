@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "bench.h"
+#include "ctl/bench/fio.h"
+
+/* What versions of fio have printed (fio/README.md), and numbers of it. */
+
+static inline char *recorded_read(const char *name)
+{
+        char path[512], *text = calloc(1, 1 << 20);
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/%s", getenv("UASD_FIO_JSON"), name);
+        f = fopen(path, "re");
+        if (!f || !text || fread(text, 1, (1 << 20) - 1, f) == 0)
+                fail_msg("%s: %m", path);
+        (void) fclose(f);
+        return text;
+}
+
+static inline bool near(double a, double b)
+{
+        return a - b <= 1e-6 * (b + 1) && b - a <= 1e-6 * (b + 1);
+}
+
+static inline void assert_side(const char *of, const struct bench_side *got, const struct bench_side *want)
+{
+        if (got->bytes != want->bytes || got->ios != want->ios || !near(got->bytes_per_sec, want->bytes_per_sec) ||
+            !near(got->iops, want->iops))
+                fail_msg("%s: %lu bytes, %lu I/Os, %f and %f a second", of, got->bytes, got->ios,
+                         got->bytes_per_sec, got->iops);
+        if (!near(got->mean_ns, want->mean_ns) || !near(got->slat_mean_ns, want->slat_mean_ns))
+                fail_msg("%s: mean %f, of it slat %f", of, got->mean_ns, got->slat_mean_ns);
+        if (got->p50_ns != want->p50_ns || got->p95_ns != want->p95_ns || got->p99_ns != want->p99_ns)
+                fail_msg("%s: %lu, %lu, %lu", of, got->p50_ns, got->p95_ns, got->p99_ns);
+}
