@@ -149,6 +149,8 @@ struct bench sample_full(void)
         r->device_read_bytes = 4096;
         r->device_written_bytes = 8192;
         r->sync = (struct bench_side){.ios = 7, .iops = 0.7, .mean_ns = 2.5e6, .p50_ns = 2000000, .p95_ns = 4000000, .p99_ns = 5000000};
+        b.patterns[mixed].fsync = 40;
+        b.patterns[mixed].fdatasync = 80;
         b.patterns[mixed].axis = 256;
         b.patterns[mixed].sync_engine = true;
         b.axis = BENCH_AXIS_DEPTH;

@@ -345,6 +345,58 @@ static void submitting_once(struct bench *b)
         b->runs[8].read.slat_mean_ns = 1e12;
 }
 
+/* Half of it writes, a sync after every tenth of 4560 of them in the slowest round. */
+static void syncing(struct bench *b, double times, unsigned only)
+{
+        b->patterns[ALONE].read_percent = 50;
+        b->patterns[ALONE].fsync = 10;
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == ALONE) {
+                        b->runs[i].write.ios = 4560;
+                        b->runs[i].sync.ios = (uint64_t) (456 * (only == 0 || b->runs[i].round == only ? times : 1));
+                }
+}
+static void synced(struct bench *b)
+{
+        syncing(b, 1.2, 0); /* and once in the end */
+        EACH_RUN(b, ALONE, sync.ios) += 1;
+}
+static void synced_often(struct bench *b)
+{
+        syncing(b, 2.5, 0);
+}
+static void synced_often_once(struct bench *b)
+{
+        syncing(b, 1.5, 3);
+}
+static void synced_often_in_warmup(struct bench *b)
+{
+        syncing(b, 1, 0);
+        for (size_t i = 0; i < b->n_runs; i++)
+                b->runs[i].sync.ios *= b->runs[i].round == 0 ? 4 : 1;
+}
+static void synced_after_data(struct bench *b)
+{
+        syncing(b, 2.5, 0);
+        b->patterns[ALONE].fsync = 0;
+        b->patterns[ALONE].fdatasync = 20;
+}
+static void synced_after_both(struct bench *b)
+{
+        syncing(b, 2, 0);
+        b->patterns[ALONE].fdatasync = 10;
+}
+static void synced_by_others(struct bench *b)
+{
+        syncing(b, 2.5, 0);
+        b->patterns[ALONE].fsync = 0;
+}
+static void synced_without_writes(struct bench *b)
+{
+        syncing(b, 2.5, 0);
+        EACH_RUN(b, ALONE, write.ios) = 0;
+}
+
 static const struct {
         void (*change)(struct bench *b);
         unsigned seq, rnd, alone;
@@ -404,6 +456,14 @@ static const struct {
         {to_memory, BIT(MEMORY), 0, 0, "O_DIRECT is not honoured, of what was written 0 % went to a device: memory took the rest"},
         {to_memory_buffered, 0, 0, 0, NULL},
         {mixed_to_memory, BIT(MEMORY), 0, 0, "of what was written 50 % went to a device"},
+        {synced, 0, 0, 0, NULL},
+        {synced_often, 0, 0, BIT(SYNCS), "synced 1140 times where 456 were asked for: older versions of fio"},
+        {synced_often_once, 0, 0, BIT(SYNCS), "synced 684 times where 456"},
+        {synced_often_in_warmup, 0, 0, 0, NULL},
+        {synced_after_data, 0, 0, BIT(SYNCS), "synced 1140 times where 228"},
+        {synced_after_both, 0, 0, 0, NULL},
+        {synced_by_others, 0, 0, 0, NULL},
+        {synced_without_writes, 0, 0, 0, NULL},
         {failed, BIT(ERRORS), 0, 0, "2 of its runs failed and are not counted"},
         {failed_all, BIT(ERRORS), BIT(USB2), BIT(USB2), "5 of its runs failed"},
 };

@@ -68,6 +68,7 @@ static void round_trip(void **state)
         assert_int_equal(again.patterns[4].read_percent, 50);
         assert_true(again.patterns[4].sync_engine && again.patterns[4].random && again.patterns[4].direct);
         assert_int_equal(again.patterns[0].size, UINT64_MAX);
+        assert_true(again.patterns[4].fsync == 40 && again.patterns[4].fdatasync == 80 && again.patterns[0].fsync == 0);
         assert_int_equal(again.runs[1].read.bytes, UINT64_MAX);
         assert_true(again.runs[1].read.bytes_per_sec == 1.0 / 3);
         assert_int_equal(again.runs[8].read.p99_ns, full.runs[8].read.p99_ns);
@@ -133,6 +134,10 @@ static void hostile(void **state)
                 {"\"single\": false", "\"single\": 0", -EBADMSG},
                 {"\"single\": false", "\"was\": false", 0}, /* it came later */
                 {"\"sync\"", "\"was\"", 0},                 /* and this */
+                {"\"fsync\"", "\"was\"", 0},
+                {"\"fdatasync\"", "\"was\"", 0},
+                {"\"fsync\": 40", "\"fsync\": -1", -EBADMSG},
+                {"\"fdatasync\": 80", "\"fdatasync\": 4294967296", -EBADMSG},
                 {"\"sync\": {", "\"sync\": [ ], \"was\": {", -EBADMSG},
                 {"\"depth_share\": 0.998", "\"depth_share\": null", -EBADMSG},
                 {"\"error\": -5", "\"error\": 5", -EBADMSG},

@@ -119,6 +119,7 @@ class Csv(unittest.TestCase):
             self.assertEqual(row['pattern'], pattern['name'])
             self.assertEqual(row['engine'], pattern['engine'])
             self.assertEqual(int(row['iodepth']), pattern['iodepth'])
+            self.assertEqual((int(row['fsync']), int(row['fdatasync'])), (pattern['fsync'], pattern['fdatasync']))
             self.assertEqual((row['driver'], int(row['round']), int(row['order'])), (run['driver'], run['round'], run['order']))
             self.assertEqual(int(row['read_bytes']), run['read']['bytes'])
             self.assertAlmostEqual(float(row['write_iops']), run['write']['iops'])

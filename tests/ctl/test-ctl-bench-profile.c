@@ -98,6 +98,7 @@ static void shipped(void **state)
                 assert_row(i, b->read_percent == rows[i].read_percent && bench_pattern_writes(b) == (b->read_percent < 100));
                 assert_row(i, b->runtime_sec == rows[i].runtime && b->ramp_sec == rows[i].ramp);
                 assert_row(i, b->direct == rows[i].direct && b->sync_engine == rows[i].sync);
+                assert_row(i, b->fsync == (streq(rows[i].section, "sysbench-rndrw") ? 40 : 0) && b->fdatasync == 0);
                 assert_row(i, b->time_based == rows[i].time_based && b->random == (strncmp(b->rw, "rand", 4) == 0));
         }
 }
@@ -243,6 +244,8 @@ static void faults(void **state)
                 { "[a]\n[b]\nrw=randrw\nrwmixread=100\n", "[b]: what reads and writes takes an rwmixread= from 1 to 99", 0 },
                 { "[a]\ntime_based\n", "[a]: time_based without runtime= would never end", 0 },
                 { "[a]\nbs=1m\nsize=4k\n", "[a]: size= has no room for a block of bs=", 0 },
+                { "[a]\nfsync=-1\n", "fsync=-1: value not understood", 2 },
+                { "[a]\nfdatasync=3g\n", "fdatasync=3g: value not understood", 2 },
                 { "[a]\nrate=1m\n", "rate=1m: a profile cannot have this option", 2 },
                 { "[a]\nrate_iops=100\n", "rate_iops=100: a profile cannot have this option", 2 },
                 { "[a]\nthinktime=10\n", "thinktime=10: a profile cannot have this option", 2 },

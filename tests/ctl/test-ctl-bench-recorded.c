@@ -7,6 +7,7 @@
 #include "recorded.h"
 
 #include "ctl/bench/clients.h"
+#include "ctl/bench/doubts.h"
 
 /* Sides: bytes, I/Os, both a second, mean, 50, 95 and 99 %, slat. */
 static void machine(void **state)
@@ -124,9 +125,53 @@ static void syncs(void **state)
         assert_side("none", &run.sync, &(struct bench_side){});
 }
 
+/* After every tenth write fio 3.33 synced with each read as well, and its own figures say so. */
+static void synced_too_often(void **state)
+{
+        static const struct {
+                unsigned fsync, fdatasync;
+                bool doubted;
+        } rows[] = {
+                {10, 0, true}, {0, 10, true}, {0, 0, false}, {4, 0, false}, {10, 6, false}, {1000, 0, true}, {5, 0, false},
+        };
+        _cleanup_free_ char *text = recorded_read("recorded-3.33-sync.json");
+        struct bench_run run;
+
+        assert_int_equal(fio_parse(text, 2, 1, &run), 0);
+        run.driver = DRIVER_UAS;
+        run.round = 1;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct bench_pattern p = {.block_size = 4096, .numjobs = 2, .read_percent = 60, .random = true, .iodepth = 1,
+                                          .sync_engine = true, .fsync = rows[i].fsync, .fdatasync = rows[i].fdatasync};
+                struct bench b = {.patterns = &p, .n_patterns = 1, .runs = &run, .n_runs = 1};
+                char told[DOUBT_TEXT_MAX];
+
+                assert_row(i, !!(doubts_of(&b, 0, DRIVER_UAS) & 1U << DOUBT_SYNCS) == rows[i].doubted);
+                if (i == 0)
+                        assert_non_null(strstr(doubt_text(&b, 0, DRIVER_UAS, DOUBT_SYNCS, told),
+                                               "synced 47 times where 20 were asked for: "));
+        }
+}
+
+/* Of fdatasync 3.33 says how long it took and how often, but not as fsync's number. */
+static void data_syncs(void **state)
+{
+        static const char text[] =
+                "{\"jobs\" : [{\"write\" : {\"total_ios\" : 1707, \"io_bytes\" : 27967488, \"runtime\" : 2000},"
+                " \"sync\" : {\"total_ios\" : 0, \"lat_ns\" : {\"mean\" : 3038633.8, \"N\" : 95}}}]}";
+        struct bench_run run;
+
+        assert_int_equal(fio_parse(text, 1, 1, &run), 0);
+        assert_side("fdatasync", &run.sync, &(struct bench_side){ 0, 95, 0, 47.5, 3038633.8, 0, 0, 0, 0 });
+        assert_int_equal(run.write.ios, 1707);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(machine), cmocka_unit_test(machines), cmocka_unit_test(syncs) };
+        const struct CMUnitTest tests[] = { 
+                cmocka_unit_test(machine),          cmocka_unit_test(machines),   cmocka_unit_test(syncs),
+                cmocka_unit_test(synced_too_often), cmocka_unit_test(data_syncs),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,7 @@ struct bench_pattern {
         unsigned runtime_sec; /* at most, or exactly if time_based; 0: until all of size is done */
         unsigned ramp_sec;    /* before it, not measured */
         bool time_based;
+        unsigned fsync, fdatasync; /* as fio has them: after so many writes; 0: never */
 };
 
 /* One direction of one run, all of its jobs together. */

@@ -9,7 +9,7 @@
 #include "ctl/bench/stats.h"
 
 static const char names[] = "id,profile,axis,order,pattern,rw,engine,block_size,size,iodepth,numjobs,read_percent,random,direct,"
-                            "sync_engine,time_based,runtime_sec,ramp_sec,axis_value,driver,round,counted,host,started,"
+                            "sync_engine,time_based,runtime_sec,ramp_sec,fsync,fdatasync,axis_value,driver,round,counted,host,started,"
                             "runtime_usec,region,"
                             "read_bytes,read_ios,read_bytes_per_sec,read_iops,read_mean_ns,read_p50_ns,read_p95_ns,read_p99_ns,"
                             "read_slat_mean_ns,"
@@ -89,6 +89,8 @@ static void pattern(FILE *out, const struct bench_pattern *p)
         number(out, p->time_based);
         number(out, p->runtime_sec);
         number(out, p->ramp_sec);
+        number(out, p->fsync);
+        number(out, p->fdatasync);
         real(out, p->axis);
 }
 

@@ -6,6 +6,7 @@
 
 #define DEPTH_SHARE 0.9 /* of all requests were to find the queue that full */
 #define MEMORY_TIMES 2  /* a buffered region of less than twice the memory is half in it */
+#define SYNC_TIMES 1.2 /* of what the writes call for */
 #define FALL_ROUNDS 5
 #define FALL_SHARE 0.05 /* from the first rounds to the last ones */
 
@@ -20,6 +21,19 @@ static void worst_share(struct doubt_row *row, const struct bench_run *r, bool w
                 return;
         row->device_share = device / said;
         row->device_written = writing;
+}
+
+/* Each job may sync once more in the end (end_fsync=). */
+static void most_syncs(struct doubt_row *row, const struct bench_run *r)
+{
+        const struct bench_pattern *p = row->p;
+        double writes = (double) r->write.ios, syncs = (double) r->sync.ios, asked;
+
+        asked = (p->fsync > 0 ? writes / p->fsync : 0) + (p->fdatasync > 0 ? writes / p->fdatasync : 0);
+        if (asked <= 0 || syncs <= SYNC_TIMES * asked + (p->numjobs ?: 1) || syncs * row->syncs_asked < row->syncs * asked)
+                return;
+        row->syncs = syncs;
+        row->syncs_asked = asked;
 }
 
 static void read_runs(struct doubt_row *row, unsigned pattern)
@@ -40,6 +54,7 @@ static void read_runs(struct doubt_row *row, unsigned pattern)
                         continue;
                 }
                 row->region = r->region ?: row->region;
+                most_syncs(row, r);
                 worst_share(row, r, false);
                 if (row->p->direct) /* what is written to memory is meant to be there */
                         worst_share(row, r, true);

@@ -18,6 +18,7 @@ struct doubt_row {
                                 known */
         bool device_written; /* it was writing */
         uint64_t region, asked; /* all jobs together; asked: by the profile, 0: all there is */
+        double syncs, syncs_asked; /* of the round with the most too many; 0: in none */
         size_t failed, at_once;
 };
 

@@ -116,6 +116,12 @@ char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum be
         case DOUBT_REGION:
                 region_text(&row, ret);
                 break;
+        case DOUBT_SYNCS:
+                (void) snprintf(ret, DOUBT_TEXT_MAX,
+                                "synced %.0f times where %.0f were asked for: older versions of fio sync again with "
+                                "each read that follows",
+                                row.syncs, row.syncs_asked);
+                break;
         case DOUBT_MEMORY:
                 memory_text(&row, ret);
                 break;

@@ -24,7 +24,7 @@ static const char *const words[_BENCH_DOUBT_MAX] = {
         [DOUBT_CACHE] = "cache",     [DOUBT_DISK] = "disk",   [DOUBT_SPREAD] = "spread",
         [DOUBT_HEAT] = "falling",    [DOUBT_HALVES] = "halves", [DOUBT_LOAD] = "load",
         [DOUBT_ERRORS] = "errors",   [DOUBT_SUBMIT] = "submission", [DOUBT_MEMORY] = "memory",
-        [DOUBT_REGION] = "region",
+        [DOUBT_REGION] = "region",   [DOUBT_SYNCS] = "syncs",
 };
 
 const char *bench_doubt_to_string(enum bench_doubt d)
@@ -114,6 +114,8 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d)
                 return doubt_row_in_memory(row) || in_small_cache(row);
         case DOUBT_REGION:
                 return (double) row->region < REGION_SHARE * (double) row->asked;
+        case DOUBT_SYNCS:
+                return row->syncs > 0;
         case DOUBT_MEMORY:
                 return row->device_share < DEVICE_SHARE;
         case DOUBT_DISK:

@@ -13,6 +13,7 @@ enum bench_doubt {
         DOUBT_SUBMIT,  /* "submission": more than half of the latency was waiting to be handed over */
         DOUBT_CACHE,   /* "cache": memory, or the disk's own cache, may have answered */
         DOUBT_REGION,  /* "region": less was worked on than the profile asks for */
+        DOUBT_SYNCS,   /* "syncs": fio synced more often than it was asked to */
         DOUBT_MEMORY,  /* "memory": what was read did not come from a device, or what was written did not go to one */
         DOUBT_DISK,    /* "disk": no spinning disk is so quick */
         DOUBT_SPREAD,  /* "spread": the rounds differ by more than 10 % */

@@ -138,10 +138,18 @@ static double mean_of(json_object *o)
         return mean > 0 ? mean : get_number(member(o, "clat_ns"), "mean");
 }
 
-static int add_side(struct fio_tally_side *s, json_object *o)
+/* total_ios has fsync alone, its latency has fdatasync as well; old versions do not say of how many. */
+static uint64_t count_syncs(json_object *o)
+{
+        uint64_t ios = get_count(o, "total_ios"), timed = get_count(member(o, "lat_ns"), "N");
+
+        return timed > ios ? timed : ios;
+}
+
+static int add_side(struct fio_tally_side *s, json_object *o, uint64_t ios)
 {
         json_object *percentile = part_of_latency(o, "percentile"), *bins = part_of_latency(o, "bins");
-        uint64_t ios = get_count(o, "total_ios"), runtime = get_count(o, "runtime"), bandwidth = get_count(o, "bw_bytes");
+        uint64_t runtime = get_count(o, "runtime"), bandwidth = get_count(o, "bw_bytes");
 
         if (ios == 0)
                 return 0;
@@ -185,15 +193,16 @@ static double depth_reached(json_object *levels, unsigned depth)
 int fio_tally_add(struct fio_tally *t, json_object *entry, unsigned depth)
 {
         json_object *read = member(entry, "read"), *write = member(entry, "write"), *levels = member(entry, "iodepth_level");
-        double ios = (double) get_count(read, "total_ios") + (double) get_count(write, "total_ios");
-        uint64_t error = get_count(entry, "error");
+        json_object *sync = member(entry, "sync");
+        uint64_t reads = get_count(read, "total_ios"), writes = get_count(write, "total_ios"), error = get_count(entry, "error");
+        double ios = (double) reads + (double) writes;
         int r;
 
-        r = add_side(&t->read, read);
+        r = add_side(&t->read, read, reads);
         if (r >= 0)
-                r = add_side(&t->write, write);
+                r = add_side(&t->write, write, writes);
         if (r >= 0)
-                r = add_side(&t->sync, member(entry, "sync"));
+                r = add_side(&t->sync, sync, count_syncs(sync));
         if (r < 0)
                 return r;
         t->entries++;

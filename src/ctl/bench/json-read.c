@@ -137,6 +137,10 @@ static void read_pattern(struct reader *r, json_object *o, struct bench_pattern 
         p->runtime_sec = (unsigned) get_uint(r, o, "runtime_sec", UINT_MAX);
         p->ramp_sec = (unsigned) get_uint(r, o, "ramp_sec", UINT_MAX);
         p->axis = get_real(r, o, "axis");
+        if (!is_null(r, o, "fsync")) /* they came later */
+                p->fsync = (unsigned) get_uint(r, o, "fsync", INT_MAX);
+        if (!is_null(r, o, "fdatasync"))
+                p->fdatasync = (unsigned) get_uint(r, o, "fdatasync", INT_MAX);
 }
 
 static void read_side(struct reader *r, json_object *run, const char *key, struct bench_side *s)

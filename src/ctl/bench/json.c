@@ -57,6 +57,7 @@ static json_object *json_pattern(const struct bench_pattern *p)
                                     put_bool(o, "random", p->random) && put_bool(o, "direct", p->direct) &&
                                     put_bool(o, "sync_engine", p->sync_engine) && put_bool(o, "time_based", p->time_based) &&
                                     put_uint(o, "runtime_sec", p->runtime_sec) && put_uint(o, "ramp_sec", p->ramp_sec) &&
+                                    put_uint(o, "fsync", p->fsync) && put_uint(o, "fdatasync", p->fdatasync) &&
                                     put_real(o, "axis", p->axis))
                  : NULL;
 }

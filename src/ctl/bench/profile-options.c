@@ -27,6 +27,8 @@ enum kind {
         KIND_BUFFERED,
         KIND_MIX_READ,
         KIND_MIX_WRITE,
+        KIND_FSYNC,
+        KIND_FDATASYNC,
 };
 
 /*
@@ -64,9 +66,9 @@ static const struct {
         { "end_fsync", KIND_FREE },
         { "fadvise_hint", KIND_FREE },
         { "fallocate", KIND_FREE },
-        { "fdatasync", KIND_FREE },
+        { "fdatasync", KIND_FDATASYNC },
         { "fixedbufs", KIND_FREE },
-        { "fsync", KIND_FREE },
+        { "fsync", KIND_FSYNC },
         { "fsync_on_close", KIND_FREE },
         { "group_reporting", KIND_FREE },
         { "hipri", KIND_FREE },
@@ -230,6 +232,18 @@ static int parse_percent(const char *s, bool invert, unsigned *ret)
         return 0;
 }
 
+/* A number of writes, which fio takes with units as well. */
+static int parse_writes(const char *s, unsigned *ret)
+{
+        uint64_t value;
+        int r = profile_size(s, &value);
+
+        if (r < 0 || value > INT_MAX)
+                return -EINVAL;
+        *ret = (unsigned) value;
+        return 0;
+}
+
 /* Block sizes are one, the same both ways. */
 static int parse_block(const char *s, uint64_t *ret)
 {
@@ -286,6 +300,10 @@ static int apply(struct bench_pattern *p, unsigned *mix, const struct profile_op
                 return parse_percent(o->value, false, mix);
         case KIND_MIX_WRITE:
                 return parse_percent(o->value, true, mix);
+        case KIND_FSYNC:
+                return parse_writes(o->value, &p->fsync);
+        case KIND_FDATASYNC:
+                return parse_writes(o->value, &p->fdatasync);
         case KIND_ZERO:
                 return streq(o->value, "0") ? 0 : -EINVAL;
         case KIND_FREE:
