@@ -188,12 +188,35 @@ static void sides(void **state)
         assert_true(reads == 0 && writes == 0);
 }
 
+/* What a driver does by itself, quarter by quarter, where its neighbours are alike. */
+static void wander(void **state)
+{
+        static const struct {
+                struct samples a, b;
+                double want;
+        } table[] = {
+                {VALUES(10, 10, 11, 11, 12, 12, 13, 13), VALUES(10, 10.1, 10.2, 10.1, 10.3, 10.2, 10.4, 10.3), 1.3},
+                {VALUES(10, 10, 11, 11, 12, 12, 13), VALUES(10, 10, 11, 11, 12, 12, 13, 13), 1}, /* too few */
+                {VALUES(10, 11, 13, 15, 16, 14, 12, 10), VALUES(20, 22, 26, 30, 32, 28, 24, 20), 15 / 10.5},
+                {VALUES(10, 16, 11, 15, 10, 14, 12, 13), VALUES(20, 32, 20, 30, 22, 28, 24, 26), 1}, /* to and fro */
+                {VALUES(7, 7, 7, 7, 7, 7, 7, 7), VALUES(9, 9, 9, 9, 9, 9, 9, 9), 1},
+                /* One round alone is no wandering, wherever it is. */
+                {VALUES(10, 11, 10, 11, 10, 11, 10, 99), VALUES(99, 10, 11, 10, 11, 10, 11, 10), 1},
+                {VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 9 / 1.5},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                assert_near(i, stats_wander(&table[i].a, &table[i].b), table[i].want);
+                assert_near(i, stats_wander(&table[i].b, &table[i].a), table[i].want);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(summaries),  cmocka_unit_test(runs_that_count), cmocka_unit_test(directions),
                 cmocka_unit_test(figures),    cmocka_unit_test(rank_test),       cmocka_unit_test(many_ranks),
-                cmocka_unit_test(intervals),  cmocka_unit_test(sides),
+                cmocka_unit_test(intervals),  cmocka_unit_test(sides),           cmocka_unit_test(wander),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 
 #define ALL_MAX (2 * (size_t) STATS_SAMPLES_MAX)
 #define SMALL_BLOCK (64U << 10) /* below it people speak of IOPS */
+#define PARTS 4
+#define NEIGHBOURS 1.5 /* times the variance; neighbours that know nothing of each other are twice of it apart */
 
 static double larger(double a, double b)
 {
@@ -156,6 +158,51 @@ double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
         first = stats_median(half[0].values, half[0].n);
         second = stats_median(half[1].values, half[1].n);
         return first > second ? first / second : second / first;
+}
+
+/* By ranks, so that no single round decides: squares of what neighbours are apart, and of what all are from the middle. */
+static void add_neighbours(const struct samples *s, double *apart, double *all)
+{
+        double last = 0;
+
+        for (size_t i = 0; i < s->n; i++) {
+                double place = 0; /* from the middle, twice */
+
+                for (size_t k = 0; k < s->n; k++)
+                        place += (s->values[k] < s->values[i]) - (s->values[k] > s->values[i]);
+                *all += place * place;
+                if (i > 0)
+                        *apart += (place - last) * (place - last);
+                last = place;
+        }
+}
+
+static double furthest_parts(const struct samples *s)
+{
+        double least = HUGE_VAL, most = 0;
+
+        for (size_t i = 0; i < PARTS; i++) {
+                size_t from = i * s->n / PARTS, to = (i + 1) * s->n / PARTS;
+                struct samples part = {.n = to - from};
+                double median;
+
+                memcpy(part.values, s->values + from, part.n * sizeof(double));
+                median = stats_median(part.values, part.n);
+                least = median < least ? median : least;
+                most = larger(most, median);
+        }
+        return most / least;
+}
+
+double stats_wander(const struct samples *a, const struct samples *b)
+{
+        double apart = 0, all = 0;
+
+        if (a->n < STATS_WANDER_ROUNDS || b->n < STATS_WANDER_ROUNDS)
+                return 1;
+        add_neighbours(a, &apart, &all);
+        add_neighbours(b, &apart, &all);
+        return apart < NEIGHBOURS * all ? larger(furthest_parts(a), furthest_parts(b)) : 1;
 }
 
 enum stats_measure stats_figure(const struct bench_pattern *p)

@@ -27,6 +27,8 @@ size_t verdict_rounds_needed(void)
 
 void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret)
 {
+        double wander;
+
         *ret = (struct bench_verdict){.word = BENCH_SAME, .p = 1, .rounds = {a->n, b->n}};
         if (stats_least_p(a->n, b->n) > VERDICT_LEVEL) {
                 ret->word = BENCH_ROUNDS;
@@ -36,6 +38,8 @@ void verdict_of(const struct samples *a, const struct samples *b, double practic
         ret->has_ratio = stats_ratio(a, b, VERDICT_LEVEL, &ret->ratio);
         if (!ret->has_ratio || ret->p > VERDICT_LEVEL)
                 return;
+        wander = stats_wander(a, b); /* all are above 0, or there were no ratio */
+        practical = wander > practical ? wander : practical;
         if (ret->ratio.low > practical)
                 ret->word = BENCH_FASTER;
         else if (ret->ratio.high < 1 / practical)

@@ -6,7 +6,8 @@
 /*
  * Is there a difference that can be trusted? Pure. It takes both: a rank test (exact Mann-Whitney) that would see one by
  * chance in less than one of a hundred comparisons of independent rounds, and the interval of the ratio (Hodges and
- * Lehmann, same level) outside of what nobody would notice. Two means say nothing here.
+ * Lehmann, same level) outside of what nobody would notice, and of what a driver that wanders shows by itself. Two means say
+ * nothing here.
  */
 #define VERDICT_LEVEL 0.01
 #define VERDICT_PRACTICAL 1.05 /* times: less is no difference, seen or not */
