@@ -87,6 +87,15 @@ class Table(unittest.TestCase):
             if re.search(r'(MB/s|IOPS) +█', line):
                 self.assertIn(f'[{usb2}]', line)
 
+    def test_doubts_of_the_verdict(self):
+        """In every sentence that sums up: that which differs was not as deep as asked for."""
+        said = 'no difference seen; with doubts: depth'
+        self.assertTrue(told('doubted', 'table').replace('\n', ' ').endswith(said + '. '))
+        self.assertIn(said + '.**\n', told('doubted', 'markdown'))
+        self.assertTrue(json.loads(told('doubted', 'json'))['verdict'].endswith(said))
+        for how in 'table', 'markdown', 'json':
+            self.assertNotIn('with doubts', told('comparison', how))
+
     def test_one_driver(self):
         text = told('single', 'table')
         self.assertNotIn('UAS IS', text)
@@ -452,6 +461,7 @@ class Kept(unittest.TestCase):
             self.assertIn(f'     Bench: {said}\n', self.tree.run('status', 'sda').stdout)
         self.keep('doubted', 4)
         self.assertIn('no difference seen (2025-11-27; doubted: above-link, usb2, depth)\n', self.tree.run('status', 'sda').stdout)
+        self.assertIn('seen; with doubts: depth', ' '.join(told('history', self.root).split()))
         self.keep('full', 5)
         self.assertIn('Bench: uas failed: 2 commands aborted, 1 reset (2025-11-28)\n', self.tree.run('status', 'sda').stdout)
         for path in glob.glob(self.tree.path('var/lib/uasd/bench/*')):

@@ -146,3 +146,10 @@ unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d)
                         found |= 1U << doubt;
         return found;
 }
+
+unsigned doubts_of_comparison(bool differs)
+{
+        unsigned all = (1U << _BENCH_DOUBT_MAX) - 1, alike = 1U << DOUBT_REGION | 1U << DOUBT_SYNCS;
+
+        return all & ~alike & ~(differs ? 1U << DOUBT_USB2 : 0);
+}

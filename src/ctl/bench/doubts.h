@@ -28,6 +28,12 @@ const char *bench_doubt_to_string(enum bench_doubt d);
 /* What is doubted of a pattern under a driver: bits, 1 << enum bench_doubt. */
 unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d);
 
+/*
+ * Which of them may make a difference, or hide one, that the drivers do not have. Not what both were asked alike (region, syncs), nor a USB 2
+ * link where there is a difference all the same.
+ */
+unsigned doubts_of_comparison(bool differs);
+
 /* The sentence with its numbers, of one of those bits. */
 #define DOUBT_TEXT_MAX 256
 char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt,

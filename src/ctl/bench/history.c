@@ -39,12 +39,12 @@ static void single_text(const struct bench *b, char *ret, size_t size)
                 }
 }
 
-/* In one clause. What was found goes before everything else. */
-static void result_text(const struct bench *b, char *ret, size_t size)
+/* In one clause, as `verdict` says it. What was found goes before everything else. */
+static void result_text(const struct bench *b, char *(*verdict)(const struct bench *, char *, size_t), char *ret, size_t size)
 {
         if (b->finding.found)
                 (void) snprintf(ret, size, "%s failed: %.512s", driver_to_string(b->finding.driver), b->finding.what ?: "");
-        else if (!*verdict_overall(b, ret, size))
+        else if (!*verdict(b, ret, size))
                 single_text(b, ret, size);
 }
 
@@ -110,7 +110,7 @@ char *bench_last(const struct roots *roots, uint16_t vid, uint16_t pid, const ch
                 if (kept_read(&k, i, &b) < 0 || !is_of_disk(&b, vid, pid, serial) || (int) weight(&b) <= most)
                         continue;
                 most = (int) weight(&b);
-                result_text(&b, result, sizeof(result));
+                result_text(&b, verdict_alone, result, sizeof(result)); /* all doubts follow */
                 doubts_text(&b, doubts, sizeof(doubts));
                 (void) snprintf(ret, BENCH_LAST_MAX, "%s (%s%s)", result, day_text(b.started_usec, false, day), doubts);
         }
@@ -128,7 +128,7 @@ static int add_result(struct history_table *t, const struct bench *b)
         if (b->conditions.speed_mbps > 0)
                 (void) snprintf(link, sizeof(link), "%uM", b->conditions.speed_mbps);
         (void) snprintf(rounds, sizeof(rounds), "%zu", rounds_of(b));
-        result_text(b, result, sizeof(result));
+        result_text(b, verdict_overall, result, sizeof(result));
         const char *const cells[_HISTORY_MAX] = {
                 [HISTORY_ID] = id,
                 [HISTORY_DATE] = when,

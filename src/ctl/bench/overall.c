@@ -7,8 +7,10 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "ctl/bench/doubts.h"
 
 #define DIFFERENCES_TOLD 4 /* by size; the table has all of them */
+#define DOUBTS_TOLD 3      /* the notes of the table have all of them */
 #define COUNTED_FROM 5     /* of so many one may well differ by chance: how many were asked is told */
 
 /* A piece of a sentence; what does not fit is left out. */
@@ -115,7 +117,43 @@ static void add_alike(const struct bench *b, const struct bench_verdict *v, enum
                 add(ret, size, ": %s", verdict_text(first, " on UAS", text));
 }
 
+/* Of the rows that carry it: those that differ, or if none does, those with no difference. */
+static unsigned doubts_behind(const struct bench *b)
+{
+        unsigned found[2] = {0, 0};
+        bool any = false;
+
+        for (unsigned i = 0; i < b->n_patterns; i++) {
+                struct bench_verdict v;
+
+                verdict_of_pattern(b, i, &v);
+                any = any || differs(&v);
+                for (enum driver d = 0; d < _DRIVER_MAX && (differs(&v) || v.word == BENCH_SAME); d++)
+                        found[differs(&v)] |= doubts_of(b, i, d);
+        }
+        return found[any] & doubts_of_comparison(any);
+}
+
 char *verdict_overall(const struct bench *b, char *ret, size_t size)
+{
+        unsigned found = doubts_behind(b);
+        size_t told = 0, left = 0;
+
+        (void) verdict_alone(b, ret, size);
+        for (enum bench_doubt d = 0; d < _BENCH_DOUBT_MAX; d++) {
+                if (!(found & (1U << d)))
+                        continue;
+                if (told == DOUBTS_TOLD)
+                        left++;
+                else
+                        add(ret, size, "%s%s", told++ > 0 ? ", " : "; with doubts: ", bench_doubt_to_string(d));
+        }
+        if (left > 0)
+                add(ret, size, " and %zu more", left);
+        return ret;
+}
+
+char *verdict_alone(const struct bench *b, char *ret, size_t size)
 {
         static const enum bench_word alike[] = {BENCH_SAME, BENCH_ROUNDS, BENCH_FAILED};
         _cleanup_free_ struct bench_verdict *v = calloc(b->n_patterns + 1, sizeof(*v));

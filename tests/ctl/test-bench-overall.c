@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A whole result in one sentence, and what is doubted of it. */
+#include "bench-samples.h"
+
+#include "ctl/bench/doubts.h"
+#include "ctl/bench/verdict.h"
+
+static void check_overall(const struct bench *b, const char *want)
+{
+        char text[1024];
+
+        assert_string_equal(verdict_overall(b, text, sizeof(text)), want);
+}
+
+static void set_rates(struct bench *b, unsigned pattern, enum driver d, double factor)
+{
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == pattern && b->runs[i].driver == d) {
+                        b->runs[i].read.iops *= factor;
+                        b->runs[i].read.bytes_per_sec *= factor;
+                }
+}
+
+/* Of one run, so that the figure is doubted; its rate stays. */
+static void doubt_run(struct bench *b, struct bench_run *r, enum bench_doubt d)
+{
+        struct bench_pattern *p = &b->patterns[r->pattern];
+
+        if (d == DOUBT_DEPTH)
+                r->depth_share = 0.1;
+        else if (d == DOUBT_CACHE)
+                r->region = p->size = 100 * MiB;
+        else if (d == DOUBT_REGION)
+                r->region = p->size / 4;
+        else if (d == DOUBT_SYNCS) {
+                p->fsync = 10;
+                r->write.ios = 100;
+                r->sync.ios = 50;
+        } else if (d == DOUBT_MEMORY)
+                r->device_read_bytes = 1;
+        else if (d == DOUBT_LOAD)
+                r->other_bytes_per_sec = 100 * MB;
+        else if (d == DOUBT_SUBMIT)
+                r->read.slat_mean_ns = r->read.mean_ns;
+        else {
+                assert_int_equal(d, DOUBT_USB2);
+                b->conditions.speed_mbps = 480;
+                r->read.bytes_per_sec /= r->read.bytes_per_sec > 50 * MB ? 10 : 1; /* as much as it carries */
+        }
+}
+
+static void overall(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_comparison(), none = sample_bench();
+
+        b.conditions.rotational = false; /* nothing is too quick */
+        b.conditions.speed_mbps = 20000;
+        check_overall(&none, "");
+        check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: "
+                          "no difference seen");
+        set_rates(&b, 3, DRIVER_UAS, 0.5);
+        check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; 4 KiB random reads at depth 1: 2.0 times slower "
+                          "on UAS; sequential: no difference seen");
+        set_rates(&b, 2, DRIVER_UAS, 1 / 3.1);
+        set_rates(&b, 3, DRIVER_UAS, 2);
+        check_overall(&b, "no difference seen");
+        for (unsigned p = 0; p < 4; p++)
+                set_rates(&b, p, DRIVER_UAS, 2 + p);
+        check_overall(&b, "4 KiB random reads at depth 1: 5.0 times faster on UAS; 4 KiB random reads at depth 32: 4.0 times faster on "
+                          "UAS; 1 MiB sequential reads at depth 1: 3.0 times faster on UAS; 1 MiB sequential reads at depth 8: 2.0 times "
+                          "faster on UAS");
+        for (size_t i = 0; i < b.n_runs; i++)
+                b.runs[i].driver = DRIVER_UAS;
+        check_overall(&b, ""); /* nothing to compare with */
+}
+
+/* What may make a difference, or hide one, of the rows that carry the verdict; 2 and 3 are random, at depth 32 and 1. */
+static void doubted(void **state)
+{
+#define SAID "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: no difference seen"
+        static const struct {
+                unsigned row;         /* that is changed; 4: all */
+                enum driver driver;
+                enum bench_doubt first, second; /* what is doubted of it then */
+                bool same;            /* and no row differs */
+                const char *want;
+        } table[] = {
+                {2, DRIVER_UAS, DOUBT_DEPTH, DOUBT_DEPTH, false, SAID "; with doubts: depth"},
+                {2, DRIVER_USB_STORAGE, DOUBT_CACHE, DOUBT_CACHE, false, SAID "; with doubts: cache"},
+                {2, DRIVER_UAS, DOUBT_MEMORY, DOUBT_CACHE, false, SAID "; with doubts: cache, memory"},
+                {2, DRIVER_UAS, DOUBT_LOAD, DOUBT_LOAD, false, SAID "; with doubts: load"},
+                {2, DRIVER_UAS, DOUBT_SUBMIT, DOUBT_SUBMIT, false, SAID "; with doubts: submission"},
+                {2, DRIVER_UAS, DOUBT_REGION, DOUBT_SYNCS, false, SAID}, /* both were asked alike */
+                {0, DRIVER_UAS, DOUBT_DEPTH, DOUBT_CACHE, false, SAID}, /* another row's */
+                {4, DRIVER_NONE, DOUBT_USB2, DOUBT_USB2, false, SAID}, /* in spite of it */
+                {4, DRIVER_NONE, DOUBT_USB2, DOUBT_USB2, true, "no difference seen; with doubts: usb2"},
+                {0, DRIVER_UAS, DOUBT_DEPTH, DOUBT_DEPTH, true, "no difference seen; with doubts: depth"},
+                {4, DRIVER_UAS, DOUBT_DEPTH, DOUBT_LOAD, true, "no difference seen; with doubts: depth, load"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                _cleanup_(bench_done) struct bench b = sample_comparison();
+                char text[1024];
+
+                b.conditions.rotational = false;
+                if (table[i].same)
+                        set_rates(&b, 2, DRIVER_UAS, 1 / 3.1);
+                for (size_t k = 0; k < 2 * b.n_runs; k++) {
+                        struct bench_run *r = &b.runs[k / 2];
+
+                        if ((table[i].row != 4 && r->pattern != table[i].row) ||
+                            (table[i].driver != DRIVER_NONE && r->driver != table[i].driver))
+                                continue;
+                        doubt_run(&b, r, k % 2 == 0 ? table[i].first : table[i].second);
+                }
+                if (!streq(verdict_overall(&b, text, sizeof(text)), table[i].want))
+                        fail_msg("row %zu: %s", i, text);
+                assert_row(i, !strstr(verdict_alone(&b, text, sizeof(text)), "doubt") && strncmp(text, table[i].want, strlen(text)) == 0);
+        }
+}
+
+/* More kinds than anybody reads in a sentence; and where nothing is compared nothing is said. */
+static void many_doubts(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_comparison();
+        char text[1024];
+
+        for (size_t i = 0; i < b.n_runs; i++) {
+                static const enum bench_doubt all[] = {DOUBT_DEPTH, DOUBT_CACHE, DOUBT_MEMORY, DOUBT_LOAD, DOUBT_SUBMIT};
+
+                for (size_t k = 0; k < ELEMENTSOF(all); k++)
+                        doubt_run(&b, &b.runs[i], all[k]);
+        }
+        assert_non_null(strstr(verdict_overall(&b, text, sizeof(text)), "seen; with doubts: depth, submission, cache and 2 more"));
+        assert_true(strlen(verdict_overall(&b, text, 160)) == 159);
+        b.single = true;
+        check_overall(&b, "");
+}
+
+/* Many patterns: the greatest differences, equal ones in their order, and how many there are besides. */
+static void many_patterns(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_bench();
+        char text[1024];
+
+        b.conditions.queue_depth[DRIVER_UAS] = 64;
+        for (unsigned i = 0; i < 7; i++) {
+                unsigned p = sample_pattern(&b, "p", "randread", 4096, 1U << i);
+
+                SAMPLE_RUNS(&b, p, DRIVER_USB_STORAGE, 100 * 4096, 100 * 4096, 100 * 4096, 100 * 4096, 100 * 4096);
+                sample_runs(&b, p, DRIVER_UAS, (double[]){8192 * 100, 8192 * 100, 8192 * 100, 8192 * 100, 8192 * 100}, 5);
+        }
+        check_overall(&b, "7 of 7 patterns differ: 4 KiB random reads at depth 1: 2.0 times faster on UAS; 4 KiB random reads at depth 2: 2.0 times faster on UAS; "
+                          "4 KiB random reads at depth 4: 2.0 times faster on UAS; 4 KiB random reads at depth 8: 2.0 times faster on "
+                          "UAS; 3 more with a difference");
+        set_rates(&b, 0, DRIVER_UAS, 0.5);
+        for (unsigned i = 2; i < 7; i++)
+                set_rates(&b, i, DRIVER_UAS, 0.5);
+        check_overall(&b, "1 of 7 patterns differs: 4 KiB random reads at depth 2: 2.0 times faster on UAS; 4 KiB random reads at depth 1, 4 KiB random reads at "
+                          "depth 4, 4 KiB random reads at depth 8, 4 KiB random reads at depth 16 and 2 more: no difference seen");
+        assert_true(strlen(verdict_overall(&b, text, 20)) == 19);
+        /* What was not judged is not asked about. */
+        for (size_t i = 0; i < b.n_runs; i++)
+                if (b.runs[i].pattern >= 5)
+                        b.runs[i].error = -EIO;
+        assert_non_null(strstr(verdict_overall(&b, text, sizeof(text)), "1 of 5 patterns differs: "));
+        for (size_t i = 0; i < b.n_runs; i++)
+                if (b.runs[i].pattern == 4)
+                        b.runs[i].error = -EIO;
+        assert_true(strncmp(verdict_overall(&b, text, sizeof(text)), "4 KiB random reads at depth 2: ", 31) == 0); /* all four are named */
+}
+
+/* What ended a half comes first, in plain words. */
+static void findings(void **state)
+{
+        _cleanup_(bench_done) struct bench b = sample_comparison();
+        char text[512];
+
+        assert_string_equal(finding_text(&b, text, sizeof(text)), "");
+        b.finding = (struct bench_finding){true, DRIVER_UAS, 20, strdup("2 commands aborted, 1 reset")};
+        assert_int_equal(b.runs[20].pattern, 1);
+        assert_string_equal(finding_text(&b, text, sizeof(text)),
+                            "uas failed during 1 MiB sequential reads at depth 1: 2 commands aborted, 1 reset. This disk is not safe on "
+                            "uas here: leave it on usb-storage (uasctl policy DISK usb-storage), whatever the figures say.");
+        b.finding.run = 9999;
+        b.finding.driver = DRIVER_USB_STORAGE;
+        assert_non_null(strstr(finding_text(&b, text, sizeof(text)), "usb-storage failed: 2 commands"));
+        assert_non_null(strstr(text, "no matter of UAS"));
+        /* A half that is not there is not "not enough rounds". */
+        for (size_t i = 0; i < b.n_runs; i++)
+                if (b.runs[i].pattern == 0 && b.runs[i].driver == DRIVER_UAS)
+                        b.runs[i].error = -EIO;
+        check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; 1 MiB sequential reads at depth 1, 4 KiB random reads at "
+                          "depth 1: no difference seen; 1 MiB sequential reads at depth 8: ended before its time");
+}
+
+/* One driver alone, ended before its time: that is no comparison that has too few rounds, or failed. */
+static void single(void **state)
+{
+        static const struct {
+                bool interrupted, found;
+                enum bench_word otherwise;
+        } table[] = {
+                {false, false, BENCH_SINGLE}, {true, false, BENCH_ROUNDS}, {false, true, BENCH_FAILED}, {true, true, BENCH_FAILED},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                for (int alone = 0; alone < 2; alone++) {
+                        _cleanup_(bench_done) struct bench b = sample_bench();
+                        unsigned p = sample_pattern(&b, "p", "randread", 4096, 32);
+                        struct bench_verdict v;
+                        char text[1024];
+
+                        SAMPLE_RUNS(&b, p, DRIVER_UAS, 100 * 4096);
+                        b.interrupted = table[i].interrupted;
+                        b.finding.found = table[i].found;
+                        b.single = alone;
+                        verdict_of_pattern(&b, p, &v);
+                        assert_row(i, v.word == (alone ? BENCH_SINGLE : table[i].otherwise));
+                        assert_row(i, isempty(verdict_overall(&b, text, sizeof(text))) == (v.word == BENCH_SINGLE));
+                }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(overall),
+                cmocka_unit_test(doubted),
+                cmocka_unit_test(many_doubts),
+                cmocka_unit_test(many_patterns),
+                cmocka_unit_test(findings),
+                cmocka_unit_test(single),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
