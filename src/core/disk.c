@@ -159,7 +159,7 @@ static void describe_user(const struct user *u, char *ret, size_t size)
                 (void) snprintf(ret, size, "%s%s has %s open", command, pid, u->device);
                 break;
         case USER_CLAIM:
-                (void) snprintf(ret, size, "%s%s has claimed %s", command, pid, u->device);
+                (void) snprintf(ret, size, "%s%s has claimed %s", !u->command && *where ? where : command, pid, u->device);
                 break;
         case _USER_KIND_MAX:
                 ret[0] = '\0';

@@ -157,7 +157,7 @@ char *user_text(const struct user *u, char *ret, size_t size)
                 used = (size_t) snprintf(ret, size, "behind %s", u->where ?: "a loop device");
                 break;
         case USER_CLAIM:
-                used = (size_t) snprintf(ret, size, "claimed by %s", u->command ?: "somebody");
+                used = (size_t) snprintf(ret, size, "claimed by %s", u->command ?: u->where ?: "somebody");
                 break;
         case _USER_KIND_MAX:
                 ret[0] = '\0';

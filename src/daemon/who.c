@@ -2,6 +2,7 @@
 #include "common/util.h"
 #include "daemon/manager.h"
 #include "sys/marks.h"
+#include "sys/udevdb.h"
 #include "sys/users.h"
 
 /*
@@ -18,6 +19,37 @@ static bool is_asked(const struct entry *e, const struct entry *of, uint64_t now
         return e == of || (waits == (of->life.disk.state == STATE_WAITING) && now >= e->users_at + FRESH_USEC);
 }
 
+/* The pool that udev found on this device, if it is imported: whose it was before it may be there still. */
+static char *pool_of(const struct roots *r, const struct block *b)
+{
+        char id[UDEVDB_ID_MAX], text[256], path[sizeof(text) + 32], *name;
+
+        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        if (udevdb_property(r, id, "ID_FS_TYPE", text, sizeof(text)) <= 0 || !streq(text, "zfs_member") ||
+            udevdb_property(r, id, "ID_FS_LABEL_ENC", text, sizeof(text)) <= 0)
+                return NULL;
+        udevdb_decode(text);
+        (void) snprintf(path, sizeof(path), "spl/kstat/zfs/%s/state", text);
+        if (strchr(text, '/') || faccessat(r->proc, path, F_OK, 0) < 0)
+                return NULL;
+        return asprintf(&name, "ZFS pool %s", text) < 0 ? NULL : name;
+}
+
+/* ZFS claims what a pool is on and shows it nowhere: who met the claim asks udev whose the disk is. */
+static void name_claim(const struct roots *r, const struct disk *d, struct user *u)
+{
+        for (size_t i = 0; i < d->n_luns; i++) {
+                const struct lun *l = d->luns + i;
+
+                if (u->command || !streq(l->disk.name, u->device))
+                        continue;
+                for (size_t p = 0; p < l->n_parts && !u->where; p++)
+                        u->where = pool_of(r, l->parts + p);
+                if (!u->where)
+                        u->where = pool_of(r, &l->disk);
+        }
+}
+
 static void take_users(struct entry *e, struct users_of *of)
 {
         struct disk *d = &e->life.disk;
@@ -25,6 +57,9 @@ static void take_users(struct entry *e, struct users_of *of)
         users_without(of->users, &of->n_users, lease_pid(e));
         if (e->life.hidden && e->life.in_use && d->outcome.claimed[0])
                 users_claimed(&of->users, &of->n_users, d->outcome.claimed);
+        for (size_t i = 0; i < of->n_users; i++)
+                if (of->users[i].kind == USER_CLAIM)
+                        name_claim(&e->manager->roots, d, of->users + i);
         if (e->life.hidden && e->life.in_use && d->outcome.opened[0])
                 users_opened(&of->users, &of->n_users, d->outcome.opened);
         users_free(d->users, d->n_users);

@@ -67,6 +67,7 @@ static void users(void **state)
                 {{USER_OPEN, "sdb", NULL, NULL, 5, (char *) "dd"}, "opened by dd, pid 5 (sdb)"},
                 {{USER_LOOP, "sdb", (char *) "loop0"}, "behind loop0 (sdb)"},
                 {{USER_CLAIM, "sdb"}, "claimed by somebody (sdb)"},
+                {{USER_CLAIM, "sdb", (char *) "ZFS pool tank"}, "claimed by ZFS pool tank (sdb)"},
         };
         char text[256], little[8];
 

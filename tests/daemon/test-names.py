@@ -47,6 +47,33 @@ class Names(Machine):
         self.assertIn(r'of \xef\xbf\xbea\x2db.service (sdz)', self.ctl('status', 'sdz').stdout)
         self.ctl('cancel', 'sdz')
 
+    def test_claim(self):
+        "Who claims it and is no process: the pool that udev found on it, if it is imported."
+        self.play("#!/bin/sh\nprintf 'CLAIMED sdz\\nEND 3 claim in use: sdz is claimed by somebody\\n'\nexit 3\n")
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+
+        def claimed(where):
+            until(lambda: [(one['kind'], one['device'], one.get('where')) for one in self.told()[1]['busy']] == [('claim', 'sdz', where)],
+                  f'claimed by {where}')
+
+        def record(kind, label):
+            self.tree.write('run/udev/data/b8:400', f'E:ID_FS_TYPE={kind}\nE:ID_FS_LABEL_ENC={label}\n')
+        claimed(None)
+        state, label = self.tree.path('proc/spl/kstat/zfs/ta nk/state'), r'ta\x20nk'
+        self.tree.write('proc/spl/kstat/zfs/ta nk/state', 'ONLINE\n')
+        for kind, what in ('ext4', label), ('zfs_member', 'else'), ('zfs_member', r'..\x2fzfs\x2fta\x20nk'):
+            record('zfs_member', label)
+            claimed('ZFS pool ta nk')
+            self.assertIn('ZFS pool ta nk has claimed sdz', self.ctl('status', 'sdz').stdout)
+            record(kind, what)
+            claimed(None)
+        record('zfs_member', label)
+        claimed('ZFS pool ta nk')
+        os.unlink(state)
+        claimed(None)
+        self.ctl('cancel', 'sdz')
+
     def test_device(self):
         device = 'sys/bus/usb/devices/2-1/'
         self.tree.write(device + 'manufacturer', b'Ma' + BROKEN + b'ker\n')

@@ -91,6 +91,7 @@ static void test_reason(void **state)
                 {.kind = USER_LOOP, .device = "sda"},
                 {.kind = USER_OPEN, .device = "sda", .pid = 42, .command = (char *) "dd"},
                 {.kind = USER_CLAIM, .device = "sda"},
+                {.kind = USER_CLAIM, .device = "sdb", .where = (char *) "ZFS pool a\nb"},
                 {.kind = _USER_KIND_MAX},
         };
         static struct user of_system[] = {
@@ -135,9 +136,9 @@ static void test_reason(void **state)
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 5, .n_users = 3},
                  "Waits for uas until nothing uses it: a device (on sda), loop0 (on sda), "
                  "a loop device (on sda)."},
-                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 8, .n_users = 2},
-                 "Waits for uas until nothing uses it: dd (42) has sda open, somebody has claimed sda."},
-                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 10, .n_users = 1},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 8, .n_users = 3},
+                 "Waits for uas until nothing uses it: dd (42) has sda open, somebody has claimed sda, ZFS pool a\\x0ab has claimed sdb."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 11, .n_users = 1},
                  "Waits for uas until it has been free for a while."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users, .n_users = 2, .inhibited = "dd: It is filled."},
                  "Waits for uas: inhibited by dd: It is filled."},
