@@ -6,10 +6,11 @@ every disk that is not kept off it. So the hook puts it into the quirks.
 """
 
 import re
+import time
 
 import initramfs
 from context import case
-from evidence import disk_in, well
+from evidence import DISTRUSTED, TROUBLE, disk_in, gone, hang_once, impatient, messages, only_disk, record_of, well
 from stacks import distrusted, passed, policy
 
 OFF = "zzz-uasd.conf"
@@ -161,6 +162,91 @@ def replugged(vm):
     guest.run("uasctl policy %s auto" % disk.interface, check=True)
     assert guest.read(PARAMETER) == FOREIGN
     well(guest, disk, "uas", quirks=FOREIGN)
+
+
+@case(image="bookworm", limit=300)
+def speaks_uas_alone(vm):
+    "A disk that speaks UAS alone is never kept off it: not by a policy, which is refused, not by trouble, and not by a policy that an older uasd has kept."
+    guest = vm.resume()
+    disk = vm.disk(label="DATA", alts="uas")
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    for request in "policy", "switch":
+        told = guest.run("uasctl %s %s usb-storage" % (request, disk.interface))
+        assert told.rc == 5 and "UAS alone" in told.err, told
+    for restart in False, True:
+        gone(guest, disk)
+        if restart:
+            guest.run("systemctl restart uasd", check=True)
+        guest.plug(disk)
+        one = well(guest, disk, "uas")
+        assert (one["state"], one["reason_id"], one["policy"]) == ("settled", "no-bot", "auto"), one
+        assert guest.read(PARAMETER) == ""
+    assert "speaks UAS alone" in " ".join(guest.out("uasctl explain %s" % disk.interface).split())
+
+    # What would have another one distrusted is told.
+    [name] = guest.block_devices(disk.interface)
+    impatient(guest, name)
+    hang_once(guest, disk, name)
+    time.sleep(12)  # another burst is what comes 10 seconds after the last sign of the one before
+    hang_once(guest, disk, name)
+    guest.until(lambda: messages(guest, TROUBLE) == 1, 30, "the trouble is told")
+    one = well(guest, disk, "uas")
+    assert (one["state"], one["reason_id"], one["history"]) == ("settled", "no-bot", None), one
+    assert messages(guest, DISTRUSTED) == 0 and not record_of(guest, disk)
+    assert guest.read(PARAMETER) == ""
+
+    # As long as the disk is not there nobody knows what it speaks.
+    gone(guest, disk)
+    guest.run("systemctl stop uasd; rm -f /etc/uasd/policy", check=True)
+    guest.put("/var/lib/uasd/policy", policy(disk, "usb-storage")["/etc/uasd/policy"])
+    guest.run("systemctl start uasd", check=True)
+    guest.wait_until("test \"$(cat %s)\" = 1209:5a5a:u" % PARAMETER, 30)
+    guest.plug(disk)
+    one = well(guest, disk, "uas")
+    assert (one["state"], one["reason_id"]) == ("settled", "no-bot"), one
+    guest.wait_until("test -z \"$(cat %s)\"" % PARAMETER, 30)
+    guest.run("mount LABEL=DATA /mnt && umount /mnt", check=True)
+
+
+@case(image="bookworm", limit=300)
+def rolled_back(vm):
+    "A first trial on uas that fails its verify: on a stock kernel the disk is never on uas again, over replugs and a restart of uasd, until somebody says forget; the entries of others stay."
+    guest = vm.resume()
+    disk = vm.disk(label="DATA")
+    put_all(guest, FOREIGN_CONF)
+    # Somebody's entry has it start on usb-storage, and has gone when uasd comes.
+    guest.run("systemctl stop uasd && systemctl disable -q uasd && modprobe usb_storage && echo 1209:5a5a:u,%s >%s"
+              % (FOREIGN, PARAMETER), check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    guest.run("echo %s >%s" % (FOREIGN, PARAMETER), check=True)
+    disk.fault(name="fail", proto="uas", op="read")
+    guest.run("systemctl start uasd", check=True)
+    one = only_disk(guest, "failed", timeout=120)
+    assert one["driver"] == "usb-storage" and one["outcome"]["step"] == "verify", one
+    assert one["history"].startswith("distrusted: "), one
+    assert disk.stats()["uas"]["commands"] > 0, disk.stats()
+    [record] = record_of(guest, disk)
+    assert record.startswith("state=distrusted ") and "failed=1" in record, record
+    well(guest, disk, "usb-storage", quirks=FOREIGN)
+    guest.wait_until("test \"$(cat %s)\" = 1209:5a5a:u,%s" % (PARAMETER, FOREIGN), 30)
+    # It would work by now: nothing but what is on record keeps it off.
+    disk.clear_faults()
+    commands = disk.stats()["uas"]["commands"]
+    for restart in False, True:
+        gone(guest, disk)
+        if restart:
+            guest.run("systemctl restart uasd", check=True)
+        guest.plug(disk)
+        one = well(guest, disk, "usb-storage", quirks=FOREIGN)
+        assert (one["state"], one["reason_id"]) == ("settled", "distrusted"), one
+        assert guest.read(PARAMETER) == "1209:5a5a:u," + FOREIGN
+    assert disk.stats()["uas"]["commands"] == commands, (commands, disk.stats())
+    assert record_of(guest, disk) == [record]
+    guest.run("uasctl forget %s" % disk.interface, check=True)
+    well(guest, disk, "uas", quirks=FOREIGN)
+    assert guest.read(PARAMETER) == FOREIGN
 
 
 @case(tier="full", limit=600)
