@@ -3,6 +3,7 @@
 is held, and uasctl tells the truth.
 """
 
+import json
 import time
 
 from context import case
@@ -178,14 +179,25 @@ def record_of_this_one(vm):
 
 HOSTILE = {
     "manufacturer": "%n%s\x1b[31mred\x1b]0;owned\x07\x9b2J",
-    "product": "a\nUASD_STATE=settled\tb\r\u202egnp.\u200b\ufeff\udc00",
+    # Those that are no characters and never will be: no D-Bus takes a string with one in it.
+    "product": "a\nUASD_STATE=settled\tb\r\u202egnp.\u200b\ufeff\ufffe\uffff\ufdd0\ufdef\U0001fffe\U0010ffff\udc00",
     "serial": ("=\"'\\;$(reboot)`x`\x01\x7f|&" + "\u4e2d\ud83d\ude00" * 60)[:126],
 }
 
 
 def harmless(text):
-    bad = [c for c in text if (ord(c) < 0x20 and c != "\n") or 0x7f <= ord(c) < 0xa0 or c in "\u202e\u200b\ufeff\ufffd"]
+    bad = [c for c in text if (ord(c) < 0x20 and c != "\n") or 0x7f <= ord(c) < 0xa0 or c in "\u202e\u200b\ufeff\ufffd"
+           or ord(c) & 0xfffe == 0xfffe or 0xfdd0 <= ord(c) <= 0xfdef]
     assert not bad, (bad, text)
+
+
+def on_the_bus(guest):
+    """The disks as GetManagedObjects has them, whatever anything is called."""
+    guest.wait_until("busctl --system status org.uasd1", 30)
+    told = json.loads(guest.out("busctl --system --json=short call org.uasd1 /org/uasd1 "
+                                "org.freedesktop.DBus.ObjectManager GetManagedObjects"))
+    found = [one["org.uasd1.Disk"] for one in told["data"][0].values() if "org.uasd1.Disk" in one]
+    return [{name: value["data"] for name, value in one.items()} for one in found]
 
 
 @case(image="vendor")
@@ -196,6 +208,9 @@ def hostile_strings(vm):
     guest.plug(disk)
     one = well(guest, disk, "uas")
     assert "%n%s" in one["manufacturer"], one
+    [told] = on_the_bus(guest)
+    assert r"\xef\xbb\xbf\xef\xbf\xbe\xef\xbf\xbf\xef\xb7\x90" in told["Product"], told
+    harmless("\n".join(told[name] for name in ("Manufacturer", "Product", "Serial")))
     for verb in ("list", "status sda", "explain sda", "list --json", "report"):
         done = guest.run("uasctl %s" % verb)
         harmless(done.out + done.err)
@@ -224,12 +239,19 @@ MOUNTED = """exec unshare -m sh -c 'where=$(printf "/run/%s"); mkdir "$where" &&
 exec sleep 1000'""" % FORGED
 
 
-@case(image="vendor")
+# All that a user may call as he likes, in no character set: process, unit and mount point, in a namespace of his own.
+BYTES = r"""exec unshare -m sh -c 'unit=$(printf "/sys/fs/cgroup/\377.scope") where=$(printf "/run/\377")
+mkdir -p "$unit" "$where" && echo $$ >"$unit/cgroup.procs" && mount -o ro /dev/sda1 "$where" && printf "sl\377eep" >/proc/self/comm
+echo $$ >/run/held; read forever </run/never'"""
+
+
+@case(image="vendor", limit=400)
 def hostile_names(vm):
-    "In use by a process, or at a mount point, whose name ends a switch: the disk waits for it, quietly, and no terminal gets it raw."
+    "In use by a process, at a mount point or in a unit whose name ends a switch or is no text: the disk waits for it, quietly, all are told of, and no terminal gets it raw."
     disk = vm.disk(label="DATA")
     guest = settled(vm, [disk])
-    for user in (NAMED, MOUNTED):
+    guest.run("mkfifo /run/never", check=True)
+    for user in (NAMED, MOUNTED, BYTES):
         guest.run("rm -f /run/held", check=True)
         job = guest.spawn(user)
         guest.wait_until("test -s /run/held", 20)
@@ -239,8 +261,14 @@ def hostile_names(vm):
         one = only_disk(guest, "waiting")
         assert one["driver"] != target and (one.get("outcome") or {}).get("code") in (None, 0, 3), one
         for verb in ("list", "status sda", "explain sda"):
-            done = guest.run("uasctl %s" % verb)
+            done = guest.run("uasctl %s" % verb, check=True)
             harmless(done.out + done.err)
+        [told] = on_the_bus(guest)
+        if user is BYTES:
+            named = (r"/run/\xff", r"sl\xffeep", r"\xff.scope")
+            assert named in [(each["where"], each["command"], each.get("unit")) for each in one["busy"] if each["kind"] == "mount"], one
+            assert named in [(each[2], each[4], each[6]) for each in told["Busy"]], told
+            assert r"of \xff.scope" in guest.out("uasctl status sda")
         goes(guest, disk, target, "kill $(cat /run/held)", slack=35)
         job.kill()
     text = guest.run("journalctl -b -o export --no-pager _COMM=uasd + _COMM=uasd-switch").out
