@@ -54,6 +54,38 @@ def remounted_in_the_quiet_time(vm):
     assert "switching" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
 
 
+@case(tier="full", image="vendor")
+def cancelled(vm):
+    "Cancelled while it waits, then uasd is started anew: free, the disk stays where it is, and what was cancelled unasked is still told; until somebody asks."
+    disk = vm.disk(label="DATA")
+    guest = on_storage(vm, disk, config="[uasd]\nQuietSec=1\nTrialSec=0\n")
+    guest.run("mount /dev/sda1 /mnt && systemctl start uasd", check=True)
+
+    def stays(driver, words):
+        "Before and after a restart, in use and free."
+        for command in "true", "systemctl restart uasd", "umount /mnt", "systemctl restart uasd":
+            guest.run(command, check=True)
+            one = only_disk(guest, "settled")
+            assert one["driver"] == driver and one["reason"].startswith(words), one
+            assert words in " ".join(guest.out("uasctl status sda").split())
+            time.sleep(4)  # longer than the quiet time
+            assert guest.driver(disk.interface) == driver, command
+        assert words in " ".join(guest.out("uasctl explain sda").split())
+
+    only_disk(guest, "waiting")
+    guest.run("uasctl cancel sda", check=True)
+    stays("usb-storage", "The switch to uas was cancelled: it stays on usb-storage until somebody asks again")
+    assert disk.stats()["set_interface"].get("1", 0) == 0
+    guest.run("uasctl switch sda uas --wait=60", 90, check=True)
+    # Taken back, what was asked for is as if nobody had.
+    guest.run("udevadm settle; mount /dev/sda1 /mnt", check=True)
+    assert guest.run("uasctl switch sda usb-storage").rc == 3
+    only_disk(guest, "waiting")
+    guest.run("uasctl cancel sda", check=True)
+    stays("uas", "")
+    assert "switching from uas" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
+
+
 @case(tier="fast", image="vendor")
 def one_of_two_luns_in_use(vm):
     "Two LUNs, one in use: nothing moves; both free: both move and keep their names."
