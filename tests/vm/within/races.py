@@ -28,6 +28,7 @@ class Races:
         self.random = random.Random(config["seed"])
         self.wrong = []
         self.count = {}
+        self.took = {}
         self.name = kills.names_of(self.interface)[0]
         os.makedirs(MNT, exist_ok=True)
 
@@ -38,10 +39,17 @@ class Races:
     def tell(self, what, good):
         self.count.setdefault(what, [0, 0])[0 if good else 1] += 1
 
+    def timed(self, *words):
+        """The one command of an action that opens the disk, and how long it takes."""
+        start = time.monotonic()
+        rc, text = disks.sh(*words)
+        self.seconds = time.monotonic() - start
+        return rc, text
+
     # -- what people do: None if it went well, else what they were told; they leave the disk as it was --------------
 
     def mount(self):
-        rc, text = disks.sh("mount", self.node(1), MNT)
+        rc, text = self.timed("mount", self.node(1), MNT)
         if rc:
             return text
         # It is in use now, and stays.
@@ -65,15 +73,15 @@ class Races:
             return next(line.split()[0] for line in file if line.split()[1] == MNT)
 
     def fsck(self):
-        rc, text = disks.sh("e2fsck", "-p", "-f", self.node(1))
+        rc, text = self.timed("e2fsck", "-p", "-f", self.node(1))
         return None if rc in (0, 1) else text
 
     def mkfs(self):
-        rc, text = disks.sh("mkfs.ext4", "-q", "-m", "0", self.node(1))
+        rc, text = self.timed("mkfs.ext4", "-q", "-m", "0", self.node(1))
         return text if rc else None
 
     def swapon(self):
-        rc, text = disks.sh("swapon", self.node(3))
+        rc, text = self.timed("swapon", self.node(3))
         if rc:
             return text
         time.sleep(0.3)
@@ -155,8 +163,22 @@ class Races:
             disks.settle()
         print("a switch takes " + ", ".join("%.1f s from %s" % (span, one) for one, span in self.span.items()), flush=True)
 
+    def at_rest(self, action):
+        """How long ACTION takes without a switch, on either driver."""
+        seconds = []
+        for _way in range(2):
+            self.request(disks.other(disks.driver(self.interface))).wait()
+            disks.settle()
+            for _time in range(3):
+                told = getattr(self, action)()
+                assert not told, "%s at rest: %s" % (action, told)
+                seconds.append(self.seconds)
+                disks.settle()
+        return seconds
+
     def at_any_moment(self, action, rounds):
         """ACTION meets ROUNDS switches, each a little later in it than the one before of the same way."""
+        took = {"at rest": self.at_rest(action), "well": [], "on its way": [], "afterwards": []}
         start = time.monotonic()
         for number in range(rounds):
             before = disks.driver(self.interface)
@@ -168,7 +190,9 @@ class Races:
             began = time.time()
             after = (number // 2 + self.random.random()) / (rounds // 2) * self.span[before]
             time.sleep(after)
+            over = asked.poll() is not None
             told = getattr(self, action)()
+            took["on its way" if told else "afterwards" if over else "well"].append(self.seconds)
             asked.wait(120)
             self.tell(action, not told)
             what = "%s after %.2f s" % (action, after)
@@ -178,6 +202,7 @@ class Races:
                 self.wrong.append("%s failed for a claim that came to nothing: %s" % (what, told))
             self.after(what, told, before, target)
         self.count[action].append(round((time.monotonic() - start) / rounds, 1))
+        self.took[action] = took
 
     def standing(self, action, step, nth):
         """ACTION while a switch stands still before STEP."""
@@ -223,7 +248,7 @@ def main():
         for action in config["actions"]:
             races.at_any_moment(action, config["rounds"])
     with open(sys.argv[2], "w") as file:
-        json.dump({"count": races.count, "wrong": races.wrong}, file)
+        json.dump({"count": races.count, "wrong": races.wrong, "took": races.took}, file)
 
 
 if __name__ == "__main__":
