@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What several cases ask of a guest and its disks."""
 
+import json
 import re
 
 READS = ("0x28", "0x88")  # READ(10), READ(16)
@@ -98,6 +99,22 @@ def messages(guest, message):
 DISTRUSTED = "fb889702e9134914a1d0f03a2eb84e7e"
 TROUBLE = "83e1dbb2cf0d4b4ca1cdb5d5591c3908"
 TRIAL_PASSED = "5f07edea107b4f2493b98da086b46864"
+STRANDED = "8b68d3c1d462461887b4c56a0a0e9468"
+
+
+def stranded(guest, disk, before, target):
+    """The fields of the one switch of the boot that ended where it was not to end; the catalog has its text, `uasctl log` its word."""
+    journal = "LC_ALL=C journalctl -b --no-pager MESSAGE_ID=%s " % STRANDED
+    guest.wait_until(journal + "| grep -q 'not brought back'", 20)
+    [told] = [json.loads(line) for line in guest.out(journal + "-o json").splitlines()]
+    assert (told["UASD_INTERFACE"], told["UASD_FROM"], told["UASD_TO"]) == (disk.interface, before, target), told
+    assert told["UASD_USB_ID"].endswith(":" + disk.config["serial"]) and told["PRIORITY"] == "4", told
+    text = " ".join(guest.out(journal + "-x").split())
+    assert "Subject: USB disk %s could not be brought back to the driver it had" % disk.interface in text, text
+    assert "failed at step %s," % told["UASD_STEP"] in text and "uasctl explain " + disk.interface in text, text
+    words = [event["event"] for event in guest.uasctl("log " + disk.interface)["events"]]
+    assert words.count("stranded") == 1, words
+    return told
 
 
 def quirks_of_others(guest):

@@ -2,7 +2,7 @@
 """Distrust: what is on record of a disk, and what ends it."""
 
 from context import case
-from evidence import only_disk, record_of
+from evidence import only_disk, record_of, stranded
 
 RECORD = "1209:5a5a:UASD-DISK0@0000:00:02.0/ss/1=state=distrusted firmware=%04x kernel=%s boot=- date=2026-01-01T00:00:00Z%s reason=it had to be reset\n"
 
@@ -115,6 +115,8 @@ def met_somebody_on_the_way_back(vm):
     asked = guest.run("uasctl switch %s uas --wait=60" % disk.interface, 100)
     assert asked.rc == 1 and "in use already" in asked.err, asked
     assert guest.driver(disk.interface) == "uas" and "open" in late.output(), (late.output(), guest.journal("-b -u uasd"))
+    told = stranded(guest, disk, "usb-storage", "uas")
+    assert "not brought back, it is on uas" in told["MESSAGE"] and told["UASD_STEP"] == "verify", told
     one = only_disk(guest, "waiting")
     assert one["history"].startswith("distrusted: ") and [user["kind"] for user in one["busy"]] == ["open"], one
     guest.run("touch /run/stop", check=True)

@@ -3,7 +3,7 @@
 
 import within
 from context import case
-from evidence import DISTRUSTED, disk_in, gone, messages, well
+from evidence import DISTRUSTED, disk_in, gone, messages, stranded, well
 from holds import LABEL
 from within import blocks
 
@@ -205,6 +205,28 @@ def restarted_over_a_hanging_child(vm):
     assert guest.driver(disk.interface) in ("uas", "usb-storage")
     journal = guest.journal("-b -u uasd")
     assert "a switch begun earlier has ended" in journal and "not switched, step :" not in journal, journal[-4000:]
+
+
+@case(tier="full", limit=400)
+def no_driver_takes_it(vm):
+    "Its interface loses its authorization between the drivers: no driver may have it, which is told as what it is; authorized again it works."
+    disk, guest, world = resumed(vm, luns=1)
+    bring(guest, world, "uas")
+    authorized = "/sys/bus/usb/devices/%s/authorized" % disk.interface
+    pid = world.stop("bind")
+    assert guest.driver(disk.interface) is None
+    guest.run("echo 0 >%s && kill -CONT %d" % (authorized, pid), check=True)
+    guest.wait_until("! test -e /proc/%d" % pid, 120)
+    told = stranded(guest, disk, "uas", "usb-storage")
+    assert "not brought back, it has no driver" in told["MESSAGE"] and told["UASD_STEP"] == "bind", told
+    [one] = guest.uasctl("list")["disks"]
+    assert (one["driver"], one["reason_id"]) == (None, "unauthorized"), one
+    assert guest.driver(disk.interface) is None
+    # The kernel's own way back: it probes only what is asked for then.
+    guest.run("echo 1 >%s && echo %s >/sys/bus/usb/drivers_probe" % (authorized, disk.interface), check=True)
+    guest.wait_disk(disk.interface, timeout=60)
+    guest.run("uasctl wait %s" % disk.interface, 120)
+    world.check()
 
 
 @case(tier="full", image="vendor", limit=300)
