@@ -138,6 +138,8 @@ def well(guest, disk, driver=None, count=1, quirks=""):
     assert guest.run("ls -A /run/uasd/hold").text == "", guest.run("ls -l /run/uasd/hold").out
     assert guest.run("ls /run/uasd/switch/%s" % disk.interface).rc != 0, guest.run("cat /run/uasd/switch/*").out
     assert quirks_of_others(guest) == quirks, quirks_of_others(guest)
+    # Another disk's may just be under way.
+    guest.wait_until("! test -e /run/uasd/quirks.bind", 20)
     for name in names:
         # Held, it would have none of the file system's links.
         guest.wait_until("! udevadm info -q property -n %s | grep -qx UASD_HOLD=1" % name, 30)

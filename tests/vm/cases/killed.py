@@ -3,7 +3,7 @@
 
 import within
 from context import case
-from evidence import DISTRUSTED, disk_in, gone, messages, stranded, well
+from evidence import DISTRUSTED, disk_in, gone, messages, stranded, switch, well
 from holds import LABEL
 from within import blocks
 
@@ -205,6 +205,53 @@ def restarted_over_a_hanging_child(vm):
     assert guest.driver(disk.interface) in ("uas", "usb-storage")
     journal = guest.journal("-b -u uasd")
     assert "a switch begun earlier has ended" in journal and "not switched, step :" not in journal, journal[-4000:]
+
+
+@case(tier="full", limit=400)
+def between_quirks_and_bind(vm):
+    "Killed with the entry of its bind in the quirks, the bind not begun: whoever comes next takes out the entry and its record, uasd at once or when it is started."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    parameter, entry = "/sys/module/usb_storage/parameters/quirks", "1209:5a5a:u"
+    guest.run("systemctl stop udisks2; modprobe usb_storage; echo %s >%s" % (QUIRKS, parameter), check=True)
+    guest.plug(disk)
+    well(guest, disk, "uas", quirks=QUIRKS)
+    within.put(guest)
+    guest.run("cd %s && python3 -c 'import kills; kills.wrap()'" % within.THERE, check=True)
+    well(guest, disk, "uas", quirks=QUIRKS)
+
+    def armed():
+        guest.run("rm -f /run/vm-killed; echo usb-storage >/run/vm-kill.bind", check=True)
+
+    def there():
+        "What there was of it just after it had been killed."
+        guest.wait_until("test -s /run/vm-killed", 60)
+        return guest.out("cat /run/vm-killed").split()
+
+    # Not killed, then killed under uasd.
+    for target in "usb-storage", "uas":
+        assert switch(guest, disk, target).rc == 0
+        well(guest, disk, target, quirks=QUIRKS)
+    armed()
+    asked = switch(guest, disk, "usb-storage")
+    there()  # uasd may have been quicker than the look
+    well(guest, disk, quirks=QUIRKS)
+    assert asked.rc in (0, 1), asked
+    assert "was left at step bind" in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
+    assert switch(guest, disk, "uas").rc == 0
+
+    # Killed while there is no uasd.
+    guest.run("systemctl stop uasd", check=True)
+    assert guest.run("test -e /run/uasd/quirks.bind").rc != 0
+    armed()
+    guest.run("/usr/lib/uasd/uasd-switch --machine %s usb-storage" % disk.interface)
+    found = there()
+    assert found == ["ENTRY=" + entry, entry + "," + QUIRKS], found
+    assert guest.driver(disk.interface) is None and guest.read("/run/uasd/quirks.bind") == "ENTRY=" + entry
+    assert guest.read(parameter) == entry + "," + QUIRKS
+    guest.run("systemctl start uasd", check=True)
+    well(guest, disk, "uas", quirks=QUIRKS)
+    assert guest.read(parameter) == QUIRKS
 
 
 @case(tier="full", limit=400)

@@ -111,6 +111,7 @@ def left_behind(interface, nodes):
     """What a switch must not leave, as sentences."""
     wrong = ["hold mark of %s" % os.path.basename(path) for path in glob.glob("/run/uasd/hold/" + interface)]
     wrong += ["record of %s" % os.path.basename(path) for path in glob.glob("/run/uasd/switch/" + interface)]
+    wrong += ["a bind's entry in the quirks: %s" % read(path) for path in glob.glob("/run/uasd/quirks.bind")]
     for name in nodes:
         for path in ["/sys/class/block/" + name] + glob.glob("/sys/class/block/%s/%s*" % (name, name)):
             number = read(path + "/dev")

@@ -35,6 +35,12 @@ if [ -e $plan.stop ]; then
     out=$(readlink /proc/$$/fd/1) # what it tells uasd, and nothing else that it writes
     exec strace -qq -o /dev/null -e trace=write -P "$out" -e inject=write:$how:when=$nth %(real)s "$@"
 fi
+if [ -e $plan.bind ]; then
+    read driver <$plan.bind; rm $plan.bind
+    strace -qq -o /dev/null -P /sys/bus/usb/drivers/$driver/bind -e trace=write -e inject=write:signal=KILL %(real)s "$@"
+    cat /run/uasd/quirks.bind %(quirks)s >%(killed)s 2>&1
+    kill -KILL $$
+fi
 [ -e $plan ] || exec %(real)s "$@"
 read call nth who <$plan; rm $plan
 strace -qq -o /dev/null -e trace=$call -e inject=$call:signal=KILL:when=$nth %(real)s "$@"
