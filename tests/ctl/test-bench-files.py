@@ -252,6 +252,31 @@ class BenchFiles(BenchCase):
         # A server that is being killed may still take the call.
         self.assertTrue(any('Connection refused' in line or 'disconnected' in line for line in told), p.stderr)
 
+    def test_clients_named(self):
+        """A disk beside --clients: refused if this machine sees that the file is on another one, else taken at his word who names it."""
+        with open(f'{self.dir}/data', 'wb') as f:
+            f.write(content(3))
+        self.tree.write('sys/dev/block/259:0/size', '8\n')
+        self.tree.write('sys/dev/block/7:0/loop/backing_file', '/mnt/image\n')
+        usb, other, loop = ('sdb', '8:16'), ('nvme0n1', '259:0'), ('loop0', '7:0')
+        rows = ((usb, 'sdb', 'data', 0), (usb, 'sda', 'data', 2), (other, 'sda', 'data', 2), (loop, 'sda', 'data', 0), (usb, 'sda', 'elsewhere', 0),
+                (usb, '', 'data', 0))
+        for below, disk, name, code in rows:
+            for size in (), ('--size=4M',):
+                with self.subTest(below=below, disk=disk, name=name, size=size):
+                    self.stand_on(below)
+                    unseen = name != 'data' and not size
+                    p = self.bench(*disk.split(), f'--file={self.dir}/{name}', '--clients=127.0.0.1:1', '--dry-run', *size, *QUICK, code=2 if unseen else code)
+                    self.assertEqual('is not on' in p.stderr, code == 2, p.stderr)
+                    self.assertEqual('are told of none' in p.stderr, code == 2)
+                    self.assertNotIn('is found', p.stderr)
+        servers, hosts = self.serve(1)
+        self.stand_on(usb)
+        out = json.loads(self.bench('sdb', f'--file={self.dir}/data', f'--clients={hosts[0]}', *QUICK, '--json').stdout)
+        self.assertEqual((out['conditions']['serial'], {r['driver'] for r in out['runs']}), ('BUSY', {'usb-storage'}))
+        for server in servers:
+            server.kill()
+
     def test_clients_paths(self):
         for path in 'data', f'{self.dir}/a;b', f'{self.dir}/a#b', f'{self.dir}/a ', f'{self.dir}/$a':
             p = self.bench(f'--file={path}', '--clients=127.0.0.1:1', '--size=8M', *QUICK, code=2)

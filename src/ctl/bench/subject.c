@@ -228,7 +228,10 @@ static void take_disk(struct found *f, const char *what)
         (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
 }
 
-/* The word of whoever names a disk is taken where nothing is known against it: figures are kept as that disk's. */
+/*
+ * The word of whoever names a disk is taken where nothing is known against it: figures are kept as that disk's. st: of the file, if it is
+ * seen here.
+ */
 static int find_named_disk(const struct ctl *c, const char *what, const struct stat *st, struct found *f)
 {
         char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
@@ -248,7 +251,8 @@ static int find_named_disk(const struct ctl *c, const char *what, const struct s
                 log_error("'%s' is not on %s but on %s: its figures would be told of a disk that was not measured.",
                           c->options->bench.file, view_label(f->view, label),
                           below.one ? view_label(below.one, other) : "another disk");
-                log_info("Without a disk beside --file the one it is on is found.");
+                log_info(c->options->bench.clients ? "Without a disk beside --clients the figures are told of none."
+                                                   : "Without a disk beside --file the one it is on is found.");
                 return UASD_EXIT_USAGE;
         }
         take_disk(f, what);
@@ -276,11 +280,15 @@ int find_file(const struct ctl *c, const char *what, struct found *f)
 {
         const struct bench_options *o = &c->options->bench;
         struct stat st = {};
+        bool seen = true;
         int code;
 
+        /* With --clients it may be of other machines alone; seen here as well, it is the same. */
+        if (o->clients)
+                seen = stat(o->file, &st) == 0 && S_ISREG(st.st_mode);
         code = o->clients ? look_at_clients(o, f) : look_at_path(o, f, &st);
         if (code == UASD_EXIT_OK && what)
-                code = find_named_disk(c, what, o->clients ? NULL : &st, f);
+                code = find_named_disk(c, what, seen ? &st : NULL, f);
         else if (code == UASD_EXIT_OK)
                 find_its_disk(c, o->clients ? NULL : &st, f);
         if (code != UASD_EXIT_OK)
