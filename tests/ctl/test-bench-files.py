@@ -121,6 +121,20 @@ class BenchFiles(BenchCase):
         self.stand_on(other)
         self.assertNotIn('name it as well', self.bench(*args).stderr)
 
+    def test_syncs(self):
+        """What the profile asks for is kept, and whether this fio syncs more often is told by its own counts."""
+        os.mkdir(f'{self.dir}/mounted')
+        self.tree.write('etc/uasd/bench/syncs.fio', '[p]\nrw=randrw\nrwmixread=60\nbs=4k\nsize=4m\nfsync=10\ntime_based=1\nruntime=1\n')
+        out = json.loads(self.bench(f'--file={self.dir}/mounted', '--write', '--size=8M', '--profile=syncs', '-n', '1', '--pause=0', '--json').stdout)
+        self.assertEqual((out['patterns'][0]['fsync'], out['patterns'][0]['fdatasync']), (10, 0))
+        run = next(r for r in out['runs'] if r['round'] == 1)
+        told = [d['text'] for d in out['results'][0]['doubts'] if d['doubt'] == 'syncs']
+        asked = run['write']['ios'] / 10
+        self.assertGreater(run['sync']['ios'], 0)
+        self.assertEqual(len(told), run['sync']['ios'] > 1.2 * asked + 1, run)
+        for text in told:
+            self.assertRegex(text, f'^synced {run["sync"]["ios"]} times where [0-9]+ were asked for')
+
     def test_time(self):
         """What ends with its region is said to be a guess, and is one by what there is to be done."""
         with open(f'{self.dir}/data', 'wb') as f:
