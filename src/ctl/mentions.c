@@ -10,6 +10,7 @@
 #include "sys/udevdb.h"
 #include "sys/usbdisk.h"
 
+#define ZPOOL_CACHE "/etc/zfs/zpool.cache"
 #define ZPOOL_CACHE_MAX (256u << 10)
 
 struct search {
@@ -63,18 +64,24 @@ static bool has_serial(const struct search *s, const char *name)
         return strlen(serial) >= 6 && strstr(name, serial);
 }
 
-/* What blkid has found stays the same, whoever drives the disk. NULL: it found nothing. */
-static char *lasting_name(const struct roots *r, const struct block *b)
+/*
+ * What blkid has found stays the same, whoever drives the disk. NULL: it found nothing. zpool takes paths, and what blkid calls the
+ * UUID of a pool's member is that of the pool.
+ */
+static char *lasting_name(const struct roots *r, const struct block *b, bool of_pool)
 {
         static const struct {
-                const char *key, *tag;
-        } names[] = {{"ID_FS_UUID_ENC", "UUID"}, {"ID_PART_ENTRY_UUID", "PARTUUID"}};
+                const char *key, *prefix;
+                bool of_pool;
+        } names[] = {{"ID_FS_UUID_ENC", "UUID=", false},
+                     {"ID_PART_ENTRY_UUID", "PARTUUID=", false},
+                     {"ID_PART_ENTRY_UUID", "/dev/disk/by-partuuid/", true}};
         char id[UDEVDB_ID_MAX], value[128], text[160];
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0) {
-                        (void) snprintf(text, sizeof(text), "%s=%s", names[i].tag, value);
+                if (names[i].of_pool == of_pool && udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0) {
+                        (void) snprintf(text, sizeof(text), "%s%s", names[i].prefix, value);
                         return strdup(text);
                 }
         return NULL;
@@ -97,7 +104,7 @@ static int look_at(const struct search *s, const char *file, const char *where, 
         s->found->list = grown;
         m.name = strdup(name);
         m.where = where ? strdup(where) : NULL;
-        m.instead = b ? lasting_name(s->roots, b) : NULL;
+        m.instead = b ? lasting_name(s->roots, b, streq(file, ZPOOL_CACHE)) : NULL;
         grown[s->found->n++] = m;
         return m.name && (m.where || !where) ? 0 : -ENOMEM;
 }
@@ -160,7 +167,7 @@ static int look_at_zpools(const struct search *s)
                         length++;
                 memcpy(name, data + at, length);
                 name[length] = '\0';
-                k = look_at(s, "/etc/zfs/zpool.cache", NULL, name);
+                k = look_at(s, ZPOOL_CACHE, NULL, name);
                 at += (ssize_t) length - 1;
         }
         return k;
