@@ -26,6 +26,12 @@ PACKAGES = {
     "trixie": COMMON + ["libaio1t64", "systemd-cryptsetup"],
 }
 
+# The userland of ZFS and what it needs besides, without zed, which is a daemon; in contrib, as the source of its modules is.
+ZFS = """
+zfs-dkms zfsutils-linux libzfs4linux libzpool5linux libnvpair3linux
+libuutil3linux libtirpc3 libtirpc-common
+""".split()
+
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -62,9 +68,9 @@ def host_repositories():
     return main, security
 
 
-def sources(suite):
+def sources(suite, components):
     main, security = host_repositories()
-    line = "deb [signed-by=%s] %%s %%s main\n" % KEYRING
+    line = "deb [signed-by=%s] %%s %%s %s\n" % (KEYRING, components)
     return (line % (main, suite) + line % (main, suite + "-updates")
             + (line % (security, suite + "-security") if security else ""))
 
@@ -94,8 +100,9 @@ def need_keys(suite):
             "(2023.3+deb12u2 or newer), as tests/vm/setup does" % (KEYRING, suite))
 
 
-def bootstrap(suite, packages, target, cache, extra_hooks=()):
-    """mmdebstrap SUITE with PACKAGES into the new directory TARGET.
+def bootstrap(suite, packages, target, cache, components="main", fetch=()):
+    """mmdebstrap SUITE with PACKAGES into the new directory TARGET. Packages to
+    FETCH lie in its /out, not installed.
 
     Fetched packages are kept in CACHE: another recipe fetches only what
     is new.
@@ -119,12 +126,14 @@ def bootstrap(suite, packages, target, cache, extra_hooks=()):
            "--setup-hook=mkdir -p \"$1/var/cache/apt/archives\"; "
            "find '%s' -name '*.deb' -exec cp -l -t \"$1/var/cache/apt/archives\" {} + || true" % debs]
     cmd += ["--aptopt=" + line for line in host_apt_options()]
-    cmd += list(extra_hooks)
+    if fetch:
+        cmd += ["--customize-hook=mkdir \"$1/out\" && cd \"$1/out\" && "
+                "APT_CONFIG=\"$MMDEBSTRAP_APT_CONFIG\" apt-get -q download " + " ".join(fetch)]
     cmd += [suite, partial, "-"]
     with open(os.path.join(debs, ".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            sh(cmd, input=sources(suite))
+            sh(cmd, input=sources(suite, components))
         except ImageError:
             remove_tree(partial)
             raise

@@ -5,6 +5,7 @@
     packages   mmdebstrap's tree                        (minutes)
     guest      + recipe/root, recipe/customize          (20 s)
     vendor     + usb-storage.ko without CONFIG_USB_UAS  (10 s)
+    zfs        + ZFS, whose modules are built here      (10 minutes)
     product    + the .deb                               (seconds)
 
 Each layer is the upper directory of an overlayfs over those before it, keyed
@@ -28,7 +29,7 @@ from debian import ImageError, remove_tree, sh
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
-SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "trixie": "trixie"}
+SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "trixie": "trixie", "zfs": "bookworm"}
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"
 KEY = 12
@@ -180,56 +181,62 @@ def guest_abi(base):
     return os.path.basename(kernels[0]).split("-", 1)[1]
 
 
-def vendor_module():
-    """usb-storage.ko without CONFIG_USB_UAS, for the bookworm guest's kernel."""
+def module_layer(flavour, about, packages, key=(), **options):
+    """What recipe/FLAVOUR builds for the bookworm guest's kernel, in a tree of its
+    own with PACKAGES: compilers have no place in a guest."""
     base = packages_layer("bookworm")
-    layer = Layer("module-vendor", digest(base.key, recipe("vendor")))
+    layer = Layer("module-" + flavour, digest(base.key, recipe(flavour), *key))
     abi = guest_abi(base)
 
     def fill(path):
         tree = path + ".tree"
         try:
             try:
-                debian.bootstrap("bookworm", ["linux-headers-" + abi, "make", "gcc-12",
-                                              "linux-source-6.1", "xz-utils"],
-                                 tree, cache_dir())
+                debian.bootstrap("bookworm", ["linux-headers-" + abi, "make", "gcc-12", "xz-utils"] + packages,
+                                 tree, cache_dir(), **options)
             except ImageError as error:
                 raise ImageError("%s\n(has the archive a newer kernel than the guest's "
                                  "%s? then: tests/vm/image.py --refresh)" % (error, abi))
-            os.makedirs(path)
             in_tree(tree, tree + ".upper", [
-                "sh", "-c", "/tmp/files/vendor %s && cp -r /tmp/out /out" % abi],
+                "sh", "-c", "/tmp/files/%s %s && cp -r /tmp/out/. /built" % (flavour, abi)],
                 files=RECIPE)
-            shutil.copy(os.path.join(tree + ".upper", "up/out/usb-storage.ko"), path)
+            shutil.copytree(os.path.join(tree + ".upper", "up/built"), path)
         finally:
             remove_tree(tree)
             remove_tree(tree + ".upper")
 
-    layer.build("building usb-storage.ko without UAS for " + abi, fill)
+    layer.build("building %s for %s" % (about, abi), fill)
     return layer
+
+
+MODULES = {
+    "vendor": lambda: module_layer("vendor", "usb-storage.ko without UAS", ["linux-source-6.1"]),
+    "zfs": lambda: module_layer("zfs", "ZFS", ["libc6-dev", "file"], key=[debian.ZFS],
+                                components="main contrib", fetch=debian.ZFS),
+}
 
 
 def flavour_layer(flavour):
     guest = guest_layer(SUITE[flavour])
-    if flavour != "vendor":
+    if flavour not in MODULES:
         return guest
-    module = vendor_module()
-    layer = Layer("guest-vendor",
-                  digest(guest.key, module.key, recipe("vendor-install")),
+    module = MODULES[flavour]()
+    install = flavour + "-install"
+    layer = Layer("guest-" + flavour,
+                  digest(guest.key, module.key, recipe(install)),
                   guest.parents + [guest])
 
     def fill(path):
         files = module.dir + ".files"
         remove_tree(files)
-        os.makedirs(files)
-        shutil.copy(os.path.join(module.dir, "usb-storage.ko"), files)
-        shutil.copy(recipe("vendor-install"), files)
+        shutil.copytree(module.dir, files)
+        shutil.copy(recipe(install), files)
         try:
-            in_tree(guest.lower(), path, ["/tmp/files/vendor-install"], files=files)
+            in_tree(guest.lower(), path, ["/tmp/files/" + install], files=files)
         finally:
             remove_tree(files)
 
-    layer.build("the vendor guest", fill)
+    layer.build("the %s guest" % flavour, fill)
     return layer
 
 
