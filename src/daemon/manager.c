@@ -429,3 +429,10 @@ void manager_look_at_waiting(struct manager *m)
 {
         watch_changed(m->watch);
 }
+
+void manager_look_at_all(struct manager *m)
+{
+        (void) attachments_prune(&m->roots);
+        manager_rescan_all(m);
+        watch_lost(m->watch);
+}

@@ -97,6 +97,8 @@ struct entry *manager_find(struct manager *m, const char *interface);
 /* Reads the interface anew: new, changed or gone. */
 void manager_rescan(struct manager *m, const char *interface);
 void manager_rescan_all(struct manager *m);
+/* Events were lost: the same, and who uses what waits. */
+void manager_look_at_all(struct manager *m);
 void manager_feed(struct entry *e, const struct event *event);
 /* ACTION_SWITCH. */
 void manager_switch(struct entry *e, const struct action *a);
@@ -135,6 +137,8 @@ void watch_remove(struct watch *w, struct entry *e);
 void watch_nodes(struct watch *w, struct entry *e);
 /* Something that may end a use has happened. */
 void watch_changed(struct watch *w);
+/* What may end a use was lost, perhaps. */
+void watch_lost(struct watch *w);
 /* The inotify for users_told(), which listens while a disk waits; -errno. */
 int watch_ends(struct watch *w);
 

@@ -56,7 +56,7 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *d
         while ((r = uevents_next(monitor, &e)) != 0) {
                 if (r == -ENOBUFS) {
                         log_notice("kernel events were lost: looking at everything again");
-                        manager_rescan_all(s->manager);
+                        manager_look_at_all(s->manager);
                         last = (struct uevent){ 0 };
                 } else if (r < 0)
                         break;

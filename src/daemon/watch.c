@@ -89,6 +89,14 @@ void watch_changed(struct watch *w)
         changed(w);
 }
 
+void watch_lost(struct watch *w)
+{
+        if (w->n == 0)
+                return;
+        look_at_all(w);
+        watch_changed(w); /* and again, as if each had been told: what is going may not have let go yet */
+}
+
 static int on_again(sd_event_source *s, uint64_t usec, void *data)
 {
         if (((struct watch *) data)->n > 0)
@@ -150,6 +158,10 @@ static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
                 struct inotify_event *i = (struct inotify_event *) (buffer.bytes + at);
 
                 at += (ssize_t) (sizeof(*i) + i->len);
+                if (i->mask & IN_Q_OVERFLOW) {
+                        watch_lost(w);
+                        continue;
+                }
                 for (size_t k = 0; k < m->n_entries; k++)
                         for (size_t j = 0; j < m->entries[k]->n_watches; j++)
                                 if (m->entries[k]->watches[j] == i->wd && !(i->mask & IN_IGNORED)) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -10,11 +11,13 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
+#include "sys/uevents.h"
 
 /*
  * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch. Modules that PID 1 is
  * asked for stand in the file "modules" there. What it tells the journal is in "journal" there, a line a field and an empty line after
- * each message, and on stderr as well. Linked with --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv.
+ * each message, and on stderr as well. A byte into the FIFO "uevents", if there is one, is events that were lost. Linked with
+ * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next.
  */
 
 static const char *top;
@@ -61,6 +64,32 @@ int __wrap_sd_journal_sendv(const struct iovec *iov, int n)
                 (void) fclose(f);
         }
         return -ENOTCONN; /* and so to stderr */
+}
+
+/* -1: events are those of this machine. */
+static int fifo = -1;
+
+int __real_uevents_fd(struct udev_monitor *m);
+int __wrap_uevents_fd(struct udev_monitor *m);
+int __wrap_uevents_fd(struct udev_monitor *m)
+{
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), "%s/uevents", top);
+        if (fifo < 0)
+                fifo = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        return fifo < 0 ? __real_uevents_fd(m) : dup(fifo);
+}
+
+int __real_uevents_next(struct udev_monitor *m, struct uevent *ret);
+int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret);
+int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
+{
+        char byte;
+
+        if (fifo < 0)
+                return __real_uevents_next(m, ret);
+        return read(fifo, &byte, 1) == 1 ? -ENOBUFS : 0;
 }
 
 /* As systemd says it of a service's. */

@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: what would have told that a disk is free was lost."""
+
+import json
+import os
+import signal
+
+from machine import Machine, main, until
+
+
+class Lost(Machine):
+    def holder(self, block):
+        return self.tree.path(f'sys/class/block/{block}/holders/dm-9')
+
+    def test_uevents(self):
+        "The holder of a disk has gone, and udev's word of it was lost: who uses it is looked at again, at the first disk and the last."
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
+        for block in 'sdz', 'sdy':
+            os.mkdir(self.holder(block))
+        os.mkfifo(self.tree.path('uevents'))
+        self.both()
+        for block in 'sdz', 'sdy':
+            self.ctl('switch', block, 'usb-storage', code=3)
+            os.rmdir(self.holder(block))
+        with open(self.tree.path('uevents'), 'wb') as fifo:
+            fifo.write(b'1')
+        until(lambda: {one['driver'] for one in json.loads(self.ctl('list', '--json').stdout)['disks']} == {'usb-storage'}, 'they are moved')
+        self.assertIn('kernel events were lost', self.journal())
+
+    def test_closes(self):
+        "So many closes of one disk's node that the last of another's is lost."
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
+        self.tree.write('dev/sdy', '')
+        for block in 'sdz', 'sdy':
+            os.mkdir(self.holder(block))
+        daemon = self.both()
+        for block in 'sdz', 'sdy':
+            self.ctl('switch', block, 'usb-storage', code=3)
+        with open('/proc/sys/fs/inotify/max_queued_events') as f:
+            most = int(f.read())
+        daemon.send_signal(signal.SIGSTOP)
+        for i in range(most + 2):  # two alike in a row are one event
+            os.close(os.open(self.tree.path('dev/sdz'), os.O_RDWR if i % 2 else os.O_RDONLY))
+        os.rmdir(self.holder('sdy'))
+        os.close(os.open(self.tree.path('dev/sdy'), os.O_RDONLY))
+        daemon.send_signal(signal.SIGCONT)
+        until(lambda: self.tree_driver('2-2') == 'usb-storage', 'it is moved', 60)
+        self.assertEqual(self.tree_driver('2-1'), 'uas')
+
+    def tree_driver(self, port):
+        return os.path.basename(os.path.realpath(self.tree.path(f'sys/bus/usb/devices/{port}:1.0/driver')))
+
+
+if __name__ == '__main__':
+    main()
