@@ -86,6 +86,12 @@ int history_format(const struct history *h, char *ret, size_t size)
         return n < 0 || (size_t) n >= size ? -ENOBUFS : 0;
 }
 
+bool history_matters(const struct history *h)
+{
+        /* A trial that nobody ends is a machine that went down in the middle of it. */
+        return h->state == HISTORY_DISTRUSTED || h->state == HISTORY_TRIAL;
+}
+
 /* ---- its key ---- */
 
 char *history_usb_id(const struct facts *f, char *ret, size_t size)

@@ -32,6 +32,8 @@ struct history {
 };
 
 int history_parse(const char *value, struct history *ret);
+/* What is held against a disk, or may be yet: the last to be forgotten for want of room. */
+bool history_matters(const struct history *h);
 /* The line without its key; -ENOBUFS if it does not fit. */
 int history_format(const struct history *h, char *ret, size_t size);
 

@@ -14,7 +14,7 @@
 #define PATH_ETC "uasd/" STATE_HISTORY
 #define PATH_VAR STATE_DIR "/" STATE_HISTORY
 #define GENERATION "generation"
-#define LINES_MAX 256 /* the oldest go first */
+#define LINES_MAX 256
 
 static void here_now(const struct roots *r, struct here *ret)
 {
@@ -174,11 +174,42 @@ static int lock(const struct roots *r)
         return TAKE_FD(fd);
 }
 
+static bool line_matters(const char *line)
+{
+        const char *equals = strchr(line, '=');
+        struct history h;
+
+        return equals && history_parse(equals + 1, &h) >= 0 && history_matters(&h);
+}
+
+/*
+ * The oldest go first, but of those that matter none as long as there are others: a device that calls itself something new at
+ * each plug has no other disk's distrust forgotten.
+ */
+static void write_lines(const struct file *file, FILE *out)
+{
+        size_t over = file->n > LINES_MAX ? file->n - LINES_MAX : 0, less = 0;
+        size_t drop[2]; /* of those that matter: [1] */
+
+        for (size_t i = 0; i < file->n; i++)
+                less += !line_matters(file->lines[i]);
+        drop[0] = over < less ? over : less;
+        drop[1] = over - drop[0];
+        for (size_t i = 0; i < file->n; i++) {
+                size_t *left = &drop[line_matters(file->lines[i])];
+
+                if (*left > 0)
+                        --*left;
+                else
+                        (void) fprintf(out, "%s\n", file->lines[i]);
+        }
+}
+
 static int write_both(const struct roots *r, const struct file *file)
 {
         _cleanup_free_ char *text = NULL;
         char *stream_text = NULL;
-        size_t size, first = file->n > LINES_MAX ? file->n - LINES_MAX : 0;
+        size_t size;
         FILE *out = open_memstream(&stream_text, &size);
         int e = -ENOENT, v = -ENOENT;
 
@@ -187,8 +218,7 @@ static int write_both(const struct roots *r, const struct file *file)
         (void) fprintf(out, "# Written by uasd: trials and distrust; see uasd(8). /etc/uasd/history is what a boot reads, "
                             "/var/lib/uasd/history its copy.\n" GENERATION "=%llu\n",
                        file->generation + 1);
-        for (size_t i = first; i < file->n; i++)
-                (void) fprintf(out, "%s\n", file->lines[i]);
+        write_lines(file, out);
         if (fclose(out) < 0)
                 e = -ENOMEM;
         text = stream_text;

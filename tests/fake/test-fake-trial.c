@@ -284,6 +284,40 @@ static void test_killed(void **state)
         assert_true(all);
 }
 
+/* A device with another serial at each plug: what is held against others stays, what is forgotten is the oldest of the rest. */
+static void test_pushed_out(void **state)
+{
+        static const struct history other = {.state = HISTORY_ENDED}, broken = {.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"};
+        struct history h;
+        struct facts f;
+
+        scene_make(&scenes[0]);
+        facts_of(&f);
+        assert_int_equal(past_write(&fake->roots, &f, &(struct history){.state = HISTORY_TRIAL}), 0);
+        (void) copy_string(f.serial, sizeof(f.serial), "BROKEN");
+        assert_int_equal(past_write(&fake->roots, &f, &broken), 0);
+        for (unsigned i = 0; i < 300; i++) {
+                (void) snprintf(f.serial, sizeof(f.serial), "OTHER-%u", i);
+                assert_int_equal(past_write(&fake->roots, &f, &other), 0);
+        }
+        assert_int_equal(recorded(&h), HISTORY_TRIAL);
+        for (unsigned i = 0; i < 300; i++) { /* two of 256 are taken */
+                (void) snprintf(f.serial, sizeof(f.serial), "OTHER-%u", i);
+                assert_int_equal(past_read(&fake->roots, &f, &h), i >= 300 - 254);
+        }
+        (void) copy_string(f.serial, sizeof(f.serial), "BROKEN");
+        assert_int_equal(past_read(&fake->roots, &f, &h), 1);
+        assert_int_equal(h.state, HISTORY_DISTRUSTED);
+        for (unsigned i = 0; i < 256; i++) { /* where all matter, the oldest go after all */
+                (void) snprintf(f.serial, sizeof(f.serial), "BROKEN-%u", i);
+                assert_int_equal(past_write(&fake->roots, &f, &broken), 0);
+        }
+        assert_int_equal(past_read(&fake->roots, &f, &h), 1);
+        (void) copy_string(f.serial, sizeof(f.serial), "BROKEN");
+        assert_int_equal(past_read(&fake->roots, &f, &h), 0);
+        scene_remove();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -293,6 +327,7 @@ int main(void)
                 cmocka_unit_test(test_uas_alone),
                 cmocka_unit_test(test_no_record_no_trial), cmocka_unit_test(test_initramfs),
                 cmocka_unit_test(test_errors),       cmocka_unit_test(test_killed),
+                cmocka_unit_test(test_pushed_out),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
