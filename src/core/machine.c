@@ -149,8 +149,14 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
 /* Returns when to be woken. */
 static uint64_t act_trial(struct life *l, const struct environment *env, uint64_t now, struct actions *last)
 {
-        if (!l->trial_until)
+        if (!l->trial_until) {
                 l->trial_until = now + env->trial_usec;
+                l->trial_asleep = env->asleep_usec;
+        }
+        if (env->asleep_usec >= l->trial_asleep + ASLEEP_LEAST_USEC) {
+                l->trial_until += env->asleep_usec - l->trial_asleep;
+                l->trial_asleep = env->asleep_usec;
+        }
         if (now >= l->trial_until) {
                 l->trial_until = now + later(env->trial_usec, TRIAL_AGAIN_USEC);
                 (void) act(last, ACTION_PASSED);

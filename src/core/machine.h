@@ -47,6 +47,7 @@ struct environment {
         bool stopping; /* shutdown, kexec or sleep is under way: nothing begins */
         uint64_t quiet_usec;
         uint64_t trial_usec;
+        uint64_t asleep_usec; /* so much of the time since boot the machine has slept */
 };
 
 /* Under a hold, what a switch and its undo need at least; with less left it is released at once. */
@@ -55,6 +56,8 @@ struct environment {
 #define RELEASE_PAUSE_USEC 10000000ULL
 /* A trial that is over, and cannot be put on record: asked again after this at least. */
 #define TRIAL_AGAIN_USEC 60000000ULL
+/* Time asleep is no time under watch. Less of it is what lies between two readings of two clocks. */
+#define ASLEEP_LEAST_USEC 1000000ULL
 /* A disk that fails under uas and did not get away from it: so many more tries, each after twice the pause. */
 #define FLIGHTS_MOST 4
 #define FLIGHT_PAUSE_USEC 15000000ULL
@@ -92,6 +95,7 @@ struct life {
         uint64_t retry_at;  /* nobody may tell of the end of its use: looked at again then */
         unsigned retries;
         uint64_t trial_until; /* 0: not on trial */
+        uint64_t trial_asleep; /* what was slept before, and what that was put off by */
         uint64_t timer;     /* asked for last */
 };
 

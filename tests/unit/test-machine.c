@@ -36,6 +36,7 @@ struct step {
         const char *actions;
         enum state state;
         enum found found;
+        unsigned asleep; /* so much of it the machine has slept by then; 0: as before */
 };
 
 struct scenario {
@@ -104,6 +105,17 @@ static const struct scenario table[] = {
                  {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL},
                  {601000, TIMER, "timer 1201000 passed", STATE_TRIAL},
                  {1201000, TIMER, "timer 1801000 passed", STATE_TRIAL},
+         }},
+        {"a machine that sleeps for a night watches nobody meanwhile: the rest of the time is still to come",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 601000 report", STATE_TRIAL, ON_TRIAL, .asleep = 50000},
+                 {2000, SCANNED, "", STATE_TRIAL, .asleep = 50001}, /* two clocks */
+                 {28800000, TIMER, "timer 29401000", STATE_TRIAL, .asleep = 28850000},
+                 {28801000, SCANNED, "", STATE_TRIAL},
+                 {29401000, TIMER, "timer 30001000 passed", STATE_TRIAL},
+                 {30001000, TIMER, "timer 30301000", STATE_TRIAL, .asleep = 29150000},
+                 {30301000, TIMER, "timer 30901000 passed", STATE_TRIAL},
          }},
         {"it fails on uas while it is mounted: left alone, and away when it is free, although it was tried before",
          BOOTED,
@@ -973,6 +985,8 @@ static bool run(const struct scenario *s)
                         env.booted = step->event.deadline == BOOTED;
                         env.stopping = step->event.deadline == STOPPING;
                 }
+                if (step->asleep)
+                        env.asleep_usec = step->asleep * USEC_PER_MSEC;
                 machine_step(&l, &env, &step->event, step->at * USEC_PER_MSEC, &actions);
                 for (size_t k = 0; k < actions.n; k++)
                         n += say(&actions.list[k], said + n, sizeof(said) - n);
