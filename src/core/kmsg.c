@@ -308,6 +308,14 @@ bool sign_read(const struct kmsg *k, struct sign *ret)
         return false;
 }
 
+const char *sign_what(const char *text)
+{
+        for (size_t i = 0; i < ELEMENTSOF(patterns); i++)
+                if (patterns[i].sign.what && streq(patterns[i].sign.what, text))
+                        return patterns[i].sign.what;
+        return NULL;
+}
+
 static const char *const blames[_BLAME_MAX] = {
         [BLAME_NONE] = "none",   [BLAME_BRIDGE] = "bridge",         [BLAME_CABLE] = "cable",
         [BLAME_POWER] = "power", [BLAME_CONTROLLER] = "controller",

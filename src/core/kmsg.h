@@ -68,6 +68,9 @@ struct sign {
 /* False: the record says nothing that is to be weighed. */
 bool sign_read(const struct kmsg *k, struct sign *ret);
 
+/* The same words as they stand in a sign, for as long as the program runs; NULL: no sign says that. */
+const char *sign_what(const char *text);
+
 /* "the bridge", "the cable or a connector", "the power supply", "the USB controller" */
 const char *blame_sentence(enum blame b);
 const char *blame_to_string(enum blame b);

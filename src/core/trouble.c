@@ -162,3 +162,110 @@ void trouble_take(struct trouble *t, const struct sign *s, uint64_t usec, struct
                 judge(t, s, add(t, s, usec), &f);
         *ret = f;
 }
+
+/* ---- kept ---- */
+
+static const char *const weights[] = {
+        [WEIGHT_MEDIUM] = "light",
+        [WEIGHT_HIGH] = "heavy",
+        [WEIGHT_FATAL] = "fatal",
+};
+
+void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, void *data), void *data)
+{
+        char line[TROUBLE_LINE_MAX];
+
+        for (size_t i = 0; i < t->n; i++) {
+                const struct burst *b = t->bursts + i;
+
+                (void) snprintf(line, sizeof(line), "burst %llu %llu %s %s %s", (unsigned long long) b->first, (unsigned long long) b->last,
+                                blame_to_string(b->blame), weights[b->weight], b->what);
+                fn(line, data);
+        }
+        if (t->excuse_what) {
+                (void) snprintf(line, sizeof(line), "excuse %llu %s %s", (unsigned long long) t->excuse, blame_to_string(t->excuse_blame),
+                                t->excuse_what);
+                fn(line, data);
+        }
+        if (t->told != BLAME_NONE) {
+                (void) snprintf(line, sizeof(line), "told %s", blame_to_string(t->told));
+                fn(line, data);
+        }
+        if (t->timeouts > 0) {
+                (void) snprintf(line, sizeof(line), "timeouts %llu", (unsigned long long) t->timeouts);
+                fn(line, data);
+        }
+}
+
+/* The word in front, without it. */
+static bool take_word(const char **line, char *ret, size_t size)
+{
+        size_t n = strcspn(*line, " ");
+
+        if (n == 0 || n >= size)
+                return false;
+        (void) snprintf(ret, size, "%.*s", (int) n, *line);
+        *line += n + ((*line)[n] == ' ');
+        return true;
+}
+
+static bool take_usec(const char **line, uint64_t *ret)
+{
+        unsigned long long v;
+        char word[24];
+
+        if (!take_word(line, word, sizeof(word)) || parse_uint(word, 10, UINT64_MAX, &v) < 0)
+                return false;
+        *ret = v;
+        return true;
+}
+
+static bool take_blame(const char **line, enum blame *ret)
+{
+        char word[16];
+        int b;
+
+        if (!take_word(line, word, sizeof(word)) || (b = blame_from_string(word)) <= BLAME_NONE)
+                return false;
+        *ret = (enum blame) b;
+        return true;
+}
+
+static bool take_weight(const char **line, enum weight *ret)
+{
+        char word[16];
+
+        if (!take_word(line, word, sizeof(word)))
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(weights); i++)
+                if (weights[i] && streq(weights[i], word)) {
+                        *ret = (enum weight) i;
+                        return true;
+                }
+        return false;
+}
+
+int trouble_take_line(struct trouble *t, const char *line)
+{
+        struct trouble k = *t;
+        struct burst b;
+        char what[16];
+
+        if (!take_word(&line, what, sizeof(what)))
+                return -EINVAL;
+        if (streq(what, "burst")) {
+                if (k.n == BURSTS_MAX || !take_usec(&line, &b.first) || !take_usec(&line, &b.last) || !take_blame(&line, &b.blame) ||
+                    !take_weight(&line, &b.weight) || !(b.what = sign_what(line)))
+                        return -EINVAL;
+                k.bursts[k.n++] = b;
+        } else if (streq(what, "excuse")) {
+                if (!take_usec(&line, &k.excuse) || !take_blame(&line, &k.excuse_blame) || !(k.excuse_what = sign_what(line)))
+                        return -EINVAL;
+        } else if (streq(what, "told")) {
+                if (!take_blame(&line, &k.told))
+                        return -EINVAL;
+        } else if (!streq(what, "timeouts") || !take_usec(&line, &k.timeouts))
+                return -EINVAL;
+        *t = k;
+        return 0;
+}

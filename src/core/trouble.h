@@ -30,6 +30,7 @@ struct trouble {
         const char *excuse_what;
         enum blame excuse_blame;
         enum blame told;       /* what has been blamed already */
+        uint64_t timeouts;     /* commands that timed out, as last counted by the SCSI layer */
         bool gone;
 };
 
@@ -57,3 +58,11 @@ bool sign_is_about(const struct sign *s, const struct facts *f, const char *host
 bool trouble_pending(struct trouble *t, uint64_t usec);
 
 void trouble_take(struct trouble *t, const struct sign *s, uint64_t usec, struct finding *ret);
+
+/*
+ * An account as lines of text, to be kept while uasd is restarted: what has been weighed is not weighed again, and what it came to
+ * counts for as long as it would have. A line that nobody here wrote is -EINVAL.
+ */
+#define TROUBLE_LINE_MAX 160
+void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, void *data), void *data);
+int trouble_take_line(struct trouble *t, const char *line);

@@ -13,7 +13,7 @@
 
 /*
  * What the kernel says of disks on uas. Without one there is nothing to listen for: the source is off, and no message wakes us.
- * The last number seen is kept over a restart, so that nothing is weighed twice.
+ * The last number seen is kept over a restart, so that nothing is weighed twice, and with it the accounts, so that nothing is forgotten.
  */
 struct kmsg_watch {
         struct manager *manager;
@@ -24,7 +24,21 @@ struct kmsg_watch {
         bool any;
 };
 
-static int take_seen(const char *key, const char *value, void *data)
+/* "2-1:1.0@2-5": the disk, as it is plugged in now. */
+static void account_key(const struct entry *e, char *ret, size_t size)
+{
+        const struct facts *f = &e->life.disk.facts;
+
+        (void) snprintf(ret, size, "%s@%u-%u", f->interface, f->busnum, f->devnum);
+}
+
+/* What led somewhere has been acted upon, and does not count any more. */
+static bool has_account(const struct entry *e)
+{
+        return e->life.disk.facts.driver == DRIVER_UAS && !e->life.running && !e->troubled;
+}
+
+static int take_kept(const char *key, const char *value, void *data)
 {
         struct kmsg_watch *w = data;
         unsigned long long seq;
@@ -33,17 +47,55 @@ static int take_seen(const char *key, const char *value, void *data)
                 w->seen = seq;
                 w->any = true;
         }
+        for (size_t i = 0; i < w->manager->n_entries; i++) {
+                struct entry *e = w->manager->entries[i];
+                char own[INTERFACE_NAME_MAX + 32];
+
+                account_key(e, own, sizeof(own));
+                if (streq(key, own) && has_account(e))
+                        (void) trouble_take_line(&e->trouble, value);
+        }
         return 0;
 }
 
-static void keep_seen(struct kmsg_watch *w)
-{
-        char text[48];
+struct keeping {
+        FILE *out;
+        const char *key;
+};
 
-        if (!w->any)
+static void keep_line(const char *line, void *data)
+{
+        const struct keeping *k = data;
+
+        (void) fprintf(k->out, "%s=%s\n", k->key, line);
+}
+
+void kmsg_keep(struct kmsg_watch *w)
+{
+        _cleanup_free_ char *text = NULL;
+        char *stream_text = NULL;
+        size_t size;
+        FILE *out;
+        int r;
+
+        if (!w || !w->any)
                 return;
-        (void) snprintf(text, sizeof(text), "SEQ=%llu\n", (unsigned long long) w->seen);
-        (void) state_write(w->manager->roots.run, RUN_KMSG, text, false);
+        out = open_memstream(&stream_text, &size);
+        if (!out)
+                return;
+        (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) w->seen);
+        for (size_t i = 0; i < w->manager->n_entries; i++) {
+                struct entry *e = w->manager->entries[i];
+                char key[INTERFACE_NAME_MAX + 32];
+
+                account_key(e, key, sizeof(key));
+                if (has_account(e))
+                        trouble_each_line(&e->trouble, keep_line, &(struct keeping){ out, key });
+        }
+        r = fclose(out);
+        text = stream_text;
+        if (r >= 0)
+                (void) state_write(w->manager->roots.run, RUN_KMSG, text, false);
 }
 
 /* live: not what was said before anybody listened, when a host's number may have been another disk's. */
@@ -66,7 +118,7 @@ static void drain(struct kmsg_watch *w, bool live)
                 w->seen = k.seq;
                 w->any = true;
                 if (sign_read(&k, &s) && trouble_sign(w->manager, &s, k.usec, live))
-                        keep_seen(w);
+                        kmsg_keep(w);
         }
 }
 
@@ -118,7 +170,7 @@ int kmsg_new(struct manager *m, struct kmsg_watch **ret)
                 log_warning("the kernel's log cannot be read, so no disk is watched for errors: %s", strerror(-r));
                 w->fd = close_keep_errno(w->fd);
         }
-        (void) state_read(m->roots.run, RUN_KMSG, take_seen, w);
+        (void) state_read(m->roots.run, RUN_KMSG, take_kept, w);
         *ret = w;
         return 0;
 }
@@ -128,7 +180,7 @@ void kmsg_free(struct kmsg_watch *w)
         if (!w)
                 return;
         if (w->armed)
-                keep_seen(w);
+                kmsg_keep(w);
         sd_event_source_disable_unref(w->source);
         (void) close_keep_errno(w->fd);
         free(w);

@@ -156,10 +156,11 @@ void manager_free(struct manager *m)
         m->env.stopping = true;
         bus_free(m->bus);
         m->bus = NULL;
+        kmsg_free(m->kmsg); /* the accounts of all that is there are kept */
+        m->kmsg = NULL;
         entries_free(m);
         inhibit_free(m);
         scan_free(m->scan);
-        kmsg_free(m->kmsg);
         watch_free(m->watch);
         sd_bus_flush_close_unref(m->pid1);
         kept_disks_done(&m->seen);

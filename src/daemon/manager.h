@@ -53,7 +53,6 @@ struct entry {
         bool announced;          /* on the bus */
         struct trouble trouble;  /* what the kernel said of it, on this attachment */
         bool troubled;           /* and what that came to has been acted upon */
-        uint64_t timeouts;       /* commands timed out, as last counted */
         struct history unkept;   /* what should be on record, and could not be written */
         bool has_unkept;
         uint64_t users_at;       /* when its users were last looked up by name */
@@ -151,6 +150,7 @@ void look_orphan(struct look *l);
 int kmsg_new(struct manager *m, struct kmsg_watch **ret);
 void kmsg_free(struct kmsg_watch *w);
 void kmsg_arm(struct kmsg_watch *w);   /* disks came, went, or changed their driver */
+void kmsg_keep(struct kmsg_watch *w);  /* the accounts are others */
 void kmsg_drain(struct kmsg_watch *w); /* what has been said up to now is weighed before anything changes */
 
 /* trouble.c: what that comes to; trials */

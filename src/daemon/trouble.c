@@ -25,7 +25,7 @@ void trouble_begin(struct entry *e)
 {
         trouble_init(&e->trouble);
         e->troubled = false;
-        e->timeouts = 0;
+        kmsg_keep(e->manager->kmsg);
 }
 
 void trouble_judge(struct entry *e, struct facts *f)
@@ -139,10 +139,10 @@ void trouble_trial_over(struct entry *e)
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
         struct history h;
-        uint64_t count = timeouts(e), before = e->timeouts, now = now_monotonic(); /* the clock of the records */
+        uint64_t count = timeouts(e), before = e->trouble.timeouts, now = now_monotonic(); /* the clock of the records */
         int r;
 
-        e->timeouts = count;
+        e->trouble.timeouts = count;
         if (trouble_pending(&e->trouble, now))
                 return;
         if (count > before) {

@@ -114,6 +114,63 @@ static void test_finding(void **state)
         assert_true(f.fatal);
 }
 
+#define HUNG "commands were not answered in time"
+
+static void take_kept(const char *line, void *data)
+{
+        assert_int_equal(trouble_take_line(data, line), 0);
+}
+
+/* Kept and read again it is the same account: what was told is not told again, nothing counts twice, and nothing is forgotten. */
+static void test_kept(void **state)
+{
+        static const struct sign hung = {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = HUNG},
+                                 power = {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current at its port"};
+        struct trouble t, again;
+        struct finding f;
+
+        trouble_init(&t);
+        t.timeouts = 3;
+        trouble_take(&t, &power, 10 * SEC, &f);
+        assert_int_equal(f.finding, FINDING_BLAMED);
+        trouble_take(&t, &hung, 100 * SEC, &f);
+        assert_int_equal(f.finding, FINDING_NOTED);
+        trouble_init(&again);
+        trouble_each_line(&t, take_kept, &again);
+        assert_int_equal(again.n, 1);
+        assert_true(again.bursts[0].first == 100 * SEC && again.bursts[0].last == 100 * SEC);
+        assert_string_equal(again.bursts[0].what, HUNG);
+        assert_int_equal(again.timeouts, 3);
+        trouble_take(&again, &hung, 101 * SEC, &f);
+        assert_int_equal(f.finding, FINDING_NONE);
+        trouble_take(&again, &hung, 130 * SEC, &f);
+        assert_int_equal(f.finding, FINDING_BROKEN);
+        assert_int_equal(f.bursts, 2);
+        again = (struct trouble){0};
+        trouble_each_line(&t, take_kept, &again);
+        trouble_take(&again, &power, 131 * SEC, &f);
+        assert_int_equal(f.finding, FINDING_NONE);
+}
+
+static void test_not_kept(void **state)
+{
+        static const char *const lines[] = {
+                "", " ", "burst", "burst 1 2 bridge heavy", "burst 1 2 bridge heavy nobody says so", "burst 1 x bridge heavy " HUNG,
+                "burst 1 2 none heavy " HUNG, "burst 1 2 bridge none " HUNG, "burst 1 2 bridge heavyheavyheavyheavy " HUNG, "told", "told none",
+                "told you", "excuse 1 power", "excuse power 1 " HUNG, "timeouts", "timeouts -1", "timeouts 99999999999999999999999", "more 1",
+        };
+        struct trouble t;
+
+        trouble_init(&t);
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++)
+                if (trouble_take_line(&t, lines[i]) != -EINVAL)
+                        fail_msg("%s", lines[i]);
+        assert_int_equal(t.n, 0);
+        for (size_t i = 0; i < BURSTS_MAX; i++)
+                assert_int_equal(trouble_take_line(&t, "burst 1 2 bridge heavy " HUNG), 0);
+        assert_int_equal(trouble_take_line(&t, "burst 1 2 bridge heavy " HUNG), -EINVAL);
+}
+
 static void test_about(void **state)
 {
         static const struct facts disk = {.port = "2-1.4", .busnum = 2, .devnum = 3, .controller_device = "0000:00:14.0"}, bare = {.port = "2-1"};
@@ -150,7 +207,7 @@ static void test_about(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_stories),
+                cmocka_unit_test(test_kept), cmocka_unit_test(test_not_kept), cmocka_unit_test(test_stories),
                 cmocka_unit_test(test_pending),
                 cmocka_unit_test(test_finding),
                 cmocka_unit_test(test_about),

@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: what the kernel says of a disk on uas, and what is remembered of it."""
+
+import fcntl
+import os
+import signal
+import time
+
+from machine import Machine, main, until
+import privatebus
+
+ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
+NOTED = 'not yet held against it: commands were not answered in time'
+
+
+class Trouble(Machine):
+    def setUp(self):
+        super().setUp()
+        os.mkfifo(self.tree.path('dev/kmsg'))
+        self.kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
+        self.addCleanup(os.close, self.kmsg)
+        fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # a record a read, as there
+        self.now = time.monotonic()
+
+    def says(self, number, after, text=ABORT, subsystem='scsi', device='+scsi:3:0:0:0'):
+        """By the kernel, so many seconds after the test began."""
+        os.write(self.kmsg, b'6,%d,%d,-;%s\n SUBSYSTEM=%s\n DEVICE=%s\n' %
+                 (number, (self.now + after) * 1000000, *(one.encode() for one in (text, subsystem, device))))
+
+    def noted(self, times):
+        until(lambda: self.journal().count(NOTED) >= times, 'it is noted')
+        self.assertEqual(self.journal().count(NOTED), times)
+
+    def again(self, daemon, how):
+        how(daemon)
+        daemon.wait(20)
+        self.start_daemon()
+        until(self.on_bus, 'uasd is on the bus')
+
+    def counts(self, how):
+        daemon = self.both()
+        self.says(1, 0)
+        self.noted(1)
+        self.again(daemon, how)
+        self.says(2, 300)
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is distrusted, and moved')
+        self.assertIn('2 times within ten minutes', self.journal())
+        self.noted(1)
+
+    def test_stopped(self):
+        "A burst counts for ten minutes, whether uasd was stopped meanwhile"
+        self.counts(privatebus.stop)
+
+    def test_killed(self):
+        "or killed."
+        self.counts(lambda daemon: daemon.send_signal(signal.SIGKILL))
+
+    def test_not_twice(self):
+        "What is read again in the kernel's log counts no more than once."
+        daemon = self.both()
+        self.says(1, 0)
+        self.noted(1)
+        self.says(1, 0)
+        self.says(2, 5)
+        self.again(daemon, lambda daemon: daemon.send_signal(signal.SIGKILL))
+        for number, after in (1, 0), (2, 5), (3, 12):  # one of them is new, and of the same burst
+            self.says(number, after)
+        self.says(4, 700)
+        self.noted(2)
+        self.assertEqual(self.disk()['driver'], 'uas')
+
+    def test_forgotten(self):
+        "What a user has forgotten is not remembered by a restart."
+        daemon = self.both()
+        self.says(1, 0)
+        self.noted(1)
+        self.ctl('forget', 'sdz')
+        self.again(daemon, lambda daemon: daemon.send_signal(signal.SIGKILL))
+        self.says(2, 300)
+        self.noted(2)
+        self.assertEqual(self.disk()['driver'], 'uas')
+
+
+if __name__ == '__main__':
+    main()
