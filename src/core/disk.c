@@ -195,6 +195,20 @@ static bool is_or_below(const char *path, const char *dir)
         return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
+/* With a volume or an array between them, which keeps the disk when the file system has gone. */
+static bool is_stacked(const struct disk *d, const struct user *u)
+{
+        for (size_t i = 0; i < d->n_users; i++) {
+                const struct user *h = d->users + i;
+
+                if (h->kind == USER_HOLDER && streq(h->device, u->device) && (!h->where || strncmp(h->where, "btrfs ", 6) != 0))
+                        return true;
+        }
+        return false;
+}
+
+#define STOP_IT ", then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart."
+
 const char *disk_system_remedy(const struct disk *d)
 {
         const char *remedy = "";
@@ -203,14 +217,16 @@ const char *disk_system_remedy(const struct disk *d)
                 const struct user *u = d->users + i;
 
                 if (u->kind == USER_SWAP)
-                        remedy = "It serves the running system: free it by swapoff, or restart.";
+                        remedy = is_stacked(d, u) ? "It serves the running system: free it by swapoff" STOP_IT
+                                                  : "It serves the running system: free it by swapoff, or restart.";
                 if (u->kind != USER_MOUNT || u->namespace || !u->where)
                         continue;
                 if (streq(u->where, "/") || streq(u->where, "/usr"))
                         return "The running system is on it: that will not be before the next start, for which"
                                " uasctl policy is kept.";
                 if (is_or_below(u->where, "/boot") || is_or_below(u->where, "/efi"))
-                        remedy = "It serves the running system: free it by umount, or restart.";
+                        remedy = is_stacked(d, u) ? "It serves the running system: free it by umount" STOP_IT
+                                                  : "It serves the running system: free it by umount, or restart.";
         }
         return remedy;
 }

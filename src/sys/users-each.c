@@ -99,6 +99,7 @@ static int read_tables(const struct roots *r, struct users_of *of, size_t n)
         for (size_t i = 0; i < n; i++) {
                 of[i].users = list[i].list;
                 of[i].n_users = list[i].n;
+                free(list[i].stack);
         }
         return k;
 }

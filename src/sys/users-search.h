@@ -3,7 +3,17 @@
 
 #include "sys/users.h"
 
-/* One search for users, in two files: what tables and sysfs say (users.c), what processes say (users-proc.c). */
+/*
+ * One search for users, in three files: what tables and sysfs say (users.c), of it what stands on the disk (users-stacked.c), what
+ * processes say (users-proc.c).
+ */
+
+/* A block device that stands on the disk, with others between them or not. */
+struct stacked {
+        struct block block;
+        const char *device; /* the disk's node that it stands on, as it is called in the LUNs */
+        bool direct;        /* nothing is between them */
+};
 
 struct search {
         const struct roots *r;
@@ -13,7 +23,8 @@ struct search {
         size_t n;
         char **namespaces; /* mount namespaces already read */
         size_t n_namespaces;
-        const char *block; /* whose holders are being listed */
+        struct stacked *stack;
+        size_t n_stack;
 };
 
 /* The name of one of the disk's nodes, sg among them, as it stands in the LUNs; NULL: not one of them. */
@@ -26,6 +37,13 @@ bool search_enough(const struct search *s, const char *device);
 struct user *search_add(struct search *s, enum user_kind kind, const char *device);
 /* For n disks at once. namespace, pid: whose table it is; NULL for PID 1's. */
 int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid);
+/* Finds what stands on the disk, to be freed by whoever has the search. */
+int search_stack(struct search *s);
+/* On which of the disk's nodes a device stands; NULL: on none. */
+const char *search_stacked_number(const struct search *s, unsigned major, unsigned minor);
+const char *search_stacked_name(const struct search *s, const char *name);
+/* Whether a block device has this name in /dev: of its own ("dm-0") or the mapper's ("mapper/NAME"). */
+bool search_is_called(const struct search *s, const char *block, const char *name);
 /* PID 1's mounts, swaps and sysfs, for n disks at once. */
 int search_tables(struct search *list, size_t n);
 /* True the first time a mount namespace is met. */

@@ -67,10 +67,10 @@ static int btrfs_look_at(const char *name, void *data)
 {
         struct members *m = data;
 
-        if (m->source && streq(m->source, name))
+        if (m->source && search_is_called(m->s, name, m->source))
                 m->source = NULL;
-        if (!m->ours)
-                m->ours = search_name(m->s, name);
+        if (!m->ours && !(m->ours = search_name(m->s, name)))
+                m->ours = search_stacked_name(m->s, name);
         return 0;
 }
 
@@ -92,7 +92,8 @@ static const char *mount_device(const struct search *s, const struct mount_line 
         const char *device = NULL;
         struct members m = { .s = s };
 
-        if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device))
+        if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device) ||
+            (device = search_stacked_number(s, major(line->devno), minor(line->devno))))
                 return device;
         if (!line->source || strncmp(line->source, "/dev/", 5) != 0 || major(line->devno) != 0)
                 return NULL;
@@ -156,8 +157,11 @@ static int take_swap(const struct mount_line *line, void *data)
 
         for (size_t i = 0; i < m->n && k >= 0; i++) {
                 struct search *s = m->list + i;
-                const char *device = line->source && strncmp(line->source, "/dev/", 5) == 0 ? search_name(s, line->source + 5) : NULL;
+                const char *name = line->source && strncmp(line->source, "/dev/", 5) == 0 ? line->source + 5 : NULL;
+                const char *device = name ? search_name(s, name) : NULL;
 
+                if (name && !device)
+                        device = search_stacked_name(s, name);
                 k = device ? add_named(s, USER_SWAP, device, NULL) : 0;
         }
         return k;
@@ -167,24 +171,6 @@ static int find_swaps(struct search *list, size_t n)
 {
         int k = mount_lines(list->r->proc, "swaps", SWAPS_FORMAT, take_swap, &(struct mounts){ .list = list, .n = n });
 
-        return k == -ENOENT ? 0 : k;
-}
-
-static int add_holder(const char *name, void *data)
-{
-        struct search *s = data;
-
-        return add_named(s, USER_HOLDER, s->block, name);
-}
-
-static int find_holders(struct search *s, const char *block)
-{
-        char path[64];
-        int k;
-
-        (void) snprintf(path, sizeof(path), "class/block/%s/holders", block);
-        s->block = block;
-        k = dir_each(s->r->sys, path, add_holder, s);
         return k == -ENOENT ? 0 : k;
 }
 
@@ -235,13 +221,9 @@ static int find_in_sysfs(struct search *s)
 {
         int k = 0;
 
-        for (size_t i = 0; k >= 0 && i < s->n_luns; i++) {
-                if (!s->luns[i].disk.name[0])
-                        continue;
-                k = find_holders(s, s->luns[i].disk.name);
-                for (size_t p = 0; k >= 0 && p < s->luns[i].n_parts; p++)
-                        k = find_holders(s, s->luns[i].parts[p].name);
-        }
+        for (size_t i = 0; k >= 0 && i < s->n_stack; i++)
+                if (s->stack[i].direct)
+                        k = add_named(s, USER_HOLDER, s->stack[i].device, s->stack[i].block.name);
         if (k >= 0 && (k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s)) == -ENOENT)
                 k = 0;
         if (k >= 0 && (k = dir_each(s->r->sys, "block", find_loop, s)) == -ENOENT)
@@ -251,8 +233,12 @@ static int find_in_sysfs(struct search *s)
 
 int search_tables(struct search *list, size_t n)
 {
-        int k = search_mounts(list, n, "1/mountinfo", NULL, NULL);
+        int k = 0;
 
+        for (size_t i = 0; k >= 0 && i < n; i++)
+                k = search_stack(list + i);
+        if (k >= 0)
+                k = search_mounts(list, n, "1/mountinfo", NULL, NULL);
         if (k >= 0)
                 k = find_swaps(list, n);
         for (size_t i = 0; k >= 0 && i < n; i++)

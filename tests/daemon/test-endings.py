@@ -80,5 +80,28 @@ class Endings(Machine):
             self.assertEqual((told['disk']['outcome']['code'], told['disk']['driver']), (0, target))
 
 
+class System(Machine):
+    def test_on_a_volume(self):
+        "Swap on a volume of the disk: the system is on it, which status, list, the one who asks and D-Bus are told, with what to do."
+        self.both()
+        self.use(True)
+        self.tree.write('sys/class/block/dm-9/dev', '253:9\n')
+        self.tree.write('sys/class/block/dm-9/dm/name', 'vg-swap\n')
+        self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n/dev/mapper/vg-swap partition 1 0 -2\n')
+        remedy = ('It serves the running system: free it by swapoff, then stop what holds it (vgchange -an, cryptsetup close, '
+                  'mdadm --stop), or restart.')
+        asked = self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        self.assertIn('used as swap (sdz)', asked.stderr)
+        self.assertIn(remedy, asked.stderr)
+        sentence = 'Waits for usb-storage until nothing uses it: swap on sdz, dm-9 (on sdz). ' + remedy
+        [told] = json.loads(self.ctl('list', '--json').stdout)['disks']
+        self.assertEqual(told['reason'], sentence)
+        self.assertIn(remedy, self.ctl('status', 'sdz').stdout)
+        [disk] = self.managed_disks()
+        self.assertEqual([user[:3] for user in disk['Busy']], [['swap', 'sdz', ''], ['holder', 'sdz', 'dm-9']])
+        self.assertIn(sentence, self.journal())
+        self.ctl('cancel', 'sdz')
+
+
 if __name__ == '__main__':
     main()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Users of several disks: everybody is found for the right one, and every process is asked once. */
+/* Users of several disks: everybody is found for the right one, also through what stands on it, and every process is asked once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -194,6 +194,80 @@ static void test_unknown(void **state)
         done(&t, of);
 }
 
+/* What stands on a disk, and whose directory in sysfs says what is on it. */
+static void stack(struct tree *t, const char *name, const char *dev, const char *below)
+{
+        char path[160];
+
+        (void) snprintf(path, sizeof(path), "sys/class/block/%s/dev", name);
+        tree_write(t, path, dev);
+        (void) snprintf(path, sizeof(path), "sys/class/block/%s/holders/%s", below, name);
+        tree_link(t, path, "../../somewhere");
+}
+
+static void assert_users(const struct users_of *of, const char *expected)
+{
+        static const char *const kinds[] = {[USER_MOUNT] = "mount", [USER_SWAP] = "swap", [USER_HOLDER] = "holder"};
+        char text[512] = "";
+
+        for (size_t i = 0; i < of->n_users; i++)
+                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %s%s%s", i ? ", " : "",
+                                kinds[of->users[i].kind], of->users[i].device, of->users[i].where ? " " : "",
+                                of->users[i].where ?: "");
+        assert_string_equal(text, expected);
+}
+
+/*
+ * A mirror of two disks with partitions, on the second of which is an encrypted volume group: what the system has there is said to
+ * be on both of the disks, however deep it lies. In the middle of it all, a ring, which no kernel makes.
+ */
+static void test_stacked(void **state)
+{
+        static struct block part = {"sdb1", 8, 17};
+        struct users_of of[DISKS];
+        struct lun luns[DISKS];
+        struct tree t;
+
+        make(&t, luns, of);
+        luns[1].parts = &part;
+        luns[1].n_parts = 1;
+        stack(&t, "md127", "9:127\n", "sdb1");
+        stack(&t, "md127", "9:127\n", "sdc");
+        tree_write(&t, "sys/class/block/md127/md127p1/partition", "1\n");
+        tree_write(&t, "sys/class/block/md127/md127p2/partition", "2\n");
+        tree_write(&t, "sys/class/block/md127/md/array_state", "clean\n");
+        tree_write(&t, "sys/class/block/md127p1/dev", "259:1\n");
+        stack(&t, "dm-0", "253:0\n", "md127p2");
+        stack(&t, "dm-1", "253:1\n", "dm-0");
+        stack(&t, "dm-2", "253:2\n", "dm-0");
+        stack(&t, "dm-3", "253:3\n", "dm-0");
+        stack(&t, "dm-4", "253:4\n", "dm-0");
+        stack(&t, "dm-0", "253:0\n", "dm-1");
+        tree_write(&t, "sys/class/block/dm-3/dm/name", "vg-home\n");
+        tree_write(&t, "sys/class/block/dm-4/dm/name", "vg-swap\n");
+        /* btrfs shows the name that it was told of, perhaps another member's. */
+        tree_link(&t, "sys/fs/btrfs/1-2/devices/dm-3", "x");
+        tree_write(&t, "sys/class/block/dm-8/dm/name", "elsewhere\n");
+        tree_link(&t, "sys/fs/btrfs/3-4/devices/dm-8", "x");
+        tree_link(&t, "sys/fs/btrfs/3-4/devices/dm-3", "x");
+        /* A volume that nobody has mounted, and one of a disk that is none of these. */
+        stack(&t, "dm-5", "253:5\n", "sdd");
+        stack(&t, "dm-9", "253:9\n", "vda");
+        tree_write(&t, "proc/1/mountinfo",
+                   "20 1 253:1 / / rw - ext4 /dev/mapper/vg-root rw\n21 20 259:1 / /boot rw - ext4 /dev/md127p1 rw\n"
+                   "22 20 0:40 / /home rw - btrfs /dev/mapper/vg-home rw\n23 20 0:41 / /both rw - btrfs /dev/mapper/elsewhere rw\n"
+                   "24 20 253:9 / /srv rw - ext4 /dev/dm-9 rw\n25 20 0:0 / /none rw - tmpfs none rw\n");
+        tree_write(&t, "proc/swaps", "Filename Type Size Used Priority\n/dev/dm-2 partition 1 0 -2\n"
+                                     "/dev/mapper/vg-swap partition 1 0 -3\n/dev/dm-9 partition 1 0 -4\n");
+        assert_int_equal(users_find_each(&t.roots, of, DISKS, false), 0);
+        assert_users(&of[0], "");
+        assert_users(&of[1], "mount sdb1 /, mount sdb1 /boot, mount sdb1 /home, mount sdb1 /both, swap sdb1, swap sdb1, "
+                             "holder sdb1 md127");
+        assert_users(&of[2], "mount sdc /, mount sdc /boot, mount sdc /home, mount sdc /both, swap sdc, swap sdc, holder sdc md127");
+        assert_users(&of[3], "holder sdd dm-5");
+        done(&t, of);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -203,6 +277,7 @@ int main(void)
                 cmocka_unit_test(test_many),
                 cmocka_unit_test(test_no_walk),
                 cmocka_unit_test(test_unknown),
+                cmocka_unit_test(test_stacked),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

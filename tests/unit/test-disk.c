@@ -103,6 +103,16 @@ static void test_reason(void **state)
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/usr"},
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/usr/local"},
         };
+        static struct user stacked[] = {
+                {.kind = USER_SWAP, .device = "sda1"},
+                {.kind = USER_HOLDER, .device = "sda1", .where = (char *) "dm-0"},
+                {.kind = USER_MOUNT, .device = "sda2", .where = (char *) "/boot"},
+                {.kind = USER_HOLDER, .device = "sda2", .where = (char *) "md0"},
+                {.kind = USER_MOUNT, .device = "sda3", .where = (char *) "/"},
+                {.kind = USER_HOLDER, .device = "sda3"},
+                {.kind = USER_MOUNT, .device = "sda4", .where = (char *) "/boot"},
+                {.kind = USER_HOLDER, .device = "sda4", .where = (char *) "btrfs 1-2"},
+        };
         static const struct {
                 struct disk d;
                 const char *reason;
@@ -133,6 +143,18 @@ static void test_reason(void **state)
                  "next start, for which uasctl policy is kept."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 6, .n_users = 1},
                  "Waits for uas until nothing uses it: /usr/local (sda1)."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked, .n_users = 2},
+                 "Waits for uas until nothing uses it: swap on sda1, dm-0 (on sda1). It serves the running system: free it by "
+                 "swapoff, then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 2, .n_users = 2},
+                 "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2). It serves the running system: free it by "
+                 "umount, then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 2, .n_users = 4},
+                 "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2), / (sda3), a device (on sda3). The running "
+                 "system is on it: that will not be before the next start, for which uasctl policy is kept."},
+                {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 6, .n_users = 2},
+                 "Waits for uas until nothing uses it: /boot (sda4), btrfs 1-2 (on sda4). It serves the running system: free it "
+                 "by umount, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users + 5, .n_users = 3},
                  "Waits for uas until nothing uses it: a device (on sda), loop0 (on sda), "
                  "a loop device (on sda)."},
