@@ -2,12 +2,15 @@
 """In the guest: mount, fsck, mkfs, swapon and writers, at the same time as a switch.
 
 Partition 1 has an ext4, partition 2 verified data, partition 3 is swap. Whatever somebody does to a disk that was not
-taken away in the end has to succeed, and nobody's disk is taken away while he uses it.
+taken away in the end has to succeed, and nobody's disk is taken away while he uses it. Of a disk that is on its way from
+one driver to the other there is no device, and whoever comes then is told just that: never that somebody else has it, and
+never of an error of a disk that he had got hold of.
 """
 
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -17,6 +20,24 @@ import disks
 import kills
 
 MNT = "/run/vm-mnt"
+FILE = MNT + "/file"
+FILE_BLOCKS = 16
+FILE_DISK = 99  # what its blocks say they are of: no LUN
+
+# What commands say, in C: somebody has it; it could be opened and then did not work; there is no such device.
+CLAIMED = r"busy|in use|already mounted|exclusive"
+BROKEN = r"Input/output error|I/O error|can't read superblock|read swap header failed|[Ss]hort (read|write)|Error (read|writ)|trouble writ"
+AWAY = r"does not exist|No such file or directory|No such device|not a (valid )?block device"
+
+
+def kind_of(told, there):
+    """What somebody was told in these words; THERE: whether the device was there when he was."""
+    if told.startswith(("PULLED", "LOST")):
+        return told.partition(" ")[0].lower()
+    for kind, pattern in (("claimed", CLAIMED), ("broken", BROKEN), ("away", AWAY)):
+        if re.search(pattern, told):
+            return kind
+    return "unclear" if there else "away"
 
 
 class Races:
@@ -29,6 +50,7 @@ class Races:
         self.wrong = []
         self.count = {}
         self.took = {}
+        self.file = None  # the generation of the file on partition 1
         self.name = kills.names_of(self.interface)[0]
         os.makedirs(MNT, exist_ok=True)
 
@@ -36,8 +58,25 @@ class Races:
         """Always by this name, also while it is not there."""
         return "/dev/%s%d" % (self.name, part)
 
-    def tell(self, what, good):
-        self.count.setdefault(what, [0, 0])[0 if good else 1] += 1
+    def tell(self, what, kind):
+        """Counts it: "good", "away", or what may not be."""
+        count = self.count.setdefault(what, {"good": 0, "away": 0})
+        count[kind] = count.get(kind, 0) + 1
+
+    def judge(self, action, told):
+        """Counts how ACTION went; what he was told where that may not be, else None."""
+        if not told:
+            self.tell(action, "good")
+            return None
+        kind = kind_of(told, self.there)
+        self.tell(action, kind)
+        return None if kind == "away" else "%s: %s" % (kind, told)
+
+    def act(self, action):
+        told = getattr(self, action)()
+        # Before anything else, and without an open, which would be one more of those who come in between.
+        self.there = os.path.exists("/sys/class/block/" + self.name)
+        return told
 
     def timed(self, *words):
         """The one command of an action that opens the disk, and how long it takes."""
@@ -53,20 +92,52 @@ class Races:
         if rc:
             return text
         # It is in use now, and stays.
-        wrong = None
+        wrong = self.file_is_wrong()
         try:
-            with open(MNT + "/file", "w") as file:
-                file.write("%d" % self.number)
+            self.number += 1
+            with open(FILE, "wb") as file:
+                self.file = None
+                file.write(b"".join(blocks.make(FILE_DISK, address, self.number) for address in range(FILE_BLOCKS)))
                 file.flush()
                 os.fsync(file.fileno())
+            self.file = self.number
             time.sleep(0.3)
             os.listdir(MNT)
             if not os.path.exists(os.path.realpath("/sys/class/block/" + os.path.basename(self.mounted_from()))):
                 wrong = "PULLED from under a mount"
         except OSError as error:
             wrong = "PULLED from under a mount: %s" % error
-        disks.sh("umount", MNT)
-        return wrong
+        rc, text = disks.sh("umount", MNT)
+        return wrong or ("PULLED from under a mount: " + text if rc else None)
+
+    def file_is_wrong(self):
+        """What is wrong with the file of the last mount, from a disk that nobody has had in his cache since; or None."""
+        if self.file is None:
+            return None
+        try:
+            with open(FILE, "rb") as file:
+                data = file.read()
+        except OSError as error:
+            return "LOST, the file under the mount: %s" % error
+        for address in range(FILE_BLOCKS):
+            shown = blocks.generation(data[address * blocks.BLOCK:][:blocks.BLOCK] or bytes(blocks.BLOCK), FILE_DISK, address)
+            if shown != self.file:
+                return "LOST, the file under the mount: generation %d was synced, there is %s" % (self.file, shown)
+        return None
+
+    def look_inside(self, what):
+        """Partition 1 is sound, and what was written there under the mount is there."""
+        rc, text = disks.sh("e2fsck", "-fn", self.node(1))
+        if rc:
+            self.wrong.append("%s: the file system is not sound: %s" % (what, text))
+        if self.file is None:
+            return
+        rc, text = disks.sh("mount", "-o", "ro,noload", self.node(1), MNT)
+        bad = "it cannot be mounted: " + text if rc else self.file_is_wrong()
+        if not rc:
+            disks.sh("umount", MNT)
+        if bad:
+            self.wrong.append("%s: %s" % (what, bad))
 
     def mounted_from(self):
         with open("/proc/mounts") as file:
@@ -78,6 +149,8 @@ class Races:
 
     def mkfs(self):
         rc, text = self.timed("mkfs.ext4", "-q", "-m", "0", self.node(1))
+        if not rc:
+            self.file = None
         return text if rc else None
 
     def swapon(self):
@@ -126,23 +199,26 @@ class Races:
 
     # -- a switch meanwhile ----------------------------------------------------------
 
-    def after(self, what, told, before, target):
-        """Judges how it went."""
+    def after(self, what, told, bad, before, target):
+        """Judges how it went. TOLD: what somebody was told; BAD: the same where he may not be told that."""
         now, _names = disks.on_a_driver(self.interface, 1)
         moved = now == target
-        if told and "PULLED" in told:
-            self.wrong.append("%s: %s" % (what, told))
+        if bad:
+            self.wrong.append("%s failed: %s" % (what, bad))
         elif told and not moved:
             self.wrong.append("%s failed, and the disk did not even go: %s" % (what, told))
         disks.sh("uasctl", "wait", kills.names_of(self.interface)[0], timeout=200)
         disks.settle()
         node = self.node(2)
         disks.until(lambda: os.path.exists(node), 20, node)
-        bad = self.ledger.check(0, blocks.read(node, self.area), self.unsure)
+        lost = self.ledger.check(0, blocks.read(node, self.area), self.unsure)
         self.unsure = False
-        self.wrong += ["%s: %s" % (what, one) for one in bad[:4]]
+        self.wrong += ["%s: %s" % (what, one) for one in lost[:4]]
+        if what.split()[0] in ("mount", "fsck", "mkfs"):
+            self.look_inside(what)
+        disks.settle()
         print("%-40s %s to %s: %s%s" % (what, before, target, "moved" if moved else "deferred at first",
-                                        "; told: " + told.replace("\n", " ")[:100] if told else ""), flush=True)
+                                        "; told: " + told.replace("\n", " ")[:200] if told else ""), flush=True)
 
     def request(self, target):
         return subprocess.Popen(["uasctl", "switch", kills.names_of(self.interface)[0], target, "--wait=60"],
@@ -157,6 +233,8 @@ class Races:
         self.span = {}
         for _way in range(2):
             before = disks.driver(self.interface)
+            self.write()
+            disks.settle()
             start = time.monotonic()
             self.request(disks.other(before)).wait()
             self.span[before] = time.monotonic() - start
@@ -170,7 +248,7 @@ class Races:
             self.request(disks.other(disks.driver(self.interface))).wait()
             disks.settle()
             for _time in range(3):
-                told = getattr(self, action)()
+                told = self.act(action)
                 assert not told, "%s at rest: %s" % (action, told)
                 seconds.append(self.seconds)
                 disks.settle()
@@ -183,25 +261,20 @@ class Races:
         for number in range(rounds):
             before = disks.driver(self.interface)
             target = disks.other(before)
-            if number % 10 < 2:
-                self.write()
-                disks.settle()
+            told = self.write()
+            assert not told, "a writer at rest: %s" % told
+            disks.settle()
             asked = self.request(target)
-            began = time.time()
             after = (number // 2 + self.random.random()) / (rounds // 2) * self.span[before]
             time.sleep(after)
             over = asked.poll() is not None
-            told = getattr(self, action)()
+            told = self.act(action)
             took["on its way" if told else "afterwards" if over else "well"].append(self.seconds)
             asked.wait(120)
-            self.tell(action, not told)
             what = "%s after %.2f s" % (action, after)
-            # It was told of a claim, and that was let go again?
-            said = disks.sh("journalctl", "-u", "uasd", "--since=@%.3f" % began, "-o", "cat")[1] if told else ""
-            if "not now" in said:
-                self.wrong.append("%s failed for a claim that came to nothing: %s" % (what, told))
-            self.after(what, told, before, target)
-        self.count[action].append(round((time.monotonic() - start) / rounds, 1))
+            bad = self.judge(action, told)
+            self.after(what, told, bad, before, target)
+        self.count[action]["seconds"] = round((time.monotonic() - start) / rounds, 1)
         self.took[action] = took
 
     def standing(self, action, step, nth):
@@ -212,14 +285,12 @@ class Races:
         disks.put(kills.PLAN + ".stop", "%d %s" % (nth, steps.STOP))
         asked = self.request(target)
         pid = disks.until(steps.stopped, 60, "stopped before " + step)
-        told = getattr(self, action)()
+        told = self.act(action)
         os.kill(pid, 18)
         asked.wait(120)
         what = "%s before %s" % (action, step)
-        self.tell(action, not told)
-        if told:
-            self.wrong.append("%s failed: %s" % (what, told))
-        self.after(what, told, before, target)
+        self.judge(action, told)
+        self.after(what, told, told, before, target)  # the disk is still there: nobody fails
 
 
 def main():
