@@ -53,6 +53,32 @@ def others():
     return ",".join(entries)
 
 
+def called_for():
+    """The own entries that the targets of the disks call for: of those that are to stay on usb-storage for good."""
+    done = subprocess.run(["uasctl", "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    found = set()
+    for one in json.loads(done.stdout)["disks"] if done.returncode == 0 else []:
+        if one.get("reason_id") in ("distrusted", "policy") and one.get("target") == "usb-storage":
+            at = "/sys/bus/usb/devices/%s/id" % one["interface"].partition(":")[0]
+            found.add("%s:%s:u" % (read(at + "Vendor"), read(at + "Product")))
+    return sorted(found)
+
+
+def wrong_quirks(foreign):
+    """What is wrong with the parameter, whose entries of others are to be FOREIGN, in this order; "" where nothing is.
+
+    The own ones are told by what is called for, not by what uasd says is its own: of that the record has to tell, and no more.
+    """
+    entries = [one for one in (quirks() or "").split(",") if one]
+    record = [one for one in (read("/run/uasd/quirks") or "").partition("quirks=")[2].strip().split(",") if one]
+    wanted = called_for()
+    own = [one for one in entries if one not in foreign.split(",")]
+    theirs = [one for one in entries if one in foreign.split(",")]
+    if sorted(own) == wanted and sorted(record) == wanted and ",".join(theirs) == foreign:
+        return ""
+    return "quirks %r, of others %r, called for %r, on record as own %r" % (",".join(entries), foreign, wanted, record)
+
+
 def driver(interface):
     try:
         return os.path.basename(os.readlink("/sys/bus/usb/devices/%s/driver" % interface))

@@ -83,7 +83,7 @@ class Kills:
         self.count = dict.fromkeys(("rounds", "killed", "records", "moved", "back", "daemon"), 0)
         self.wrong = []
         self.foreign = config["quirks"]
-        self.mine = None
+        self.fed = 0
         self.lossy = False  # what nobody has synced may be gone
 
     # -- one round ---------------------------------------------------------------
@@ -117,15 +117,40 @@ class Kills:
         except AssertionError:
             disks.settle()
             wrong += disks.left_behind(self.interface, found)
-        string = disks.others()
-        if re.sub(",feed:[0-9a-f]*:i", "", string) != self.foreign or string.count(",feed:") > 1 or self.mine and (
-                self.mine not in string):
-            wrong.append("quirks %r" % string)
+        # What is called for may have become known with the end of the switch.
+        try:
+            disks.until(lambda: not self.wrong_quirks(), 20, "quirks in order", 0.3)
+        except AssertionError:
+            wrong.append(self.wrong_quirks())
         if len(wrong) > 6:
             wrong[6:] = ["and %d more" % (len(wrong) - 6)]
         for one in wrong:
             print("WRONG %s: %s" % (what, one), flush=True)
         self.wrong += ["%s: %s" % (what, one) for one in wrong]
+
+    def wrong_quirks(self):
+        """Those of others are there, the one that was written meanwhile too, and of our own what is called for."""
+        written = re.findall(",(feed:[0-9a-f]*:i)", disks.quirks() or "")
+        if len(written) != self.fed:
+            return "quirks %r, %d were written meanwhile" % (disks.quirks(), self.fed)
+        return disks.wrong_quirks(",".join([one for one in [self.foreign] if one] + written))
+
+    def untold(self, since, who, before, target, step, again):
+        """What the journal does not tell of the kill, or tells wrongly; "" where it is told. STEP: that of the record, or None."""
+        said = disks.sh("journalctl", "-b", "-u", "uasd", "--since=@%.3f" % since, "--no-pager", "-o", "cat")[1]
+        now = disks.driver(self.interface)
+        left = re.findall(r"%s: a switch from (\S+) to (\S+) was left at step (\S+)" % re.escape(self.interface), said)
+        # What puts it in order was killed as well, and the next one found the same record or its own.
+        if (left[:1] if again else left) != ([(before, target, step)] if step else []):
+            return "left at %s, the journal has %s" % (step, left)
+        ended = len(re.findall("uasd-switch ended by signal 9|though uasd-switch was killed", said))
+        if who == "self" and ended != 1:
+            return "its end by a signal is told %d times" % ended
+        arrived = ("moved from %s to %s" % (before, target), "moved to %s, though" % target, "interrupted switch was put in order",
+                   "not brought back, it is on " + target)
+        if now == target and not any(word in said for word in arrived):
+            return "that it is on %s now is not told" % now
+        return ""
 
     def request(self, target):
         disks.sh("uasctl", "switch", names_of(self.interface)[0], target, "--wait=90")
@@ -134,8 +159,8 @@ class Kills:
         """One kill; True if it came to it."""
         before = disks.driver(self.interface)
         target = other(before)
-        self.mine = None
         self.dirty()
+        since = time.time()
         for path in (KILLED, PLAN, PLAN + ".recover"):
             if os.path.exists(path):
                 os.unlink(path)
@@ -152,7 +177,7 @@ class Kills:
             self.count["killed"] += 1
             self.count["records"] += len(done.split()) > 2
             if who != "daemon":
-                self.mine = ",feed:"
+                self.fed = 1  # it replaces the one before, and stays
         self.count["rounds"] += 1
         try:
             self.check(what)
@@ -160,6 +185,18 @@ class Kills:
             self.wrong.append("%s: %s" % (what, error))
             print("WRONG %s: %s" % (what, error), flush=True)
             return None
+        if done:
+            words = done.splitlines()[0].split()
+            step = words[2] if who != "daemon" and len(words) > 2 else None
+            told = ""
+            for _try in range(20):  # the journal may be a moment behind
+                told = self.untold(since, who, before, target, step, again)
+                if not told:
+                    break
+                time.sleep(0.5)
+            if told:
+                self.wrong.append("%s: journal: %s" % (what, told))
+                print("WRONG %s: journal: %s" % (what, told), flush=True)
         now = disks.driver(self.interface)
         self.count["moved" if now == target else "back"] += 1
         print("%-60s %s" % (what, "%s; on %s" % (done or "not reached", now)), flush=True)
