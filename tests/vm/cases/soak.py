@@ -4,13 +4,13 @@
 import soaking
 from context import case
 
-BEFALLS = ("nothing", "dirtied", "mount", "open", "swap", "kill_switch", "kill_daemon", "kill_both", "unplug")
+BEFALLS = ("nothing", "dirtied", "mount", "open", "sg", "loop", "mapped", "swap", "kill_switch", "kill_daemon", "kill_both", "unplug")
 
 
-@case(tier="default", limit=400)
+@case(tier="default", limit=500)
 def short(vm):
     "Users, kills and an unplug befall one switch after the other: nothing lost, nobody pulled, no disk without a driver."
     total = soaking.soak(vm, len(BEFALLS), 8, once=BEFALLS)
     print(soaking.summary(total), flush=True)
     assert total["switches"] >= len(BEFALLS) and not soaking.harm(total), soaking.summary(total)
-    assert total["waits"] == 3 and total["unplugs"] == 1 and total["kills"] >= 2, soaking.summary(total)
+    assert total["waits"] == 6 and total["unplugs"] == 1 and total["kills"] >= 2, soaking.summary(total)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """In the guest: one switch after the other, each with something that befalls it, and all blocks verified after it."""
 
+import ctypes
+import fcntl
 import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -13,10 +16,12 @@ import blocks
 import disks
 
 # What befalls a switch, and how often.
-EVENTS = (("nothing", 8), ("dirtied", 8), ("mount", 4), ("open", 3), ("swap", 1), ("kill_switch", 5), ("kill_daemon", 3),
-          ("kill_both", 3), ("unplug", 3), ("fault", 2), ("cut", 1))
+EVENTS = (("nothing", 8), ("dirtied", 8), ("mount", 4), ("open", 3), ("sg", 1), ("loop", 1), ("mapped", 1), ("swap", 1),
+          ("kill_switch", 5), ("kill_daemon", 3), ("kill_both", 3), ("unplug", 3), ("fault", 2), ("cut", 1))
 HERE = "/run/vm"
 MNT = "/run/vm-mnt"
+FILE, FILE_BLOCKS = MNT + "/file", 16
+SG_IO, SG_STATUS = 0x2285, 64  # where the status stands in sg_io_hdr
 HISTORY = "/var/lib/uasd/history"
 
 
@@ -30,6 +35,7 @@ class Soak:
         self.number = config["number"]
         self.count = config["count"]
         self.asked = 0
+        self.said = ""
         self.bag = []
         self.wrong = config["wrong"]
         os.makedirs(MNT, exist_ok=True)
@@ -139,8 +145,8 @@ class Soak:
             self.settle(disk, "forgotten")
 
     def request(self, disk, target, wait=60):
-        """The exit code of a request."""
-        rc, _text = disks.sh("uasctl", "switch", disk["interface"], target, "--wait=%d" % wait, timeout=200)
+        """The exit code of a request; what was said with it stays, for whoever has to tell of it."""
+        rc, self.said = disks.sh("uasctl", "switch", disk["interface"], target, "--wait=%d" % wait, timeout=200)
         if rc == 3:
             self.add("waits")
         elif rc == 7:
@@ -170,11 +176,12 @@ class Soak:
         except AssertionError:
             self.add("left_behind")
             self.tell("%s: %s" % (what, disks.left_behind(interface, found)))
-        # Of ours those that keep a distrusted disk off uas, and no other.
-        ours = [entry for entry in (disks.quirks() or "").split(",") if entry.startswith("1209:")]
-        if disks.others() != self.foreign or ours and "state=distrusted" not in (disks.read(HISTORY) or ""):
+        # Of ours those that keep a distrusted disk off uas, all of them, and no other.
+        try:
+            disks.until(lambda: not disks.wrong_quirks(self.foreign), 40, "quirks in order", 0.3)
+        except AssertionError:
             self.add("quirks")
-            self.tell("%s: quirks %r" % (what, disks.quirks()))
+            self.tell("%s: %s" % (what, disks.wrong_quirks(self.foreign)))
             disks.quirks(self.foreign)
 
     # -- what befalls it ---------------------------------------------------------------------
@@ -194,18 +201,39 @@ class Soak:
             self.tell("pulled: %s" % error)
         if rc != 3 or disks.driver(disk["interface"]) != disk["before"]:
             self.add("pulled")
-            self.tell("not waited for: exit code %d, on %s" % (rc, disks.driver(disk["interface"])))
+            self.tell("not waited for: exit code %d, on %s: %s" % (rc, disks.driver(disk["interface"]), self.said))
 
     def mount(self, which, disk, target):
-        must("mount", self.node(disk, self.random.randrange(disk["luns"]), 1), MNT)
+        """A file system is in use, and what was synced there is read back, under the other driver where it goes then."""
+        lun = self.random.randrange(disk["luns"])
+        must("mount", self.node(disk, lun, 1), MNT)
+        self.number += 1
+        data = b"".join(blocks.make(disk["first"] + lun, address, self.number) for address in range(FILE_BLOCKS))
 
         def work():
-            with open(MNT + "/file", "w") as file:
-                file.write("%d" % self.number)
+            with open(FILE, "wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-        self.used(disk, target, work)
-        must("umount", MNT)
+        try:
+            self.used(disk, target, work)
+        finally:
+            must("umount", MNT)
+        # Waited for, it goes now; and whether or not, nobody has the file in his cache.
+        try:
+            disks.until(lambda: disks.driver(disk["interface"]) == target, 60, "it goes", 0.2)
+        except AssertionError:
+            pass  # not switched is not lost
+        self.settle(disk, "unmounted")
+        must("mount", "-o", "ro", self.node(disk, lun, 1), MNT)
+        try:
+            with open(FILE, "rb") as file:
+                if file.read() != data:
+                    self.add("lost", len(data))
+                    self.tell("the file that was synced under a mount is another one on %s" % disks.driver(disk["interface"]))
+        finally:
+            must("umount", MNT)
+        disks.settle()
 
     def open(self, which, disk, target):
         lun = self.random.randrange(disk["luns"])
@@ -220,6 +248,41 @@ class Soak:
             self.used(disk, target, work)
         finally:
             os.close(fd)
+
+    def sg(self, which, disk, target):
+        """By the SCSI node, past the block layer: a command is answered as long as it is open."""
+        [name] = os.listdir("/sys/class/block/%s/device/scsi_generic" % disks.names(disk["interface"])[0])
+        fd = os.open("/dev/" + name, os.O_RDWR)
+        try:
+            self.used(disk, target, lambda: test_unit_ready(fd))
+        finally:
+            os.close(fd)
+
+    def loop(self, which, disk, target):
+        """A loop device over the partition of the file system, and a file system's read through it."""
+        done = subprocess.run(["losetup", "--show", "-f", self.node(disk, 0, 1)], stdout=subprocess.PIPE, check=True)
+        loop = done.stdout.decode().strip()
+        try:
+            self.used(disk, target, lambda: must("e2fsck", "-fn", loop))
+        finally:
+            must("losetup", "-d", loop)
+
+    def mapped(self, which, disk, target):
+        """A device of the device mapper, written through: what it maps is verified data."""
+        node = self.node(disk, 0, 2)
+        book = disk["books"][0]
+        must("dmsetup", "create", "vm", "--table", "0 %d linear %s 0" % (len(book.newest) * blocks.BLOCK // 512, node))
+        disks.settle()
+
+        def work():
+            self.number += 1
+            blocks.write("/dev/mapper/vm", disk["first"], 3, 5, self.number, True)
+            book.wrote(3, 5, self.number)
+        try:
+            self.used(disk, target, work)
+            disks.settle()  # udev looks at what was written to
+        finally:
+            must("dmsetup", "remove", "--retry", "vm")
 
     def swap(self, which, disk, target):
         node = self.node(disk, 0, 3)
@@ -304,6 +367,21 @@ def daemon():
     """The PID of the uasd that says it is ready, or None."""
     shown = disks.sh("systemctl", "show", "-P", "ActiveState", "-P", "MainPID", "uasd")[1].split()
     return shown[1 - shown.index("active")] if "active" in shown else None
+
+
+def test_unit_ready(fd):
+    """By SG_IO; an OSError where the disk does not answer."""
+    command, sense = ctypes.create_string_buffer(6), ctypes.create_string_buffer(32)
+    for again in True, False:  # the first may be told of what has happened to it
+        # struct sg_io_hdr, no data, 20 s.
+        header = bytearray(struct.pack("@iiBBHIPPPIIiPBBBBHHiII4x", ord("S"), -1, 6, 32, 0, 0, 0, ctypes.addressof(command),
+                                       ctypes.addressof(sense), 20000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        fcntl.ioctl(fd, SG_IO, header)
+        status, _masked, _message, _written, host, _driver = struct.unpack_from("@BBBBHH", header, SG_STATUS)
+        if host or status and not again:
+            raise OSError("sg: status %d, host %d" % (status, host))
+        if not status:
+            return
 
 
 def must(*words):
