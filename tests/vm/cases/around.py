@@ -7,7 +7,7 @@ import json
 import time
 
 from context import case
-from evidence import gone, only_disk, waiting, well
+from evidence import gone, only_disk, switch, waiting, well
 from holds import boot
 from users import ask, goes, settled
 
@@ -82,14 +82,15 @@ def clock_jumps(vm):
     well(guest, disk)
 
 
-def sleep(guest):
-    """The whole way to sleep and back, processes and devices, five seconds long: the kernel's own test of it."""
+def sleep(guest, when="sleep 1"):
+    """The whole way to sleep and back, processes and devices, five seconds long: the kernel's own test of it. WHEN: shell, ends as it begins."""
     def woken():
         with open(guest.folder + "/console.log", errors="replace") as log:
-            return "PM: suspend exit" in log.read()
-    guest.run("echo devices >/sys/power/pm_test; (sleep 1; echo freeze >/sys/power/state) </dev/null >/dev/null 2>&1 &", check=True)
+            return log.read().count("PM: suspend exit")
+    before = woken()
+    guest.run("echo devices >/sys/power/pm_test; (%s; echo freeze >/sys/power/state) </dev/null >/dev/null 2>&1 &" % when, check=True)
     # The agent's port sleeps as well, and would lose a question.
-    guest.until(woken, 120, "the guest is awake again")
+    guest.until(lambda: woken() > before, 120, "the guest is awake again")
     guest.agent.drop()
     guest.agent.connect(60)
 
@@ -106,21 +107,36 @@ def asleep_while_waiting(vm):
     well(guest, disk, "uas")
 
 
-@case(tier="full", image="vendor")
+# A switch is asked for, and the machine goes to sleep as soon as it is between the drivers; who was at work then stays to be seen.
+AT_WORK = """(uasctl switch %(interface)s %(target)s --wait=100 >/run/vm-said 2>&1; echo $? >/run/vm-rc) &
+until grep -qsE 'STEP=(unbind|bind|appear|verify)' %(record)s; do sleep 0.02; done
+{ cat %(record)s; ps -o stat=,args= -C uasd-switch; } >/run/vm-asleep"""
+
+
+@case(tier="full", image="vendor", limit=400)
 def asleep_in_the_middle(vm):
-    "The machine sleeps in the middle of a switch: it is finished or taken back."
+    "The machine sleeps while uasd-switch is at work between the drivers, each way: the switch is finished or taken back, no byte lost."
     disk = vm.disk(label="DATA")
-    guest = vm.resume()
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nTrialSec=0\n"})
     guest.plug(disk)
-    well(guest, disk, "uas")
-    disk.fault(name="delay", op="any", ms=150)
-    job = guest.spawn("uasctl switch sda usb-storage --wait=100")
-    guest.wait_until("grep -qE 'STEP=(unbind|bind|appear|verify)' /run/uasd/switch/%s" % disk.interface, 30)
-    sleep(guest)
-    done = job.wait(150)
-    disk.clear_faults()
-    assert done.rc in (0, 7), done
-    well(guest, disk, "usb-storage" if done.rc == 0 else "uas")
+    for before, target in ("uas", "usb-storage"), ("usb-storage", "uas"):
+        guest.run("uasctl forget %s" % disk.interface)
+        if well(guest, disk)["driver"] != before:
+            assert switch(guest, disk, before).rc == 0
+        well(guest, disk, before)
+        guest.run("rm -f /run/vm-*; udevadm settle; mount /dev/disk/by-label/DATA /mnt && head -c 1M /dev/urandom | tee /mnt/file | "
+                  "sha256sum >/root/sum && umount /mnt && udevadm settle && uasctl wait %s" % disk.interface, check=True)
+        disk.fault(name="delay", op="any", ms=150)
+        names = {"interface": disk.interface, "target": target, "record": "/run/uasd/switch/" + disk.interface}
+        sleep(guest, AT_WORK % names)
+        asleep = guest.out("cat /run/vm-asleep")
+        print(asleep, flush=True)
+        assert "TO=%s\n" % target in asleep and "uasd-switch --machine" in asleep, asleep
+        rc = int(guest.wait_until("cat /run/vm-rc", 150).text)
+        disk.clear_faults()
+        assert rc in (0, 7), guest.read("/run/vm-said")
+        well(guest, disk, target if rc == 0 else before)
+        guest.run("mount -o ro /dev/disk/by-label/DATA /mnt && test \"$(sha256sum </mnt/file)\" = \"$(cat /root/sum)\" && umount /mnt", check=True)
 
 
 @case(tier="full", image="vendor")
@@ -269,7 +285,7 @@ def hostile_names(vm):
             assert named in [(each["where"], each["command"], each.get("unit")) for each in one["busy"] if each["kind"] == "mount"], one
             assert named in [(each[2], each[4], each[6]) for each in told["Busy"]], told
             assert r"of \xff.scope" in guest.out("uasctl status sda")
-        goes(guest, disk, target, "kill $(cat /run/held)", slack=35)
+        goes(guest, disk, target, "kill $(cat /run/held)")
         job.kill()
     text = guest.run("journalctl -b -o export --no-pager _COMM=uasd + _COMM=uasd-switch").out
     harmless("\n".join(line for line in text.splitlines() if line.startswith(("MESSAGE=", "UASD_"))))

@@ -38,7 +38,7 @@ def here(vm):
     assert len(one["busy"]) == 1, one
     assert "sleep" in one["reason"], one
     assert guest.driver(disk.interface) != target
-    goes(guest, disk, target, "pkill -x sleep", slack=8)
+    goes(guest, disk, target, "pkill -x sleep")
     inside.kill()
 
     # Exported by the kernel's NFS server: its table of exports keeps the mount busy.
@@ -148,6 +148,6 @@ def no_wake_ups(vm):
     assert wake_ups(guest, 60) == 0
     assert not timers(guest)
     assert daemon(guest) and listed(guest, disk)["state"] == "waiting"
-    goes(guest, disk, target, "pkill -x sleep", slack=8)
+    goes(guest, disk, target, "pkill -x sleep")
     for job in jobs:
         job.kill()

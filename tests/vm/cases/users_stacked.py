@@ -66,7 +66,7 @@ def btrfs_over_two(vm):
     guest.wait_until("grep -qs /run/u /proc/$(pgrep -x sleep | tail -1)/mountinfo", 20)
     target = ask(guest, second)
     waits(guest, second, {"kind": "mount", "where": "/run/u", "namespace": r"mnt:\[\d+\]"})
-    goes(guest, second, target, "pkill -x sleep", slack=8)
+    goes(guest, second, target, "pkill -x sleep")
     job.kill()
 
 
