@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What went wrong elsewhere when mounts were held, and must not here: H1 to H15, but for H4 (root_on_usb) and H15
-(never_cost_a_boot).
+"""What went wrong elsewhere when mounts were held, and must not here: H1 to H15. Two of them have to boot otherwise:
+root_on_usb.h04_taken_up_after_the_initramfs and never_cost_a_boot.h15_delay_for_everybody.
 
 The catalogue is of systemd, multipath-tools, LVM and dracut: each case's first line says
 what happened there. The disk starts on usb-storage and wants uas (vendor kernel).
@@ -153,10 +153,26 @@ def h06_stale_values_held_for_ever(vm):
         disk.close()
 
 
+H07 = {
+    "vm-slow.service": "[Unit]\nDescription=vm-slow\nAfter=local-fs.target\n[Service]\nType=oneshot\nRemainAfterExit=yes\n"
+                       "ExecStart=/bin/true\nExecStop=/bin/sleep %d\nTimeoutStopSec=%d\n" % (HOLD_SEC + 25, HOLD_SEC + 40),
+    # As those of the incident: begun after the hold, with the same time, and nothing that takes it away.
+    "vm-fires.timer": "[Unit]\nDefaultDependencies=no\n[Timer]\nOnActiveSec=%d\nAccuracySec=100ms\n" % HOLD_SEC,
+    "vm-fires.service": "[Unit]\nDefaultDependencies=no\n[Service]\nType=oneshot\n"
+                        "ExecStart=/bin/sh -c 'echo vm: a timer fires >/dev/console'\n",
+}
+
+
 @case(image="vendor", tier="full", limit=500)
 def h07_timer_restarts_what_stops(vm):
-    "H7: a timer fired while everything was stopped, and started the daemon again: ours goes first, and a restart is not delayed."
-    guest, _disk = held(vm)
+    "H7: a timer fired while everything was stopped, and started the daemon again: ours goes first, though it takes longer than a hold."
+    guest, _disk = held(vm, plug=False)
+    for path, text in H07.items():
+        guest.put("/run/systemd/system/" + path, text)
+    guest.run("systemctl daemon-reload && systemctl start vm-slow.service", check=True)
+    guest.plug(_disk)
+    guest.wait_until("udevadm info -q property /dev/sda | grep UASD_HOLD=1")
+    guest.run("systemctl start vm-fires.timer", check=True)
     for unit in (TIMER, TIMER.replace("timer", "service")):
         shown = guest.out("systemctl show -P DefaultDependencies -P Conflicts -P Before %s" % unit)
         assert "no" in shown.split() and shown.count("shutdown.target") == 2, shown
@@ -171,8 +187,11 @@ def h07_timer_restarts_what_stops(vm):
     print("reset after %.0f s" % (time.monotonic() - begin))
     with open(guest.machine.path("console.log"), errors="replace") as console:
         text = console.read()
-    assert "Stopped target" in text
-    log = text[text.rfind("Stopped target"):]
+    # The fault is there: everything was being stopped for longer than the hold, and another timer, begun later, did fire.
+    begun, fired = text.find("Stopping vm-slow"), text.find("vm: a timer fires")
+    assert 0 < begun < fired, text[-3000:]
+    log = text[begun:]
+    assert "Stopped target" in log
     assert not re.search(r"Start(ing|ed).*(uasd|Release the Mounts)", log), log[-3000:]
 
 
@@ -271,7 +290,7 @@ def h11_others_do_not_ask_systemd(vm):
 
 @case(image="vendor", tier="full", limit=500)
 def h12_settle(vm):
-    "H12: the boot waited for udev to settle: nothing of ours asks for that or waits for it."
+    "H12: the boot waited for udev to settle: no boot of ours does; the initramfs of a machine with a USB disk, twice, and for so long."
     guest = vm.resume()
     assert guest.run("systemctl is-active systemd-udev-settle.service").text == "inactive"
     assert guest.out("systemctl show -P ActiveEnterTimestamp systemd-udev-settle.service || true") == ""
@@ -279,6 +298,15 @@ def h12_settle(vm):
     assert "settle" not in units, units
     assert guest.run("grep -lE 'udevadm.settle|udev-settle' /usr/lib/uasd/* /usr/lib/systemd/system/uasd* /usr/lib/udev/rules.d/*uasd* "
                      "/usr/lib/systemd/system-generators/*uasd*").rc == 1
+    # The initramfs waits where it is about to mount root, which may be on its way, and once where a device is missing; bounded, and not
+    # at all where there is no USB disk.
+    found = guest.run("grep -rn 'settle' /usr/share/initramfs-tools | grep -i uasd").out
+    asked = re.findall(r"/scripts/(\S+)/uasd:\d+:udevadm settle --timeout=(\d+) \|\| true$", found, re.M)
+    assert sorted(asked) == [("local-block", "10"), ("local-premount", "30")] and found.count("udevadm") == 2, found
+    for script in "local-premount", "local-block":
+        calls = guest.out("strace -f -qq -e trace=execve -o /run/vm-calls /usr/share/initramfs-tools/scripts/%s/uasd; "
+                          "cat /run/vm-calls" % script)
+        assert "scripts/%s/uasd" % script in calls and "udevadm" not in calls, calls
     # With a udev that is never done, a disk is switched and mounted as ever.
     guest.put("/run/udev/rules.d/10-never.rules", 'KERNEL=="tty1", ACTION=="change", PROGRAM="/bin/sleep 150"\n')
     guest.run("udevadm control --reload && udevadm trigger --action=change /sys/class/tty/tty1", check=True)

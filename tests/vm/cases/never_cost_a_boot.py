@@ -40,7 +40,7 @@ def without_hold(vm, disk, **options):
 
 @case(image="vendor", limit=480)
 def switched_off(vm):
-    "H15, a delay for everybody: uasd=off and uasd.hold=0, no hold ever begins; off, nothing is ever switched."
+    "uasd=off and uasd.hold=0: no hold ever begins; off, nothing is ever switched."
     disk = vm.disk(label="DATA")
     control(vm, disk)
     for word in ("uasd=off", "uasd.hold=0"):
@@ -233,7 +233,7 @@ def fifteen_seconds(vm):
 
 
 @case(image="vendor")
-def no_candidate(vm):
+def h15_delay_for_everybody(vm):
     "H15: a disk that speaks BOT alone: no hold, no timer, nothing waits for uasd."
     disk = vm.disk(label="DATA", alts="bot")
     guest = boot(vm, disk)

@@ -109,7 +109,7 @@ def one_disk(vm, conf=None, **options):
 
 
 @case(image="vendor", tier="full", limit=600)
-def by_uuid(vm):
+def h04_taken_up_after_the_initramfs(vm):
     "H4, by UUID, nothing said: initramfs-tools looks for it by itself, udev's hold or not; mounted, left where it is."
     disk, uuid = plain(vm)
     guest = boot(vm, [disk], "UUID=" + uuid, uuid)
