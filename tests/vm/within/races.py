@@ -69,6 +69,8 @@ class Races:
             self.tell(action, "good")
             return None
         kind = kind_of(told, self.there)
+        if kind != "away":
+            kind += " at " + self.step
         self.tell(action, kind)
         return None if kind == "away" else "%s: %s" % (kind, told)
 
@@ -76,6 +78,8 @@ class Races:
         told = getattr(self, action)()
         # Before anything else, and without an open, which would be one more of those who come in between.
         self.there = os.path.exists("/sys/class/block/" + self.name)
+        found = re.search("^STEP=(.*)", disks.read("/run/uasd/switch/" + self.interface) or "", re.M)
+        self.step = found[1] if found else "rest"
         return told
 
     def timed(self, *words):
