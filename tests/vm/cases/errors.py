@@ -119,6 +119,35 @@ def harmless(vm):
     assert guest.run("systemctl is-active uasd").text == "active"
 
 
+@case(tier="full", image="bookworm", limit=400)
+def controller_dies(vm):
+    "The controller answers nothing any more while the disk is read: it is blamed, once, and the disk is not, nor when it is back."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    impatient(guest, "sda")
+    # Off the bus: whatever the driver reads or writes goes nowhere.
+    controller = guest.out("basename $(dirname $(readlink -f /sys/bus/usb/devices/usb2))")
+    job = guest.spawn("exec dd if=/dev/sda of=/dev/null bs=64k iflag=direct")
+    guest.run(r"printf '\0\4' | dd of=/sys/bus/pci/devices/%s/config bs=1 seek=4 conv=notrunc status=none" % controller, check=True)
+    guest.wait_until("dmesg | grep -q 'HC died; cleaning up'", 150)
+    guest.wait_until("journalctl -b MESSAGE_ID=%s | grep -q uasd" % TROUBLE, 30)
+    job.wait(60)
+    time.sleep(3)
+    said = guest.out("journalctl -b --no-pager -o cat MESSAGE_ID=" + TROUBLE).splitlines()
+    assert len(said) == 1 and disk.interface in said[0] and "the controller" in said[0] and \
+        said[0].endswith("to blame: the USB controller"), said
+    assert messages(guest, DISTRUSTED) == 0 and not record_of(guest, disk)
+    guest.until(lambda: guest.driver(disk.interface) is None, 60, "gone")
+    guest.run("echo 1 >/sys/bus/pci/devices/%s/remove; sleep 1; echo 1 >/sys/bus/pci/rescan" % controller, check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    one = only_disk(guest, "settled")
+    assert not (one["history"] or "").startswith("distrusted"), one
+    assert messages(guest, DISTRUSTED) == 0 and messages(guest, TROUBLE) == 1
+
+
 @case(tier="default", image="bookworm")
 def given_up_is_repaired(vm):
     "A disk that the kernel has given up goes to usb-storage when nobody is left on it, and works."
