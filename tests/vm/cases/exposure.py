@@ -4,7 +4,7 @@
 import re
 
 from context import case
-from evidence import only_disk, quirks_of_others
+from evidence import DISTRUSTED, hang_once, impatient, messages, only_disk, quirks_of_others
 
 LIMIT = 3.2
 # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG
@@ -68,6 +68,13 @@ def exposure(vm):
     elsewhere.kill()
     guest.wait_disk(disk.interface, driver="uas", timeout=60)
 
+    # The error watch hears the kernel.
+    name = guest.wait_disk(disk.interface, driver="uas")[0]
+    impatient(guest, name)
+    hang_once(guest, disk, name)
+    guest.wait_until("journalctl -b -u uasd | grep -q 'not yet held against it'", 30)
+    assert messages(guest, DISTRUSTED) == 0
+
     # Disks can be read in there, and nothing else: no writing, no other device.
     assert in_the_service(guest, "head -c 512 /dev/sda >/dev/null").rc == 0
     before = disk.stats()["uas"]["writes"]
@@ -85,7 +92,31 @@ def exposure(vm):
     assert "Operation not permitted" not in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
 
 
-@case()
+@case(tier="full", limit=300)
+def no_shell(vm):
+    "uasd, a switch each way, a look for hidden users: what is run is run by its full path, at the first try, and is no shell."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    pid = guest.out("systemctl show -P MainPID uasd")
+    tracer = guest.spawn("exec strace -f -qq -e trace=execve,execveat -o /run/vm-calls -p %s" % pid)
+    guest.wait_until("! grep -q 'TracerPid:.0$' /proc/%s/status" % pid, 20)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    reader = guest.spawn("exec unshare -m --propagation private sh -c 'mount /dev/sda1 /mnt; exec sleep 1000'")
+    guest.wait_until("grep -qs ' /mnt ' /proc/*/mountinfo", 20)
+    assert guest.run("uasctl switch %s usb-storage --wait=2" % disk.interface, timeout=90).rc == 3
+    reader.kill()
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    assert guest.run("uasctl switch %s uas --wait=60" % disk.interface, timeout=120).rc == 0
+    calls = re.findall(r'exec\w+\((?:\w+, )?"([^"]*)", \["([^"]*)"', guest.read("/run/vm-calls"))
+    tracer.kill()
+    assert len(calls) >= 2, guest.read("/run/vm-calls")
+    for path, name in calls:
+        assert path.startswith("/usr/lib/uasd/") and not re.search("sh$", name), (path, name)
+    assert "ENOENT" not in guest.read("/run/vm-calls")
+
+
+@case(limit=300)
 def bookworm(vm):
     "On bookworm: 3.2 or lower, PID 1's mount namespace, and hold, switch, modules, users, devices as they should be."
     exposure(vm)
