@@ -179,6 +179,51 @@ def file_over_several_disks(vm):
     guest.run("umount /mnt", check=True)
 
 
+@case(tier="full", image="zfs", limit=600)
+def file_on_zfs(vm):
+    "A file of a ZFS pool over two USB disks: measured where it is, with a disk named beside it or not; of a scratch file nothing is left. ZFS charges for what its cache answers, O_DIRECT or not."
+    guest = vm.resume()
+    disks = [vm.disk(size="300M"), vm.disk(size="300M")]
+    for disk in disks:
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.run("mkdir -p /etc/uasd/bench", check=True)
+    guest.put("/etc/uasd/bench/small.fio", PROFILE + "[cached]\nrw=read\nbs=64k\ndirect=0\n")
+    guest.run("zpool create -f tank /dev/sda /dev/sdb && dd if=/dev/urandom of=/tank/file bs=1M count=32 conv=fsync status=none",
+              check=True, timeout=120)
+
+    def of_file(options):
+        """The result, what was said, and the doubts of its one pattern."""
+        for disk in disks:
+            disk.reset_stats()
+        done = guest.run("uasctl bench --json --profile=small --pause=0 -n 2 " + options, timeout=200)
+        assert done.rc == 0, (options, done)
+        result = json.loads(done.out)
+        assert all(run["error"] == 0 and run["read"]["ios"] > 0 for run in result["runs"]), result["runs"]
+        assert result["patterns"][0]["direct"] == ("cached" not in options), result["patterns"]
+        return result, done.err, {each["doubt"] for each in result["results"][0]["doubts"]}
+
+    result, said, _doubts = of_file("--file=/tank/file --pattern=read_iops")
+    assert "name it" in said and result["conditions"]["bridge"] is None, (said, result["conditions"])
+    for options in "sda --file=/tank/file --pattern=read_throughput", "sda --file=/tank/file --pattern=cached":
+        result, _said, doubts = of_file(options)
+        assert result["conditions"]["bridge"], result["conditions"]
+        assert "cache" in doubts and "memory" not in doubts, result["results"]
+        # All of it is charged for, and next to nothing of it came from the disks.
+        assert all(run["device_read_bytes"] >= run["read"]["bytes"] > 0 for run in result["runs"]), result["runs"]
+        asked = sum(disk.stats()["uas"]["reads"] for disk in disks)
+        assert asked < min(run["read"]["ios"] for run in result["runs"]), (asked, result["runs"])
+    result, _said, _doubts = of_file("--file=/tank --write --size=16M --pattern=rw_iops")
+    assert all(run["write"]["ios"] > 0 for run in result["runs"]), result["runs"]
+    assert guest.out("ls -A /tank") == "file"
+    # The raw disk is the pool's.
+    done = guest.run("uasctl bench sda --json --profile=small --pause=0 -n 1", timeout=120)
+    assert done.rc == 6 and not done.out.strip(), done
+    guest.run("zpool scrub -w tank", check=True, timeout=120)
+    assert "errors: No known data errors" in guest.out("zpool status tank"), guest.out("zpool status tank")
+    guest.run("zpool export tank", check=True)
+
+
 @case(tier="default", limit=400)
 def slower_under_uas(vm):
     "A bridge that is slower under uas is called slower."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who uses a disk by what is stacked on it: LVM, dm-crypt, md, btrfs over two disks, loop devices, swap."""
+"""Who uses a disk by what is stacked on it: LVM, dm-crypt, md, btrfs and ZFS over two disks, loop devices, swap."""
 
 from context import case
 from users import ask, goes, listed, settled, waits, waits_for
@@ -68,6 +68,29 @@ def btrfs_over_two(vm):
     waits(guest, second, {"kind": "mount", "where": "/run/u", "namespace": r"mnt:\[\d+\]"})
     goes(guest, second, target, "pkill -x sleep")
     job.kill()
+
+
+@case(tier="full", image="zfs", limit=900)
+def zfs_over_two(vm):
+    "A disk of an imported ZFS pool, which claims it and shows it nowhere: not touched, its pool named, and moved after zpool export, datasets mounted or not."
+    disks = [vm.disk(size="192M"), vm.disk(size="192M")]
+    guest = settled(vm, disks)
+    guest.run("zpool create -f tank mirror /dev/sda /dev/sdb && dd if=/dev/urandom of=/tank/file bs=1M count=8 conv=fsync status=none",
+              check=True, timeout=120)
+    total = guest.out("sha256sum </tank/file")
+    for mounted in True, False:
+        if not mounted:
+            guest.run("zpool import tank && zfs unmount tank", check=True, timeout=120)
+        driver = guest.driver(disks[0].interface)
+        target = ask(guest, disks[0])
+        waits(guest, disks[0], {"kind": "claim", "device": "sda", "where": "ZFS pool tank"}, told=False)
+        guest.run("zpool scrub -w tank", check=True, timeout=120)
+        assert guest.run("zpool status -x tank").text == "pool 'tank' is healthy", guest.out("zpool status tank")
+        assert guest.driver(disks[0].interface) == driver
+        goes(guest, disks[0], target, "zpool export tank", slack=35)
+    guest.run("zpool import tank", check=True, timeout=120)
+    assert guest.out("sha256sum </tank/file") == total
+    assert guest.run("zpool status -x tank").text == "pool 'tank' is healthy", guest.out("zpool status tank")
 
 
 @case(tier="full", limit=600)
