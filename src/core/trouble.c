@@ -191,10 +191,8 @@ void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, voi
                 (void) snprintf(line, sizeof(line), "told %s", blame_to_string(t->told));
                 fn(line, data);
         }
-        if (t->timeouts > 0) {
-                (void) snprintf(line, sizeof(line), "timeouts %llu", (unsigned long long) t->timeouts);
-                fn(line, data);
-        }
+        (void) snprintf(line, sizeof(line), "timeouts %llu", (unsigned long long) t->timeouts);
+        fn(line, data);
 }
 
 /* The word in front, without it. */

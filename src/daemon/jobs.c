@@ -124,6 +124,9 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         if (killed)
                 settle_killed(e, &done.outcome);
         manager_feed(e, &done);
+        e = manager_find(m, interface);
+        if (e)
+                trouble_switched(e);
         return 0;
 }
 

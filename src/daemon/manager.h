@@ -156,6 +156,7 @@ void kmsg_drain(struct kmsg_watch *w); /* what has been said up to now is weighe
 /* trouble.c: what that comes to; trials */
 bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool live);
 void trouble_begin(struct entry *e); /* it goes to uas: a new account */
+void trouble_switched(struct entry *e); /* a switch has ended, well or not */
 void trouble_judge(struct entry *e, struct facts *f);
 void trouble_trial_over(struct entry *e);
 void trouble_adopt(struct entry *e);

@@ -4,7 +4,7 @@
 #include "sys/conf.h"
 #include "sys/marks.h"
 #include "sys/past.h"
-#include "sys/sysfs.h"
+#include "sys/scsicount.h"
 
 /* Disks that fail under uas: what is held against them, kept, told, and handed to the machine. */
 
@@ -94,6 +94,44 @@ static void take_finding(struct entry *e, const struct finding *f)
         }
 }
 
+/* ---- what the SCSI layer has counted; the log may have been cut short ---- */
+
+/* Commands that were not answered in time since the driver took the disk. */
+static uint64_t timeouts(const struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+        uint64_t sum = 0, count;
+
+        for (size_t i = 0; i < d->n_luns; i++)
+                if (d->luns[i].disk.name[0] &&
+                    scsi_count_read(&e->manager->roots, d->luns[i].disk.name, SCSI_COUNT_TIMEOUTS, &count) >= 0)
+                        sum += count;
+        return sum;
+}
+
+/* True if there were more since the last time: as if the kernel's log had told. What it did tell of them is of the same burst. */
+static bool count_timeouts(struct entry *e)
+{
+        static const struct sign silent = { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" };
+        uint64_t before = e->trouble.timeouts;
+        struct finding finding;
+
+        e->trouble.timeouts = timeouts(e);
+        if (e->trouble.timeouts <= before) /* less: the SCSI devices are new ones */
+                return false;
+        trouble_take(&e->trouble, &silent, now_monotonic(), &finding); /* the clock of the records */
+        take_finding(e, &finding);
+        return true;
+}
+
+void trouble_switched(struct entry *e)
+{
+        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.running && count_timeouts(e))
+                kmsg_keep(e->manager->kmsg);
+}
+
+/* ---- what the kernel says ---- */
+
 bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool live)
 {
         bool any = false;
@@ -111,27 +149,13 @@ bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool l
                 trouble_take(&e->trouble, s, usec, &f);
                 any = any || f.finding != FINDING_NONE;
                 take_finding(e, &f); /* the entry may be gone after it */
+                if (live && f.finding != FINDING_BROKEN && !e->trouble.gone)
+                        any = count_timeouts(e) || any;
         }
         return any;
 }
 
 /* ---- trials ---- */
-
-/* Commands that were not answered in time since the driver took the disk; the log may have been cut short. */
-static uint64_t timeouts(const struct entry *e)
-{
-        const struct disk *d = &e->life.disk;
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < d->n_luns; i++) {
-                char path[64], text[24];
-
-                (void) snprintf(path, sizeof(path), "block/%s/device/iotmo_cnt", d->luns[i].disk.name);
-                if (d->luns[i].disk.name[0] && attr_read(e->manager->roots.sys, path, text, sizeof(text)) > 0)
-                        sum += strtoull(text, NULL, 16);
-        }
-        return sum;
-}
 
 /* The watch is over. Passed is who had no trouble in all of it: the machine asks again after another one. */
 void trouble_trial_over(struct entry *e)
@@ -139,20 +163,14 @@ void trouble_trial_over(struct entry *e)
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
         struct history h;
-        uint64_t count = timeouts(e), before = e->trouble.timeouts, now = now_monotonic(); /* the clock of the records */
         int r;
 
-        e->trouble.timeouts = count;
-        if (trouble_pending(&e->trouble, now))
-                return;
-        if (count > before) {
-                struct sign silent = { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" };
-                struct finding finding;
-
-                trouble_take(&e->trouble, &silent, now, &finding);
-                take_finding(e, &finding);
+        if (count_timeouts(e)) {
+                kmsg_keep(m->kmsg);
                 return;
         }
+        if (trouble_pending(&e->trouble, now_monotonic()))
+                return;
         if (past_read(&m->roots, f, &h) <= 0 || h.state != HISTORY_TRIAL)
                 h = (struct history){ .state = HISTORY_TRIAL };
         h.state = h.distrusted ? HISTORY_DISTRUSTED : HISTORY_PASSED;
@@ -174,6 +192,7 @@ void trouble_adopt(struct entry *e)
         struct facts *f = &e->life.disk.facts;
         struct history h;
 
+        e->trouble.timeouts = timeouts(e); /* before anybody listened; what an earlier uasd has counted takes the place of it */
         if (facts_uas_alone(f))
                 return;
         if (f->trial_failed && past_read(r, f, &h) > 0 && h.state == HISTORY_TRIAL) {

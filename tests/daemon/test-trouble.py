@@ -22,11 +22,20 @@ class Trouble(Machine):
         self.addCleanup(os.close, self.kmsg)
         fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # a record a read, as there
         self.now = time.monotonic()
+        self.times_out(5)
 
     def says(self, number, after, text=ABORT, subsystem='scsi', device='+scsi:3:0:0:0'):
         """By the kernel, so many seconds after the test began."""
         os.write(self.kmsg, b'6,%d,%d,-;%s\n SUBSYSTEM=%s\n DEVICE=%s\n' %
                  (number, (self.now + after) * 1000000, *(one.encode() for one in (text, subsystem, device))))
+
+    def times_out(self, count):
+        """So many commands in all, by the SCSI layer's count."""
+        self.tree.write('sys/block/sdz/device/iotmo_cnt', f'0x{count:x}\n')
+
+    def reset(self, number, after, times=None):
+        self.says(number, after, 'usb 2-1: reset SuperSpeed USB device number 5 using xhci_hcd', 'usb', 'c189:132')
+        until(lambda: self.journal().count('it had to be reset') >= (times or number), 'it is noted')
 
     def noted(self, times):
         until(lambda: self.journal().count(NOTED) >= times, 'it is noted')
@@ -69,6 +78,43 @@ class Trouble(Machine):
         self.says(4, 700)
         self.noted(2)
         self.assertEqual(self.disk()['driver'], 'uas')
+
+    def test_counted(self):
+        "A record of the disk is an occasion to look at what the SCSI layer has counted since, and that is no news twice."
+        daemon = self.both()
+        self.reset(1, 0)
+        self.noted(0)
+        self.times_out(6)
+        self.reset(2, 20)
+        self.noted(1)
+        self.says(3, 2)  # the log's own word of it
+        self.again(daemon, privatebus.stop)
+        self.reset(4, 700, 3)
+        self.noted(1)
+
+    def test_counted_while_away(self):
+        "Also what was counted while no uasd ran."
+        daemon = self.both()
+        self.reset(1, 0)
+        self.noted(0)
+        privatebus.stop(daemon)
+        self.times_out(6)
+        self.start_daemon()
+        until(self.on_bus, 'uasd is on the bus')
+        self.reset(2, 20)
+        self.noted(1)
+
+    def test_switched(self):
+        "So is the end of a switch."
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.times_out(0)
+        self.ctl('switch', 'sdz', 'uas')
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.times_out(1)
+        self.noted(0)
+        self.ctl('switch', 'sdz', 'uas')
+        self.noted(1)
 
     def test_forgotten(self):
         "What a user has forgotten is not remembered by a restart."
