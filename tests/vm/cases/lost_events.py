@@ -3,6 +3,7 @@
 
 from context import case
 from evidence import gone, switch, well
+from users import ask, listed, timers
 
 DEAF = "sysctl -qw net.core.rmem_max=4096 && systemctl restart uasd"
 
@@ -26,6 +27,31 @@ def daemon_sleeps(vm):
     well(guest, other, "uas")
     [one] = guest.uasctl("list")["disks"]
     assert one["interface"] == other.interface, one
+
+
+@case(tier="full", image="vendor")
+def end_of_a_use(vm):
+    "What a disk waits for ends while the daemon sleeps and is told more than it can keep: the disk is switched all the same."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.run(DEAF, check=True)
+    guest.plug(disk)
+    well(guest, disk, "uas")
+    guest.run("echo -n secret | cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 256 --hash sha256 "
+              "--key-file - /dev/sda1 secret && udevadm settle", check=True)
+    target = ask(guest, disk)
+    assert [user["kind"] for user in listed(guest, disk)["busy"]] == ["holder"]
+    guest.until(lambda: not timers(guest), 20, "nothing but an event wakes it")
+    guest.run("systemctl kill -s STOP uasd", check=True)
+    # Hubs: what is told of any block device would have it look at those that wait.
+    guest.run("for i in $(seq 200); do for f in /sys/bus/usb/devices/usb*/uevent; do echo change >$f; done; done; udevadm settle",
+              timeout=120, check=True)
+    guest.run("cryptsetup close secret && udevadm settle", check=True)
+    assert guest.run("ls /sys/class/block/sda1/holders").out.strip() == ""
+    guest.run("systemctl kill -s CONT uasd", check=True)
+    guest.until(lambda: "kernel events were lost" in guest.journal("-b -u uasd"), 60, "the loss is noticed")
+    guest.until(lambda: guest.driver(disk.interface) == target, 60, "it is switched")
+    well(guest, disk, target)
 
 
 @case(tier="full", image="vendor")
