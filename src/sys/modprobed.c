@@ -86,6 +86,8 @@ static int read_file(int root, const char *path, void *data)
                         n = (ssize_t) strlen(line);
                         room = (size_t) n + 1;
                 }
+                if (n > 0 && line[n - 1] == '\n') /* or it would be within a quote that nobody ends */
+                        line[n - 1] = '\0';
                 k = take_line(line, d);
         }
         return k;
