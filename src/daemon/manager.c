@@ -109,6 +109,8 @@ static void act(struct entry *e, const struct action *a, enum state before)
                 trouble_trial_over(e);
                 break;
         case ACTION_REPORT:
+                if (e->life.disk.state == STATE_WAITING) /* the journal is to say for whom, also before anybody has asked */
+                        who_uses(e);
                 report_state(e, before);
                 bus_disk_changed(m->bus, e);
                 break;

@@ -102,6 +102,13 @@ class System(Machine):
         self.assertIn(sentence, self.journal())
         self.ctl('cancel', 'sdz')
 
+    def test_nobody_asks(self):
+        "The journal says for whom it waits, though nobody has asked uasd for anything, nor could."
+        self.use(True)
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
+        self.start_daemon()
+        until(lambda: 'Waits for usb-storage until nothing uses it: dm-9 (on sdz).' in self.journal(), 'the sentence')
+
 
 if __name__ == '__main__':
     main()
