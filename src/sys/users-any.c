@@ -67,9 +67,14 @@ struct walk {
         size_t n;
 };
 
-static int any_name(const char *name, void *data)
+static int holder(const char *name, void *data)
 {
-        return 1;
+        return users_is_array(name) ? 2 : 1;
+}
+
+bool users_is_array(const char *holder)
+{
+        return strncmp(holder, "md", 2) == 0;
 }
 
 static int name_is_ours(const char *name, void *data)
@@ -85,7 +90,7 @@ static int held_by_other(const struct roots *r, const char *block)
         int k;
 
         (void) snprintf(path, sizeof(path), "class/block/%s/holders", block);
-        k = dir_each(r->sys, path, any_name, NULL);
+        k = dir_each(r->sys, path, holder, NULL);
         return k == -ENOENT ? 0 : k;
 }
 

@@ -49,12 +49,20 @@ static bool open_told(const struct roots *r, const struct lun *luns, size_t n_lu
                luns_have(luns, n_luns, major(its.st_dev), minor(its.st_dev), NULL);
 }
 
-static bool btrfs_told(const struct user *users, size_t n, const struct user *u)
+static bool btrfs_mounted(const struct user *users, size_t n, const struct user *u)
 {
         for (size_t i = 0; i < n; i++)
                 if (users[i].kind == USER_MOUNT && streq(users[i].device, u->device))
                         return true;
         return false;
+}
+
+/* By uevents of the holder. Not of a member that leaves an array; of a file system its mounts tell. */
+static bool holder_told(const struct user *users, size_t n, const struct user *u)
+{
+        if (!u->where)
+                return true;
+        return strncmp(u->where, "btrfs ", 6) == 0 ? btrfs_mounted(users, n, u) : !users_is_array(u->where);
 }
 
 bool users_told(const struct roots *r, const struct lun *luns, size_t n_luns, int inotify, const struct user *users, size_t n)
@@ -71,8 +79,8 @@ bool users_told(const struct roots *r, const struct lun *luns, size_t n_luns, in
                 case USER_OPEN:
                         all = open_told(r, luns, n_luns, inotify, u) && all;
                         break;
-                case USER_HOLDER: /* uevents of the holder; a file system is told of by its mounts */
-                        all = all && (!u->where || strncmp(u->where, "btrfs ", 6) != 0 || btrfs_told(users, n, u));
+                case USER_HOLDER:
+                        all = all && holder_told(users, n, u);
                         break;
                 case USER_SWAP: /* the table of swaps */
                 case USER_LOOP: /* uevents, and the close of the node */

@@ -265,6 +265,10 @@ static void test_stacked(void **state)
                              "holder sdb1 md127");
         assert_users(&of[2], "mount sdc /, mount sdc /boot, mount sdc /home, mount sdc /both, swap sdc, swap sdc, holder sdc md127");
         assert_users(&of[3], "holder sdd dm-5");
+        /* Nobody tells that a member has left an array. */
+        assert_int_equal(users_any(&t.roots, &luns[1], 1), 2);
+        assert_int_equal(users_any(&t.roots, &luns[2], 1), 2);
+        assert_int_equal(users_any(&t.roots, &luns[3], 1), 1);
         done(&t, of);
 }
 

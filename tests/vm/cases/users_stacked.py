@@ -41,9 +41,21 @@ def mapped(vm):
     waits_for(guest, disk, "true", dict(HOLDER, where="dm-0"), "cryptsetup close secret")
 
     guest.run("mdadm -q --create /dev/md7 --run --force --level=1 --raid-devices=1 --metadata=1.2 /dev/sda1", check=True)
-    waits_for(guest, disk, "true", dict(HOLDER, where="md7"), "mdadm -q --stop /dev/md7")
+    waits_for(guest, disk, "true", dict(HOLDER, where="md7"), "mdadm -q --stop /dev/md7", told=False)
     # Assembled anew, as at any plug-in: it is on this disk alone, and whole.
     guest.wait_until("grep -q 'active .*raid1 sda1' /proc/mdstat", 30)
+
+
+@case(tier="full", limit=600)
+def left_an_array(vm):
+    "A member that is taken out of an array which goes on: nobody tells, so it is looked for, and moved within half a minute."
+    disk = vm.disk(size="96M", partitions=["64M", None])
+    guest = settled(vm, [disk])
+    guest.run("truncate -s 64M /run/other && losetup /dev/loop6 /run/other && mdadm -q --create /dev/md7 --run --level=1 "
+              "--raid-devices=2 --metadata=1.2 --assume-clean /dev/sda1 /dev/loop6", check=True)
+    waits_for(guest, disk, "true", dict(HOLDER, where="md7"),
+              "mdadm -q /dev/md7 --fail /dev/sda1 && sleep 1 && mdadm -q /dev/md7 --remove /dev/sda1", told=False, slack=35)
+    guest.run("grep -q 'md7 : active raid1' /proc/mdstat", check=True)
 
 
 @case(tier="full", limit=600)
@@ -120,3 +132,9 @@ def loops_and_system(vm):
     serves({"kind": "mount", "where": "/boot"}, "umount /boot", "umount")
     guest.run("mkswap -q -f /dev/sda1 && swapon /dev/sda1", check=True)
     serves({"kind": "swap"}, "swapoff /dev/sda1", "swapoff")
+
+    # The same with a mapping between the two.
+    guest.run(OPEN_CRYPT + " && mkswap -q -f /dev/mapper/secret && swapon /dev/mapper/secret", check=True)
+    serves({"kind": "swap"}, "swapoff /dev/mapper/secret && cryptsetup close secret", "swapoff, then stop what holds it")
+    guest.run(OPEN_CRYPT + " && mkfs.ext4 -q -F /dev/mapper/secret && mount /dev/mapper/secret /boot", check=True)
+    serves({"kind": "mount", "where": "/boot"}, "umount /boot && cryptsetup close secret", "umount, then stop what holds it")
