@@ -96,10 +96,25 @@ def left(guest, disk, driver="usb-storage"):
     assert not errors, errors
 
 
-def waits(guest):
-    "For its users, who stay as long as the system runs."
-    [one] = guest.uasctl("list")["disks"]
-    assert one["state"] == "waiting" and one["busy"], one
+REMEDY = "The running system is on it: that will not be before the next start, for which uasctl policy is kept."
+
+
+def waits(guest, *disks):
+    "For its users, who stay as long as the system runs: said wherever it is looked for, with what to do."
+    listed = {one["interface"]: one for one in guest.uasctl("list")["disks"]}
+    for disk in disks:
+        one = listed[disk.interface]
+        assert one["state"] == "waiting", one
+        assert [user for user in one["busy"] if user["kind"] == "mount" and user["where"] == "/"], one
+        assert one["reason"].startswith("Waits for uas until nothing uses it: / (") and one["reason"].endswith(REMEDY), one
+        assert REMEDY in guest.out("uasctl status " + disk.interface)
+        objects = guest.out("busctl --json=short call org.uasd1 /org/uasd1 org.freedesktop.DBus.ObjectManager GetManagedObjects")
+        assert len(re.findall(r'\["mount","[a-z0-9]+","/",', objects)) == len(disks), objects
+        said = guest.journal("-b -u uasd")
+        assert re.search(r"%s.*Waits for uas until nothing uses it: / \(.*%s" % (re.escape(disk.interface), re.escape(REMEDY)), said), said
+        asked = guest.run("uasctl switch %s uas" % disk.interface)
+        assert asked.rc == 3 and REMEDY in asked.err and "mounted on / (" in asked.err, asked
+        assert guest.driver(disk.interface) == "usb-storage"
 
 
 def one_disk(vm, conf=None, **options):
@@ -114,7 +129,7 @@ def h04_taken_up_after_the_initramfs(vm):
     disk, uuid = plain(vm)
     guest = boot(vm, [disk], "UUID=" + uuid, uuid)
     left(guest, disk)
-    waits(guest)
+    waits(guest, disk)
 
 
 @case(image="vendor", limit=600)
@@ -158,7 +173,7 @@ def lvm(vm):
     guest, disk = one_disk(vm)
     let_go(guest)
     left(guest, disk)
-    waits(guest)
+    waits(guest, disk)
 
 
 @case(image="vendor", tier="full", limit=600)
@@ -186,6 +201,8 @@ def md(vm):
     whole(guest)
     for disk in disks:
         left(guest, disk)
+    waits(guest, *disks)
+    whole(guest)
 
 
 @case(image="vendor", tier="full", limit=600)
