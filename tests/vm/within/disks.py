@@ -44,15 +44,6 @@ def quirks(text=None):
     return read(QUIRKS)
 
 
-def others():
-    """The quirks parameter without the entries by which uasd keeps disks off uas."""
-    entries = (quirks() or "").split(",")
-    for own in (read("/run/uasd/quirks") or "").partition("quirks=")[2].split(","):
-        if own in entries:
-            entries.remove(own)
-    return ",".join(entries)
-
-
 def called_for():
     """The own entries that the targets of the disks call for: of those that are to stay on usb-storage for good."""
     done = subprocess.run(["uasctl", "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
