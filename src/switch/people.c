@@ -142,7 +142,7 @@ int close_door(struct transaction *t)
                 if (r != -EAGAIN && r != -ESTALE)
                         break;
         }
-        if (r > 0 && look_for_users(t, true) < 0)
+        if (r > 0 && (look_for_users(t, true) < 0 || look_for_strangers(t) < 0))
                 return -EBUSY;
         if (r >= 0)
                 r = same_media(t);

@@ -213,14 +213,17 @@ void claim_keep(struct claim *c)
 bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
 {
         bool strangers = true;
+        int ours = 0;
 
         /* Opens of a partition count each or once, as the kernel pleases: ours are not to be among them. */
         close_partitions(c);
+        for (size_t i = 0; i < c->n; i++)
+                ours += 1 + (c->nodes[i].exclusive >= 0 && c->nodes[i].exclusive != c->nodes[i].fd);
         /* Somebody may just have had a look at it. */
         for (int tries = 0; strangers && tries < STRANGER_TRIES; tries++) {
                 if (tries > 0)
                         (void) usleep(STRANGER_PAUSE_USEC);
-                strangers = driver_opens(r, driver) > (int) c->n;
+                strangers = driver_opens(r, driver) > ours;
         }
         for (size_t i = 0; i < n_luns; i++)
                 if (open_partitions(r, &luns[i], c) < 0)
@@ -327,8 +330,11 @@ int claim_close_door(const struct roots *r, enum driver driver, struct claim *c,
                         k = d == DISTURBANCE_WRITTEN || last == DISTURBANCE_WRITTEN ? -ESTALE : -EAGAIN;
                 return k;
         }
-        /* Without a count, or with partitions of our own open beside his, who opened it between is not known yet. */
-        return before < 0 || !c->alone;
+        /*
+         * Without a count, or with partitions of our own open beside his, who opened it between is not known yet. Nor is he who
+         * opened a node since we were alone with the disk that inotify does not watch: sg, or one of the same number elsewhere.
+         */
+        return before < 0 || !c->alone || before != (int) c->n;
 }
 
 /* A CD-ROM, a write-protected card, an empty slot: whatever fsync has against them, nothing is there to be written. */

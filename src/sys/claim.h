@@ -50,7 +50,7 @@ int claim_close_door(const struct roots *r, enum driver driver, struct claim *c,
 
 /*
  * For a driver that has no other disk, and after a look at all open files that found nobody: true if there is somebody all the
- * same, by the driver's reference count. A node mapped into memory, or on its way through a socket, stands in no list.
+ * same, by the driver's reference count, before the door is closed or after. A node mapped into memory, or on its way through a socket, stands in no list.
  */
 bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c);
 

@@ -70,11 +70,13 @@ enum fake_what {
         HOOK_FAIL_DONE,     /* done, returns the error all the same */
         HOOK_KILL,          /* the process is gone before it is done */
         HOOK_KILL_DONE,     /* after */
+        HOOK_ORPHAN,        /* uasd-switch is gone; if it is a child's operation, that hangs */
         HOOK_UNPLUG,        /* these happen right after it */
         HOOK_REPLUG,        /* pulled out, and another disk plugged in at the same port */
         HOOK_MOUNT,         /* the first partition, if the kernel lets them; PID 1's table shows it */
         HOOK_MOUNT_PRIVATE, /* in a mount namespace of its own */
         HOOK_OPEN,          /* a plain open that stays */
+        HOOK_OPEN_SG,       /* of its sg node, of which inotify does not tell */
         HOOK_GLANCE,        /* a plain open, closed again */
         HOOK_WRITE,         /* opened, written to, closed again */
         HOOK_WAIT,          /* `error` seconds go by */
@@ -136,6 +138,9 @@ struct fake {
         struct fake_hook hooks[4];
         unsigned n_ops;
         char ops[400][32];
+        bool of_child[400]; /* uasd-switch has others do it */
+        bool unwatched;     /* by HOOK_OPEN_SG: the count tells, and /proc */
+        pid_t switcher;     /* uasd-switch itself, among its children */
         bool someone;       /* has it open by HOOK_OPEN */
         uint64_t someones;  /* the diskseq of what he opened */
         unsigned opened_at; /* after so many operations somebody opened, wrote or mounted */

@@ -81,10 +81,10 @@ void fake_someone_is_at(const struct fake_lun *l, const char *node, int fd)
 }
 
 /* Somebody opens the whole disk: told by inotify, and seen in /proc while it stays open. */
-static void somebody_opens(bool stays)
+static void somebody_opens(enum fake_what how)
 {
         const struct fake_lun *l = some_lun();
-        char path[96];
+        char path[96], sg[16];
         int fd;
 
         if (!l || fake->someone)
@@ -94,8 +94,14 @@ static void somebody_opens(bool stays)
         if (fd < 0)
                 return;
         fake->opened_at = fake->n_ops;
+        if (how == HOOK_OPEN_SG) { /* another node, which pins the same driver */
+                fake->unwatched = true;
+                (void) snprintf(sg, sizeof(sg), "sg%i", l->letter);
+                fake_someone_is_at(l, sg, fd);
+                return;
+        }
         fake_inotify_tell(l->nodes[0].name, IN_OPEN);
-        if (stays)
+        if (how == HOOK_OPEN)
                 fake_someone_is_at(l, l->nodes[0].name, fd);
         else {
                 fake_inotify_tell(l->nodes[0].name, IN_CLOSE_NOWRITE);
@@ -147,8 +153,10 @@ int op_begin(const char *format, ...)
         va_start(ap, format);
         (void) vsnprintf(op, sizeof(op), format, ap);
         va_end(ap);
-        if (fake->n_ops < ELEMENTSOF(fake->ops))
+        if (fake->n_ops < ELEMENTSOF(fake->ops)) {
+                fake->of_child[fake->n_ops] = getpid() != fake->switcher;
                 memcpy(fake->ops[fake->n_ops++], op, sizeof(op));
+        }
         for (size_t i = 0; i < ELEMENTSOF(fake->hooks); i++) {
                 struct fake_hook *h = &fake->hooks[i];
 
@@ -176,6 +184,10 @@ int op_end(const char *op, int r)
                 case HOOK_KILL_DONE:
                         (void) raise(SIGKILL);
                         break;
+                case HOOK_ORPHAN:
+                        (void) kill(fake->switcher, SIGKILL);
+                        for (;;)
+                                (void) pause();
                 case HOOK_FAIL_DONE:
                         r = -h->error;
                         break;
@@ -190,8 +202,9 @@ int op_end(const char *op, int r)
                         somebody_mounts(h->what == HOOK_MOUNT);
                         break;
                 case HOOK_OPEN:
+                case HOOK_OPEN_SG:
                 case HOOK_GLANCE:
-                        somebody_opens(h->what == HOOK_OPEN);
+                        somebody_opens(h->what);
                         break;
                 case HOOK_WRITE:
                         somebody_writes();

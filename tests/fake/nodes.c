@@ -146,6 +146,10 @@ int __wrap_fstatat64(int dirfd, const char *path, struct stat *st, int flags)
         if (!fake || (length = readlinkat(dirfd, path, target, sizeof(target) - 1)) <= 5)
                 return __real_fstatat64(dirfd, path, st, flags);
         target[length] = '\0';
+        if (strncmp(target, "/dev/sg", 7) == 0) {
+                *st = (struct stat){.st_mode = S_IFCHR | 0660, .st_rdev = makedev(21, 0)};
+                return 0;
+        }
         if (strncmp(target, "/dev/", 5) != 0 || !(n = kernel_node(target + 5, NULL, NULL)))
                 return __real_fstatat64(dirfd, path, st, flags);
         *st = (struct stat){.st_mode = S_IFBLK | 0660, .st_rdev = makedev(8, n->minor)};

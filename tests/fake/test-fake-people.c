@@ -67,7 +67,7 @@ static bool interesting(const struct scene *s, const struct clean *c, unsigned n
                 return s->automatic;
         if (what == HOOK_UNPLUG || what == HOOK_REPLUG)
                 return !s->prepare;
-        return what == HOOK_GLANCE || what == HOOK_MOUNT_PRIVATE ? s->counts || s->prepare : !s->automatic;
+        return what == HOOK_GLANCE || what == HOOK_OPEN_SG || what == HOOK_MOUNT_PRIVATE ? s->counts || s->prepare : !s->automatic;
 }
 
 static void test_people(void **state)
@@ -79,6 +79,7 @@ static void test_people(void **state)
                 {HOOK_UNPLUG, "pulled out"}, {HOOK_REPLUG, "replaced"},
                 {HOOK_MOUNT, "mounted"},     {HOOK_MOUNT_PRIVATE, "mounted out of sight"},
                 {HOOK_OPEN, "opened"},       {HOOK_GLANCE, "glanced at"},
+                {HOOK_OPEN_SG, "opened as sg"},
                 {HOOK_WRITE, "written to"},  {HOOK_SHUTDOWN, "shut down"},
         };
         bool all = true;

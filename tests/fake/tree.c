@@ -238,6 +238,7 @@ void tree_lun(struct fake_usb *u, unsigned lun)
         tree_write("", "%s/delete", scsi);
         tree_write("0x1f\n", "%s/iorequest_cnt", scsi);
         tree_write(u->driver == DRIVER_UAS && u->stalls_on_uas && !u->machine_late ? "0x1e\n" : "0x1f\n", "%s/iodone_cnt", scsi);
+        tree_write("", "%s/scsi_generic/sg%i/dev", scsi, l->letter);
         (void) snprintf(dir, sizeof(dir), "%s/block/%s", scsi, l->nodes[0].name);
         tree_block(u, &l->nodes[0], dir);
         if (l->empty)
