@@ -15,7 +15,6 @@ static void hold_claim(struct transaction *t, const struct usb_disk *d, int out)
         char busy[BLOCK_NAME_MAX];
         int r;
 
-        t->lock = close_keep_errno(t->lock);
         r = claim_take(&t->roots, d->luns, d->n_luns, &c, busy);
         if (r >= 0) /* nobody should have written to it yet; who did all the same shall not lose it */
                 (void) claim_sync(&c, busy);
@@ -29,6 +28,7 @@ int guard_begin(struct transaction *t)
         struct usb_disk now = { 0 };
         struct user *users = NULL;
         size_t n = 0;
+        pid_t self = getpid();
         int pipe_fd[2], r = 0;
 
         t->guard = 0;
@@ -41,8 +41,10 @@ int guard_begin(struct transaction *t)
         users_free(users, n);
         if (r >= 0 && pipe2(pipe_fd, O_CLOEXEC) >= 0) {
                 t->guard = fork();
-                if (t->guard == 0)
+                if (t->guard == 0) {
+                        child_begin(t, self, pipe_fd[0]);
                         hold_claim(t, &now, pipe_fd[1]);
+                }
                 (void) close(pipe_fd[1]);
                 if (poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, GUARD_MSEC) <= 0 ||
                     read(pipe_fd[0], &r, sizeof(r)) != sizeof(r))

@@ -18,6 +18,7 @@ int transaction_recover(struct transaction *t)
                 return r;
         log_notice("%s: a switch from %s to %s was left at step %s", t->interface, driver_to_string(t->from),
                    driver_to_string(t->to), t->step);
+        children_end(t); /* or their claims would be taken for somebody's */
         quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
         if (r > 0) {
@@ -27,7 +28,9 @@ int transaction_recover(struct transaction *t)
                 if (!t->no_udev)
                         (void) uevents_open(UEVENTS_PROCESSED, &t->events);
                 if (t->moved && now != DRIVER_OTHER) {
-                        /* What has it now is what it comes back to, should LUNs be missing. */
+                        /* What has it now is what it comes back to, should LUNs be missing; if they do not come, where it was. */
+                        if (now == t->to && t->from != DRIVER_NONE)
+                                t->to = t->from;
                         if (now != DRIVER_NONE)
                                 t->from = now;
                         (void) record_write(t, "recover");

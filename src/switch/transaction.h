@@ -162,6 +162,12 @@ int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static 
 /* 0; -EBUSY: somebody uses the disk already; else what is wrong with it. In a child, since a sick disk hangs even open(2). */
 int verify(struct transaction *t, uint64_t deadline);
 
+/* child.c */
+/* In a child that may come to claim the disk: it dies with its parent, and has nothing of the switch but its own end of the pipe. */
+void child_begin(struct transaction *t, pid_t parent, int other_end);
+/* Until those that a killed uasd-switch has left are dead, and their claims gone. The record's lock has been taken. */
+void children_end(const struct transaction *t);
+
 /* guard.c */
 /*
  * Undo takes a disk from its driver as the switch did, under a claim. A child takes it, since open(2) of a sick disk may hang:

@@ -82,8 +82,6 @@ static void in_child(struct transaction *t, uint64_t deadline, int out)
 {
         struct answer a = { 0 };
 
-        /* A child that hangs is left behind: the lock must not be. */
-        t->lock = close_keep_errno(t->lock);
         examine(t, deadline, &a);
         (void) !write(out, &a, sizeof(a));
         _exit(0);
@@ -139,14 +137,16 @@ int verify(struct transaction *t, uint64_t deadline)
         struct answer a = { 0 };
         uint64_t now;
         int pipe_fd[2], left, alone;
-        pid_t pid;
+        pid_t pid, self = getpid();
         ssize_t n = 0;
 
         if (pipe2(pipe_fd, O_CLOEXEC) < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -errno, "no pipe: %s", strerror(errno));
         pid = fork();
-        if (pid == 0)
+        if (pid == 0) {
+                child_begin(t, self, pipe_fd[0]);
                 in_child(t, deadline, pipe_fd[1]);
+        }
         (void) close(pipe_fd[1]);
         alone = hold_if_long_left(t);
         if (pid > 0 && alone >= 0 && now_boottime() + (uint64_t) alone * USEC_PER_MSEC < deadline &&

@@ -111,6 +111,7 @@ void scene_switch(const struct scene *s, struct result *ret)
         unsigned before = open_files() - fake_someones_files();
         struct transaction t;
 
+        fake->switcher = getpid();
         transaction_start(s, &t);
         ret->code = transaction_run(&t);
         memcpy(ret->step, t.step, sizeof(ret->step));
@@ -120,14 +121,21 @@ void scene_switch(const struct scene *s, struct result *ret)
                 fake_break("left a descriptor open,", "of something");
 }
 
-/* Also whoever is left of it: the child that examines the disk goes on when its parent is killed. */
+/* Its children end with it, whatever they are at. */
 static int reap(pid_t pid)
 {
-        int status = 0;
+        int status = 0, r = 0;
 
         (void) waitpid(pid, &status, 0);
-        while (waitpid(-1, NULL, 0) > 0)
-                ;
+        for (int tries = 0; tries < 1000 && (r = waitpid(-1, NULL, WNOHANG)) >= 0; tries++)
+                if (r == 0)
+                        (void) usleep(2000);
+        if (r >= 0) {
+                fake_break("outlived uasd-switch:", "a child");
+                (void) kill(-pid, SIGKILL);
+                while (waitpid(-1, NULL, 0) > 0)
+                        ;
+        }
         return status;
 }
 
@@ -139,6 +147,7 @@ void scene_switch_in_child(const struct scene *s, struct result *ret)
         (void) prctl(PR_SET_CHILD_SUBREAPER, 1);
         pid = fork();
         if (pid == 0) {
+                (void) setpgid(0, 0);
                 scene_switch(s, ret);
                 _exit(ret->code);
         }
@@ -150,6 +159,7 @@ static void recover_once(int *ret)
 {
         struct transaction t;
 
+        fake->switcher = getpid();
         transaction_start(NULL, &t);
         *ret = transaction_recover(&t);
         transaction_done(&t);
@@ -165,6 +175,7 @@ int scene_recover(const struct scene *s)
                 int status;
 
                 if (pid == 0) {
+                        (void) setpgid(0, 0);
                         recover_once(&r);
                         _exit(-r);
                 }

@@ -17,6 +17,7 @@
 struct clean {
         unsigned n;
         char ops[400][32];
+        bool of_child[400];
 };
 
 /* What a switch does when nothing happens to it. */
@@ -28,6 +29,7 @@ static inline void sweep_clean(const struct scene *s, struct clean *ret)
         scene_switch(s, &r);
         ret->n = fake->n_ops;
         memcpy(ret->ops, fake->ops, sizeof(ret->ops));
+        memcpy(ret->of_child, fake->of_child, sizeof(ret->of_child));
         assert_int_equal(r.code, s->prepare ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_OK);
         assert_int_equal(fake->usb[0].driver, s->prepare ? s->from : s->to);
         assert_null(scene_wrong(s));

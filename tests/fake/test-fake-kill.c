@@ -1,7 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
 
-/* Killed after every operation, then put in order by whoever finds the record. */
+#include <fcntl.h>
+
+#include "common/names.h"
+#include "sys/marks.h"
+
+/* Killed after every operation, those of the way back among them, then put in order by whoever finds the record. */
+
+static void stalls(struct fake_usb *u)
+{
+        u->stalls_on_uas = true;
+}
+
+static void garbles(struct fake_usb *u)
+{
+        u->garbles_on_uas = true;
+}
+
+static void silent_on_bot(struct fake_usb *u)
+{
+        u->silent_on_bot = true;
+        fake->haste = true;
+}
+
+/* Once: what comes after the kill finds a driver that takes it. */
+static void refused(struct fake_usb *u)
+{
+        fake->hooks[3] = (struct fake_hook){
+                .op = u->driver == DRIVER_UAS ? "bind usb-storage" : "bind uas", .nth = 1, .what = HOOK_FAIL, .error = ENODEV};
+}
 
 static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu"},
@@ -14,23 +42,29 @@ static const struct scene scenes[] = {
          .held = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 3, .automatic = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .vendor = true},
+        /* These are taken back. */
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1209:5a5a:fu", .counts = true, .prepare = stalls},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .automatic = true, .held = true, .prepare = garbles},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .prepare = refused},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u", .prepare = refused},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .prepare = silent_on_bot},
 };
 
 /* With `again` nobody looks for the record before the next switch is begun. */
-static bool killed(const struct scene *s, const struct clean *c, unsigned n, bool again)
+static bool killed(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, bool again)
 {
         struct scene now = *s;
         struct result r = {0};
         bool good;
 
-        now.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_KILL_DONE};
+        now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
         scene_make(&now);
         scene_switch_in_child(&now, &r);
         memset(fake->hooks, 0, sizeof(fake->hooks));
         if (again) {
                 now.held = false; /* its time is up by then */
                 scene_switch(&now, &r);
-                if (r.code != UASD_EXIT_OK)
+                if (r.code != UASD_EXIT_OK && !now.prepare)
                         fake_break("the next switch", "failed");
         } else if (r.code < 0 && scene_recover(&now) < 0)
                 fake_break("recovery", "failed");
@@ -40,7 +74,8 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, boo
         return good;
 }
 
-static void test_killed(void **state)
+/* What a child does may be the last that is done, and of uasd-switch as well. */
+static void at_every_operation(bool again)
 {
         bool all = true;
 
@@ -48,24 +83,25 @@ static void test_killed(void **state)
                 struct clean c;
 
                 sweep_clean(&scenes[i], &c);
-                for (unsigned n = 1; n <= c.n; n++)
-                        all = sweep_again(&c, n) ? all : killed(&scenes[i], &c, n, false) && all;
+                for (unsigned n = 1; n <= c.n; n++) {
+                        if (sweep_again(&c, n))
+                                continue;
+                        all = killed(&scenes[i], &c, n, HOOK_KILL_DONE, again) && all;
+                        if (c.of_child[n - 1])
+                                all = killed(&scenes[i], &c, n, HOOK_ORPHAN, again) && all;
+                }
         }
         assert_true(all);
 }
 
+static void test_killed(void **state)
+{
+        at_every_operation(false);
+}
+
 static void test_begun_again(void **state)
 {
-        bool all = true;
-
-        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
-                struct clean c;
-
-                sweep_clean(&scenes[i], &c);
-                for (unsigned n = 1; n <= c.n; n++)
-                        all = sweep_again(&c, n) ? all : killed(&scenes[i], &c, n, true) && all;
-        }
-        assert_true(all);
+        at_every_operation(true);
 }
 
 /* Killed at the one operation, and the one that puts it in order killed at every operation of its own. */
@@ -151,9 +187,58 @@ static void test_in_udevs_event(void **state)
         assert_true(all);
 }
 
+/* As one of the switch's children has it that is about to die; it has done so when the pipe ends. */
+static pid_t child_left(unsigned msec, unsigned *ops_then)
+{
+        int fds[2];
+        pid_t pid;
+        char c;
+
+        assert_return_code(pipe(fds), errno);
+        pid = fork();
+        if (pid == 0) {
+                int fd = openat(fake->roots.run, RUN_SWITCH "/2-1:1.0.lock", O_RDONLY | O_CLOEXEC);
+
+                (void) fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_RDLCK, .l_whence = SEEK_SET});
+                (void) !write(fds[1], "", 1);
+                (void) usleep(msec * 1000);
+                *ops_then = fake->n_ops;
+                _exit(0);
+        }
+        assert_int_equal(read(fds[0], &c, 1), 1);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+        return pid;
+}
+
+/* Whoever puts it in order does nothing to the disk, nor has anybody told of it, while the claim of a child is still there. */
+static void test_waits_for_children(void **state)
+{
+        struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = stalls};
+        static const char *const at[] = {"trial", "unbind"};
+
+        for (size_t i = 0; i < ELEMENTSOF(at); i++) {
+                struct result r = {0};
+
+                s.hooks[0] = (struct fake_hook){.op = at[i], .nth = 1, .what = i ? HOOK_KILL_DONE : HOOK_ORPHAN};
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                assert_int_equal(r.code, -1);
+                memset(fake->hooks, 0, sizeof(fake->hooks));
+                fake->n_ops = 0;
+                (void) child_left(300, &fake->opened_at);
+                assert_int_equal(scene_recover(&s), 0);
+                assert_int_equal(fake->opened_at, 1); /* that of the record's lock */
+                assert_true(fake->n_ops > 1);
+                fake->opened_at = 0;
+                assert_null(scene_wrong(&s));
+                scene_remove();
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_in_udevs_event), cmocka_unit_test(test_killed),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits_for_children), cmocka_unit_test(test_in_udevs_event), cmocka_unit_test(test_killed),
                                            cmocka_unit_test(test_begun_again), cmocka_unit_test(test_killed_twice)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);

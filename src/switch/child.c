@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "sys/marks.h"
+#include "switch/transaction.h"
+
+/*
+ * Who claims a disk for a switch, since that may hang, lives no longer than the switch: nobody else would end it, and
+ * nobody could mount the disk. While it lives it has a lock on the record's lock file, of another kind than the switch's
+ * own, so whoever puts things in order knows when it is gone with all that it had open.
+ */
+
+#define LEFT_TRIES 200 /* two seconds: one that hangs in the kernel cannot be waited for */
+#define LEFT_PAUSE_USEC 10000
+
+void child_begin(struct transaction *t, pid_t parent, int other_end)
+{
+        char path[PATH_MAX];
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) /* killed before we could ask to be told of it */
+                _exit(0);
+        (void) close(other_end);
+        if (t->events)
+                uevents_close(TAKE_PTR(t->events));
+        /* A child that hangs is left behind: the switch's lock must not be. */
+        (void) close_keep_errno(t->lock);
+        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s.lock", t->interface);
+        t->lock = openat(t->roots.run, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (t->lock >= 0)
+                (void) fcntl(t->lock, F_OFD_SETLK, &(struct flock){ .l_type = F_RDLCK, .l_whence = SEEK_SET });
+}
+
+void children_end(const struct transaction *t)
+{
+        for (int tries = 0; tries < LEFT_TRIES; tries++) {
+                struct flock left = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+                if (fcntl(t->lock, F_OFD_GETLK, &left) < 0 || left.l_type == F_UNLCK)
+                        return;
+                (void) usleep(LEFT_PAUSE_USEC);
+        }
+        log_warning("%s: a child of the switch before does not end", t->interface);
+}
