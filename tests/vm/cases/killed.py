@@ -77,6 +77,23 @@ def daemon_at_every_call(vm):
     assert not count["left"] and count["daemon"] >= 20, count
 
 
+@case(tier="full", image="vendor", limit=2100)
+def while_it_rolls_back(vm):
+    "uasd-switch killed at calls of the way back from uas, where verify failed: no child of it lives, nor its claim; the data is whole."
+    disk = verified(vm, luns=1)
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nPolicy=usb-storage\nQuietSec=0\n"})
+    guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    disk.fault(name="fail", proto="uas", op="read", after=20)
+    told = within.run(guest, "kills", {"interface": disk.interface, "luns": 1, "part": "2", "blocks": BLOCKS, "quirks": QUIRKS,
+                                       "seed": 6, "runs": [{"who": "self", "after": "verify", "does": 12, "seconds": 900},
+                                                           {"who": "both", "after": "verify", "does": 4, "seconds": 400}]}, 2000)
+    print(told["count"], flush=True)
+    assert not told["wrong"], "\n".join(told["wrong"])
+    assert told["count"]["killed"] >= 10 and told["count"]["records"] >= 6, told["count"]
+
+
 STEPS = ("record", "claim", "sync", "fingerprint", "prepare", "trial", "delete", "unbind", "bind", "appear", "verify", "release")
 # What was dirty before `fingerprint` was synced by then: nobody may lose it any more.
 SYNCED = STEPS[STEPS.index("fingerprint"):]

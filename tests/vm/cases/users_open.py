@@ -106,6 +106,34 @@ def other_luns(vm):
     assert guest.run("dd if=/dev/sdb of=/dev/null count=1").rc != 0
 
 
+@case(tier="full", limit=600)
+def sg_during_a_switch(vm):
+    "sg is opened while a switch stands between its look and the delete, with the disk to itself: not pulled, named, waited for."
+    disk = vm.disk(size="8M", partitions=["4M", None], wcache="volatile")
+    blocks.fill(disk.media[0].path, 0, disk.media[0].area(2)[0], 128)
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\nTrialSec=0\n"})
+    guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    world = within.Steps(guest, disk, {"interface": disk.interface, "luns": 1, "part": "2", "blocks": 128, "quirks": "", "seed": 1})
+    world.begin()
+    world.learn()
+    for step in ("sync", "fingerprint", "delete", "delete"):
+        before = world.driver
+        pid = world.stop(step)
+        [sg] = guest.out("ls /sys/bus/usb/devices/%s/host*/target*/*/scsi_generic" % disk.interface).split()
+        guest.run("systemd-run --quiet --unit=sg sh -c 'exec sleep 1000 </dev/%s' && until fuser -s /dev/%s; do sleep 0.1; done"
+                  % (sg, sg), check=True)
+        guest.run("kill -CONT %d" % pid)
+        guest.wait_until("! test -e /proc/%d" % pid, 60)
+        one = waits(guest, disk, {"kind": "open", "device": sg, "command": "sleep", "unit": "sg.service"})
+        assert guest.driver(disk.interface) == before, one
+        guest.run("systemctl stop sg", check=True)
+        guest.wait_disk(disk.interface, driver="usb-storage" if before == "uas" else "uas", timeout=60)
+        guest.until(lambda: listed(guest, disk)["state"] == "settled", 60, "settled")
+        world.check()
+
+
 # What somebody does with a card, how it ends, and whether the disk waits for it.
 CARDS = {
     "mounts": ("mount /dev/{0}1 /mnt", "umount /mnt", True),

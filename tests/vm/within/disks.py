@@ -137,5 +137,28 @@ def left_behind(interface, nodes):
     return wrong
 
 
+def switches():
+    """The uasd-switch there are, children that one has left behind among them: PIDs."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/comm"):
+        if read(path) in ("uasd-switch", "uasd-switch.vm"):
+            stat = read(os.path.dirname(path) + "/stat") or ""
+            if stat and stat.rpartition(")")[2].split()[0] != "Z":
+                found.append(int(stat.split()[0]))
+    return found
+
+
+def claimed(interface):
+    """Nodes that cannot be claimed, and why, though nobody uses them."""
+    wrong = []
+    for name in names(interface):
+        for path in ["/dev/" + name] + glob.glob("/dev/%s[0-9]*" % name):
+            try:
+                os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK))
+            except OSError as error:
+                wrong.append("%s: %s" % (path, error.strerror))
+    return wrong
+
+
 def settle():
     sh("udevadm", "settle", "--timeout=30")

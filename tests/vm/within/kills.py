@@ -117,6 +117,13 @@ class Kills:
         except AssertionError:
             disks.settle()
             wrong += disks.left_behind(self.interface, found)
+        # No child of a killed one is left, nor its claim.
+        for question, left in (disks.switches, "uasd-switch %s is left"), (lambda: disks.claimed(self.interface), "claimed: %s"):
+            try:
+                disks.until(lambda: not question(), 20, "nothing left")
+            except AssertionError:
+                found = question()
+                wrong += [left % found] if found else []
         # What is called for may have become known with the end of the switch.
         try:
             disks.until(lambda: not self.wrong_quirks(), 20, "quirks in order", 0.3)
@@ -223,8 +230,8 @@ class Kills:
 
     # -- many --------------------------------------------------------------------
 
-    def calls(self, pid=None):
-        """{call: how often} of one whole switch from here, which is carried out."""
+    def calls(self, pid=None, after=None):
+        """{call: how often} of one whole switch from here, which is carried out; `earlier` are those up to the step AFTER."""
         target = other(disks.driver(self.interface))
         path = PLAN + ".trace"
         if pid:
@@ -238,12 +245,16 @@ class Kills:
             put(path, "")
             self.request(target)
         found = {}
+        self.earlier = {}
         with open(path, errors="replace") as file:
             for line in file:
                 call = re.match(r"(\w+)\(", line)
                 if call:
                     found[call[1]] = found.get(call[1], 0) + 1
+                if after and line.startswith('write(1, "STEP %s ' % after):
+                    self.earlier = dict(found)
         os.unlink(path)
+        assert not after or self.earlier, "it never came to " + after
         self.settle()
         return found
 
@@ -268,7 +279,36 @@ class Kills:
             plan[before] = chosen
         return plan
 
+    def ready(self):
+        """On usb-storage, and nothing said against it: a switch to uas begins, which will be taken back."""
+        self.settle()
+        disks.sh("uasctl", "forget", self.interface)
+        if disks.driver(self.interface) != "usb-storage":
+            self.request("usb-storage")
+            self.settle()
+        disks.until(lambda: disks.driver(self.interface) == "usb-storage", 90, "back on usb-storage")
+        disks.rest(self.interface)
+
+    def undone(self, want):
+        """Killed after the step from which it is taken back, over the whole of that way."""
+        self.ready()
+        calls = self.calls(after=want["after"])
+        assert disks.driver(self.interface) == "usb-storage", "it was not taken back"
+        does = [(call, nth) for call in DOES for nth in range(self.earlier.get(call, 0) + 1, calls.get(call, 0) + 1)]
+        print("%s: %d calls after %s that do something" % (want["who"], len(does), want["after"]), flush=True)
+        end = time.monotonic() + want["seconds"]
+        for call, nth in sample(does, want.get("does"), self.random):
+            if time.monotonic() > end:
+                self.count["left"] = self.count.get("left", 0) + 1
+                continue
+            self.ready()
+            if self.one(call, nth, want["who"]) is None:
+                return
+
     def run(self, want):
+        if want.get("after"):
+            self.undone(want)
+            return
         plan = self.plan(want)
         end = time.monotonic() + want["seconds"]
         total = sum(map(len, plan.values()))
