@@ -269,8 +269,9 @@ def restarted_over_a_hanging_unbind(vm):
         locks = guest.spawn(LOCKS % {"port": disk.interface.partition(":")[0]})
         guest.wait_until("test -e /run/vm-locked", 20)
         guest.run("sleep 0.5; kill -CONT %d" % pid, check=True)
-        guest.wait_until("grep -q driver_detach /proc/%d/stack" % pid, 30)
-        assert hanging(guest), guest.out("ps axf")
+        guest.until(lambda: hanging(guest), 30, "a uasd-switch in D state")
+        print(guest.run("sleep 1; cat /proc/%d/stack" % pid).out, flush=True)
+        assert hanging(guest), "that was not it"
         assert "STEP=unbind" in guest.out("cat /run/uasd/switch/" + disk.interface).split()
         daemon = main_pid(guest)
         guest.run("systemctl kill --kill-whom=main -s KILL uasd", check=True)
