@@ -72,7 +72,7 @@ def opened_in_the_fsync(vm):
 
 def hundred(vm, *actions, rounds=100):
     """Each of ACTIONS so often, at any moment of a switch."""
-    count = raced(vm, 1700, {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=0\nTrialSec=0\n"}, actions=actions, rounds=rounds)
+    count = raced(vm, 2500, {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=0\nTrialSec=0\n"}, actions=actions, rounds=rounds)
     for action in actions:
         one = count[action]
         print("%s: %d went well, %d found no such device, %.1f s a round" % (action, one["good"], one["away"], one["seconds"]),
@@ -81,25 +81,25 @@ def hundred(vm, *actions, rounds=100):
         assert one["good"] + one["away"] == rounds and one["good"] >= rounds // 4, count
 
 
-@case(tier="full", limit=1800)
+@case(tier="full", limit=2600)
 def hundred_mounts(vm):
     "A mount at any moment of a hundred switches: it goes well, or there is no such device; never busy, never an error, nothing lost."
     hundred(vm, "mount")
 
 
-@case(tier="full", limit=1800)
+@case(tier="full", limit=2600)
 def hundred_checks(vm):
     "The same with e2fsck."
     hundred(vm, "fsck")
 
 
-@case(tier="full", limit=1800)
+@case(tier="full", limit=2600)
 def hundred_mkfs(vm):
     "The same with mkfs, which writes for longer than a switch takes."
     hundred(vm, "mkfs")
 
 
-@case(tier="full", limit=1800)
+@case(tier="full", limit=2600)
 def hundred_swaps(vm):
     "The same with swapon and swapoff."
     hundred(vm, "swapon")
