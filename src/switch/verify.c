@@ -49,11 +49,21 @@ static void compare(struct transaction *t, const struct claim *c, uint64_t deadl
                 answer_with(a, r, "reads at full depth fail");
 }
 
+/* By anybody since it has appeared: nothing was written to it before. */
+static bool is_written(const struct transaction *t, const struct claim *c)
+{
+        return claim_written(&t->roots, c) > 0 || claim_disturbed(c) == DISTURBANCE_WRITTEN;
+}
+
+/*
+ * Without a claim: whoever does not wait for udev may have the disk as soon as it has appeared, and is not to fail because of us. What he
+ * wrote says nothing of the driver, and from under him it is not taken back.
+ */
 static void examine(struct transaction *t, uint64_t deadline, struct answer *a)
 {
         struct usb_disk now = { 0 };
         struct claim c = CLAIM_NULL;
-        char busy[BLOCK_NAME_MAX];
+        char failed[BLOCK_NAME_MAX];
         int r = usb_disk_read(&t->roots, t->interface, true, &now);
 
         if (r <= 0) {
@@ -65,17 +75,17 @@ static void examine(struct transaction *t, uint64_t deadline, struct answer *a)
                 return;
         }
         for (int tries = 0; tries < OPEN_TRIES; tries++) {
-                r = claim_take(&t->roots, now.luns, now.n_luns, &c, busy);
+                r = claim_watch(&t->roots, now.luns, now.n_luns, &c, failed);
                 if (r != -ENXIO && r != -ENOENT)
                         break;
                 (void) poll(NULL, 0, OPEN_MSEC);
         }
-        if (r == -EBUSY)
-                a->error = r;
-        else if (r < 0)
+        if (r < 0)
                 answer_with(a, r, "the disk cannot be opened");
         else
                 compare(t, &c, deadline, a);
+        if (a->error == -EUCLEAN && is_written(t, &c))
+                a->error = -EBUSY;
 }
 
 static void in_child(struct transaction *t, uint64_t deadline, int out)

@@ -192,6 +192,19 @@ int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, str
         return 0;
 }
 
+int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret, char ret_failed[static BLOCK_NAME_MAX])
+{
+        struct claim c = CLAIM_NULL;
+        int k = take_all(r, luns, n_luns, false, &c, ret_failed);
+
+        if (k < 0) {
+                claim_drop(&c);
+                return k;
+        }
+        *ret = c;
+        return 0;
+}
+
 static void close_partitions(struct claim *c)
 {
         size_t n = 0;

@@ -30,6 +30,9 @@ struct claim {
 int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
                char ret_busy[static BLOCK_NAME_MAX]);
 
+/* Opens and watches the whole disks, all or none, and neither claims nor locks any: nobody fails because of that. -errno with a node's name. */
+int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret, char ret_failed[static BLOCK_NAME_MAX]);
+
 /*
  * Opens and watches all or none, and claims nothing yet. Takes flock(LOCK_EX) on each whole disk, which waits for udev's
  * worker to be done and keeps the next one away, until `deadline` (CLOCK_BOOTTIME). driver: what has the disk, for `alone`.

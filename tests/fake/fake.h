@@ -147,6 +147,7 @@ struct fake {
         bool early;         /* a disk was looked at before the kernel had announced it */
         bool written_late;  /* by HOOK_WRITE, one byte */
         bool refused;       /* somebody's mount failed, since the disk was claimed */
+        enum driver refused_on;
 };
 
 extern struct fake *fake;

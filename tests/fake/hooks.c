@@ -139,8 +139,10 @@ static void somebody_mounts(bool in_table)
                 return;
         if (kernel_mount(l->nodes[l->n_nodes - 1].name, in_table) >= 0)
                 fake->opened_at = fake->n_ops;
-        else
+        else {
                 fake->refused = true;
+                fake->refused_on = fake->usb[0].driver;
+        }
 }
 
 /* What comes before the operation, or stands in its place. */

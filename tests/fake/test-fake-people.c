@@ -47,6 +47,8 @@ static const char *ask(const struct scene *s, enum fake_what what, int code)
                 return NULL; /* what became of the disk is up to him who took it */
         if ((what == HOOK_MOUNT || what == HOOK_MOUNT_PRIVATE) && fake->opened_at && !still_mounted())
                 return "the mount is gone";
+        if (fake->refused && fake->refused_on == s->to && code == UASD_EXIT_OK)
+                return "a mount failed, though the disk had arrived";
         /* It failed, and may not be taken back from under anybody. */
         if (code == UASD_EXIT_FAILED && u->driver == s->to && fake->opened_at)
                 return NULL;
@@ -97,6 +99,34 @@ static void test_people(void **state)
         assert_true(all);
 }
 
+static void garbles(struct fake_usb *u)
+{
+        u->garbles_on_uas = true;
+}
+
+/* What somebody has written to it since it arrived is no other disk: it is left to him. */
+static void test_written_when_it_arrived(void **state)
+{
+        struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = garbles};
+        struct clean c;
+        unsigned kept = 0;
+
+        sweep_clean(&s, &c);
+        for (unsigned n = 1; n <= c.n; n++) {
+                struct scene now = s;
+                struct result r;
+
+                if (!c.of_child[n - 1])
+                        continue;
+                now.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_WRITE};
+                scene_make(&now);
+                scene_switch(&now, &r);
+                kept += r.code == UASD_EXIT_OK && fake->usb[0].driver == DRIVER_UAS;
+                scene_remove();
+        }
+        assert_int_not_equal(kept, 0);
+}
+
 /* What changes the disk counts; that somebody has the drive's cache flushed does not. */
 static void test_written(void **state)
 {
@@ -143,7 +173,7 @@ static void test_end_is_a_line(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people), cmocka_unit_test(test_written),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people), cmocka_unit_test(test_written), cmocka_unit_test(test_written_when_it_arrived),
                                            cmocka_unit_test(test_end_is_a_line)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
