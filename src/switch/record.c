@@ -25,9 +25,9 @@ int record_write(struct transaction *t, const char *step)
         char path[PATH_MAX], text[512];
 
         (void) snprintf(text, sizeof(text),
-                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nHOLDING=%i\nAWAIT=%i\n",
+                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
                         (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
-                        driver_to_string(t->to), step, t->n_disks, t->moved, t->holding, t->awaited);
+                        driver_to_string(t->to), step, t->n_disks, t->moved, t->failed, t->holding, t->awaited);
         return state_write(t->roots.run, record_path(t, "", path, sizeof(path)), text, false);
 }
 
@@ -87,6 +87,8 @@ static int load_line(const char *key, const char *value, void *data)
                 l->t->n_disks = (size_t) v;
         else if (streq(key, "MOVED"))
                 l->t->moved = number && v == 1;
+        else if (streq(key, "FAILED"))
+                l->t->failed = number && v == 1;
         else if (streq(key, "HOLDING"))
                 l->t->holding = number && v == 1;
         return 0;

@@ -4,9 +4,18 @@
 #include "sys/past.h"
 #include "switch/transaction.h"
 
+/* What has it now is what it comes back to, should LUNs be missing; if they do not come, where it was. */
+static void keep_what_has_it(struct transaction *t, enum driver now)
+{
+        if (now == t->to && t->from != DRIVER_NONE)
+                t->to = t->from;
+        if (now != DRIVER_NONE)
+                t->from = now;
+}
+
 /*
  * Its record says what it was about to do, the kernel says where the disk is now. A driver that has the disk keeps
- * it; a disk without one goes back to where it came from. Never called while the lock is held.
+ * it, unless it has failed there; a disk without one goes back to where it came from. Never called while the lock is held.
  */
 int transaction_recover(struct transaction *t)
 {
@@ -22,19 +31,17 @@ int transaction_recover(struct transaction *t)
         quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
         if (r > 0) {
-                enum driver now = t->disk.facts.driver;
+                enum driver now = t->disk.facts.driver, to = t->to;
+                bool back = t->failed && now == t->to && t->from != DRIVER_NONE;
 
                 memcpy(t->serial, t->disk.facts.serial, sizeof(t->serial));
                 if (!t->no_udev)
                         (void) uevents_open(UEVENTS_PROCESSED, &t->events);
                 if (t->moved && now != DRIVER_OTHER) {
-                        /* What has it now is what it comes back to, should LUNs be missing; if they do not come, where it was. */
-                        if (now == t->to && t->from != DRIVER_NONE)
-                                t->to = t->from;
-                        if (now != DRIVER_NONE)
-                                t->from = now;
+                        if (!back)
+                                keep_what_has_it(t, now);
                         (void) record_write(t, "recover");
-                        if (t->disk.n_luns == 0 || disks_count(&t->disk) < t->n_disks)
+                        if (back || t->disk.n_luns == 0 || disks_count(&t->disk) < t->n_disks)
                                 attach_back(t);
                 }
                 /* Also one that began after the last word in the record. */
@@ -44,6 +51,10 @@ int transaction_recover(struct transaction *t)
                 if (t->events)
                         uevents_close(t->events);
                 past_judge(&t->roots, &t->disk.facts);
+                t->to = to;
+                (void) snprintf(t->text, sizeof(t->text), "under %s it did not pass; uasd-switch was killed on the way back", driver_to_string(to));
+                if (t->failed)
+                        undo_trial(t);
                 trial_leave(t);
         }
         record_end(t);

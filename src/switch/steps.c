@@ -365,6 +365,9 @@ int transaction_run(struct transaction *t)
         }
         if (r < 0) {
                 (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
+                t->failed = t->moved && t->bound && !t->late;
+                if (t->failed) /* or whoever has to finish this would take it for moved */
+                        (void) record_write(t, t->step);
                 for (i = i < ELEMENTSOF(steps) ? i + 1 : i; i-- > 0;)
                         if (steps[i].undo)
                                 steps[i].undo(t);

@@ -47,6 +47,7 @@ struct transaction {
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
         pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
         bool bound;   /* it has been bound to the new driver, or that was tried */
+        bool failed;  /* and there it failed, which is the disk's fault */
         bool on_trial; /* a trial is on record that was begun by this switch */
         bool offline; /* the kernel has given up a LUN: nobody can claim or sync it, and nothing is left to be lost */
         bool late;    /* the time for its trial was over, but it is not the disk that was slow */

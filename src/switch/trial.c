@@ -46,7 +46,7 @@ void undo_trial(struct transaction *t)
 
         if (t->to != DRIVER_UAS)
                 return;
-        if (t->bound && !t->late && record_check(t) >= 0) {
+        if (t->failed && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = facts_uas_alone(f) ? 0 : past_write(&t->roots, f, &h);
                 /* Whoever asked for uas has his answer; a disk that could not be taken back shall not stay there for him. */

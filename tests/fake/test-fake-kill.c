@@ -5,6 +5,7 @@
 
 #include "common/names.h"
 #include "sys/marks.h"
+#include "sys/sysfs.h"
 
 /* Killed after every operation, those of the way back among them, then put in order by whoever finds the record. */
 
@@ -50,17 +51,40 @@ static const struct scene scenes[] = {
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .prepare = silent_on_bot},
 };
 
+static unsigned n_failed;
+
+static bool says(const char *path, const char *word)
+{
+        _cleanup_close_ int root = open(fake->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char text[4096];
+
+        return attr_read(root, path, text, sizeof(text)) > 0 && strstr(text, word);
+}
+
+/* It is known that the disk has failed on its new driver, and it is there still. */
+static bool has_failed(const struct scene *s)
+{
+        return fake->usb[0].driver == s->to && says("run/" RUN_SWITCH "/2-1:1.0", "\nFAILED=1\n");
+}
+
+static bool is_back(const struct scene *s)
+{
+        return fake->usb[0].driver == s->from && (s->to != DRIVER_UAS || says("etc/uasd/" STATE_HISTORY, "state=distrusted"));
+}
+
 /* With `again` nobody looks for the record before the next switch is begun. */
 static bool killed(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, bool again)
 {
         struct scene now = *s;
         struct result r = {0};
-        bool good;
+        bool good, failed;
 
         now.hooks[0] = (struct fake_hook){.nth = n, .what = what};
         scene_make(&now);
         scene_switch_in_child(&now, &r);
         memset(fake->hooks, 0, sizeof(fake->hooks));
+        failed = r.code < 0 && has_failed(&now);
+        n_failed += failed;
         if (again) {
                 now.held = false; /* its time is up by then */
                 scene_switch(&now, &r);
@@ -68,6 +92,8 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
                         fake_break("the next switch", "failed");
         } else if (r.code < 0 && scene_recover(&now) < 0)
                 fake_break("recovery", "failed");
+        else if (failed && !is_back(&now))
+                fake_break("recovery", "left a disk where it had failed");
         good = sweep_verdict(&now, &r, again ? "killed, begun again" : "killed", n, c->ops[n - 1],
                              r.code < 0 || again ? NULL : sweep_code(&now, r.code));
         scene_remove();
@@ -96,7 +122,9 @@ static void at_every_operation(bool again)
 
 static void test_killed(void **state)
 {
+        n_failed = 0;
         at_every_operation(false);
+        assert_int_not_equal(n_failed, 0);
 }
 
 static void test_begun_again(void **state)
