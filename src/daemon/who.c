@@ -35,18 +35,42 @@ static char *pool_of(const struct roots *r, const struct block *b)
         return asprintf(&name, "ZFS pool %s", text) < 0 ? NULL : name;
 }
 
-/* ZFS claims what a pool is on and shows it nowhere: who met the claim asks udev whose the disk is. */
-static void name_claim(const struct roots *r, const struct disk *d, struct user *u)
+/* ZFS claims what a pool is on and shows it nowhere: who met it asks udev whose the disk is. */
+static char *pool_on(const struct roots *r, const struct disk *d, const char *device)
 {
+        char *pool = NULL;
+
         for (size_t i = 0; i < d->n_luns; i++) {
                 const struct lun *l = d->luns + i;
 
-                if (u->command || !streq(l->disk.name, u->device))
+                if (!streq(l->disk.name, device))
                         continue;
-                for (size_t p = 0; p < l->n_parts && !u->where; p++)
-                        u->where = pool_of(r, l->parts + p);
-                if (!u->where)
-                        u->where = pool_of(r, &l->disk);
+                for (size_t p = 0; p < l->n_parts && !pool; p++)
+                        pool = pool_of(r, l->parts + p);
+                return pool ?: pool_of(r, &l->disk);
+        }
+        return NULL;
+}
+
+/* Whom uasd-switch met: by his claim, or, where the driver has no other disk, already by its count. */
+static void take_met(struct entry *e, struct users_of *of)
+{
+        const struct roots *r = &e->manager->roots;
+        const struct disk *d = &e->life.disk;
+        const struct outcome *o = &d->outcome;
+        _cleanup_free_ char *pool = o->opened[0] ? pool_on(r, d, o->opened) : NULL;
+
+        if (o->claimed[0])
+                users_claimed(&of->users, &of->n_users, o->claimed);
+        if (pool)
+                users_claimed(&of->users, &of->n_users, o->opened);
+        else if (o->opened[0])
+                users_opened(&of->users, &of->n_users, o->opened);
+        for (size_t i = 0; i < of->n_users; i++) {
+                struct user *u = of->users + i;
+
+                if (u->kind == USER_CLAIM && !u->command && !u->where)
+                        u->where = pool_on(r, d, u->device);
         }
 }
 
@@ -55,13 +79,8 @@ static void take_users(struct entry *e, struct users_of *of)
         struct disk *d = &e->life.disk;
 
         users_without(of->users, &of->n_users, lease_pid(e));
-        if (e->life.hidden && e->life.in_use && d->outcome.claimed[0])
-                users_claimed(&of->users, &of->n_users, d->outcome.claimed);
-        for (size_t i = 0; i < of->n_users; i++)
-                if (of->users[i].kind == USER_CLAIM)
-                        name_claim(&e->manager->roots, d, of->users + i);
-        if (e->life.hidden && e->life.in_use && d->outcome.opened[0])
-                users_opened(&of->users, &of->n_users, d->outcome.opened);
+        if (e->life.hidden && e->life.in_use)
+                take_met(e, of);
         users_free(d->users, d->n_users);
         d->users = of->users;
         d->n_users = of->n_users;

@@ -49,13 +49,20 @@ class Names(Machine):
 
     def test_claim(self):
         "Who claims it and is no process: the pool that udev found on it, if it is imported."
-        self.play("#!/bin/sh\nprintf 'CLAIMED sdz\\nEND 3 claim in use: sdz is claimed by somebody\\n'\nexit 3\n")
+        self.claimed('CLAIMED', ('claim', 'sdz', None))
+
+    def test_claim_by_count(self):
+        "The same where the driver's count gave it away before the claim was met."
+        self.claimed('OPENED', ('open', 'sdz', None))
+
+    def claimed(self, how, by_nobody):
+        self.play(f"#!/bin/sh\nprintf '{how} sdz\\nEND 3 claim in use: sdz\\n'\nexit 3\n")
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
 
         def claimed(where):
-            until(lambda: [(one['kind'], one['device'], one.get('where')) for one in self.told()[1]['busy']] == [('claim', 'sdz', where)],
-                  f'claimed by {where}')
+            by = ('claim', 'sdz', where) if where else by_nobody
+            until(lambda: [(one['kind'], one['device'], one.get('where')) for one in self.told()[1]['busy']] == [by], f'claimed by {where}')
 
         def record(kind, label):
             self.tree.write('run/udev/data/b8:400', f'E:ID_FS_TYPE={kind}\nE:ID_FS_LABEL_ENC={label}\n')
