@@ -9,6 +9,7 @@
 #include "sys/modules.h"
 #include "sys/trigger.h"
 #include "sys/usbdisk.h"
+#include "sys/usbstrings.h"
 #include "sys/users.h"
 
 /* A disk without a driver is given this long: udev may be loading one. */
@@ -255,7 +256,7 @@ static void note_unbound(struct entry *e, struct facts *f)
                 facts_complete_module(&e->manager->roots, f);
 }
 
-/* The three strings and the BOS take the device lock: read once, kept as long as the device stays. */
+/* Read once, kept as long as the device stays: asked while the disk hangs, it would not answer. */
 static void keep_strings(const struct facts *old, struct facts *new)
 {
         memcpy(new->manufacturer, old->manufacturer, sizeof(new->manufacturer));
@@ -359,6 +360,8 @@ void manager_rescan(struct manager *m, const char *interface)
                         usb_disk_done(&d);
                         return;
                 }
+                if (d.strings_anew) /* for who starts while it hangs, ourselves among them */
+                        (void) strings_keep(&m->roots, &d.facts);
         } else {
                 before = look_of(&e->life.disk);
                 keep_strings(&e->life.disk.facts, &d.facts);

@@ -2,6 +2,7 @@
 #include "common/log.h"
 #include "sys/marks.h"
 #include "sys/past.h"
+#include "sys/usbstrings.h"
 #include "switch/transaction.h"
 
 /* What has it now is what it comes back to, should LUNs be missing; if they do not come, where it was. */
@@ -34,6 +35,8 @@ int transaction_recover(struct transaction *t)
                 enum driver now = t->disk.facts.driver, to = t->to;
                 bool back = t->failed && now == t->to && t->from != DRIVER_NONE;
 
+                if (t->disk.strings_anew)
+                        (void) strings_keep(&t->roots, &t->disk.facts);
                 memcpy(t->serial, t->disk.facts.serial, sizeof(t->serial));
                 if (!t->no_udev)
                         (void) uevents_open(UEVENTS_PROCESSED, &t->events);

@@ -8,6 +8,7 @@
 #include "sys/modules.h"
 #include "sys/pid1.h"
 #include "sys/quirkparam.h"
+#include "sys/usbstrings.h"
 #include "switch/transaction.h"
 
 /* Budgets, usec. Spin-up of a large disk takes longest; an undo is an unbind, a bind and delay_use. */
@@ -54,6 +55,8 @@ static int step_identify(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
+        if (t->disk.strings_anew) /* while the disk is taken from its driver nobody can ask it */
+                (void) strings_keep(&t->roots, f);
         facts_complete(&t->roots, &t->config, f);
         memcpy(t->serial, f->serial, sizeof(t->serial));
         t->from = f->driver;

@@ -143,9 +143,15 @@ int attachment_drop_override(const struct roots *r, const struct facts *f, enum 
         return attachment_write(r, f, &a);
 }
 
+struct prune {
+        const struct roots *roots;
+        const char *dir;
+};
+
 static int prune_one(const char *name, void *data)
 {
-        const struct roots *r = data;
+        const struct prune *prune = data;
+        const struct roots *r = prune->roots;
         char path[PATH_MAX], port[INTERFACE_NAME_MAX];
         const char *at = strrchr(name, '@'), *colon = strchr(name, ':');
         unsigned bus, dev;
@@ -160,16 +166,24 @@ static int prune_one(const char *name, void *data)
                 if (attr_read_uint(r->sys, path, 10, &d) >= 0 && b == bus && d == dev)
                         return 0;
         }
-        (void) snprintf(path, sizeof(path), RUN_ATTACHMENT "/%s", name);
+        (void) snprintf(path, sizeof(path), "%s/%s", prune->dir, name);
         (void) state_remove(r->run, path);
         return 0;
 }
 
 int attachments_prune(const struct roots *r)
 {
-        int k = dir_each(r->run, RUN_ATTACHMENT, prune_one, (void *) r);
+        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_STRINGS };
+        int k = 0;
 
-        return k == -ENOENT ? 0 : k;
+        for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
+                struct prune prune = { r, dirs[i] };
+                int one = dir_each(r->run, dirs[i], prune_one, &prune);
+
+                if (one < 0 && one != -ENOENT)
+                        k = one;
+        }
+        return k;
 }
 
 bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, uint64_t *ret_deadline)

@@ -41,7 +41,7 @@ bool attachment_fresh(const struct roots *r, const struct facts *f);
 int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m);
 /* A request for `target` ends; one for another driver stays. */
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
-/* Drops the marks of attachments which are no longer plugged in. */
+/* Drops the marks and the kept strings of attachments which are no longer plugged in. */
 int attachments_prune(const struct roots *r);
 
 /* True if the interface has a hold mark for this attachment, with time left, and was not released. */

@@ -10,6 +10,7 @@
 #include "core/bos.h"
 #include "sys/luns.h"
 #include "sys/sysfs.h"
+#include "sys/usbstrings.h"
 
 /* Device descriptor and every configuration; usbcore itself takes no configuration above 64 KiB. */
 #define DESCRIPTORS_MAX (256 * 1024)
@@ -128,7 +129,31 @@ static void read_controller(const struct roots *r, struct facts *f)
         f->no_streams = f->speed_mbps >= 5000 && (streq(name, "vhci_hcd") || streq(name, "dummy_hcd"));
 }
 
-static int read_usb_device(const struct roots *r, bool strings, struct facts *f)
+/* One there is not is read as well. */
+static bool read_string(int usb, const char *attribute, char ret[static USB_STRING_MAX])
+{
+        ssize_t n = attr_read(usb, attribute, ret, USB_STRING_MAX);
+
+        return n >= 0 || n == -ENOENT;
+}
+
+/*
+ * usb_string_attr() of the kernel (drivers/usb/core/sysfs.c) takes the lock of the device, by usb_lock_device_interruptible().
+ * An unbind or bind of its interface has that lock (need_parent_lock of usb_bus_type), and so has a reset by the error handler
+ * (usb_lock_device_for_reset()), both for as long as the disk hangs. So do usb_actconfig_show() (bConfigurationValue,
+ * bNumInterfaces, bmAttributes), bMaxPower_show(), configuration_show(), usb3_hardware_lpm_*_show(), and of an interface
+ * supports_autosuspend_show(): none of these is read. What else is read here takes no lock; `bos_descriptors` does not either.
+ * Returns whether the device has told all three.
+ */
+static bool read_strings(int usb, struct facts *f)
+{
+        bool all = read_string(usb, "manufacturer", f->manufacturer);
+
+        all = read_string(usb, "product", f->product) && all;
+        return read_string(usb, "serial", f->serial) && all;
+}
+
+static int read_usb_device(const struct roots *r, bool strings, struct facts *f, bool *ret_anew)
 {
         _cleanup_close_ int usb = device_open(r, f->port);
         char version[16], *v = version;
@@ -156,9 +181,8 @@ static int read_usb_device(const struct roots *r, bool strings, struct facts *f)
         }
         f->authorized = f->authorized && optional_uint(usb, "authorized", 10, 1) != 0;
         if (strings) {
-                (void) attr_read(usb, "manufacturer", f->manufacturer, sizeof(f->manufacturer));
-                (void) attr_read(usb, "product", f->product, sizeof(f->product));
-                (void) attr_read(usb, "serial", f->serial, sizeof(f->serial));
+                if (!strings_kept(r, f))
+                        *ret_anew = read_strings(usb, f);
                 read_max_speed(usb, f);
         }
         return read_descriptors(usb, f);
@@ -209,7 +233,7 @@ int usb_disk_read(const struct roots *r, const char *interface, bool strings, st
         f->alt = (uint8_t) optional_uint(intf, "bAlternateSetting", 10, 0);
         f->authorized = optional_uint(intf, "authorized", 10, 1) != 0;
         read_driver(intf, f);
-        k = read_usb_device(r, strings, f);
+        k = read_usb_device(r, strings, f, &d.strings_anew);
         if (k < 0)
                 return k;
         read_controller(r, f);

@@ -5,8 +5,8 @@
 #include "sys/roots.h"
 
 /*
- * USB mass storage interfaces as sysfs shows them now. Reads only attributes that take no device lock, but
- * for the three USB strings and the BOS: those are read once at first sight (`strings`), never while a switch runs.
+ * USB mass storage interfaces as sysfs shows them now. Reads only attributes that take no device lock, but for the three
+ * USB strings, where they are asked for (`strings`) and nobody has kept them (sys/usbstrings.h).
  */
 
 struct usb_disk { /* one interface and what is behind it */
@@ -14,6 +14,7 @@ struct usb_disk { /* one interface and what is behind it */
         char host[16];
         struct lun *luns;
         size_t n_luns;
+        bool strings_anew; /* they came from the device, all of them: worth to be kept */
 };
 
 void usb_disk_done(struct usb_disk *d);
@@ -22,7 +23,7 @@ void usb_disk_done(struct usb_disk *d);
 bool interface_name_valid(const char *name);
 
 /*
- * Reads one interface. strings: also manufacturer, product, serial and the highest speed.
+ * Reads one interface. strings: also manufacturer, product and serial, as kept or from the device, and the highest speed.
  * Returns 1; 0 if it is no mass storage interface (class 08, subclass 06) of ours to look at; -ENODEV if it is gone;
  * other -errno. Policy, verdict, quirks and the like are left zero: facts_complete() of sys/conf.h fills them.
  */

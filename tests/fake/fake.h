@@ -86,6 +86,7 @@ enum fake_what {
         HOOK_CARD_PRIVATE,  /* in a mount namespace of its own */
         HOOK_CARD_WRITE,    /* written to, and kept open */
         HOOK_LOCK,          /* somebody takes the lock of the quirks, and keeps it */
+        HOOK_LOCK_DEVICE,   /* somebody takes that of the USB device: whoever reads its strings hangs */
 };
 
 /* What happens at an operation: by its name, or by its number, counted from 1. */
@@ -167,6 +168,8 @@ _printf_(1, 2) void tree_remove(const char *format, ...);
 _printf_(1, 2) bool tree_exists(const char *format, ...);
 void tree_plug(struct fake_usb *u);
 void tree_unplug(struct fake_usb *u);
+/* Reads of its strings hang, as behind somebody who has the lock of the device. */
+void tree_lock_device(const struct fake_usb *u);
 void tree_driver(struct fake_usb *u);
 void tree_host(struct fake_usb *u);
 void tree_lun(struct fake_usb *u, unsigned lun);

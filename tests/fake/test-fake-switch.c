@@ -96,9 +96,45 @@ static void test_good(void **state)
         assert_true(all);
 }
 
+/* What the disk calls itself is kept before anything is done to it: from then on nobody asks a disk that may hang. */
+static void test_names_are_kept(void **state)
+{
+        const struct scene s = {.from = BOT, .to = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}}};
+        struct result r;
+
+        (void) alarm(60);
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_null(scene_wrong(&s));
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        scene_remove();
+        (void) alarm(0);
+}
+
+/* Also by whoever finishes what was left. */
+static void test_names_are_kept_for_recovery(void **state)
+{
+        const struct scene s = {.from = BOT,
+                                .to = UAS,
+                                .partitions = 1,
+                                .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}, {.op = "bind", .nth = 1, .what = HOOK_KILL}}};
+        struct result r;
+
+        (void) alarm(60);
+        scene_make(&s);
+        scene_switch_in_child(&s, &r);
+        assert_int_equal(r.code, -1);
+        assert_int_equal(scene_recover(&s), 0);
+        assert_null(scene_wrong(&s));
+        assert_int_equal(fake->usb[0].driver, BOT);
+        scene_remove();
+        (void) alarm(0);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_good)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_names_are_kept),
+                                           cmocka_unit_test(test_names_are_kept_for_recovery)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

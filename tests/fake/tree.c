@@ -162,6 +162,17 @@ void tree_plug(struct fake_usb *u)
         tree_driver(u);
 }
 
+void tree_lock_device(const struct fake_usb *u)
+{
+        static const char *const strings[] = {"manufacturer", "product", "serial"};
+        char dir[96], path[512];
+
+        for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
+                (void) snprintf(path, sizeof(path), "%s/%s/%s", fake->path, usb_dir(u, dir), strings[i]);
+                assert(unlink(path) >= 0 && mkfifo(path, 0600) >= 0);
+        }
+}
+
 void tree_unplug(struct fake_usb *u)
 {
         char dir[96];

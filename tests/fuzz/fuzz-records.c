@@ -11,6 +11,7 @@
 #include "sys/marks.h"
 #include "sys/past.h"
 #include "sys/policies.h"
+#include "sys/usbstrings.h"
 
 #define INTERFACE "2-1:1.0"
 
@@ -77,6 +78,26 @@ static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
         CHECK(attachment_read(r, &f, &again) == 1);
         CHECK(m.tried == again.tried && m.released == again.released && m.no_auto == again.no_auto &&
               m.override_target == again.override_target && m.override_forced == again.override_forced);
+}
+
+/* The file as it was, then strings of the device's choice: those come back byte for byte. */
+static void check_strings(struct roots *r, const uint8_t *data, size_t size)
+{
+        struct facts f = { .interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5, .vid = 0x1209, .pid = 0x5a5a }, kept = f;
+        char *text = fuzz_text(data, size), *rest = text;
+
+        attached(r, 2, 5);
+        fuzz_file(r->run, RUN_STRINGS "/" INTERFACE "@2-5", data, size);
+        (void) strings_kept(r, &kept);
+        CHECK(strlen(kept.manufacturer) < USB_STRING_MAX && strlen(kept.product) < USB_STRING_MAX && strlen(kept.serial) < USB_STRING_MAX);
+        (void) copy_string(f.manufacturer, sizeof(f.manufacturer), fuzz_field(&rest, '|') ?: "");
+        (void) copy_string(f.product, sizeof(f.product), fuzz_field(&rest, '|') ?: "");
+        (void) copy_string(f.serial, sizeof(f.serial), rest ?: "");
+        CHECK(strings_keep(r, &f) == 0);
+        CHECK(attachments_prune(r) == 0);
+        CHECK(strings_kept(r, &kept));
+        CHECK(streq(kept.manufacturer, f.manufacturer) && streq(kept.product, f.product) && streq(kept.serial, f.serial));
+        free(text);
 }
 
 /* A serial of the device's choice, then the file as it was. Nobody else's line changes, none is added in another's name. */
@@ -201,6 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } kinds[] = {
                 { 's', check_record }, { 'h', check_hold },   { 'a', check_attachment },
                 { 'p', check_policy }, { 'l', check_limits },   { 'y', check_history },
+                { 'n', check_strings },
         };
 
         for (size_t i = 0; size > 0 && i < ELEMENTSOF(kinds); i++)

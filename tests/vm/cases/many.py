@@ -48,7 +48,7 @@ def hub_vanishes(vm):
         disk.unplug()
     guest.until(lambda: guest.uasctl("list")["disks"] == [], 60, "an empty list")
     guest.wait_until("! pgrep -x uasd-switch", 90)
-    guest.wait_until("test -z \"$(ls -A /run/uasd/hold)$(ls -A /run/uasd/attachment)\"", 60)
+    guest.wait_until("test -z \"$(ls -A /run/uasd/hold)$(ls -A /run/uasd/attachment)$(ls -A /run/uasd/strings)\"", 60)
     guest.run("umount -l /mnt")
     moving.clear_faults()
     for disk in disks:

@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: a disk that hangs in the kernel is not asked for its names a second time."""
+
+import os
+
+from machine import INTERFACE, Machine, main, until
+import privatebus
+
+DEVICE = os.path.dirname(INTERFACE)
+KEPT = 'run/uasd/strings/2-1:1.0@2-5'
+
+
+class Strings(Machine):
+    def hang(self, *attributes):
+        """A read of one waits for ever, as somebody does for the lock of a device."""
+        for name in attributes:
+            path = self.tree.path(f'{DEVICE}/{name}')
+            os.unlink(path)
+            os.mkfifo(path)
+
+    def names(self):
+        one = self.disk()
+        return one['manufacturer'], one['product'], one['serial']
+
+    def test_restart(self):
+        "The disk hangs, and uasd is started anew: it gets ready and tells of the disk; so does uasctl, also without uasd."
+        daemon = self.both()
+        until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
+        self.hang('manufacturer', 'product', 'serial')
+        privatebus.stop(daemon)
+        self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
+        self.start_on_bus()
+        self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
+        self.assertIn('S1', self.ctl('status', 'sdz').stdout)
+
+    def test_another(self):
+        "Another disk at the same port tells its own, and what was kept of the one before is gone."
+        daemon = self.both()
+        until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
+        privatebus.stop(daemon)
+        self.tree.write(f'{DEVICE}/devnum', '6\n')
+        self.tree.write(f'{DEVICE}/serial', 'S2\n')
+        self.start_on_bus()
+        self.assertEqual(self.names(), ('Maker', 'Disk', 'S2'))
+        self.assertEqual(os.listdir(self.tree.path('run/uasd/strings')), ['2-1:1.0@2-6'])
+
+    def test_no_room(self):
+        "Where they cannot be kept all is as it was."
+        self.tree.write('run/uasd/strings', '')
+        daemon = self.both()
+        self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
+        self.ctl('switch', 'sdz', 'usb-storage')
+        privatebus.stop(daemon)
+        self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
+
+
+if __name__ == '__main__':
+    main()
