@@ -301,7 +301,7 @@ def h12_settle(vm):
     # The initramfs waits where it is about to mount root, which may be on its way, and once where a device is missing; bounded, and not
     # at all where there is no USB disk.
     found = guest.run("grep -rn 'settle' /usr/share/initramfs-tools | grep -i uasd").out
-    asked = re.findall(r"/scripts/(\S+)/uasd:\d+:udevadm settle --timeout=(\d+) \|\| true$", found, re.M)
+    asked = re.findall(r"/scripts/(\S+)/uasd:\d+: *udevadm settle --timeout=(\d+) \|\| true$", found, re.M)
     assert sorted(asked) == [("local-block", "10"), ("local-premount", "30")] and found.count("udevadm") == 2, found
     for script in "local-premount", "local-block":
         calls = guest.out("strace -f -qq -e trace=execve -o /run/vm-calls /usr/share/initramfs-tools/scripts/%s/uasd; "
