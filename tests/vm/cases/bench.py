@@ -149,9 +149,8 @@ def gcp_as_it_is(vm):
     nothing_left(guest, disk, "uas")
 
 
-@case(tier="full", limit=400)
-def file_over_several_disks(vm):
-    "A file of a btrfs over two USB disks, which belongs to no block device alone: measured where it is, with a disk named beside it or not; what memory answers is doubted."
+def two_disks(vm):
+    "For a file system over both, and a profile that also asks what memory may answer."
     guest = vm.resume()
     disks = [vm.disk(size="300M"), vm.disk(size="300M")]
     for disk in disks:
@@ -159,6 +158,13 @@ def file_over_several_disks(vm):
         guest.wait_disk(disk.interface, driver="uas", timeout=60)
     guest.run("mkdir -p /etc/uasd/bench", check=True)
     guest.put("/etc/uasd/bench/small.fio", PROFILE + "[cached]\nrw=read\nbs=64k\ndirect=0\n")
+    return guest, disks
+
+
+@case(tier="full", limit=400)
+def file_over_several_disks(vm):
+    "A file of a btrfs over two USB disks, which belongs to no block device alone: measured where it is, with a disk named beside it or not; what memory answers is doubted."
+    guest, disks = two_disks(vm)
     guest.run("mkfs.btrfs -q -d raid0 -m raid1 /dev/sda /dev/sdb && mount /dev/sda /mnt && dd if=/dev/urandom of=/mnt/file bs=1M count=32 "
               "conv=fsync status=none", check=True, timeout=120)
     common = "uasctl bench %s --json --profile=small --pause=0 -n 2 --file=/mnt/file --pattern=%s"
@@ -182,13 +188,7 @@ def file_over_several_disks(vm):
 @case(tier="full", image="zfs", limit=600)
 def file_on_zfs(vm):
     "A file of a ZFS pool over two USB disks: measured where it is, with a disk named beside it or not; of a scratch file nothing is left. ZFS charges for what its cache answers, O_DIRECT or not."
-    guest = vm.resume()
-    disks = [vm.disk(size="300M"), vm.disk(size="300M")]
-    for disk in disks:
-        guest.plug(disk)
-        guest.wait_disk(disk.interface, driver="uas", timeout=60)
-    guest.run("mkdir -p /etc/uasd/bench", check=True)
-    guest.put("/etc/uasd/bench/small.fio", PROFILE + "[cached]\nrw=read\nbs=64k\ndirect=0\n")
+    guest, disks = two_disks(vm)
     guest.run("zpool create -f tank /dev/sda /dev/sdb && dd if=/dev/urandom of=/tank/file bs=1M count=32 conv=fsync status=none",
               check=True, timeout=120)
 
