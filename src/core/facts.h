@@ -68,6 +68,10 @@ static inline bool facts_slow_link(const struct facts *f)
         return f->max_speed_mbps > f->speed_mbps;
 }
 
+/* "2-1:1.0@2-5": the disk as it is plugged in now, by which it is known in /run. */
+#define ATTACHMENT_MAX (INTERFACE_NAME_MAX + 32)
+char *facts_attachment(const struct facts *f, char ret[static ATTACHMENT_MAX]);
+
 /* Off uas it would have no driver at all. */
 static inline bool facts_uas_alone(const struct facts *f)
 {

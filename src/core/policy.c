@@ -18,6 +18,12 @@ void facts_bridge(const struct facts *f, struct bridge *ret)
         };
 }
 
+char *facts_attachment(const struct facts *f, char ret[static ATTACHMENT_MAX])
+{
+        (void) snprintf(ret, ATTACHMENT_MAX, "%s@%u-%u", f->interface, f->busnum, f->devnum);
+        return ret;
+}
+
 bool facts_twins(const struct facts *a, const struct facts *b)
 {
         return a->vid == b->vid && a->pid == b->pid && streq(a->serial, b->serial) && !streq(a->port, b->port);

@@ -24,14 +24,6 @@ struct kmsg_watch {
         bool any;
 };
 
-/* "2-1:1.0@2-5": the disk, as it is plugged in now. */
-static void account_key(const struct entry *e, char *ret, size_t size)
-{
-        const struct facts *f = &e->life.disk.facts;
-
-        (void) snprintf(ret, size, "%s@%u-%u", f->interface, f->busnum, f->devnum);
-}
-
 /* What led somewhere has been acted upon, and does not count any more. */
 static bool has_account(const struct entry *e)
 {
@@ -49,10 +41,9 @@ static int take_kept(const char *key, const char *value, void *data)
         }
         for (size_t i = 0; i < w->manager->n_entries; i++) {
                 struct entry *e = w->manager->entries[i];
-                char own[INTERFACE_NAME_MAX + 32];
+                char own[ATTACHMENT_MAX];
 
-                account_key(e, own, sizeof(own));
-                if (streq(key, own) && has_account(e))
+                if (streq(key, facts_attachment(&e->life.disk.facts, own)) && has_account(e))
                         (void) trouble_take_line(&e->trouble, value);
         }
         return 0;
@@ -86,11 +77,10 @@ void kmsg_keep(struct kmsg_watch *w)
         (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) w->seen);
         for (size_t i = 0; i < w->manager->n_entries; i++) {
                 struct entry *e = w->manager->entries[i];
-                char key[INTERFACE_NAME_MAX + 32];
+                char key[ATTACHMENT_MAX];
 
-                account_key(e, key, sizeof(key));
                 if (has_account(e))
-                        trouble_each_line(&e->trouble, keep_line, &(struct keeping){ out, key });
+                        trouble_each_line(&e->trouble, keep_line, &(struct keeping){ out, facts_attachment(&e->life.disk.facts, key) });
         }
         r = fclose(out);
         text = stream_text;

@@ -55,9 +55,11 @@ int transaction_recover(struct transaction *t)
                         uevents_close(t->events);
                 past_judge(&t->roots, &t->disk.facts);
                 t->to = to;
-                (void) snprintf(t->text, sizeof(t->text), "under %s it did not pass; uasd-switch was killed on the way back", driver_to_string(to));
-                if (t->failed)
+                if (t->failed) {
+                        (void) snprintf(t->text, sizeof(t->text), "under %s it did not pass; uasd-switch was killed on the way back",
+                                        driver_to_string(to));
                         undo_trial(t);
+                }
                 trial_leave(t);
         }
         record_end(t);

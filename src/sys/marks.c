@@ -78,7 +78,9 @@ int hold_remove(const struct roots *r, const char *interface)
 
 static char *attachment_path(const struct facts *f, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, RUN_ATTACHMENT "/%s@%u-%u", f->interface, f->busnum, f->devnum);
+        char name[ATTACHMENT_MAX];
+
+        (void) snprintf(ret, size, RUN_ATTACHMENT "/%s", facts_attachment(f, name));
         return ret;
 }
 

@@ -18,7 +18,9 @@ struct kept_strings {
 
 static char *strings_path(const struct facts *f, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, RUN_STRINGS "/%s@%u-%u", f->interface, f->busnum, f->devnum);
+        char name[ATTACHMENT_MAX];
+
+        (void) snprintf(ret, size, RUN_STRINGS "/%s", facts_attachment(f, name));
         return ret;
 }
 
