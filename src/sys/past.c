@@ -191,14 +191,14 @@ static void write_lines(const struct file *file, FILE *out)
         size_t over = file->n > LINES_MAX ? file->n - LINES_MAX : 0, less = 0;
         size_t drop[2]; /* of those that matter: [1] */
 
-        for (size_t i = 0; i < file->n; i++)
+        for (size_t i = 0; over > 0 && i < file->n; i++) /* there is room, mostly */
                 less += !line_matters(file->lines[i]);
         drop[0] = over < less ? over : less;
         drop[1] = over - drop[0];
         for (size_t i = 0; i < file->n; i++) {
-                size_t *left = &drop[line_matters(file->lines[i])];
+                size_t *left = over > 0 ? &drop[line_matters(file->lines[i])] : NULL;
 
-                if (*left > 0)
+                if (left && *left > 0)
                         --*left;
                 else
                         (void) fprintf(out, "%s\n", file->lines[i]);
