@@ -201,7 +201,7 @@ static bool is_stacked(const struct disk *d, const struct user *u)
         for (size_t i = 0; i < d->n_users; i++) {
                 const struct user *h = d->users + i;
 
-                if (h->kind == USER_HOLDER && streq(h->device, u->device) && (!h->where || strncmp(h->where, "btrfs ", 6) != 0))
+                if (h->kind == USER_HOLDER && streq(h->device, u->device) && !h->btrfs)
                         return true;
         }
         return false;

@@ -37,6 +37,7 @@ struct user {
         char *unit;                  /* the process's systemd unit; NULL: not known */
         char *via;                   /* below /proc, what leads to what it has open: "4711/fd/3"; else NULL */
         int mount_id;                /* of a mount in another namespace */
+        bool btrfs;                  /* a holder that is a file system over one or more devices, and no block device */
 };
 
 /* How an attempt on this attachment ended. */

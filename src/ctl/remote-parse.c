@@ -188,6 +188,8 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
                 if (copy_if_said(where, &u->where) < 0 || copy_if_said(namespace, &u->namespace) < 0 ||
                     copy_if_said(command, &u->command) < 0 || copy_if_said(unit, &u->unit) < 0)
                         return -ENOMEM;
+                /* The bus has no kind for it: its name tells. */
+                u->btrfs = u->kind == USER_HOLDER && strncmp(where, HOLDER_BTRFS, strlen(HOLDER_BTRFS)) == 0;
         }
         return k < 0 ? k : sd_bus_message_exit_container(m);
 }

@@ -60,9 +60,9 @@ static bool btrfs_mounted(const struct user *users, size_t n, const struct user 
 /* By uevents of the holder. Not of a member that leaves an array; of a file system its mounts tell. */
 static bool holder_told(const struct user *users, size_t n, const struct user *u)
 {
-        if (!u->where)
-                return true;
-        return strncmp(u->where, "btrfs ", 6) == 0 ? btrfs_mounted(users, n, u) : !users_is_array(u->where);
+        if (u->btrfs)
+                return btrfs_mounted(users, n, u);
+        return !u->where || !users_is_array(u->where);
 }
 
 bool users_told(const struct roots *r, const struct lun *luns, size_t n_luns, int inotify, const struct user *users, size_t n)

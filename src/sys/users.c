@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "common/names.h"
 #include "common/util.h"
 #include "sys/mounttab.h"
 #include "sys/sysfs.h"
@@ -184,11 +185,15 @@ static int btrfs_member(const char *name, void *data)
         struct btrfs *b = data;
         const char *device = search_name(b->s, name);
         char where[80];
+        int k;
 
         if (!device)
                 return 0;
-        (void) snprintf(where, sizeof(where), "btrfs %s", b->uuid);
-        return add_named(b->s, USER_HOLDER, device, where);
+        (void) snprintf(where, sizeof(where), HOLDER_BTRFS "%s", b->uuid);
+        k = add_named(b->s, USER_HOLDER, device, where);
+        if (k >= 0)
+                b->s->list[b->s->n - 1].btrfs = true;
+        return k;
 }
 
 static int btrfs_filesystem(const char *name, void *data)

@@ -81,8 +81,9 @@ static void whole_disk(void **state)
                             "Capable", "b", 1, "Policy", "s", "uas", "Target", "s", "uas", "State", "s",
                             "waiting", "Reason", "s", "In use.", "ReasonId", "s", "policy", "Verdict", "s",
                             "good", "History", "s", "on trial", "Host", "s", "host3", "Disks", "a(sut)", 2, "sdb", 0, (uint64_t) 5000000000,
-                            "sdc", 1, (uint64_t) 512, "Busy", "a(sssssus)", 1, "mount", "sdb1", "/mnt",
-                            "mnt:[7]", "sh", 7, "x.service", "Outcome", "(iss)", 7, "bind", "No.", "OfTheFuture", "a{sv}", 1,
+                            "sdc", 1, (uint64_t) 512, "Busy", "a(sssssus)", 4, "mount", "sdb1", "/mnt",
+                            "mnt:[7]", "sh", 7, "x.service", "holder", "sdb1", "btrfs 1-2", "", "", 0, "", "holder", "sdb1", "dm-0", "",
+                            "", 0, "", "mount", "sdb1", "btrfs x", "", "", 0, "", "Outcome", "(iss)", 7, "bind", "No.", "OfTheFuture", "a{sv}", 1,
                             "x", "s", "y") >= 0);
         assert_int_equal(parse(m, &views), 0);
         assert_int_equal(views.n, 1);
@@ -109,13 +110,15 @@ static void whole_disk(void **state)
         assert_int_equal(d->n_luns, 2);
         assert_string_equal(d->luns[1].disk.name, "sdc");
         assert_true(d->luns[0].size == 5000000000);
-        assert_int_equal(d->n_users, 1);
+        assert_int_equal(d->n_users, 4);
         assert_int_equal(d->users[0].kind, USER_MOUNT);
         assert_string_equal(d->users[0].where, "/mnt");
         assert_string_equal(d->users[0].namespace, "mnt:[7]");
         assert_string_equal(d->users[0].command, "sh");
         assert_int_equal(d->users[0].pid, 7);
         assert_string_equal(d->users[0].unit, "x.service");
+        for (size_t i = 0; i < d->n_users; i++)
+                assert_int_equal(d->users[i].btrfs, i == 1);
         assert_int_equal(d->outcome.code, 7);
         assert_string_equal(d->outcome.step, "bind");
 }

@@ -250,6 +250,7 @@ static void test_stacked(void **state)
         tree_write(&t, "sys/class/block/dm-8/dm/name", "elsewhere\n");
         tree_link(&t, "sys/fs/btrfs/3-4/devices/dm-8", "x");
         tree_link(&t, "sys/fs/btrfs/3-4/devices/dm-3", "x");
+        tree_link(&t, "sys/fs/btrfs/5-6/devices/sdd", "x");
         /* A volume that nobody has mounted, and one of a disk that is none of these. */
         stack(&t, "dm-5", "253:5\n", "sdd");
         stack(&t, "dm-9", "253:9\n", "vda");
@@ -264,7 +265,10 @@ static void test_stacked(void **state)
         assert_users(&of[1], "mount sdb1 /, mount sdb1 /boot, mount sdb1 /home, mount sdb1 /both, swap sdb1, swap sdb1, "
                              "holder sdb1 md127");
         assert_users(&of[2], "mount sdc /, mount sdc /boot, mount sdc /home, mount sdc /both, swap sdc, swap sdc, holder sdc md127");
-        assert_users(&of[3], "holder sdd dm-5");
+        assert_users(&of[3], "holder sdd dm-5, holder sdd btrfs 5-6");
+        for (size_t i = 0; i < DISKS; i++)
+                for (size_t u = 0; u < of[i].n_users; u++)
+                        assert_int_equal(of[i].users[u].btrfs, i == 3 && u == 1);
         /* Nobody tells that a member has left an array. */
         assert_int_equal(users_any(&t.roots, &luns[1], 1), 2);
         assert_int_equal(users_any(&t.roots, &luns[2], 1), 2);

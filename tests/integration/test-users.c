@@ -172,8 +172,8 @@ static void test_told(void **state)
                 {{{.kind = USER_OPEN, .device = "sdz1"}}, 1, false}, /* nothing leads to what it has open */
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "dm-0"}}, 1, true},
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "md127"}}, 1, false},
-                {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2"}}, 1, false},
-                {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2"},
+                {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2", .btrfs = true}}, 1, false},
+                {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2", .btrfs = true},
                   {.kind = USER_MOUNT, .device = "sdz1"}},
                  2,
                  true},

@@ -111,7 +111,7 @@ static void test_reason(void **state)
                 {.kind = USER_MOUNT, .device = "sda3", .where = (char *) "/"},
                 {.kind = USER_HOLDER, .device = "sda3"},
                 {.kind = USER_MOUNT, .device = "sda4", .where = (char *) "/boot"},
-                {.kind = USER_HOLDER, .device = "sda4", .where = (char *) "btrfs 1-2"},
+                {.kind = USER_HOLDER, .device = "sda4", .where = (char *) "btrfs 1-2", .btrfs = true},
         };
         static const struct {
                 struct disk d;
