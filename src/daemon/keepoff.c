@@ -71,7 +71,7 @@ static void try_again(struct manager *m, int why)
         if (last == 0 && why == -ENOENT)
                 load_storage(m);
         else if (last == 0)
-                log_info("a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
+                log_debug("a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
         m->keepoff_pause = last == 0 ? PAUSE_MIN : last < PAUSE_MAX / 2 ? 2 * last : PAUSE_MAX;
         if (why == -ENOENT && m->keepoff_pause == PAUSE_MAX)
                 log_warning(MODULE_STORAGE " is not loaded: disks that are to be kept off uas may start on it");
