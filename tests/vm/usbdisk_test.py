@@ -434,6 +434,15 @@ class FaultTest(DiskTest):
         self.assertEqual(self.ask("faults")["faults"][0]["hits"], 1)
         self.ask("clear_faults")
 
+    async def test_fails_in_a_full_queue_only(self):
+        qemu = await self.start(faults=[{"name": "delay", "op": "read", "ms": 100},
+                                        {"name": "fail", "proto": "uas", "op": "read", "queue": 3}])
+        await qemu.configure(1)
+        read = cdb10(0x28, 0, 1)
+        self.assertEqual([(await qemu.uas(read, length=BLOCK))[0] for _ in range(4)], [0] * 4)
+        started = [qemu.uas_start(tag, read, BLOCK, b"", 0) for tag in (1, 2, 3, 4)]
+        self.assertEqual([(await qemu.uas_end(one))[0] for one in started], [0, 0, 2, 2])
+
     async def test_stalls(self):
         qemu = await self.start()
         await qemu.configure()
