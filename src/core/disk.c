@@ -66,6 +66,12 @@ void users_without(struct user *users, size_t *n, pid_t ours)
         *n = kept;
 }
 
+bool user_is_udev(const struct user *u)
+{
+        return u->kind == USER_OPEN && u->command && (streq(u->command, "(udev-worker)") || streq(u->command, "systemd-udevd")) &&
+               (!u->unit || streq(u->unit, "systemd-udevd.service"));
+}
+
 void users_claimed(struct user **users, size_t *n, const char *node)
 {
         bool named = false;

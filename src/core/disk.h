@@ -82,6 +82,11 @@ void users_opened(struct user **users, size_t *n, const char *node);
 
 /* Who is one of ours is no user; 0: nobody is. */
 void users_without(struct user *users, size_t *n, pid_t ours);
+/*
+ * One of udev's workers, which reads a disk that is new to see what is on it, and puts up with its going away. Programs that its rules
+ * run have names of their own. In an initramfs it has no unit.
+ */
+bool user_is_udev(const struct user *u);
 
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);

@@ -138,18 +138,22 @@ static int attach_to_any(struct transaction *t)
 static int detach(struct transaction *t)
 {
         enum driver now = driver_now(t);
-        int r;
+        struct usb_disk before = { 0 };
+        int r, k = 0;
 
         if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE)
                 return 0;
-        r = guard_begin(t);
-        if (r < 0)
-                return r;
-        r = driver_write(t, now, "unbind");
-        guard_end(t, true);
-        if (r < 0)
-                log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-r));
-        return 0;
+        r = guard_begin(t, &before);
+        if (r >= 0) {
+                k = driver_write(t, now, "unbind");
+                guard_end(t, true);
+        }
+        if (k < 0)
+                log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-k));
+        else if (r >= 0)
+                guard_let_go(t, &before);
+        usb_disk_done(&before);
+        return r;
 }
 
 /* Not where it came from: "rolled back" would not be true. */

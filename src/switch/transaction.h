@@ -45,6 +45,7 @@ struct transaction {
         bool awaited; /* what appears waits in udev's helper until it has been decided on */
         uint64_t unseen; /* CLOCK_BOOTTIME at which nothing had appeared yet */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
+        pid_t examiner; /* verify's child, which a sick disk may keep; 0: none */
         pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
         bool bound;   /* it has been bound to the new driver, or that was tried */
         bool failed;  /* and there it failed, which is the disk's fault */
@@ -172,7 +173,11 @@ void children_end(const struct transaction *t);
 /* guard.c */
 /*
  * Undo takes a disk from its driver as the switch did, under a claim. A child takes it, since open(2) of a sick disk may hang:
- * one that hangs is not mounted by anybody else either. 0, or -EBUSY: in use, it stays where it is.
+ * one that hangs is not mounted by anybody else either. 0, or -EBUSY: in use, it stays where it is. Whoever
+ * only reads it because it is new, udev's workers and our own examination, does not count: waited for, they would keep the disk where it
+ * hangs. ret: the disk as it is, if there are such, to be given to guard_let_go().
  */
-int guard_begin(struct transaction *t);
+int guard_begin(struct transaction *t, struct usb_disk *ret);
 void guard_end(struct transaction *t, bool wait);
+/* The disk has gone: until those readers have noticed, or its names would not be free again. */
+void guard_let_go(const struct transaction *t, const struct usb_disk *d);

@@ -178,6 +178,8 @@ int verify(struct transaction *t, uint64_t deadline)
                 (void) kill(pid, SIGKILL);
                 if (a.error != -ETIMEDOUT)
                         (void) waitpid(pid, NULL, 0);
+                else
+                        t->examiner = pid;
         }
         if (a.error == 0 || a.error == -EBUSY)
                 return a.error;

@@ -162,6 +162,7 @@ void fakesys_set_quirks(const char *string);
 void fakesys_set_ids(struct fake_usb *u, unsigned vid, unsigned pid);
 void fakesys_mount_table(void);
 void fakesys_open_table(const char *node); /* NULL: nobody */
+void fakesys_hang_on(const char *node);    /* udev and the examination, until it is unbound */
 /* The folder's counterparts of what the kernel does */
 _printf_(2, 3) void tree_write(const char *text, const char *format, ...);
 _printf_(1, 2) void tree_remove(const char *format, ...);

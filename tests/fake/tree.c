@@ -300,18 +300,29 @@ void fakesys_mount_table(void)
         tree_write(text, "proc/1/mountinfo");
 }
 
-void fakesys_open_table(const char *node)
+static void has_open(int pid, const char *comm, const char *node)
 {
         char target[64], path[96];
 
-        tree_remove("proc/4242");
+        tree_remove("proc/%i", pid);
         if (!node)
                 return;
-        tree_write("x\nEND 0 a b\n", "proc/4242/comm"); /* a name is what its owner likes */
-        tree_write("", "proc/4242/fd/0");
+        tree_write(comm, "proc/%i/comm", pid);
+        tree_write("", "proc/%i/fd/0", pid);
         (void) snprintf(target, sizeof(target), "/dev/%s", node);
-        (void) snprintf(path, sizeof(path), "%s/proc/4242/fd/3", fake->path);
+        (void) snprintf(path, sizeof(path), "%s/proc/%i/fd/3", fake->path, pid);
         assert(symlink(target, path) >= 0);
+}
+
+void fakesys_open_table(const char *node)
+{
+        has_open(4242, "x\nEND 0 a b\n", node); /* a name is what its owner likes */
+}
+
+void fakesys_hang_on(const char *node)
+{
+        has_open(4343, "uasd-switch\n", node);
+        has_open(4344, "(udev-worker)\n", node);
 }
 
 void fakesys_set_quirks(const char *string)

@@ -195,6 +195,8 @@ int __wrap_trial_reads(const struct roots *r, const struct claim *c, uint64_t de
         struct fake_usb *u = &fake->usb[0];
         int k = op_begin("trial");
 
+        if (u->driver == DRIVER_UAS && u->stalls_on_uas)
+                fakesys_hang_on(u->luns[0].nodes[0].name);
         return k < 0 ? k : op_end("trial", u->driver == DRIVER_UAS && u->stalls_on_uas ? -ETIMEDOUT : 0);
 }
 

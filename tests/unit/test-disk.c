@@ -325,6 +325,25 @@ static void test_history(void **state)
         }
 }
 
+static void test_user_is_udev(void **state)
+{
+        static const struct {
+                struct user user;
+                bool is;
+        } table[] = {
+                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "systemd-udevd.service"}, true},
+                {{.kind = USER_OPEN, .command = "systemd-udevd", .unit = "systemd-udevd.service"}, true}, /* before systemd 252 */
+                {{.kind = USER_OPEN, .command = "(udev-worker)"}, true},                                  /* in an initramfs */
+                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "user@1000.service"}, false},    /* it calls itself so */
+                {{.kind = USER_OPEN, .command = "mdadm", .unit = "systemd-udevd.service"}, false},
+                {{.kind = USER_OPEN, .unit = "systemd-udevd.service"}, false},
+                {{.kind = USER_MOUNT, .command = "(udev-worker)", .unit = "systemd-udevd.service"}, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                assert_row(i, user_is_udev(&table[i].user) == table[i].is);
+}
+
 static void test_users_without(void **state)
 {
         struct user list[] = {{.device = "sda", .pid = 7}, {.device = "sdb", .pid = 8}, {.device = "sdc", .pid = 7}, {.device = "sdd"}};
@@ -350,7 +369,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_luns_have), cmocka_unit_test(test_luns_same),  cmocka_unit_test(test_done), cmocka_unit_test(test_history), cmocka_unit_test(test_reason),
                 cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),  cmocka_unit_test(test_claimed), cmocka_unit_test(test_opened),
-                cmocka_unit_test(test_users_without),
+                cmocka_unit_test(test_user_is_udev), cmocka_unit_test(test_users_without),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,6 +207,15 @@ def disk_hangs_at_reads(vm):
 
 
 @case(image="vendor", tier="full", limit=300)
+def disk_hangs_at_depth(vm):
+    "A disk that is read well under uas until its queue is full: who examines it hangs, and it is back within the hold all the same."
+    disk = vm.disk(label="DATA", faults=[{"name": "hang", "proto": "uas", "op": "read", "after": 90}])
+    guest = boot(vm, disk)
+    held_and_released(mounted_at_boot(guest, disk, "usb-storage"), HOLD_SEC)
+    assert "rolled back at step verify: under uas reads at full depth are not answered in time" in guest.journal("-b -u uasd")
+
+
+@case(image="vendor", tier="full", limit=300)
 def half_the_device_timeout(vm):
     "HoldSec=40 beside x-systemd.device-timeout=60s: a hold of half of that."
     guest, disk = daemon(vm, "ExecStartPost=/bin/kill -KILL $MAINPID\n",

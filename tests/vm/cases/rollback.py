@@ -60,3 +60,24 @@ def register(name):
 
 for each in FAULTS:
     register(each)
+
+
+@case(tier="default", image="vendor", limit=500)
+def hangs_sooner_or_later(vm):
+    "Under UAS the disk hangs at a read of the kernel, of udev or of its examination: nobody waits for who hangs, it goes back, with its name."
+    disk = vm.disk(size="32M", partitions=["8M", "8M", None])
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nPolicy=usb-storage\nQuietSec=0\n"})
+    guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    ends = []
+    for after in 40, 70, 100, 130, 160:  # how often it is read is not the same each time
+        disk.fault(name="hang", proto="uas", op="read", after=after)
+        done = guest.run("uasctl forget sda && uasctl switch sda uas --wait=100", timeout=150)
+        ends.append((done.rc, guest.driver(disk.interface)))
+        # By what it hung it was taken back, or it has passed.
+        assert ends[-1] in ((7, "usb-storage"), (0, "uas")), (after, done, guest.journal("-b -u uasd"))
+        disk.clear_faults()
+        guest.wait_until("uasctl wait sda && uasctl switch sda usb-storage --wait=100", 200)
+        assert guest.block_devices(disk.interface) == ["sda"]
+    assert ends.count((7, "usb-storage")) >= 3, ends
