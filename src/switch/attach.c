@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -11,16 +12,26 @@
 
 #define QUIRKS_BUDGET (10 * USEC_PER_SEC)
 #define BACK_BUDGET (30 * USEC_PER_SEC)
+#define FILES_BUDGET (2 * USEC_PER_SEC)
+#define FILES_AGAIN_MSEC 20
 
 int driver_write(struct transaction *t, enum driver d, const char *file)
 {
-        char path[64];
-        int r = record_check(t); /* a name says nothing of whose it is: asked at the last moment */
+        uint64_t deadline = now_boottime() + FILES_BUDGET;
+        char dir[48], path[64];
+        int r;
 
-        if (r < 0)
-                return r;
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DRIVERS "/%s/%s", driver_to_string(d), file);
-        return attr_write(t->roots.sys, path, t->interface);
+        (void) snprintf(dir, sizeof(dir), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
+        (void) snprintf(path, sizeof(path), "%s/%s", dir, file);
+        for (;;) {
+                r = record_check(t); /* a name says nothing of whose it is: asked at the last moment */
+                if (r >= 0)
+                        r = attr_write(t->roots.sys, path, t->interface);
+                /* A driver that is just being registered takes what it finds before it gets its files (drivers/base/bus.c:bus_add_driver). */
+                if (r != -ENOENT || faccessat(t->roots.sys, dir, F_OK, 0) < 0 || now_boottime() >= deadline)
+                        return r;
+                (void) poll(NULL, 0, FILES_AGAIN_MSEC);
+        }
 }
 
 enum driver driver_now(const struct transaction *t)

@@ -130,6 +130,7 @@ struct fake {
         bool udev_deaf;   /* udev answers no event: its queue is stopped */
         bool lost_events; /* nobody hears of what udev has done; it stands in its records alone */
         unsigned timers; /* dead man's timers armed */
+        uint64_t files_at; /* uas is being registered: it has its disk, and its files from then on */
         bool udev_locks; /* a udev worker keeps the flock of every disk */
         /* what must not happen */
         unsigned lost;    /* bytes of page cache thrown away */

@@ -368,7 +368,7 @@ int kernel_unbind(enum driver d, const char *interface)
 {
         struct fake_usb *u = find_usb(interface);
 
-        if (d == DRIVER_UAS && !fake->uas_loaded)
+        if (d == DRIVER_UAS && (!fake->uas_loaded || fake->clock < fake->files_at))
                 return -ENOENT;
         if (!u || u->driver != d) /* gone_is_enodev (v b) */
                 return -ENODEV;

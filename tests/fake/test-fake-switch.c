@@ -13,12 +13,18 @@
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
 
+static void uas_is_registered(struct fake_usb *u)
+{
+        fake->files_at = fake->clock + 200 * USEC_PER_MSEC;
+}
+
 static const struct {
         const char *what;
         struct scene s;
 } good[] = {
         {"to uas", {.from = BOT, .to = UAS, .partitions = 2}},
         {"to usb-storage", {.from = UAS, .to = BOT, .partitions = 2}},
+        {"to usb-storage, while uas is being registered", {.from = UAS, .to = BOT, .prepare = uas_is_registered}},
         {"to uas, two LUNs", {.from = BOT, .to = UAS, .luns = 2, .partitions = 1}},
         {"to usb-storage, two LUNs", {.from = UAS, .to = BOT, .luns = 2, .partitions = 1}},
         {"without a partition", {.from = BOT, .to = UAS}},
