@@ -15,14 +15,6 @@
 /* A disk without a driver is given this long: udev may be loading one. */
 #define UNBOUND_USEC (5 * USEC_PER_SEC)
 
-struct entry *manager_find(struct manager *m, const char *interface)
-{
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (streq(m->entries[i]->life.disk.facts.interface, interface))
-                        return m->entries[i];
-        return NULL;
-}
-
 /* ---- actions ---- */
 
 static int on_timer(sd_event_source *s, uint64_t usec, void *data)
@@ -174,67 +166,6 @@ void manager_feed(struct entry *e, const struct event *event)
 
 /* ---- what is there ---- */
 
-static void entry_free(struct entry *e)
-{
-        watch_remove(e->manager->watch, e);
-        job_orphan(e->job);
-        look_orphan(e->look);
-        lease_free(e);
-        sd_event_source_disable_unref(e->timer);
-        sd_event_source_disable_unref(e->unbound_timer);
-        sd_event_source_disable_unref(e->foreign_timer);
-        sd_event_source_disable_unref(e->request_source);
-        disk_done(&e->life.disk);
-        free(e);
-}
-
-void entries_free(struct manager *m)
-{
-        for (size_t i = 0; i < m->n_entries; i++)
-                entry_free(m->entries[i]);
-        free(TAKE_PTR(m->entries));
-        m->n_entries = 0;
-}
-
-static struct entry *entry_new(struct manager *m)
-{
-        struct entry **grown = realloc(m->entries, (m->n_entries + 1) * sizeof(*grown));
-        struct entry *e;
-
-        if (!grown)
-                return NULL;
-        m->entries = grown;
-        e = calloc(1, sizeof(*e));
-        if (!e)
-                return NULL;
-        e->manager = m;
-        life_init(&e->life);
-        m->entries[m->n_entries++] = e;
-        return e;
-}
-
-static void manager_gone(struct manager *m, const char *interface)
-{
-        for (size_t i = 0; i < m->n_entries; i++) {
-                struct entry *e = m->entries[i];
-
-                if (!streq(e->life.disk.facts.interface, interface))
-                        continue;
-                if (e->request)
-                        bus_request_done(m->bus, e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");
-                lease_gone(e);
-                bus_disk_removed(m->bus, e);
-                trouble_gone(e);
-                m->entries[i] = m->entries[--m->n_entries];
-                entry_free(e);
-                (void) attachments_prune(&m->roots);
-                m->keepoff_due = true; /* its trial has ended */
-                (void) keepoff_review(m);
-                kmsg_arm(m->kmsg);
-                return;
-        }
-}
-
 static void note_unbound(struct entry *e, struct facts *f)
 {
         uint64_t now = now_boottime();
@@ -341,7 +272,7 @@ void manager_rescan(struct manager *m, const char *interface)
 
         if (r <= 0) {
                 if (e && (r == 0 || r == -ENODEV))
-                        manager_gone(m, interface);
+                        entry_gone(e);
                 return;
         }
         /* Another device at the same port: another life. */
@@ -350,7 +281,7 @@ void manager_rescan(struct manager *m, const char *interface)
 
                 memcpy(name, e->life.disk.facts.interface, sizeof(name));
                 usb_disk_done(&d);
-                manager_gone(m, name);
+                entry_gone(e);
                 manager_rescan(m, name);
                 return;
         }

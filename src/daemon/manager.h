@@ -91,8 +91,13 @@ int manager_start(struct manager *m);
 void manager_stop(struct manager *m);
 void manager_free(struct manager *m);
 
-void entries_free(struct manager *m);
+/* entries.c: the disks that are there */
 struct entry *manager_find(struct manager *m, const char *interface);
+struct entry *entry_new(struct manager *m);
+/* It was unplugged: all that waited for it is told, and the entry goes. */
+void entry_gone(struct entry *e);
+void entries_free(struct manager *m);
+
 /* Reads the interface anew: new, changed or gone. */
 void manager_rescan(struct manager *m, const char *interface);
 void manager_rescan_all(struct manager *m);
