@@ -49,9 +49,9 @@ static const struct {
         const char *id, *word;
 } endings[] = {
         {MESSAGE_SWITCHED, "switched"}, {MESSAGE_WAITING, "waiting"},           {MESSAGE_ROLLED_BACK, "rolled-back"},
-        {MESSAGE_FAILED, "failed"},     {MESSAGE_STRANDED, "stranded"},         {MESSAGE_RELEASED, "released"},
-        {MESSAGE_HELD, "held"},         {MESSAGE_DISTRUSTED, "distrusted"},     {MESSAGE_TROUBLE, "trouble"},
-        {MESSAGE_TRIM, "trim"},         {MESSAGE_TRIAL_PASSED, "trial-passed"},
+        {MESSAGE_FAILED, "failed"},     {MESSAGE_STRANDED, "stranded"},         {MESSAGE_UNPLUGGED, "unplugged"},
+        {MESSAGE_RELEASED, "released"}, {MESSAGE_HELD, "held"},                 {MESSAGE_DISTRUSTED, "distrusted"},
+        {MESSAGE_TROUBLE, "trouble"},   {MESSAGE_TRIAL_PASSED, "trial-passed"}, {MESSAGE_TRIM, "trim"},
 };
 
 static const struct {

@@ -56,6 +56,8 @@ void entry_gone(struct entry *e)
 {
         struct manager *m = e->manager;
 
+        if (e->life.running)
+                report_unplugged(e, job_step(e->job));
         if (e->request)
                 bus_request_done(m->bus, e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");
         lease_gone(e);

@@ -40,6 +40,11 @@ void job_orphan(struct job *j)
                 j->entry = NULL;
 }
 
+const char *job_step(const struct job *j)
+{
+        return j && j->said.outcome.step[0] ? j->said.outcome.step : NULL;
+}
+
 static void take_line(const char *line, void *data)
 {
         struct job *j = data;

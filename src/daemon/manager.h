@@ -246,11 +246,14 @@ int job_start(struct entry *e, const struct action *a);
 int job_recover(struct entry *e);
 /* The entry goes, the child goes on. */
 void job_orphan(struct job *j);
+/* The step it is at, as far as it has said so; NULL: there is none. */
+const char *job_step(const struct job *j);
 /* True if a uasd-switch that is not our child holds the lock of this interface; false and ret_stale if it left a record. */
 bool job_foreign(struct manager *m, const char *interface, bool *ret_stale);
 
 /* report.c */
 void report_state(const struct entry *e, enum state before);
+void report_unplugged(const struct entry *e, const char *step);
 void report_hold(const struct entry *e);
 void report_release(const struct entry *e);
 void report_distrust(const struct entry *e, const char *reason);

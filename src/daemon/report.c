@@ -85,6 +85,19 @@ static void report_end_of_switch(const struct entry *e)
         }
 }
 
+/* Nobody asks any more how it ended: of a disk that has gone there is no outcome. */
+void report_unplugged(const struct entry *e, const char *step)
+{
+        const struct life *l = &e->life;
+        bool ours = l->going_to != DRIVER_NONE; /* else it was begun by somebody else, or puts one in order */
+        char text[128] = "unplugged in the middle of a switch";
+
+        if (ours)
+                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s", driver_to_string(l->came_from),
+                                driver_to_string(l->going_to));
+        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->came_from) : "", driver_or_none(l->going_to), step);
+}
+
 void report_state(const struct entry *e, enum state before)
 {
         const struct disk *d = &e->life.disk;

@@ -103,6 +103,39 @@ class Machine(unittest.TestCase):
         if driver:
             self.tree.link(INTERFACE + '/driver', 'sys/bus/usb/drivers/' + driver)
 
+    def hears(self):
+        """From its start on uasd hears of what look_again() says, and of nothing else."""
+        os.mkfifo(self.tree.path('uevents'))
+
+    def look_again(self):
+        """Events were lost: uasd looks at everything."""
+        with open(self.tree.path('uevents'), 'wb') as fifo:
+            fifo.write(b'1')
+
+    def pull(self, port='2-1'):
+        """The disk there is pulled out."""
+        os.unlink(self.tree.path(f'sys/bus/usb/devices/{port}:1.0'))
+        self.look_again()
+        until(lambda: port not in self.interfaces(), 'it has gone')
+
+    def put_back(self, devnum, port='2-1'):
+        """It, or what is there by now, is plugged in."""
+        device = f'sys/devices/pci0000:00/0000:00:14.0/usb2/{port}'
+        self.tree.write(f'{device}/devnum', f'{devnum}\n')
+        self.tree.link(f'sys/bus/usb/devices/{port}:1.0', f'{device}/{port}:1.0')
+        self.look_again()
+        until(lambda: port in self.interfaces(), 'it is back')
+
+    def drops(self, devnum):
+        """It is another device when uasd comes to look."""
+        self.tree.write('sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/devnum', f'{devnum}\n')
+        self.look_again()
+        until(lambda: os.path.exists(self.tree.path(f'run/uasd/strings/2-1:1.0@2-{devnum}')), 'it is back')
+
+    def interfaces(self):
+        """Of the disks that uasd knows: their ports."""
+        return [one['Interface'].split(':')[0] for one in self.managed_disks()]
+
     def start(self, program, **more):
         p = subprocess.Popen(program, **{'env': self.env, 'stdin': subprocess.DEVNULL, 'text': True, **more})
         self.addCleanup(lambda: privatebus.stop(p))

@@ -80,6 +80,33 @@ class Endings(Machine):
             self.assertEqual((told['disk']['outcome']['code'], told['disk']['driver']), (0, target))
 
 
+class Unplugged(Machine):
+    """Of a disk that is pulled there is no outcome, but the journal has an ending of what had begun."""
+
+    def setUp(self):
+        super().setUp()
+        self.hears()
+        self.both()
+
+    def test_in_a_switch(self):
+        self.tree.write('at-sync', '')
+        self.switch()
+        self.step_is('sync')
+        self.pull()
+        os.unlink(self.tree.path('at-sync'))
+        [told] = [fields for name, fields in self.messages() if name == 'UNPLUGGED']
+        self.assertEqual(told['MESSAGE'], '2-1:1.0 sdz: unplugged in the middle of a switch from uas to usb-storage')
+        self.assertEqual([told.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP')], ['uas', 'usb-storage', 'sync'])
+
+    def test_at_rest(self):
+        "Neither before a switch nor after it."
+        self.pull()
+        self.put_back(6)
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.pull()
+        self.assertEqual([name for name, _ in self.messages() if name != 'WAITING'], ['SWITCHED'])
+
+
 class System(Machine):
     def test_on_a_volume(self):
         "Swap on a volume of the disk: the system is on it, which status, list, the one who asks and D-Bus are told, with what to do."
