@@ -148,9 +148,8 @@ void manager_feed(struct entry *e, const struct event *event)
         enum state before = e->life.disk.state;
         bool cancelled = e->life.cancelled;
         struct actions actions;
-        uint64_t awake = now_monotonic(), now = now_boottime();
+        uint64_t now = now_and_asleep(&m->env.asleep_usec);
 
-        m->env.asleep_usec = now - awake;
         machine_step(&e->life, &m->env, event, now, &actions);
         if (e->life.cancelled != cancelled)
                 keep_cancelled(e);

@@ -27,6 +27,14 @@ uint64_t now_monotonic(void)
         return now_of(CLOCK_MONOTONIC);
 }
 
+uint64_t now_and_asleep(uint64_t *ret_asleep)
+{
+        uint64_t awake = now_monotonic(), now = now_boottime();
+
+        *ret_asleep = now - awake;
+        return now;
+}
+
 static char *hold_path(const char *interface, char *ret, size_t size)
 {
         (void) snprintf(ret, size, RUN_HOLD "/%s", interface);
@@ -76,11 +84,11 @@ int hold_remove(const struct roots *r, const char *interface)
         return state_remove(r->run, hold_path(interface, path, sizeof(path)));
 }
 
-static char *attachment_path(const struct facts *f, char *ret, size_t size)
+char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t size)
 {
         char name[ATTACHMENT_MAX];
 
-        (void) snprintf(ret, size, RUN_ATTACHMENT "/%s", facts_attachment(f, name));
+        (void) snprintf(ret, size, "%s/%s", dir, facts_attachment(f, name));
         return ret;
 }
 
@@ -110,7 +118,7 @@ int attachment_read(const struct roots *r, const struct facts *f, struct attachm
 {
         struct attachment_mark m = { .override_target = DRIVER_NONE };
         char path[PATH_MAX];
-        int k = state_read(r->run, attachment_path(f, path, sizeof(path)), attachment_line, &m);
+        int k = state_read(r->run, attachment_path(RUN_ATTACHMENT, f, path, sizeof(path)), attachment_line, &m);
 
         if (k >= 0)
                 *ret = m;
@@ -130,7 +138,7 @@ int attachment_write(const struct roots *r, const struct facts *f, const struct 
 
         (void) snprintf(text, sizeof(text), "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nCANCELLED=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\n",
                         m->tried, m->released, m->no_auto, m->cancelled, driver_to_string(m->override_target), m->override_forced);
-        return state_write(r->run, attachment_path(f, path, sizeof(path)), text, false);
+        return state_write(r->run, attachment_path(RUN_ATTACHMENT, f, path, sizeof(path)), text, false);
 }
 
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target)

@@ -35,6 +35,8 @@ struct attachment_mark {
         bool override_forced;
 };
 
+/* The file of one in `dir`, of which attachments_prune() has to know. */
+char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t size);
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
 /* Neither tried, released nor cancelled on this attachment; false also if that cannot be told. */
 bool attachment_fresh(const struct roots *r, const struct facts *f);
@@ -52,3 +54,5 @@ int hold_release(const struct roots *r, const struct facts *f);
 
 uint64_t now_boottime(void);  /* usec */
 uint64_t now_monotonic(void); /* usec; the clock of udev, PID 1 and the kernel log */
+/* now_boottime(), and how much of that the machine has slept; what lies between the two readings counts as sleep as well. */
+uint64_t now_and_asleep(uint64_t *ret_asleep);

@@ -5,6 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/marks.h"
 #include "sys/statefile.h"
 #include "sys/udevdb.h"
 
@@ -15,14 +16,6 @@ struct kept_strings {
         char manufacturer[USB_STRING_MAX], product[USB_STRING_MAX], serial[USB_STRING_MAX];
         bool has_vid, has_pid, has_manufacturer, has_product, has_serial;
 };
-
-static char *strings_path(const struct facts *f, char *ret, size_t size)
-{
-        char name[ATTACHMENT_MAX];
-
-        (void) snprintf(ret, size, RUN_STRINGS "/%s", facts_attachment(f, name));
-        return ret;
-}
 
 /* What make_harmless() has made of it: that escapes the backslash as well, so every byte comes back. */
 static bool take_string(const char *value, char ret[static USB_STRING_MAX])
@@ -57,7 +50,7 @@ bool strings_kept(const struct roots *r, struct facts *f)
         struct kept_strings k = { 0 };
         char path[PATH_MAX];
 
-        if (state_read(r->run, strings_path(f, path, sizeof(path)), strings_line, &k) <= 0)
+        if (state_read(r->run, attachment_path(RUN_STRINGS, f, path, sizeof(path)), strings_line, &k) <= 0)
                 return false;
         if (!k.has_vid || !k.has_pid || !k.has_manufacturer || !k.has_product || !k.has_serial || k.vid != f->vid || k.pid != f->pid)
                 return false;
@@ -75,5 +68,5 @@ int strings_keep(const struct roots *r, const struct facts *f)
         (void) snprintf(text, sizeof(text), "VID=%04x\nPID=%04x\nMANUFACTURER=%s\nPRODUCT=%s\nSERIAL=%s\n", f->vid, f->pid,
                         make_harmless(f->manufacturer, manufacturer, sizeof(manufacturer)),
                         make_harmless(f->product, product, sizeof(product)), make_harmless(f->serial, serial, sizeof(serial)));
-        return state_write(r->run, strings_path(f, path, sizeof(path)), text, false);
+        return state_write(r->run, attachment_path(RUN_STRINGS, f, path, sizeof(path)), text, false);
 }
