@@ -34,6 +34,7 @@
 #define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock an interface being switched */
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
 #define RUN_STRINGS RUN_DIR "/strings"       /* what a plugged-in device calls itself: to ask it may hang */
+#define RUN_UNTOLD RUN_DIR "/untold"         /* a switch of this plugged-in device was begun, and its end is not told yet */
 #define RUN_LEASE RUN_DIR "/lease" /* disks that somebody has for himself, and the driver each goes back to */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
 #define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock" /* F_OFD_SETLK: whether it is held can be asked without taking it */

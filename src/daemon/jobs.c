@@ -92,6 +92,14 @@ static void settle_killed(const struct entry *e, struct outcome *o)
         (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed", driver_to_string(e->life.going_to));
 }
 
+void job_told(struct manager *m, const char *interface)
+{
+        struct entry *e = manager_find(m, interface);
+
+        if (e && !e->job) /* or the next one has been begun */
+                (void) untold_remove(&m->roots, &e->life.disk.facts);
+}
+
 static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
 {
         struct job *j = data;
@@ -129,6 +137,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         if (killed)
                 settle_killed(e, &done.outcome);
         manager_feed(e, &done);
+        job_told(m, interface);
         e = manager_find(m, interface);
         if (e)
                 trouble_switched(e);
@@ -143,6 +152,7 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
 
         if (!j)
                 return -ENOMEM;
+        (void) untold_write(&e->manager->roots, &e->life.disk.facts);
         *j = (struct job){ .manager = e->manager, .entry = e, .said = { .fd = -1, .outcome.code = -1 }, .killed.code = -1 };
         r = spawn_switch(argv, NULL, &j->said.fd, &j->pid);
         if (r >= 0)
@@ -150,6 +160,7 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
         if (r >= 0)
                 r = sd_event_add_io(event, &j->output, j->said.fd, EPOLLIN, on_output, j);
         if (r < 0) {
+                (void) untold_remove(&e->manager->roots, &e->life.disk.facts);
                 job_free(j);
                 return r;
         }

@@ -248,6 +248,8 @@ int job_recover(struct entry *e);
 void job_orphan(struct job *j);
 /* The step it is at, as far as it has said so; NULL: there is none. */
 const char *job_step(const struct job *j);
+/* The end of its switch is in the journal. */
+void job_told(struct manager *m, const char *interface);
 /* True if a uasd-switch that is not our child holds the lock of this interface; false and ret_stale if it left a record. */
 bool job_foreign(struct manager *m, const char *interface, bool *ret_stale);
 

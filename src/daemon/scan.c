@@ -107,6 +107,7 @@ static void foreign_ended(struct manager *m, const char *interface)
                 o->code = e->life.going_to != DRIVER_NONE ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
         (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s", driver_to_string(d->facts.driver));
         manager_feed(e, &done);
+        job_told(m, interface);
 }
 
 /* True if that is still at work. */
@@ -147,10 +148,17 @@ bool scan_adopt_running(struct entry *e, bool *ret_stale)
 
 void scan_adopt(struct entry *e)
 {
+        const struct facts *f = &e->life.disk.facts;
         bool stale;
 
-        if (!scan_adopt_running(e, &stale) && stale && job_recover(e) >= 0)
-                e->life.running = true;
+        if (scan_adopt_running(e, &stale))
+                return;
+        if (stale)
+                e->life.running = job_recover(e) >= 0;
+        else if (untold_there(&e->manager->roots, f)) { /* it has ended, and uasd before it could say so */
+                log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
+                (void) untold_remove(&e->manager->roots, f);
+        }
 }
 
 /* A hold that ends or a record that goes, without us: the dead man's timer, or a uasd-switch which we did not start. */

@@ -153,6 +153,27 @@ int attachment_drop_override(const struct roots *r, const struct facts *f, enum 
         return attachment_write(r, f, &a);
 }
 
+int untold_write(const struct roots *r, const struct facts *f)
+{
+        char path[PATH_MAX];
+
+        return state_write(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)), "", false);
+}
+
+bool untold_there(const struct roots *r, const struct facts *f)
+{
+        char path[PATH_MAX];
+
+        return faccessat(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)), F_OK, 0) == 0;
+}
+
+int untold_remove(const struct roots *r, const struct facts *f)
+{
+        char path[PATH_MAX];
+
+        return state_remove(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)));
+}
+
 struct prune {
         const struct roots *roots;
         const char *dir;
@@ -183,7 +204,7 @@ static int prune_one(const char *name, void *data)
 
 int attachments_prune(const struct roots *r)
 {
-        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_STRINGS };
+        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_STRINGS, RUN_UNTOLD };
         int k = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {

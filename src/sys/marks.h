@@ -43,6 +43,13 @@ bool attachment_fresh(const struct roots *r, const struct facts *f);
 int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m);
 /* A request for `target` ends; one for another driver stays. */
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
+/*
+ * untold/INTERFACE@BUS-DEV: uasd has begun a switch whose end the journal does not have yet. Killed after that end, when the record has
+ * gone, the next uasd knows by it that there is something to tell.
+ */
+int untold_write(const struct roots *r, const struct facts *f);
+bool untold_there(const struct roots *r, const struct facts *f);
+int untold_remove(const struct roots *r, const struct facts *f);
 /* Drops the marks and the kept strings of attachments which are no longer plugged in. */
 int attachments_prune(const struct roots *r);
 

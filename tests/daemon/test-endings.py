@@ -4,9 +4,19 @@
 
 import json
 import os
+import signal
 import subprocess
 
 from machine import Machine, main, until
+
+
+def words(path):
+    with open(path) as file:
+        return file.read().split()
+
+
+def state(pid):
+    return words(f'/proc/{pid}/stat')[2]
 
 
 class Endings(Machine):
@@ -60,6 +70,26 @@ class Endings(Machine):
         self.ctl('switch', 'sdz', 'usb-storage')
         self.assertEqual(self.disk()['state'], 'settled')
         self.ended(7, 'bind')
+
+    def test_killed_before_it_is_told(self):
+        "uasd is killed when the switch has ended well, and before it could say so: the next one says it, once."
+        daemon = self.both()
+        self.tree.write('at-sync', '')
+        self.switch()
+        self.step_is('sync')
+        daemon.send_signal(signal.SIGSTOP)
+        os.unlink(self.tree.path('at-sync'))
+        children = f'/proc/{daemon.pid}/task/{daemon.pid}/children'
+        until(lambda: all(state(pid) == 'Z' for pid in words(children)), 'uasd-switch has ended')
+        daemon.kill()
+        daemon.wait()
+        self.assertNotIn('SWITCHED', [one[0] for one in self.endings()])
+        for _start in range(2):
+            daemon = self.start_on_bus()
+            until(lambda: self.disk()['state'] == 'settled', 'at rest')
+            self.assertEqual(self.journal().count('a switch begun earlier has ended; it is on usb-storage'), 1)
+            daemon.kill()
+            daemon.wait()
 
     def test_monitor(self):
         "That a switch has ended is news, also if it ended as the one before."
