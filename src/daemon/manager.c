@@ -313,6 +313,7 @@ void manager_rescan(struct manager *m, const char *interface)
         if (new) {
                 e->announced = true;
                 bus_disk_added(m->bus, e);
+                trouble_came(e);
         } else if (!look_same(&before, &after))
                 bus_disk_changed(m->bus, e);
 }

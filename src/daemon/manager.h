@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "core/config.h"
+#include "core/drops.h"
 #include "core/history.h"
 #include "core/keepoff.h"
 #include "core/machine.h"
@@ -72,6 +73,7 @@ struct manager {
         struct watch *watch;
         struct kmsg_watch *kmsg;
         struct bus *bus;
+        struct drops drops; /* the ports where disks come and go by themselves */
         struct question *questions; /* polkit's, open */
         struct inhibitor *inhibitors;
         sd_bus *pid1; /* open while it is awaited that the boot is over */
@@ -165,6 +167,7 @@ void trouble_switched(struct entry *e); /* a switch has ended, well or not */
 void trouble_judge(struct entry *e, struct facts *f);
 void trouble_trial_over(struct entry *e);
 void trouble_adopt(struct entry *e);
+void trouble_came(struct entry *e); /* and is known to everybody by now */
 void trouble_gone(struct entry *e);
 void trouble_stop(struct manager *m);
 
@@ -260,6 +263,7 @@ void report_hold(const struct entry *e);
 void report_release(const struct entry *e);
 void report_distrust(const struct entry *e, const char *reason);
 void report_trouble(const struct entry *e, const struct finding *f);
+void report_dropping(const struct entry *e, unsigned times);
 void report_trial(const struct entry *e);
 void report_trim(const struct entry *e, bool on, bool force);
 

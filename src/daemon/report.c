@@ -151,6 +151,18 @@ void report_trouble(const struct entry *e, const struct finding *f)
         ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
+/* On whatever driver it is. */
+void report_dropping(const struct entry *e, unsigned times)
+{
+        char text[256];
+
+        (void) snprintf(text, sizeof(text),
+                        "it dropped off the bus by itself and came back, %u times within ten minutes, which is not held against it; "
+                        "to blame: the cable, a connector or the power supply",
+                        times);
+        ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
+}
+
 void report_trial(const struct entry *e)
 {
         ending(e, LOG_NOTICE, MESSAGE_TRIAL_PASSED, "it has passed its trial on uas");

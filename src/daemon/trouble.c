@@ -205,8 +205,30 @@ void trouble_adopt(struct entry *e)
         e->manager->keepoff_due = true;
 }
 
+/* ---- disks that go by themselves and come back ---- */
+
+static struct drops_time clocks(void)
+{
+        struct drops_time t;
+
+        t.now = now_and_asleep(&t.asleep);
+        return t;
+}
+
+void trouble_came(struct entry *e)
+{
+        struct drops_time now = clocks();
+        unsigned times = drops_came(&e->manager->drops, &e->life.disk.facts, &now);
+
+        if (times > 0)
+                report_dropping(e, times);
+}
+
 void trouble_gone(struct entry *e)
 {
+        struct drops_time now = clocks();
+
+        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.running || e->troubled, &now);
         if (e->life.disk.facts.trial_open || e->life.running)
                 (void) past_end_trials(&e->manager->roots, &e->life.disk.facts);
 }

@@ -132,6 +132,20 @@ class Trouble(Machine):
         self.ctl('switch', 'sdz', 'uas')
         self.noted(1)
 
+    def test_drops_off(self):
+        "A disk that has just failed may well drop off the bus: that is not the cable's doing. What comes after it is counted."
+        self.hears()
+        self.both()
+        self.says(1, 0)
+        self.says(2, 300)
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is distrusted, and moved')
+        for devnum in 6, 7, 8:
+            self.drops(devnum)
+        self.disk()
+        self.assertNotIn('TROUBLE', [name for name, _ in self.messages()])
+        self.drops(9)
+        until(lambda: 'TROUBLE' in [name for name, _ in self.messages()], 'it is told')
+
     def test_forgotten(self):
         "What a user has forgotten is not remembered by a restart."
         daemon = self.both()

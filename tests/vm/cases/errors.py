@@ -104,7 +104,7 @@ def harmless(vm):
                  "sd %s:0:0:0: Device offlined - not ready after error recovery" % host[4:],
                  "usb usb2-port1: over-current condition"):
         guest.run("echo '<3>%s' >/dev/kmsg" % text, check=True)
-    for _round in range(3):
+    for _round in range(2):  # three times would be a disk that drops off the bus
         job = guest.spawn("dd if=/dev/sda of=/dev/null bs=64k iflag=direct")
         time.sleep(0.3)
         disk.unplug()
@@ -173,3 +173,33 @@ def given_up_is_repaired(vm):
     assert guest.out("sha256sum </mnt/file") == total
     [record] = record_of(guest, disk)
     assert "lost=1" in record, record
+
+
+@case(tier="default", image="bookworm")
+def drops_off(vm):
+    "A disk drops off the bus and is back, three times within seconds: its cable or its power is blamed, once, and the disk is not."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+
+    def drop():
+        disk.unplug()
+        guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
+        disk.plug()
+        guest.wait_disk(disk.interface, driver="uas", timeout=60)
+        return only_disk(guest, "settled")
+    drops = 0
+    while not messages(guest, TROUBLE):
+        drop()
+        drops += 1
+        assert drops < 9  # one that takes more than five seconds does not count
+    assert drops >= 3, drops
+    one = drop()
+    assert one["driver"] == "uas" and not (one["history"] or "").startswith("distrusted"), one
+    said = guest.out("journalctl -b --no-pager -o cat MESSAGE_ID=" + TROUBLE).splitlines()
+    assert len(said) == 1 and disk.interface in said[0] and "dropped off the bus by itself and came back, 3 times" in said[0] and \
+        said[0].endswith("to blame: the cable, a connector or the power supply"), said
+    assert messages(guest, DISTRUSTED) == 0 and not any("distrusted" in record for record in record_of(guest, disk))
+    guest.run("mount LABEL=DATA /mnt && umount /mnt", check=True)

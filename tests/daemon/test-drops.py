@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: a disk drops off the bus by itself and comes back, again and again."""
+
+import os
+import time
+
+from machine import Machine, main, until
+
+SENTENCE = ('it dropped off the bus by itself and came back, 3 times within ten minutes, which is not held against it; '
+            'to blame: the cable, a connector or the power supply')
+
+
+class Drops(Machine):
+    def setUp(self):
+        super().setUp()
+        self.hears()
+        self.both()
+
+    def told(self):
+        self.disk()  # whoever is answered hears of it after that
+        return [fields for name, fields in self.messages() if name == 'TROUBLE']
+
+    def not_yet(self, *devnums):
+        for devnum in devnums:
+            self.drops(devnum)
+            self.assertEqual(self.told(), [])
+
+    def once(self, *devnums):
+        for devnum in devnums:
+            self.drops(devnum)
+            until(self.told, 'it is told')
+        [told] = self.told()
+        self.assertEqual(told['MESSAGE'].partition(': ')[2], SENTENCE)
+        self.assertEqual((told['UASD_INTERFACE'], told['UASD_USB_ID'], told['PRIORITY']), ('2-1:1.0', '1209:5a5a:S1', '4'))
+
+    def test_told(self):
+        "Three times: it is told, once, and nothing else comes of it."
+        self.not_yet(6, 7)
+        self.once(8, 9, 10, 11)
+        one = self.disk()
+        self.assertEqual((one['driver'], one['state'], one['history']), ('uas', 'settled', None))
+        for path in 'etc/uasd/history', 'var/lib/uasd/history':
+            self.assertFalse(os.path.exists(self.tree.path(path)))
+
+    def test_by_hand(self):
+        "Whoever pulls it out and plugs it in again needs longer."
+        self.not_yet(6, 7)
+        self.pull()
+        time.sleep(5.1)
+        self.put_back(8)
+        self.assertEqual(self.told(), [])
+        self.once(9)
+
+    def test_pulled(self):
+        "It goes, and comes a moment later."
+        self.not_yet(6, 7)
+        began = time.monotonic()
+        self.pull()
+        self.put_back(8)
+        if time.monotonic() < began + 5:  # else this machine is too busy to tell the two apart
+            self.once()
+
+    def test_in_a_switch(self):
+        "What happens in a switch may be the switch's doing."
+        self.not_yet(6, 7)
+        self.tree.write('at-sync', '')
+        self.switch()
+        self.step_is('sync')
+        self.not_yet(8)
+        os.unlink(self.tree.path('at-sync'))
+        self.once(9)
+
+    def test_another(self):
+        "Another disk is none that came back."
+        self.not_yet(6, 7)
+        self.tree.write('sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/serial', 'S2\n')
+        self.not_yet(8)
+
+
+if __name__ == '__main__':
+    main()
