@@ -18,7 +18,7 @@ class Holder:
         self.job = guest.spawn("cd %s && exec python3 -u leaseholder.py /run/uasd/private %s <>in >out" % (within.THERE, what))
 
     def answer(self, timeout=90):
-        said = self.guest.until(lambda: self.guest.get(within.THERE + "/out").decode().splitlines()[self.lines:] or None, timeout, "an answer")
+        said = self.guest.until(lambda: self.guest.get(within.THERE + "/out").decode().split("\n")[self.lines:-1] or None, timeout, "an answer")
         self.lines += 1
         return said[0]
 

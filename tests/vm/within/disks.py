@@ -48,8 +48,10 @@ def called_for():
     """The own entries that the targets of the disks call for: of those that are to stay on usb-storage for good."""
     done = subprocess.run(["uasctl", "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     found = set()
+    # Whatever was asked for until a disk is unplugged, that is for the next time.
+    configured = "Policy=usb-storage" in (read("/etc/uasd/uasd.conf") or "")
     for one in json.loads(done.stdout)["disks"] if done.returncode == 0 else []:
-        if one.get("reason_id") in ("distrusted", "policy") and one.get("target") == "usb-storage":
+        if configured or (one.get("reason_id") in ("distrusted", "policy") and one.get("target") == "usb-storage"):
             at = "/sys/bus/usb/devices/%s/id" % one["interface"].partition(":")[0]
             found.add("%s:%s:u" % (read(at + "Vendor"), read(at + "Product")))
     return sorted(found)
@@ -149,9 +151,11 @@ def switches():
 
 
 def claimed(interface):
-    """Nodes that cannot be claimed, and why, though nobody uses them."""
+    """Nodes that cannot be claimed, and why, though nobody uses them; what is mounted is claimed by that."""
     wrong = []
     for name in names(interface):
+        if "/dev/" + name in (read("/proc/mounts") or ""):
+            continue
         for path in ["/dev/" + name] + glob.glob("/dev/%s[0-9]*" % name):
             try:
                 os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK))

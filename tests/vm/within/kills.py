@@ -154,7 +154,7 @@ class Kills:
         if who == "self" and ended != 1:
             return "its end by a signal is told %d times" % ended
         arrived = ("moved from %s to %s" % (before, target), "moved to %s, though" % target, "interrupted switch was put in order",
-                   "not brought back, it is on " + target)
+                   "not brought back, it is on " + target, "a switch begun earlier has ended; it is on " + target)
         if now == target and not any(word in said for word in arrived):
             return "that it is on %s now is not told" % now
         return ""
@@ -222,7 +222,8 @@ class Kills:
         if tracer.poll() is None:
             tracer.send_signal(signal.SIGTERM)
         tracer.wait()
-        killed = not os.path.exists("/proc/" + pid)
+        # Its parent may not have waited for it yet.
+        killed = " Z " in (disks.read("/proc/%s/stat" % pid) or " Z ")
         if killed:
             self.count["daemon"] += 1
             disks.until(lambda: disks.sh("uasctl", "status")[0] == 0, 30, "uasd is back")

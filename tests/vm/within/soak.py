@@ -329,7 +329,7 @@ class Soak:
     def fault(self, which, disk, target):
         """UAS turns out to be broken: rolled back, or not tried."""
         self.sync(disk)
-        # A hang on the way off uas is the kernel's time-outs, one after the other: rollback.hangs and killed have that.
+        # A hang on the way off uas is the kernel's time-outs, one after the other: rollback.hangs and halfway have that.
         self.ask(self.random.choice(("stall", "hang")) if target == "uas" else "stall", which)
         self.request(disk, target, 120)
         self.ask("well", which)
