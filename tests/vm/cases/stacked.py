@@ -144,25 +144,51 @@ done
 """
 
 
-@case(image="vendor", limit=600)
-def mirrors(vm):
-    "md RAID1 and LVM raid1 with one internal and one USB member: neither degraded nor in need of a resync."
+def mirrored(vm, fault=None, files=None):
+    """Booted; neither mirror is degraded or needs a resync, each was started when it was whole."""
     inner, outer = vm.disk(size="128M"), vm.disk(size="128M")
     prepare(vm, [inner, outer], MIRRORS)
     inner.close()
+    if fault:
+        outer.fault(**fault)
     guest = vm.boot(disks=[outer], drives=inner.media, fstab=FSTAB[:2], timeout=240, files={
-        **PATIENT, **{where + "/.keep": "" for where in WHERE[:2]}})
-    healthy(guest, [outer])
-    since = bound(guest)
-    # The array is known since its inner member came; it is started when it is whole.
-    assert made(guest, node(guest, "/mnt/lv")) > since
-    assert when(guest, "active with 2 out of 2 mirrors", "-b -k") > since
+        **{where + "/.keep": "" for where in WHERE[:2]}, **(files or {})})
+    assert guest.state() == "running", guest.out("systemctl --failed")
     assert guest.out("cat /sys/block/md*/md/degraded") == "0"
     assert guest.out("cat /sys/block/md*/md/sync_action") == "idle"
-    assert sorted(guest.out("ls /sys/block/md*/slaves").split()) == ["sda2", "vdb2"]
+    member = guest.block_devices(outer.interface)[0] + "2"
+    assert sorted(guest.out("ls /sys/block/md*/slaves").split()) == [member, "vdb2"]
     assert guest.out("lvs --noheadings -o lv_health_status,sync_percent vg/lv") == "100.00"
     assert guest.out("vgs --noheadings -o vg_missing_pv_count vg") == "0"
     log = guest.kernel_log()
     # What a resync or a member that came late would say.
     for word in ("recovery of RAID", "resync of RAID", "not clean", "out-of-sync", "1 out of 2"):
         assert word not in log, log
+    return guest, outer
+
+
+@case(image="vendor", limit=600)
+def mirrors(vm):
+    "md RAID1 and LVM raid1 with one internal and one USB member: neither degraded nor in need of a resync."
+    guest, outer = mirrored(vm, files=PATIENT)
+    healthy(guest, [outer])
+    since = bound(guest)
+    # The array is known since its inner member came; it is started when it is whole.
+    assert made(guest, node(guest, "/mnt/lv")) > since
+    assert when(guest, "active with 2 out of 2 mirrors", "-b -k") > since
+
+
+@case(image="vendor", tier="full", limit=600)
+def mirrors_dead_man(vm):
+    "The same, uasd stopped before the hold begins: the timer lets the USB member go, and both mirrors are whole."
+    guest, outer = mirrored(vm, files={"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=10\n", SERVICE_DROPIN: early_service(
+        "ExecStartPost=/bin/kill -STOP $MAINPID\n")})
+    healthy(guest, [outer], "usb-storage")
+
+
+@case(image="vendor", tier="full", limit=600)
+def mirrors_rolled_back(vm):
+    "The same, the USB member hangs under uas: taken back within the hold as it is by default, and both mirrors are whole."
+    guest, outer = mirrored(vm, fault={"name": "hang", "proto": "uas", "op": "read"})
+    assert guest.driver(outer.interface) == "usb-storage"
+    assert outer.stats()["uas"]["commands"] > 0

@@ -9,6 +9,22 @@ OPEN_CRYPT = ("echo -n secret | cryptsetup open --type plain --cipher aes-xts-pl
               "--key-file - /dev/sda1 secret")
 
 
+# A disk at /usr, and over it the /usr that was there: whatever runs from it goes on.
+MOUNTS = """python3 -c 'import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def may(failed):
+    if failed:
+        raise OSError(ctypes.get_errno(), "that mount")
+BIND, PRIVATE, DETACH = 0x1000, 0x40000, 2
+%s'"""
+MOUNT_USR = MOUNTS % """may(libc.mount(b"/usr", b"/run/vm-usr.d", None, BIND, None))
+may(libc.mount(None, b"/run/vm-usr.d", None, PRIVATE, None))
+may(libc.mount(b"/dev/sda1", b"/usr", b"ext4", 0, None))
+may(libc.mount(b"/run/vm-usr.d", b"/usr", None, BIND, None))"""
+UMOUNT_USR = MOUNTS % """may(libc.umount2(b"/usr", DETACH))
+may(libc.umount2(b"/usr", 0))"""
+
+
 def clean(guest, command):
     """Nothing stacked any more, which udev has seen."""
     guest.run(command + "; wipefs -aq /dev/sda1; udevadm settle", check=True)
@@ -107,7 +123,7 @@ def zfs_over_two(vm):
 
 @case(tier="full", limit=600)
 def loops_and_system(vm):
-    "Loop devices over the raw node and over a file, swap, /boot: the last two with what to do about it."
+    "Loop devices over the raw node and over a file, swap, /boot, /usr: the last three with what to do about it."
     disk = vm.disk(label="DATA")
     guest = settled(vm, [disk])
     loop = {"kind": "loop", "device": "sda1", "where": r"loop\d+"}
@@ -120,16 +136,18 @@ def loops_and_system(vm):
     assert guest.run("umount /mnt").rc != 0
     goes(guest, disk, target, "losetup -d /dev/loop5; umount /mnt")
 
-    def serves(where, end, what_to_do):
+    def serves(where, end, what_to_do, why="serves the running system"):
         target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
         asked = guest.run("uasctl switch sda %s" % target)
         assert asked.rc == 3 and what_to_do in asked.err, asked
         one = waits(guest, disk, dict(where, device="sda1"))
-        assert "serves the running system" in one["reason"] and what_to_do in one["reason"], one
+        assert why in one["reason"] and what_to_do in one["reason"], one
         goes(guest, disk, target, end)
 
     guest.run("mount /dev/sda1 /boot", check=True)
     serves({"kind": "mount", "where": "/boot"}, "umount /boot", "umount")
+    guest.run("mkdir /run/vm-usr.d && " + MOUNT_USR, check=True)
+    serves({"kind": "mount", "where": "/usr"}, UMOUNT_USR, "next start", "The running system is on it")
     guest.run("mkswap -q -f /dev/sda1 && swapon /dev/sda1", check=True)
     serves({"kind": "swap"}, "swapoff /dev/sda1", "swapoff")
 
