@@ -123,9 +123,10 @@ def daemon_killed_in_a_switch(vm):
     "SIGKILL at the moment it has begun a switch, Restart=no: that ends well without it."
     guest, disk = daemon(vm, SWITCH_AWAY, {"/etc/vm-switch": cpio.Exec(
         "#!/bin/sh\nkill -KILL $PPID\nexec %s.real \"$@\"\n" % SWITCH)})
-    # With nobody to tell it to, it tells the journal how it ended.
-    assert "%s: moved from usb-storage to uas" % disk.interface in guest.journal("-b -t uasd-switch")
     line = mounted_at_boot(guest, disk, "uas")
+    # With nobody to tell it to, it tells the journal how it ended, which may be after the mount.
+    moved = "%s: moved from usb-storage to uas" % disk.interface
+    guest.until(lambda: moved in guest.journal("-b -t uasd-switch"), 20, "it says how it ended")
     held_and_released(line, HOLD_SEC)
     assert not line.by_timer and guest.run("pgrep -x uasd").rc == 1
 
