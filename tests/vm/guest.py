@@ -11,7 +11,8 @@ import qmp
 from machine import Machine
 from qmp import CommandFailed, CommandTimeout, Result, quote
 
-CMDLINE = ("root=/dev/vda rootfstype=ext4 rw console=ttyS0 mitigations=off "
+# TCG keeps what it has translated by the address it runs at: what lies somewhere else in each process is translated each time.
+CMDLINE = ("root=/dev/vda rootfstype=ext4 rw console=ttyS0 mitigations=off norandmaps init_on_alloc=0 "
            "nosoftlockup panic_on_oops=1 net.ifnames=0")
 FSTAB = "/dev/vda / ext4 errors=remount-ro 0 1\n"
 

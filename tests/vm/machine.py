@@ -69,7 +69,7 @@ def accelerator():
     counted = ["-icount", "shift=2,sleep=on"] if os.environ.get("UASD_VM_ACCEL") == "icount" else []
     # Multi-threaded TCG now and then trips over the kernel's code patching.
     # cpu "max" boots a third slower than a plain x86-64-v2.
-    return ["-accel", "tcg,thread=single,tb-size=256", "-cpu", "Nehalem"] + counted
+    return ["-accel", "tcg,thread=single,tb-size=512", "-cpu", "Nehalem"] + counted
 
 
 class GuestPanic(Exception):
