@@ -128,7 +128,7 @@ def quirks_of_others(guest):
 
 def well(guest, disk, driver=None, count=1, quirks=""):
     """The disk is on a driver and readable, nothing is held or left over, and uasctl says where it is. QUIRKS: those of others."""
-    names = guest.wait_disk(disk.interface, driver=driver, timeout=60, count=count)
+    names = guest.wait_disk(disk.interface, driver=driver, count=count)
 
     def at_rest():
         [one] = [one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface] or [None]

@@ -287,7 +287,7 @@ class Guest:
                           % interface)
         return [os.path.basename(path) for path in sorted(result.out.split())]
 
-    def wait_disk(self, interface="2-1:1.0", driver=None, timeout=30, count=1):
+    def wait_disk(self, interface="2-1:1.0", driver=None, timeout=60, count=1):
         """Until COUNT disks are there (and on DRIVER) and udev is done; names."""
         def look():
             if driver and self.driver(interface) != driver:

@@ -19,7 +19,7 @@ def settled(vm, disks, image=None):
     guest.run("systemctl restart uasd", check=True)
     for disk in disks:
         guest.plug(disk)
-        guest.wait_disk(disk.interface, driver="uas", timeout=60, count=len(disk.media))
+        guest.wait_disk(disk.interface, driver="uas", count=len(disk.media))
         guest.wait_until("uasctl wait %s" % disk.interface, 60)
     return guest
 

@@ -92,6 +92,6 @@ def read_only(vm):
     mounted_on_uas_alone(guest, known, "/mnt/usb", guest.block_devices(known.interface)[0])
     assert disk_in(guest, new, "waiting")["busy"]
     guest.run("umount /mnt/new", check=True)
-    guest.wait_disk(new.interface, driver="uas", timeout=60)
+    guest.wait_disk(new.interface, driver="uas")
     disk_in(guest, new, "trial")
     assert ":%s@0000:00:02.0/ss/1=state=trial " % new.config["serial"] in guest.read("/var/lib/uasd/history")

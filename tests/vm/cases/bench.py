@@ -47,7 +47,7 @@ def begin(vm, image="bookworm", **config):
     guest.put("/etc/uasd/bench/small.fio", PROFILE)
     disk = vm.disk(**config)
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled", timeout=60)
     return guest, disk
 
@@ -133,7 +133,7 @@ def gcp_as_it_is(vm):
     guest = vm.boot(memory="2G", timeout=300)
     disk = vm.disk(size="96M", latency=dict(HDD, mb_per_s=40), wcache="through")
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled", timeout=60)
     result = {}
     for options, answer in (("-n 5", ""), ("-n 5 --destroy-data --pattern=rw_iops", disk.config["serial"] + "\n")):
@@ -155,7 +155,7 @@ def two_disks(vm):
     disks = [vm.disk(size="300M"), vm.disk(size="300M")]
     for disk in disks:
         guest.plug(disk)
-        guest.wait_disk(disk.interface, driver="uas", timeout=60)
+        guest.wait_disk(disk.interface, driver="uas")
     guest.run("mkdir -p /etc/uasd/bench", check=True)
     guest.put("/etc/uasd/bench/small.fio", PROFILE + "[cached]\nrw=read\nbs=64k\ndirect=0\n")
     return guest, disks
@@ -263,7 +263,7 @@ def pulled_in_the_middle(vm):
     assert done.rc == 4 and "not there any more" in done.err, (done.rc, done.err)
     assert guest.run("pgrep -x fio").rc != 0
     disk.plug()
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled", timeout=60)
     nothing_left(guest, disk, "uas")
 
@@ -276,7 +276,7 @@ def fails_under_uas(vm):
     guest.put("/etc/uasd/bench/small.fio", PROFILE)
     disk = vm.disk(size="16M")
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     only_disk(guest, "settled", timeout=60)
     job = guest.spawn("uasctl bench sda --json --profile=small --pattern=read_iops --pause=1 -n 5")
     under(guest, disk, "uas")

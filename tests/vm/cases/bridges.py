@@ -19,7 +19,7 @@ def known_bad(vm):
     guest = vm.resume()
     says(guest, "bad")
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     one = disk_in(guest, disk, "settled")
     assert (one["verdict"], one["target"]) == ("bad", "usb-storage"), one
     assert "Somebody" in guest.out("uasctl db sda")
@@ -28,6 +28,6 @@ def known_bad(vm):
     gone(guest, disk)
     says(guest, "good")
     disk.plug()
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     one = disk_in(guest, disk, "settled")
     assert (one["verdict"], one["driver"]) == ("good", "uas"), one

@@ -21,7 +21,7 @@ def until_something_changes(vm):
         # Newer than what uasd itself has written meanwhile.
         guest.put("/etc/uasd/history", "generation=%d\n" % (100 * number + 100) + RECORD % (firmware, record_kernel, more))
         guest.plug(disk)
-        guest.wait_disk(disk.interface, driver=driver, timeout=60)
+        guest.wait_disk(disk.interface, driver=driver)
         one = only_disk(guest, "settled")
         assert one["driver"] == driver, (firmware, record_kernel, more, one)
         assert (one["reason_id"] == "distrusted") == (driver == "usb-storage"), one
@@ -32,7 +32,7 @@ def until_something_changes(vm):
     guest.put("/etc/uasd/history", "generation=999\n" + RECORD % (0x0100, kernel, ""))
     disk.set(bcd=0x0101)
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     assert only_disk(guest, "settled")["revision"] == "0101"
 
 
@@ -52,12 +52,12 @@ def rolled_back_is_remembered(vm):
     guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
     disk.reset_stats()
     disk.plug()
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")
     assert one["reason_id"] == "distrusted", one
     assert disk.stats()["set_interface"].get("1", 0) == 0, "it was on uas again"
     guest.run("uasctl forget %s" % disk.interface, check=True)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     assert only_disk(guest, "trial")["history"] == "on trial"
 
 
@@ -75,7 +75,7 @@ def no_place_to_write(vm):
     hang_once(guest, disk, "sda")
     time.sleep(12)
     hang_once(guest, disk, "sda")
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")
     assert one["reason_id"] == "distrusted", one
     assert "cannot be put on record" in guest.journal("-b -u uasd")
@@ -120,6 +120,6 @@ def met_somebody_on_the_way_back(vm):
     one = only_disk(guest, "waiting")
     assert one["history"].startswith("distrusted: ") and [user["kind"] for user in one["busy"]] == ["open"], one
     guest.run("touch /run/stop", check=True)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")
     guest.run("udevadm settle; mount /dev/disk/by-label/DATA /mnt", check=True)

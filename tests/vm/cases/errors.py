@@ -46,7 +46,7 @@ def breaks_while_mounted(vm):
     time.sleep(3)
     assert guest.driver(bad.interface) == "uas", "pulled from under its mount"
     guest.run("umount /mnt", check=True)
-    guest.wait_disk(bad.interface, driver="usb-storage", timeout=40)
+    guest.wait_disk(bad.interface, driver="usb-storage")
     one = disk_in(guest, bad, "settled")
     assert one["history"].startswith("distrusted: ") and one["reason_id"] == "distrusted", one
     guest.run("mount LABEL=BAD /mnt", check=True)
@@ -58,7 +58,7 @@ def breaks_while_mounted(vm):
     guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
     commands = bad.stats()["uas"]["commands"]
     bad.plug()
-    guest.wait_disk(bad.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(bad.interface, driver="usb-storage")
     one = disk_in(guest, bad, "settled")
     assert one["driver"] == "usb-storage" and one["reason_id"] == "distrusted", one
     assert bad.stats()["uas"]["commands"] == commands, bad.stats()
@@ -68,16 +68,16 @@ def breaks_while_mounted(vm):
     guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
     moved = vm.disk(media=bad.media, serial=bad.config["serial"])
     guest.plug(moved)
-    guest.wait_disk(moved.interface, driver="uas", timeout=60)
+    guest.wait_disk(moved.interface, driver="uas")
     assert not (disk_in(guest, moved, "settled")["history"] or "").startswith("distrusted")
     moved.unplug()
     guest.until(lambda: guest.driver(moved.interface) is None, 30, "gone")
     bad.plug()
-    guest.wait_disk(bad.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(bad.interface, driver="usb-storage")
     disk_in(guest, bad, "settled", timeout=60)
 
     guest.run("uasctl forget %s" % bad.interface, check=True)
-    guest.wait_disk(bad.interface, driver="uas", timeout=60)
+    guest.wait_disk(bad.interface, driver="uas")
     one = disk_in(guest, bad, "trial")
     assert one["history"] == "on trial", one
     assert messages(guest, DISTRUSTED) == 1 and messages(guest, TROUBLE) == 0
@@ -111,7 +111,7 @@ def harmless(vm):
         job.wait(60)
         guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
         disk.plug()
-        guest.wait_disk(disk.interface, driver="uas", timeout=60)
+        guest.wait_disk(disk.interface, driver="uas")
     one = only_disk(guest, "settled")
     assert one["driver"] == "uas" and one["history"] is None, one
     assert messages(guest, DISTRUSTED) == 0 and messages(guest, TROUBLE) == 0
@@ -142,7 +142,7 @@ def controller_dies(vm):
     assert messages(guest, DISTRUSTED) == 0 and not record_of(guest, disk)
     guest.until(lambda: guest.driver(disk.interface) is None, 60, "gone")
     guest.run("echo 1 >/sys/bus/pci/devices/%s/remove; sleep 1; echo 1 >/sys/bus/pci/rescan" % controller, check=True)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     one = only_disk(guest, "settled")
     assert not (one["history"] or "").startswith("distrusted"), one
     assert messages(guest, DISTRUSTED) == 0 and messages(guest, TROUBLE) == 1
@@ -188,7 +188,7 @@ def drops_off(vm):
         disk.unplug()
         guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
         disk.plug()
-        guest.wait_disk(disk.interface, driver="uas", timeout=60)
+        guest.wait_disk(disk.interface, driver="uas")
         return only_disk(guest, "settled")
     drops = 0
     while not messages(guest, TROUBLE):

@@ -152,7 +152,7 @@ def given_up(vm):
     guest.until(lambda: not guest.uasctl("list")["disks"], 60, "an empty list")
     slow = vm.disk(size="8M", speed="high")
     guest.plug(slow)
-    guest.wait_disk(slow.interface, driver="uas", timeout=60)
+    guest.wait_disk(slow.interface, driver="uas")
     entry, = guest.uasctl("explain " + slow.interface)["disks"]
     assert entry["link"]["speed_mbps"] == 480, entry["link"]
     print(entry["link"], guest.out("uasctl status " + slow.interface))

@@ -37,7 +37,7 @@ def exposure(vm):
     guest.wait_disk(disk.interface, driver="uas")
     assert guest.udev("/dev/sda").get("UASD_HOLD") == "1", guest.udev("/dev/sda")
     guest.run("systemctl kill -s CONT uasd", check=True)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")
     assert one["reason_id"] == "policy", one
     assert "switching from uas to usb-storage, held" in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
@@ -66,7 +66,7 @@ def exposure(vm):
     assert kinds["mount"]["where"] == "/mnt" and kinds["mount"]["namespace"].startswith("mnt:"), one
     reader.kill()
     elsewhere.kill()
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
 
     # The error watch hears the kernel.
     name = guest.wait_disk(disk.interface, driver="uas")[0]
@@ -101,12 +101,12 @@ def no_shell(vm):
     tracer = guest.spawn("exec strace -f -qq -e trace=execve,execveat -o /run/vm-calls -p %s" % pid)
     guest.wait_until("! grep -q 'TracerPid:.0$' /proc/%s/status" % pid, 20)
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     reader = guest.spawn("exec unshare -m --propagation private sh -c 'mount /dev/sda1 /mnt; exec sleep 1000'")
     guest.wait_until("grep -qs ' /mnt ' /proc/*/mountinfo", 20)
     assert guest.run("uasctl switch %s usb-storage --wait=2" % disk.interface, timeout=90).rc == 3
     reader.kill()
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     assert guest.run("uasctl switch %s uas --wait=60" % disk.interface, timeout=120).rc == 0
     calls = re.findall(r'exec\w+\((?:\w+, )?"([^"]*)", \["([^"]*)"', guest.read("/run/vm-calls"))
     tracer.kill()

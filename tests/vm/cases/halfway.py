@@ -94,7 +94,7 @@ def restarted_over_a_hanging_unbind(vm):
         assert binds(guest, disk) == before
         locks.kill()
         guest.until(lambda: not hanging(guest, ""), 120, "the child has ended")
-        guest.wait_disk(disk.interface, driver=target, timeout=60)
+        guest.wait_disk(disk.interface, driver=target)
         guest.run("uasctl wait %s" % disk.interface, 120)
         world.check()
         after = binds(guest, disk)
@@ -167,7 +167,7 @@ def no_driver_takes_it(vm):
     assert guest.driver(disk.interface) is None
     # The kernel's own way back: it probes only what is asked for then.
     guest.run("echo 1 >%s && echo %s >/sys/bus/usb/drivers_probe" % (authorized, disk.interface), check=True)
-    guest.wait_disk(disk.interface, timeout=60)
+    guest.wait_disk(disk.interface)
     guest.run("uasctl wait %s" % disk.interface, 120)
     world.check()
 

@@ -95,7 +95,7 @@ def h02_said_once(vm):
     guest.run("blockdev --rereadpt /dev/sda && udevadm settle", check=True)
     assert is_held(guest)
     guest.run("systemctl kill -s CONT uasd.service", check=True)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     guest.until(lambda: is_free(guest), 60, "released")
 
 
@@ -336,12 +336,12 @@ def h13_repartitioned(vm):
     guest.until(lambda: any(user["device"] == "sda3" for user in only_disk(guest, "waiting")["busy"]), 20, "seen")
     guest.until(lambda: not timers(guest), 20, "no timer")
     job.kill()
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")
     # Written in the quiet time before a switch: udevd takes all of them away and brings them back.
     guest.run("mount /dev/sda1 /mnt && { uasctl switch sda usb-storage; umount /mnt; } && "
               "printf 'label: gpt\\n,16M\\n,16M\\n' | sfdisk -q --wipe always /dev/sda && udevadm settle", check=True)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     guest.wait_until("test -b /dev/sda2 && ! test -e /dev/sda3", 20)
     assert is_free(guest, "sda", "sda1", "sda2")
 
@@ -362,7 +362,7 @@ def h14_mount_before_its_event(vm):
     one = only_disk(guest, "waiting")
     assert (one["driver"], one["target"]) == ("uas", "usb-storage"), one
     guest.run("dd if=/mnt/file of=/dev/null iflag=direct bs=4k && umount /mnt", check=True)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     guest.run("mount /dev/sda1 /mnt", check=True)
     assert guest.read("/mnt/file") == "kept"
     log = guest.kernel_log()

@@ -65,7 +65,7 @@ def policy_reaches_it(vm):
     assert "update-initramfs -u" in said.err, said.err
     guest.wait_until("test \"$(cat %s)\" = %s" % (PARAMETER, FOREIGN), 30)
     guest.run("umount /mnt/OFF", check=True)
-    guest.wait_disk(disks[2].interface, driver="uas", timeout=60)
+    guest.wait_disk(disks[2].interface, driver="uas")
     disk_in(guest, disks[2], "settled")
     assert guest.read(PARAMETER) == FOREIGN
 

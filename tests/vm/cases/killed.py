@@ -15,7 +15,7 @@ def killed(vm, *runs, seed=1, luns=2):
     guest = vm.resume()
     guest.run("systemctl stop udisks2")
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60, count=luns)
+    guest.wait_disk(disk.interface, driver="uas", count=luns)
     told = within.run(guest, "kills", {"interface": disk.interface, "luns": luns, "part": "2", "blocks": BLOCKS,
                                        "quirks": QUIRKS, "seed": seed, "runs": runs},
                       sum(run["seconds"] for run in runs) + 300)
@@ -71,7 +71,7 @@ def while_it_rolls_back(vm):
     guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nPolicy=usb-storage\nQuietSec=0\n"})
     guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     # Killed before the verdict it is on uas, and can be read, if not by a full queue; answered at once, there would be none.
     disk.fault(name="delay", proto="uas", op="read", ms=6)
     disk.fault(name="fail", proto="uas", op="read", queue=16, zlp=True)  # with data outstanding uas has it tried again
@@ -199,7 +199,7 @@ def power_cut_on_the_way_to_uas(vm):
             assert "went down in the middle of its trial" in one["history"], one
             assert messages(guest, DISTRUSTED) == 1 and disk.stats()["set_interface"].get("1", 0) == 0
             guest.run("uasctl forget %s" % disk.interface, check=True)
-            guest.wait_disk(disk.interface, driver="uas", timeout=60)
+            guest.wait_disk(disk.interface, driver="uas")
         else:
             assert one["driver"] == "uas" and one["history"] == "on trial" and messages(guest, DISTRUSTED) == 0, one
 

@@ -89,13 +89,13 @@ def inhibited(vm):
     assert one(guest)["state"] == "waiting" and guest.driver(interface) == "uas"
     guest.run(": >/run/go", check=True)
     assert job.wait(30).rc == 7
-    guest.wait_disk(interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(interface, driver="usb-storage")
     # Of one disk, and uasctl killed: its command is ended.
     job = inhibits(guest, "--disk sda")
     guest.run("uasctl switch sda uas")
     assert one(guest)["state"] == "waiting"
     guest.run("pkill -KILL -x uasctl", check=True)
-    guest.wait_disk(interface, driver="uas", timeout=60)
+    guest.wait_disk(interface, driver="uas")
     guest.wait_until("! pgrep -f '[u]ntil test -e /run/go'", 30)
     job.kill()
     # uasd killed: the command goes on, and its uasctl says so.
@@ -120,7 +120,7 @@ def inhibited_at_plug_in(vm):
     guest.wait_until("mount LABEL=DATA /mnt && umount /mnt", 30)
     guest.run(": >/run/go", check=True)
     job.wait(30)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
 
 
 @case(limit=600)

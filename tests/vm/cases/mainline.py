@@ -87,5 +87,5 @@ def install_line(vm):
     guest = vm.resume()
     guest.put("/etc/modprobe.d/vm.conf", "install uas /bin/false\n")
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     rescued(guest, disk)

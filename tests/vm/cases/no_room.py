@@ -78,7 +78,7 @@ def var_full(vm):
     well(guest, disk, "usb-storage")
     for at in "/etc/uasd", "/var/lib/uasd":
         guest.run(EMPTY % {"at": at} + "; rm -f %s/one-more" % at, check=True)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     well(guest, disk, "uas")
     for at in "/etc/uasd", "/var/lib/uasd":
         guest.run(FILL % {"at": at})

@@ -61,7 +61,7 @@ def removed_in_the_middle(vm):
     dpkg(guest, "-r uasd")
     disk.clear_faults()
     guest.wait_until("! pgrep -x uasd-switch", 90)
-    guest.wait_disk(disk.interface, timeout=60)
+    guest.wait_disk(disk.interface)
     assert guest.run("ls -A /run/uasd/hold").text == ""
     assert guest.read("/sys/module/usb_storage/parameters/quirks") == ""
     guest.wait_until("test -e /dev/disk/by-label/DATA", 40)

@@ -24,7 +24,7 @@ def twenty_times(vm, delay):
     # What the emulator has never run it must translate first, which a processor need not: one plug-in that does not count.
     other = vm.disk(pid=0x5A5B)
     guest.plug(other)
-    guest.wait_disk(other.interface, driver="uas", timeout=30)
+    guest.wait_disk(other.interface, driver="uas")
     guest.wait_until("uasctl wait %s" % other.interface, 30)
     other.unplug()
     guest.wait_until("! test -e /sys/bus/usb/devices/%s && rmmod uas" % other.interface, 30)
@@ -33,7 +33,7 @@ def twenty_times(vm, delay):
     guest.until(lambda: "KERNEL - the kernel uevent" in events.output(), 10, "the monitor")
     for _round in range(20):
         guest.plug(disk)
-        guest.wait_disk(disk.interface, driver="uas", timeout=30)
+        guest.wait_disk(disk.interface, driver="uas")
         guest.wait_until("uasctl wait %s" % disk.interface, 30)
         assert guest.block_devices(disk.interface) == ["sda"]
         disk.unplug()

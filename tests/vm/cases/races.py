@@ -54,7 +54,7 @@ def opened_in_the_fsync(vm):
     guest = vm.resume()
     guest.run("systemctl stop udisks2", check=True)
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     guest.wait_until("uasctl wait %s" % disk.interface, 60)
     guest.run("dd if=/dev/urandom of=/dev/sda1 bs=64k count=16 conv=notrunc status=none; udevadm settle; uasctl wait sda", check=True)
     disk.fault(name="delay", op="sync", ms=8000, count=1)
@@ -64,7 +64,7 @@ def opened_in_the_fsync(vm):
     written = guest.out("exec 3<>/dev/sda1; head -c 65536 /dev/urandom | tee /run/said >&3; sleep 12; "
                         "uasctl list --json | grep -o '\"driver\": *\"[a-z-]*\"'; sha256sum </run/said", timeout=60).split()
     assert written[:2] == ['"driver":', '"uas"'], written
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     asked.wait(60)
     assert guest.out("head -c 65536 /dev/%s1 | sha256sum" % guest.block_devices(disk.interface)[0]).split()[0] == written[2]
     assert disk.dirty() == 0

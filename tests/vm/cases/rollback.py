@@ -69,7 +69,7 @@ def hangs_sooner_or_later(vm):
     guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nPolicy=usb-storage\nQuietSec=0\n"})
     guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     ends = []
     for after in 40, 70, 100, 130, 160:  # how often it is read is not the same each time
         disk.fault(name="hang", proto="uas", op="read", after=after)

@@ -12,7 +12,7 @@ def on_trial(vm, disk, config=""):
     guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\n" + config})
     guest.run("systemctl restart uasd", check=True)
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     return guest
 
 
@@ -30,7 +30,7 @@ def passed(vm):
     disk.unplug()
     guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
     disk.plug()
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     assert only_disk(guest, "settled")["state"] == "settled"
     assert record_of(guest, disk) == [record]
 
@@ -63,7 +63,7 @@ def machine_dies(vm):
     guest.power_cut()
     disk.reset_stats()
     guest.boot(disks=[disk])
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")
     assert (one["driver"], one["reason_id"]) == ("usb-storage", "distrusted"), one
     assert "went down in the middle of its trial" in one["history"], one
@@ -71,7 +71,7 @@ def machine_dies(vm):
     assert "went down in the middle" in guest.out("uasctl explain %s" % disk.interface)
     assert messages(guest, DISTRUSTED) == 1
     guest.run("uasctl forget %s" % disk.interface, check=True)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "trial")
 
 
@@ -84,7 +84,7 @@ def orderly_reboot(vm):
     disk.unplug()
     guest.until(lambda: record_of(guest, disk)[0].startswith("state=ended ") or None, 30, "ended by unplugging")
     disk.plug()
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "trial")
     guest.run("systemctl stop uasd", check=True)
     assert record_of(guest, disk)[0].startswith("state=ended "), record_of(guest, disk)
@@ -95,7 +95,7 @@ def orderly_reboot(vm):
     guest.run("systemctl kill -s KILL uasd", check=True)
     only_disk(guest, "trial")
     guest.reboot()
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     one = only_disk(guest, "trial")
     assert one["history"] == "on trial", one
     assert messages(guest, DISTRUSTED) == 0
@@ -111,11 +111,11 @@ def trouble_leads_back(vm):
     hang_once(guest, disk, "sda")
     time.sleep(12)
     hang_once(guest, disk, "sda")
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")
     assert one["reason_id"] == "trial-failed", one
     guest.run("uasctl policy %s uas" % disk.interface, check=True)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     one = only_disk(guest, "trial")
     assert one["history"].startswith("distrusted: ") and one["history"].endswith("on trial again"), one
 
@@ -127,7 +127,7 @@ def no_record_no_trial(vm):
     guest = vm.resume()
     guest.run("mkdir -p /etc/uasd /var/lib/uasd && chattr +i /etc/uasd /var/lib/uasd", check=True)
     guest.plug(disk)
-    guest.wait_disk(disk.interface, driver="usb-storage", timeout=60)
+    guest.wait_disk(disk.interface, driver="usb-storage")
     guest.wait_until("journalctl -b -u uasd | grep -q 'cannot be put on record'", 60)
     assert guest.driver(disk.interface) == "usb-storage"
     only_disk(guest, "waiting", timeout=60)

@@ -27,5 +27,5 @@ def twenty_boots(vm):
         assert disk.stats()["set_interface"].get("1", 0) == 0, disk.stats()
         print("boot %d: mounted on usb-storage" % (number + 1), flush=True)
     guest.run("umount /mnt", check=True)
-    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")

@@ -129,7 +129,7 @@ def sg_during_a_switch(vm):
         one = waits(guest, disk, {"kind": "open", "device": sg, "command": "sleep", "unit": "sg.service"})
         assert guest.driver(disk.interface) == before, one
         guest.run("systemctl stop sg", check=True)
-        guest.wait_disk(disk.interface, driver="usb-storage" if before == "uas" else "uas", timeout=60)
+        guest.wait_disk(disk.interface, driver="usb-storage" if before == "uas" else "uas")
         guest.until(lambda: listed(guest, disk)["state"] == "settled", 60, "settled")
         world.check()
 
