@@ -2,6 +2,7 @@
 #include "sys/fingerprint.h"
 
 #include <blkid/blkid.h>
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 
@@ -120,6 +121,8 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
         uint64_t size;
         int sector, r;
 
+        /* What was written through a partition's node, which has a page cache of its own, this one's does not know if it was read before. */
+        (void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
                 return -errno;
         if (size == 0) { /* an empty slot: a card that is put in meanwhile is no other disk */

@@ -33,14 +33,23 @@ def raced(vm, seconds, files=None, **config):
     for action, took in told["took"].items():
         tell_times(action, took)
     assert not told["wrong"], "\n".join(told["wrong"])
+    assert "another disk shows" not in guest.journal("-b -u uasd")
     assert guest.read("/sys/module/usb_storage/parameters/quirks") == ""
     assert guest.run("ls -A /run/uasd/hold").text == ""
     return told["count"]
 
 
+@case(limit=400)
+def formatted_behind_its_back(vm):
+    "A partition is formatted when its disk has been read and before it goes, each way: that is the disk that is moved, and nothing is held against it."
+    # Without udev's look at what was written to, for which the switch would begin anew.
+    count = raced(vm, 300, {"/etc/udev/rules.d/99-vm.rules": 'SUBSYSTEM=="block", OPTIONS+="nowatch"\n'}, standing=[("mkfs", "delete")] * 2)
+    assert count["mkfs"] == {"good": 2, "away": 0}, count
+
+
 @case(tier="full", limit=900)
 def while_it_looks(vm):
-    "mount, fsck, mkfs, swapon and writers while a switch stands still before it claims: all succeed, the switch waits."
+    "mount, fsck, mkfs, swapon and writers while a switch stands still before it claims: all succeed, the switch waits, and goes."
     standing = [("mount", "delete"), ("fsck", "fingerprint"), ("swapon", "delete"), ("write", "delete"), ("mkfs", "prepare"),
                 ("keeps_open", "sync")]
     count = raced(vm, 800, standing=standing)

@@ -291,9 +291,11 @@ class Races:
         pid = disks.until(steps.stopped, 60, "stopped before " + step)
         told = self.act(action)
         os.kill(pid, 18)
-        asked.wait(120)
+        rc = asked.wait(120)
         what = "%s before %s" % (action, step)
         self.judge(action, told)
+        if rc:
+            self.wrong.append("%s: the switch that waited for it ended with %d" % (what, rc))
         self.after(what, told, told, before, target)  # the disk is still there: nobody fails
 
 
