@@ -177,7 +177,15 @@ static int on_mark(sd_event_source *source, const struct inotify_event *i, void 
         return 0;
 }
 
-static int watch_marks(struct scan *s, const char *dir)
+/* Our own child writes one with each step; it tells us those, and its end, itself. */
+static int on_record(sd_event_source *source, const struct inotify_event *i, void *data)
+{
+        const struct entry *e = i->len > 0 ? manager_find(((struct scan *) data)->manager, i->name) : NULL;
+
+        return e && e->job ? 0 : on_mark(source, i, data);
+}
+
+static int watch_marks(struct scan *s, const char *dir, sd_event_inotify_handler_t on_change)
 {
         struct manager *m = s->manager;
         char path[64];
@@ -185,7 +193,7 @@ static int watch_marks(struct scan *s, const char *dir)
 
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", m->roots.run, dir);
         if (r >= 0)
-                r = sd_event_add_inotify(m->event, NULL, path, IN_DELETE | IN_MOVED_TO | IN_ONLYDIR, on_mark, s);
+                r = sd_event_add_inotify(m->event, NULL, path, IN_DELETE | IN_MOVED_TO | IN_ONLYDIR, on_change, s);
         return r;
 }
 
@@ -207,7 +215,7 @@ int scan_start(struct manager *m)
                 r = sd_event_add_io(m->event, &s->udev_source, uevents_fd(s->udev), EPOLLIN, on_uevents, s);
         if (r >= 0) /* a second is not long */
                 r = sd_event_source_set_priority(s->kernel_source, SD_EVENT_PRIORITY_IMPORTANT);
-        if (r >= 0 && (watch_marks(s, RUN_HOLD) < 0 || watch_marks(s, RUN_SWITCH) < 0))
+        if (r >= 0 && (watch_marks(s, RUN_HOLD, on_mark) < 0 || watch_marks(s, RUN_SWITCH, on_record) < 0))
                 log_warning("cannot watch /run/" RUN_DIR ": a hold that ends by its timer is seen late");
         return r;
 }
