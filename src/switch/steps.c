@@ -274,8 +274,8 @@ static int step_appear(struct transaction *t)
 
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time", driver_to_string(t->to));
-        t->late = r == -EINPROGRESS;
-        if (t->late)
+        t->excused = r == -EINPROGRESS;
+        if (t->excused)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "udev was not done with the disk under %s in time",
                                driver_to_string(t->to));
         if (r < 0)
@@ -368,7 +368,7 @@ int transaction_run(struct transaction *t)
         }
         if (r < 0) {
                 (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
-                t->failed = t->moved && t->bound && !t->late;
+                t->failed = t->moved && t->bound && !t->excused;
                 if (t->failed) /* or whoever has to finish this would take it for moved */
                         (void) record_write(t, t->step);
                 for (i = i < ELEMENTSOF(steps) ? i + 1 : i; i-- > 0;)

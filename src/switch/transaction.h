@@ -51,7 +51,7 @@ struct transaction {
         bool failed;  /* and there it failed, which is the disk's fault */
         bool on_trial; /* a trial is on record that was begun by this switch */
         bool offline; /* the kernel has given up a LUN: nobody can claim or sync it, and nothing is left to be lost */
-        bool late;    /* the time for its trial was over, but it is not the disk that was slow */
+        bool excused; /* it is taken back, and not to blame: this machine was too slow, or had no room, to try it */
         bool kept;    /* somebody uses the disk on its new driver already: it stays */
         struct udev_monitor *events; /* the kernel's while udev's helper waits, else udev's */
         sd_bus *pid1;

@@ -138,6 +138,12 @@ static bool disk_answers(const struct transaction *t)
         return owed(t, &owes, &after) >= 0 && (owes == 0 || after != before);
 }
 
+/* No room for it, or the OOM killer's choice: that says nothing of the disk. */
+static bool is_our_own(int error)
+{
+        return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ECANCELED;
+}
+
 /*
  * The child may sit in open(2) or at its exit for as long as the kernel waits for the device; it is not waited
  * for: the unbind of the roll-back fails its commands, and then it goes.
@@ -169,10 +175,10 @@ int verify(struct transaction *t, uint64_t deadline)
         else
                 answer_with(&a, -ETIMEDOUT, "the disk does not answer in time");
         if (n != sizeof(a) && a.error == 0)
-                answer_with(&a, -EIO, "its examination ended early");
+                answer_with(&a, -ECANCELED, "its examination was killed");
         (void) close(pipe_fd[0]);
-        t->late = a.error == -ETIMEDOUT && disk_answers(t);
-        if (t->late)
+        t->excused = a.error == -ETIMEDOUT ? disk_answers(t) : is_our_own(a.error);
+        if (t->excused && a.error == -ETIMEDOUT)
                 answer_with(&a, a.error, "this machine was too slow to tell");
         if (pid > 0) {
                 (void) kill(pid, SIGKILL);

@@ -134,7 +134,7 @@ static enum driver asked(void)
         return a.override_target;
 }
 
-static void late(void (*prepare)(struct fake_usb *u), enum history_state on_record)
+static void taken_back(void (*prepare)(struct fake_usb *u), struct fake_hook hook, enum history_state on_record)
 {
         struct scene s = scenes[0];
         struct history h;
@@ -143,6 +143,7 @@ static void late(void (*prepare)(struct fake_usb *u), enum history_state on_reco
         s.prepare = prepare;
         scene_make(&s);
         ask(DRIVER_UAS);
+        fake->hooks[0] = hook;
         scene_switch(&s, &r);
         assert_int_equal(asked(), on_record == HISTORY_DISTRUSTED ? DRIVER_NONE : DRIVER_UAS);
         assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
@@ -152,11 +153,18 @@ static void late(void (*prepare)(struct fake_usb *u), enum history_state on_reco
         scene_remove();
 }
 
-/* Both are too late and are taken back; but a disk that owes no answer is not to blame. */
-static void test_late(void **state)
+/* All are taken back; but neither a disk that owes no answer is to blame, nor one that there was no room to try. */
+static void test_taken_back(void **state)
 {
-        late(stalls, HISTORY_DISTRUSTED);
-        late(machine_stalls, HISTORY_ENDED);
+        struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO},
+                         none = {0}, killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
+
+        taken_back(stalls, none, HISTORY_DISTRUSTED);
+        taken_back(machine_stalls, none, HISTORY_ENDED);
+        taken_back(NULL, fails, HISTORY_DISTRUSTED);
+        fails.error = ENOMEM;
+        taken_back(NULL, fails, HISTORY_ENDED);
+        taken_back(NULL, killed, HISTORY_ENDED);
 }
 
 static void speaks_uas_alone(struct fake_usb *u)
@@ -323,7 +331,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_first_switch), cmocka_unit_test(test_nobody_watches), cmocka_unit_test(test_back),
                 cmocka_unit_test(test_back_from_trial),
-                cmocka_unit_test(test_known),        cmocka_unit_test(test_late),
+                cmocka_unit_test(test_known),        cmocka_unit_test(test_taken_back),
                 cmocka_unit_test(test_uas_alone),
                 cmocka_unit_test(test_no_record_no_trial), cmocka_unit_test(test_initramfs),
                 cmocka_unit_test(test_errors),       cmocka_unit_test(test_killed),
