@@ -22,7 +22,8 @@ from tree import Tree  # noqa: E402
 
 UASD, UASCTL = sys.argv[1:3]
 TOP = os.path.join(HERE, '../..')
-INTERFACE = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0'  # of the one disk
+BUS = 'sys/devices/pci0000:00/0000:00:14.0/usb2'
+INTERFACE = BUS + '/2-1/2-1:1.0'  # of the one disk
 XML = os.path.join(TOP, 'src/daemon/org.uasd1.xml')
 SKIPPED = 77
 
@@ -120,15 +121,14 @@ class Machine(unittest.TestCase):
 
     def put_back(self, devnum, port='2-1'):
         """It, or what is there by now, is plugged in."""
-        device = f'sys/devices/pci0000:00/0000:00:14.0/usb2/{port}'
-        self.tree.write(f'{device}/devnum', f'{devnum}\n')
-        self.tree.link(f'sys/bus/usb/devices/{port}:1.0', f'{device}/{port}:1.0')
+        self.tree.write(f'{BUS}/{port}/devnum', f'{devnum}\n')
+        self.tree.link(f'sys/bus/usb/devices/{port}:1.0', f'{BUS}/{port}/{port}:1.0')
         self.look_again()
         until(lambda: port in self.interfaces(), 'it is back')
 
     def drops(self, devnum):
         """It is another device when uasd comes to look."""
-        self.tree.write('sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/devnum', f'{devnum}\n')
+        self.tree.write(f'{BUS}/2-1/devnum', f'{devnum}\n')
         self.look_again()
         until(lambda: os.path.exists(self.tree.path(f'run/uasd/strings/2-1:1.0@2-{devnum}')), 'it is back')
 

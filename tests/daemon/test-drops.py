@@ -5,7 +5,7 @@
 import os
 import time
 
-from machine import Machine, main, until
+from machine import BUS, Machine, main, until
 
 SENTENCE = ('it dropped off the bus by itself and came back, 3 times within ten minutes, which is not held against it; '
             'to blame: the cable, a connector or the power supply')
@@ -74,7 +74,7 @@ class Drops(Machine):
     def test_another(self):
         "Another disk is none that came back."
         self.not_yet(6, 7)
-        self.tree.write('sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/serial', 'S2\n')
+        self.tree.write(f'{BUS}/2-1/serial', 'S2\n')
         self.not_yet(8)
 
 

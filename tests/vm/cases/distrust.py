@@ -2,7 +2,7 @@
 """Distrust: what is on record of a disk, and what ends it."""
 
 from context import case
-from evidence import only_disk, record_of, stranded
+from evidence import gone, only_disk, record_of, stranded
 
 RECORD = "1209:5a5a:UASD-DISK0@0000:00:02.0/ss/1=state=distrusted firmware=%04x kernel=%s boot=- date=2026-01-01T00:00:00Z%s reason=it had to be reset\n"
 
@@ -25,8 +25,7 @@ def until_something_changes(vm):
         one = only_disk(guest, "settled")
         assert one["driver"] == driver, (firmware, record_kernel, more, one)
         assert (one["reason_id"] == "distrusted") == (driver == "usb-storage"), one
-        disk.unplug()
-        guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
+        gone(guest, disk)
 
     # The firmware is the device's own: an update, seen at the next plug.
     guest.put("/etc/uasd/history", "generation=999\n" + RECORD % (0x0100, kernel, ""))
@@ -48,8 +47,7 @@ def rolled_back_is_remembered(vm):
     [record] = record_of(guest, disk)
     assert "failed=1" in record, record
     disk.clear_faults()
-    disk.unplug()
-    guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
+    gone(guest, disk)
     disk.reset_stats()
     disk.plug()
     guest.wait_disk(disk.interface, driver="usb-storage")

@@ -4,7 +4,7 @@
 import time
 
 from context import case
-from evidence import (DISTRUSTED, TROUBLE, disk_in, hang_once, impatient, messages, only_disk, record_of)
+from evidence import (DISTRUSTED, TROUBLE, disk_in, gone, hang_once, impatient, messages, only_disk, record_of)
 
 
 @case(tier="default", image="bookworm", limit=400)
@@ -185,8 +185,7 @@ def drops_off(vm):
     only_disk(guest, "settled")
 
     def drop():
-        disk.unplug()
-        guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
+        gone(guest, disk)
         disk.plug()
         guest.wait_disk(disk.interface, driver="uas")
         return only_disk(guest, "settled")

@@ -4,7 +4,7 @@
 import time
 
 from context import case
-from evidence import (DISTRUSTED, TRIAL_PASSED, hang_once, impatient, messages, on_storage, only_disk, record_of)
+from evidence import (DISTRUSTED, TRIAL_PASSED, gone, hang_once, impatient, messages, on_storage, only_disk, record_of)
 
 
 def on_trial(vm, disk, config=""):
@@ -27,8 +27,7 @@ def passed(vm):
     [record] = record_of(guest, disk)
     assert record.startswith("state=passed firmware=0100 "), record
     assert messages(guest, TRIAL_PASSED) == 1
-    disk.unplug()
-    guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
+    gone(guest, disk)
     disk.plug()
     guest.wait_disk(disk.interface, driver="uas")
     assert only_disk(guest, "settled")["state"] == "settled"
