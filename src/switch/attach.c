@@ -44,37 +44,6 @@ enum driver driver_now(const struct transaction *t)
         return streq(name, DRIVER_NAME_UAS) ? DRIVER_UAS : streq(name, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE : DRIVER_OTHER;
 }
 
-/*
- * While a LUN is deleted its transport is still alive, so sd's last flush reaches the drive; at unbind `uas` fails
- * every command before sd is removed (vm.md 1, 14).
- */
-int luns_delete(struct transaction *t)
-{
-        _cleanup_close_ int dir = -1;
-        char path[128];
-        int r;
-
-        /*
-         * Through the interface's own directory, opened before it is looked whether that is still ours: when the disk is
-         * pulled out the directory is dead, while another disk may have the same host number at once.
-         */
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
-        dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = dir < 0 ? -errno : record_check(t);
-        if (r < 0)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "the disk is no longer the one that was looked at");
-        for (size_t i = 0; i < t->disk.n_luns; i++) {
-                /* There is no last flush to be had of it, but a minute of waiting for one. */
-                if (t->offline && lun_offline(t, &t->disk.luns[i]))
-                        continue;
-                r = attr_write(dir, lun_attribute(t, &t->disk.luns[i], "delete", path, sizeof(path)), "1");
-                if (r < 0 && r != -ENOENT && r != -ENODEV)
-                        return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s", t->disk.luns[i].scsi,
-                                       strerror(-r));
-        }
-        return 0;
-}
-
 /* Waited for once: a disk that has no driver cannot wait for whoever hangs with the lock. */
 static int lock_for_bind(struct transaction *t)
 {

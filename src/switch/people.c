@@ -115,37 +115,42 @@ int take_fingerprint(struct transaction *t)
 }
 
 /*
- * Whoever wants the disk between the claim and the end of the old device fails. So this comes last, when all that takes its time is
+ * Whoever wants the disk between the claim and its end fails. So this comes last, when all that takes its time is
  * done, and it is let go again at once if anybody has just looked at the disk: he may be about to mount it. Who has written
- * to it has made another disk of it: that is synced, and its fingerprint taken, again. With the door closed nobody mounts a card
- * any more that is put in, so from then on it is the same disk or it is not.
+ * to it has made another disk of it: that is synced, and its fingerprint taken, again. A card that is put in from now on is mounted by nobody.
  */
 int close_door(struct transaction *t)
 {
         char busy[BLOCK_NAME_MAX] = "";
-        int r = -EAGAIN;
+        int r = -EAGAIN, opens = 0;
 
         if (t->claim.n == 0) /* no disk yet, or none left */
                 return 0;
+        claim_close_partitions(&t->claim);
         for (int tries = 0; tries < 5; tries++) {
                 enum disturbance d = claim_disturbed(&t->claim);
                 bool stale = r == -ESTALE || d == DISTURBANCE_WRITTEN;
 
-                r = d == DISTURBANCE_NONE && tries == 0 ? 0 : look_for_users(t, true);
+                /* Counted before it is looked for by name. Where we are alone with all disks of the driver nobody need be looked for. */
+                opens = driver_opens(&t->roots, t->from);
+                r = d == DISTURBANCE_NONE && tries == 0 && opens == (int) t->claim.n ? 0 : look_for_users(t, true);
+                if (r >= 0 && opens > (int) t->claim.n)
+                        r = look_for_strangers(t);
                 if (r >= 0 && stale)
                         r = sync_nodes(t);
                 if (r >= 0 && stale)
                         r = take_fingerprint(t);
+                if (r >= 0)
+                        r = same_media(t);
                 if (r < 0)
                         return r;
-                r = claim_close_door(&t->roots, t->from, &t->claim, busy);
+                r = claim_close_door(&t->roots, t->from, opens, &t->claim, busy);
                 if (r != -EAGAIN && r != -ESTALE)
                         break;
         }
-        if (r > 0 && (look_for_users(t, true) < 0 || look_for_strangers(t) < 0))
+        /* Without a count, who opened it in the last moment is not known yet. */
+        if (r >= 0 && opens < 0 && look_for_users(t, true) < 0)
                 return -EBUSY;
-        if (r >= 0)
-                r = same_media(t);
         if (r >= 0 && claim_written(&t->roots, &t->claim) != t->written)
                 r = -ESTALE;
         if (r == -EBUSY) {

@@ -201,24 +201,16 @@ static bool machine_stops(struct transaction *t)
 /* From here on the disk is on the move: undo brings it back to a driver. */
 static int step_delete(struct transaction *t)
 {
-        int r = record_check(t);
+        int r;
 
         if (machine_stops(t))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
-
-        if (r < 0)
-                return tx_fail(t, UASD_EXIT_FAILED, r, "the disk is no longer the one that was looked at");
         if (t->hold_deadline && now_boottime() >= hold_leaves(t))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
         t->moved = true;
         r = record_write(t, t->step); /* before the first LUN goes: whoever finishes this looks for all of them */
-        if (r >= 0)
-                r = close_door(t);
-        if (r < 0) {
-                t->moved = false;
-                return r;
-        }
-        return luns_delete(t);
+        t->moved = false;
+        return r < 0 ? r : luns_delete(t);
 }
 
 /* Inside delay_use there was nothing to claim: what has appeared since then is nobody's to pull. */

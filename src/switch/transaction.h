@@ -115,13 +115,15 @@ int record_load(struct transaction *t);
 /* attach.c: what moves an interface, used by the steps and by their undo */
 int driver_write(struct transaction *t, enum driver d, const char *file);
 enum driver driver_now(const struct transaction *t);
-int luns_delete(struct transaction *t);
 /* Quirks, bind, link checked, quirks in order again. */
 int attach(struct transaction *t, enum driver d);
 /* Sees to the entry of a bind that is in them still. */
 void quirks_in_order(struct transaction *t);
 /* Brings it to `from`, else to any driver, with its disks. */
 void attach_back(struct transaction *t);
+
+/* delete.c: closes the door and takes the LUNs away; from then on it has moved. */
+int luns_delete(struct transaction *t);
 
 /* appear.c */
 size_t disks_count(const struct usb_disk *d);

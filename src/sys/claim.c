@@ -205,7 +205,7 @@ int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, st
         return 0;
 }
 
-static void close_partitions(struct claim *c)
+void claim_close_partitions(struct claim *c)
 {
         size_t n = 0;
 
@@ -219,26 +219,34 @@ static void close_partitions(struct claim *c)
 
 void claim_keep(struct claim *c)
 {
-        close_partitions(c);
+        claim_close_partitions(c);
         c->inotify = close_keep_errno(c->inotify);
+}
+
+static int claim_opens(const struct claim *c)
+{
+        int n = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                n += 1 + (c->nodes[i].exclusive >= 0 && c->nodes[i].exclusive != c->nodes[i].fd);
+        return n;
 }
 
 bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
 {
-        bool strangers = true;
-        int ours = 0;
+        bool strangers = true, partitions = false;
 
-        /* Opens of a partition count each or once, as the kernel pleases: ours are not to be among them. */
-        close_partitions(c);
         for (size_t i = 0; i < c->n; i++)
-                ours += 1 + (c->nodes[i].exclusive >= 0 && c->nodes[i].exclusive != c->nodes[i].fd);
+                partitions = partitions || !c->nodes[i].whole;
+        /* Opens of a partition count each or once, as the kernel pleases: ours are not to be among them. */
+        claim_close_partitions(c);
         /* Somebody may just have had a look at it. */
         for (int tries = 0; strangers && tries < STRANGER_TRIES; tries++) {
                 if (tries > 0)
                         (void) usleep(STRANGER_PAUSE_USEC);
-                strangers = driver_opens(r, driver) > ours;
+                strangers = driver_opens(r, driver) > claim_opens(c);
         }
-        for (size_t i = 0; i < n_luns; i++)
+        for (size_t i = 0; partitions && i < n_luns; i++)
                 if (open_partitions(r, &luns[i], c) < 0)
                         return true;
         return strangers;
@@ -320,34 +328,41 @@ static int claim_node(const struct roots *r, struct claimed *node)
  * was closed is told of by inotify; whoever does between is counted, and has closed it again where he is not. Our own opens,
  * which may melt into one event with his, are not told from his; a close is never ours.
  */
-int claim_close_door(const struct roots *r, enum driver driver, struct claim *c, char ret_busy[static BLOCK_NAME_MAX])
+int claim_close_door(const struct roots *r, enum driver driver, int opens, struct claim *c, char ret_busy[static BLOCK_NAME_MAX])
 {
-        int before = driver_opens(r, driver), ours = 0, k = 0;
+        int ours = claim_opens(c), k = 0;
         enum disturbance d = events(c, 0);
 
         for (size_t i = 0; k >= 0 && d == DISTURBANCE_NONE && i < c->n; i++) {
-                if (!c->nodes[i].whole)
-                        continue;
                 memcpy(ret_busy, c->nodes[i].name, BLOCK_NAME_MAX);
                 k = claim_node(r, &c->nodes[i]);
-                ours++;
         }
         if (d == DISTURBANCE_NONE)
                 d = events(c, IN_OPEN);
-        if (d == DISTURBANCE_NONE && k >= 0 && before >= 0 && driver_opens(r, driver) != before + ours)
+        if (d == DISTURBANCE_NONE && k >= 0 && opens >= 0 && driver_opens(r, driver) != opens + claim_opens(c) - ours)
                 d = DISTURBANCE_OPENED;
         if (d != DISTURBANCE_NONE || k < 0) {
                 enum disturbance last = open_door(c);
 
                 if (k >= 0)
                         k = d == DISTURBANCE_WRITTEN || last == DISTURBANCE_WRITTEN ? -ESTALE : -EAGAIN;
-                return k;
         }
-        /*
-         * Without a count, or with partitions of our own open beside his, who opened it between is not known yet. Nor is he who
-         * opened a node since we were alone with the disk that inotify does not watch: sg, or one of the same number elsewhere.
-         */
-        return before < 0 || !c->alone || before != (int) c->n;
+        return k;
+}
+
+bool claim_has(const struct claim *c, unsigned lun)
+{
+        for (size_t i = 0; i < c->n; i++)
+                if (c->nodes[i].lun == lun && c->nodes[i].exclusive >= 0)
+                        return true;
+        return false;
+}
+
+void claim_let_go(struct claim *c, unsigned lun)
+{
+        for (size_t i = 0; i < c->n; i++)
+                if (c->nodes[i].lun == lun && c->nodes[i].exclusive != c->nodes[i].fd)
+                        c->nodes[i].exclusive = close_keep_errno(c->nodes[i].exclusive);
 }
 
 /* A CD-ROM, a write-protected card, an empty slot: whatever fsync has against them, nothing is there to be written. */

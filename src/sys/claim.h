@@ -44,12 +44,19 @@ int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, 
 /* How many sectors of the disks have ever been written or discarded: a file system, unlike a process, is told of by nothing else. */
 uint64_t claim_written(const struct roots *r, const struct claim *c);
 
+/* Those of the partitions are open to be synced alone, and count as opens: a close writes back what has come since then. */
+void claim_close_partitions(struct claim *c);
+
 /*
- * Claims what was prepared. Returns 0, or 1 where the count does not tell and it has to be looked again who has it open; -EBUSY with
- * the busy node's name; -EAGAIN if somebody opened a node meanwhile, who may be about to mount it, -ESTALE if he wrote to it:
- * nothing is claimed then. Other -errno.
+ * Claims what was prepared, without partitions. opens: driver_opens() from before it was looked who has it open, or -errno: without a count
+ * it has to be looked again. Returns 0; -EBUSY with the busy node's name; -EAGAIN if somebody opened a disk of the driver
+ * meanwhile, who may be about to mount it, -ESTALE if he wrote to it: nothing is claimed then. Other -errno.
  */
-int claim_close_door(const struct roots *r, enum driver driver, struct claim *c, char ret_busy[static BLOCK_NAME_MAX]);
+int claim_close_door(const struct roots *r, enum driver driver, int opens, struct claim *c, char ret_busy[static BLOCK_NAME_MAX]);
+
+/* Whether claim_close_door() has claimed this LUN; and lets it go. */
+bool claim_has(const struct claim *c, unsigned lun);
+void claim_let_go(struct claim *c, unsigned lun);
 
 /*
  * For a driver that has no other disk, and after a look at all open files that found nobody: true if there is somebody all the

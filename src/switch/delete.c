@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "common/names.h"
+#include "sys/sysfs.h"
+#include "switch/transaction.h"
+
+#define LOOK_AGAIN_USEC 200
+
+/*
+ * A LUN lets nobody open it from the moment in which its delete begins (SDEV_CANCEL, scsi_device_get()); its block device is dead
+ * much later, for on the way there the kernel waits for RCU. Until then our claim would tell whoever wants the disk that
+ * somebody else has it, and not that it is on its way. The write that deletes it lasts for all that time: so a
+ * thread lets the claim go.
+ */
+struct doorman {
+        struct transaction *t;
+        int dir; /* of the interface */
+        pthread_t thread;
+        bool there;
+        atomic_bool begun, over; /* from the one to the other the claims are the thread's */
+};
+
+static bool lun_leaves(const struct doorman *d, const struct lun *l)
+{
+        char path[128], state[32];
+        int r = (int) attr_read(d->dir, lun_attribute(d->t, l, "state", path, sizeof(path)), state, sizeof(state));
+
+        return r == -ENOENT || r == -ENODEV || (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
+}
+
+static void *let_claims_go(void *data)
+{
+        struct doorman *d = data;
+
+        while (!atomic_load(&d->over)) {
+                for (size_t i = 0; atomic_load(&d->begun) && i < d->t->disk.n_luns; i++)
+                        if (claim_has(&d->t->claim, d->t->disk.luns[i].lun) && lun_leaves(d, &d->t->disk.luns[i]))
+                                claim_let_go(&d->t->claim, d->t->disk.luns[i].lun);
+                (void) usleep(LOOK_AGAIN_USEC);
+        }
+        return NULL;
+}
+
+/* Without one, or where the kernel does not tell, the claims last as long as the block devices. */
+static void doorman_begin(struct doorman *d)
+{
+        const struct transaction *t = d->t;
+
+        if (t->claim.n == 0 || lun_leaves(d, &t->disk.luns[0]))
+                return;
+        d->there = pthread_create(&d->thread, NULL, let_claims_go, d) == 0;
+}
+
+static void doorman_end(struct doorman *d)
+{
+        atomic_store(&d->over, true);
+        if (d->there)
+                (void) pthread_join(d->thread, NULL);
+}
+
+/*
+ * While a LUN is deleted its transport is still alive, so sd's last flush reaches the drive; at unbind `uas` fails
+ * every command before sd is removed (vm.md 1, 14).
+ */
+static int delete_all(struct transaction *t, int dir)
+{
+        char path[128];
+
+        for (size_t i = 0; i < t->disk.n_luns; i++) {
+                int r;
+
+                /* There is no last flush to be had of it, but a minute of waiting for one. */
+                if (t->offline && lun_offline(t, &t->disk.luns[i]))
+                        continue;
+                r = attr_write(dir, lun_attribute(t, &t->disk.luns[i], "delete", path, sizeof(path)), "1");
+                if (r < 0 && r != -ENOENT && r != -ENODEV)
+                        return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s", t->disk.luns[i].scsi,
+                                       strerror(-r));
+        }
+        return 0;
+}
+
+/*
+ * All that takes its time comes before the door is closed: whoever wants the disk between that and its end fails.
+ * It is deleted through the interface's own directory, opened before it is looked whether that is still ours: when the disk is
+ * pulled out the directory is dead, while another disk may have the same host number at once.
+ */
+int luns_delete(struct transaction *t)
+{
+        _cleanup_close_ int dir = -1;
+        struct doorman d = { .t = t };
+        char path[128];
+        int r;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
+        dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = dir < 0 ? -errno : record_check(t);
+        if (r < 0)
+                return tx_fail(t, UASD_EXIT_FAILED, r, "the disk is no longer the one that was looked at");
+        d.dir = dir;
+        doorman_begin(&d);
+        r = close_door(t);
+        t->moved = r >= 0;
+        if (r >= 0) {
+                atomic_store(&d.begun, true);
+                r = delete_all(t, dir);
+        }
+        doorman_end(&d);
+        return r;
+}
