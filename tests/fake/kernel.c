@@ -223,7 +223,7 @@ int kernel_delete(const char *scsi)
                         continue;
                 u->touched++;
                 not_refused(&u->luns[lun]);
-                lun_goes(u, lun);
+                lun_goes(u, lun); /* delete_lets_nobody_in (v q): before it waits for anything */
                 flushes_drive(&u->luns[lun]);
                 kernel_pass(UNBIND_USEC);
                 return 0;

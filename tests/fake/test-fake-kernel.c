@@ -108,6 +108,16 @@ static void delete_takes_one_lun(void)
         assert_int_equal(kernel_delete("0:0:0:0"), -ENOENT);
 }
 
+static void delete_lets_nobody_in(void)
+{
+        disk(UAS, 2);
+        assert_int_equal(kernel_open("sda", O_RDONLY), 0);
+        assert_int_equal(kernel_delete("0:0:0:0"), 0);
+        assert_int_equal(kernel_open("sda", O_RDONLY), -ENXIO);
+        assert_int_equal(kernel_open("sda", O_RDWR | O_EXCL), -ENXIO);
+        assert_int_equal(kernel_open("sdb", O_RDWR | O_EXCL), 0);
+}
+
 static void scan_brings_back(void)
 {
         delete_takes_one_lun();
@@ -405,6 +415,7 @@ static const struct {
         REACTION(uas_cannot_flush),
         REACTION(fsync_does_both),
         REACTION(delete_takes_one_lun),
+        REACTION(delete_lets_nobody_in),
         REACTION(scan_brings_back),
         REACTION(bind_busy),
         REACTION(bind_uas_with_u),

@@ -304,3 +304,42 @@ answer = None
         guest.until(lambda: disk.dirty() >= CACHED or None, 10, "written back")
         python(guest, disk, "answer = os.fsync(node(disks()[0]))")
         assert disk.dirty() == 0
+
+
+@case(image=("bookworm", "vendor", "trixie"), product=False)
+def delete_lets_nobody_in(vm):
+    "A LUN whose delete has begun (state cancel) is ENXIO to whoever opens it, when its block device is still there."
+    for image in vm.case.images:
+        guest, disk = plugged(vm, "uas", image, label="DATA")
+        for driver in BOTH:
+            move(guest, disk, driver)
+            opens = python(guest, disk, """
+import threading
+[name] = disks()
+def state():
+    try:
+        return open(device + "/state").read().strip()
+    except OSError:
+        return "gone"
+opens = set()
+# Somebody who comes just between has to be lucky.
+for _time in range(20):
+    settle()
+    [device] = map(os.path.dirname, at("host*/target*/*/state"))
+    host = at("host*/scsi_host/*/scan")[0]
+    thread = threading.Thread(target=write, args=(device + "/delete", "1"))
+    thread.start()
+    while thread.is_alive():
+        if state() != "running":
+            opens |= {error(node, one, flags) for one in (name, name + "1") for flags in (os.O_RDONLY, os.O_RDWR | os.O_EXCL)}
+    thread.join()
+    assert state() == "gone"
+    assert write(host, "- - -") is None
+    appear()
+    if "ENXIO" in opens:
+        break
+answer = sorted(opens, key=str)
+""")
+            assert set(opens) <= {"ENXIO", "ENOENT", "ENODEV"}, (image, driver, opens)
+            # On 6.12 the block device goes too soon after that for anybody to be sure to come between.
+            assert "ENXIO" in opens or image == "trixie", (image, driver, opens)
