@@ -176,7 +176,7 @@ static int there(struct monitor *m, struct view *now, const char *event)
 static int read_all(struct monitor *m, const char *event)
 {
         _cleanup_(views_done) struct views now = {};
-        int k = remote_read(&m->remote, REMOTE_USEC, &now);
+        int k = remote_read(&m->remote, ORDER_USEC, &now);
 
         for (size_t i = m->views.n; k >= 0 && i-- > 0;)
                 if (!views_find(&now, m->views.list[i].disk.facts.interface))

@@ -6,7 +6,6 @@
 #include "sys/marks.h"
 
 /* Longer than a person needs to type a password; the daemon itself answers at once. */
-#define CALL_USEC (30 * USEC_PER_SEC)
 #define CALL_INTERACTIVE_USEC (180 * USEC_PER_SEC)
 #define LOGIN_USEC CALL_INTERACTIVE_USEC
 
@@ -265,6 +264,6 @@ int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **
         }
         if (k < 0)
                 return k;
-        k = sd_bus_call(r->bus, m, c->interactive ? CALL_INTERACTIVE_USEC : CALL_USEC, ret_error, ret_reply);
+        k = sd_bus_call(r->bus, m, c->interactive ? CALL_INTERACTIVE_USEC : ORDER_USEC, ret_error, ret_reply);
         return k < 0 ? k : 0;
 }

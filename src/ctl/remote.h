@@ -12,8 +12,12 @@ struct remote {
         bool peer;
 };
 
-/* A stopped daemon must not stop whoever asks: this long for connection and answer together. */
-#define REMOTE_USEC (5 * USEC_PER_SEC)
+/*
+ * For connection and answer together. A stopped daemon must not stop whoever only looks: sysfs tells him, too. Whoever orders something, or
+ * waits, has nobody else to turn to, and a machine that boots, or has many disks on the move, may be slow.
+ */
+#define GLANCE_USEC (5 * USEC_PER_SEC)
+#define ORDER_USEC (30 * USEC_PER_SEC)
 
 /*
  * private_socket: NULL if the system bus alone is to be tried.

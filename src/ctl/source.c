@@ -24,8 +24,8 @@ static int open_remote(const struct ctl *c, struct remote *ret_remote, struct vi
         char path[SOCKET_MAX];
 
         if (c->options->host)
-                return remote_open_host(c->options->host, REMOTE_USEC, ret_remote, ret);
-        return remote_open(private_socket(c, path), REMOTE_USEC, ret_remote, ret);
+                return remote_open_host(c->options->host, ORDER_USEC, ret_remote, ret);
+        return remote_open(private_socket(c, path), ORDER_USEC, ret_remote, ret);
 }
 
 #define WHY_MAX 256
@@ -35,7 +35,7 @@ static const char *why_not_understood(const struct ctl *c, char ret[static WHY_M
 {
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
 
-        if (c->options->host || !remote_ask_version(private_socket(c, path), REMOTE_USEC, theirs) ||
+        if (c->options->host || !remote_ask_version(private_socket(c, path), GLANCE_USEC, theirs) ||
             streq(theirs, UASD_VERSION))
                 return "uasd's answer is not understood (is it of another version?)";
         (void) snprintf(ret, WHY_MAX,
@@ -75,14 +75,14 @@ bool source_look(const struct ctl *c, struct views *ret)
 {
         char path[SOCKET_MAX];
 
-        return answered(c, remote_look(private_socket(c, path), REMOTE_USEC, ret));
+        return answered(c, remote_look(private_socket(c, path), GLANCE_USEC, ret));
 }
 
 static bool look_brief(const struct ctl *c, struct views *ret)
 {
         char path[SOCKET_MAX];
 
-        return answered(c, remote_look_brief(private_socket(c, path), REMOTE_USEC, ret));
+        return answered(c, remote_look_brief(private_socket(c, path), GLANCE_USEC, ret));
 }
 
 static int read_local(const struct ctl *c, bool quick, struct views *ret)

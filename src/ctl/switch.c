@@ -133,7 +133,7 @@ static int follow(struct watch *watch, const struct wish *w, const char *id, con
                 if (k < 0 && k != -ETIMEDOUT)
                         return source_lost(k);
                 watch->changed = false;
-                k = remote_read(watch->remote, REMOTE_USEC, &views);
+                k = remote_read(watch->remote, ORDER_USEC, &views);
                 if (k < 0)
                         return source_lost(k);
                 (void) watch_next(watch, 0); /* the end may have come with the answer */

@@ -32,7 +32,7 @@ static int wait_remote(struct remote *remote, const char *id, uint64_t end)
                 _cleanup_(views_done) struct views views = {};
                 const struct view *v;
 
-                k = remote_read(remote, REMOTE_USEC, &views);
+                k = remote_read(remote, ORDER_USEC, &views);
                 if (k < 0)
                         return source_lost(k);
                 v = views_find(&views, id);

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import unittest
 
@@ -498,8 +499,16 @@ class Uasctl(unittest.TestCase):
         start = time.monotonic()
         self.assertIn('does not answer', self.run_ctl('list').stderr)
         self.assertLess(time.monotonic() - start, 8)
-        self.run_ctl('switch', 'sda', 'uas', code=1)
         self.daemon.send_signal(signal.SIGCONT)
+
+    def test_slow_daemon(self):
+        """Whoever orders something is more patient than whoever looks."""
+        self.start()
+        self.daemon.send_signal(signal.SIGSTOP)
+        timer = threading.Timer(7, self.daemon.send_signal, [signal.SIGCONT])
+        timer.start()
+        self.run_ctl('switch', 'sda', 'uas')
+        timer.join()
 
     def test_stopped_bus(self):
         self.start()

@@ -100,7 +100,7 @@ static enum lease_state read_again(struct lease *l)
         const struct view *v;
         int k;
 
-        k = remote_read(l->remote, REMOTE_USEC, &views);
+        k = remote_read(l->remote, ORDER_USEC, &views);
         if (k == -ETIMEDOUT) { /* it has much to do: the descriptor tells whether the lease is over */
                 l->watch.changed = true;
                 return LEASE_GOOD;
