@@ -137,10 +137,47 @@ static void test_names_are_kept_for_recovery(void **state)
         (void) alarm(0);
 }
 
+static void another_is_mounted(struct fake_usb *u)
+{
+        assert_int_equal(kernel_mount(fake->usb[1].luns[0].nodes[1].name, true), 0);
+}
+
+/*
+ * Whoever comes between the claim and the delete is told that somebody has the disk. Where opens are counted nothing is done in between that takes
+ * its time, also where another disk of the driver is in use.
+ */
+static void test_short_claim(void **state)
+{
+        const struct scene scenes[] = {
+                {.from = BOT, .to = UAS, .counts = true, .partitions = 2, .luns = 2},
+                {.from = UAS, .to = BOT, .counts = true, .partitions = 2, .bystander = true, .prepare = another_is_mounted},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                unsigned n_luns = scenes[i].luns ? scenes[i].luns : 1, claim = 0, deleted = 0;
+                struct result r;
+
+                scene_make(&scenes[i]);
+                scene_switch(&scenes[i], &r);
+                assert_string_equal(r.text, "");
+                assert_null(scene_wrong(&scenes[i]));
+                while (deleted < fake->n_ops && strncmp(fake->ops[deleted], "delete ", 7) != 0)
+                        deleted++;
+                assert_true(deleted < fake->n_ops);
+                for (claim = deleted; claim > 0 && strncmp(fake->ops[claim], "open ", 5) != 0; claim--)
+                        ;
+                assert_string_equal(fake->ops[claim], n_luns == 1 ? "open sda" : "open sdb");
+                for (unsigned k = claim + 1; k < deleted; k++)
+                        assert_string_equal(fake->ops[k], "count");
+                scene_remove();
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_names_are_kept),
-                                           cmocka_unit_test(test_names_are_kept_for_recovery)};
+                                           cmocka_unit_test(test_names_are_kept_for_recovery),
+                                           cmocka_unit_test(test_short_claim)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,6 +189,10 @@ void tree_driver(struct fake_usb *u)
 
         (void) usb_dir(u, dir);
         tree_remove("%s/%s/driver", dir, u->interface);
+        tree_remove("sys/bus/usb/drivers/uas/%s", u->interface);
+        tree_remove("sys/bus/usb/drivers/usb-storage/%s", u->interface);
+        if (u->driver == DRIVER_UAS || u->driver == DRIVER_USB_STORAGE)
+                tree_write("", "sys/bus/usb/drivers/%s/%s", driver_to_string(u->driver), u->interface);
         if (u->driver != DRIVER_NONE) {
                 (void) snprintf(driver, sizeof(driver), "sys/bus/usb/drivers/%s",
                                 u->driver == DRIVER_OTHER ? "usbfs" : driver_to_string(u->driver));
