@@ -31,16 +31,31 @@ static bool lun_leaves(const struct doorman *d, const struct lun *l)
         return r == -ENOENT || r == -ENODEV || (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
 }
 
+/* True once none is left. */
+static bool let_go(struct doorman *d)
+{
+        bool left = false;
+
+        for (size_t i = 0; i < d->t->disk.n_luns; i++) {
+                const struct lun *l = &d->t->disk.luns[i];
+
+                if (!claim_has(&d->t->claim, l->lun))
+                        continue;
+                if (lun_leaves(d, l))
+                        claim_let_go(&d->t->claim, l->lun);
+                else
+                        left = true;
+        }
+        return !left;
+}
+
+/* The delete may go on for a minute, where the last flush is not answered: it is not watched to its end. */
 static void *let_claims_go(void *data)
 {
         struct doorman *d = data;
 
-        while (!atomic_load(&d->over)) {
-                for (size_t i = 0; atomic_load(&d->begun) && i < d->t->disk.n_luns; i++)
-                        if (claim_has(&d->t->claim, d->t->disk.luns[i].lun) && lun_leaves(d, &d->t->disk.luns[i]))
-                                claim_let_go(&d->t->claim, d->t->disk.luns[i].lun);
+        while (!atomic_load(&d->over) && !(atomic_load(&d->begun) && let_go(d)))
                 (void) usleep(LOOK_AGAIN_USEC);
-        }
         return NULL;
 }
 

@@ -296,12 +296,18 @@ uint64_t claim_written(const struct roots *r, const struct claim *c)
         return sum;
 }
 
+/* Lets a claim of its own go; the node stays open. */
+static void let_go(struct claimed *node)
+{
+        if (node->exclusive != node->fd)
+                node->exclusive = close_keep_errno(node->exclusive);
+}
+
 /* Returns what others did meanwhile, as far as it can be told from our own closes. */
 static enum disturbance open_door(struct claim *c)
 {
         for (size_t i = 0; i < c->n; i++)
-                if (c->nodes[i].exclusive != c->nodes[i].fd)
-                        c->nodes[i].exclusive = close_keep_errno(c->nodes[i].exclusive);
+                let_go(&c->nodes[i]);
         return events(c, 0);
 }
 
@@ -361,8 +367,8 @@ bool claim_has(const struct claim *c, unsigned lun)
 void claim_let_go(struct claim *c, unsigned lun)
 {
         for (size_t i = 0; i < c->n; i++)
-                if (c->nodes[i].lun == lun && c->nodes[i].exclusive != c->nodes[i].fd)
-                        c->nodes[i].exclusive = close_keep_errno(c->nodes[i].exclusive);
+                if (c->nodes[i].lun == lun)
+                        let_go(&c->nodes[i]);
 }
 
 /* A CD-ROM, a write-protected card, an empty slot: whatever fsync has against them, nothing is there to be written. */
@@ -398,8 +404,7 @@ enum disturbance claim_disturbed(const struct claim *c)
 void claim_drop(struct claim *c)
 {
         for (size_t i = 0; i < c->n; i++) {
-                if (c->nodes[i].exclusive != c->nodes[i].fd)
-                        (void) close_keep_errno(c->nodes[i].exclusive);
+                let_go(&c->nodes[i]);
                 (void) close_keep_errno(c->nodes[i].fd);
         }
         free(c->nodes);
