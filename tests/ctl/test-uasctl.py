@@ -509,6 +509,9 @@ class Uasctl(unittest.TestCase):
         timer.start()
         self.run_ctl('switch', 'sda', 'uas')
         timer.join()
+        self.daemon.send_signal(signal.SIGSTOP)
+        self.run_ctl('switch', 'sda', 'uas', code=1, timeout=45)  # in the end
+        self.daemon.send_signal(signal.SIGCONT)
 
     def test_stopped_bus(self):
         self.start()
