@@ -17,6 +17,15 @@ def into_drive(name):
 """ % CACHED
 
 
+def everywhere(vm):
+    """On each image of the case, on both drivers: (image, driver, guest, disk)."""
+    for image in vm.case.images:
+        guest, disk = plugged(vm, "uas", image, label="DATA")
+        for driver in BOTH:
+            move(guest, disk, driver)
+            yield image, driver, guest, disk
+
+
 def protocol(driver):
     return "uas" if driver == "uas" else "bot"
 
@@ -250,11 +259,8 @@ answer.append(told([2]))
 @case(image=("bookworm", "trixie"), product=False)
 def counts_opens(vm):
     "Each open pins the module of the disk's driver once until its close; of a partition on 6.1 the first one alone."
-    for image in vm.case.images:
-        guest, disk = plugged(vm, "uas", image, label="DATA")
-        for driver in BOTH:
-            move(guest, disk, driver)
-            opens, mounts, gone = python(guest, disk, """
+    for image, driver, guest, disk in everywhere(vm):
+        opens, mounts, gone = python(guest, disk, """
 settle()
 module = "/sys/module/%s/" % driver().replace("-", "_")
 def count():
@@ -279,11 +285,11 @@ os.close(fd)
 gone.append(count())
 answer = [opens, mounts, gone]
 """)
-            # A mount is an open like any other. On 6.12 each one of a partition counts.
-            assert opens == ([0, 1, 2, 3, 3, 3] if image == "bookworm" else [0, 1, 2, 3, 4, 5]), (image, opens)
-            assert mounts == [1, 0], (image, mounts)
-            # Even when the disk has gone.
-            assert gone == [1, 0], (image, gone)
+        # A mount is an open like any other. On 6.12 each one of a partition counts.
+        assert opens == ([0, 1, 2, 3, 3, 3] if image == "bookworm" else [0, 1, 2, 3, 4, 5]), (image, opens)
+        assert mounts == [1, 0], (image, mounts)
+        # Even when the disk has gone.
+        assert gone == [1, 0], (image, gone)
 
 
 @case(product=False)
@@ -309,11 +315,8 @@ answer = None
 @case(image=("bookworm", "vendor", "trixie"), product=False)
 def delete_lets_nobody_in(vm):
     "A LUN whose delete has begun (state cancel) is ENXIO to whoever opens it, when its block device is still there."
-    for image in vm.case.images:
-        guest, disk = plugged(vm, "uas", image, label="DATA")
-        for driver in BOTH:
-            move(guest, disk, driver)
-            opens = python(guest, disk, """
+    for image, driver, guest, disk in everywhere(vm):
+        opens = python(guest, disk, """
 import threading
 [name] = disks()
 def state():
@@ -340,6 +343,6 @@ for _time in range(20):
         break
 answer = sorted(opens, key=str)
 """)
-            assert set(opens) <= {"ENXIO", "ENOENT", "ENODEV"}, (image, driver, opens)
-            # On 6.12 the block device goes too soon after that for anybody to be sure to come between.
-            assert "ENXIO" in opens or image == "trixie", (image, driver, opens)
+        assert set(opens) <= {"ENXIO", "ENOENT", "ENODEV"}, (image, driver, opens)
+        # On 6.12 the block device goes too soon after that for anybody to be sure to come between.
+        assert "ENXIO" in opens or image == "trixie", (image, driver, opens)
