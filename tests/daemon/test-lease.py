@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: who inhibits switches, and who has a disk for himself."""
 
+import fcntl
 import json
 import os
 import signal
@@ -12,7 +13,8 @@ from machine import TOP, Machine, main, until
 
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
 
-# Plays the claimer as well: has the claim as long as it lives.
+# Plays the claimer as well. Its claim is a lock, which like that of a block device goes with its holder and not when he is
+# reaped: uasd starts the switch before that.
 CLAIM = """#!/bin/sh
 for word; do last=$word; done
 case "$*" in
@@ -24,12 +26,14 @@ case "$*" in
                 exit 3
         fi
         while [ -e "$TREE/claim-waits" ]; do sleep 0.02; done
-        echo $$ >"$TREE/claimed"
+        exec 9>"$TREE/claimed"
+        flock -w 10 9 || exit 1
+        echo $$ >&9
         echo KEPT
         exec cat >/dev/null ;;
 esac
 # Whoever switches claims for himself.
-if [ -e "$TREE/claimed" ] && kill -0 "$(cat "$TREE/claimed")" 2>/dev/null; then
+if [ -e "$TREE/claimed" ] && ! flock -s -n "$TREE/claimed" true; then
         echo "END 3 claim in use: sdz is claimed by somebody"
         exit 3
 fi
@@ -74,10 +78,12 @@ class Lease(Machine):
     def claimed(self):
         try:
             with open(self.tree.path('claimed')) as f:
-                os.kill(int(f.read()), 0)
-            return True
-        except (FileNotFoundError, ProcessLookupError, ValueError):
+                fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return False
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
 
     def claims(self):
         try:
