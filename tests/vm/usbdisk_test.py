@@ -478,7 +478,8 @@ class FaultTest(DiskTest):
         await qemu.configure(1)
         page = bytes((0x12, 1, 0x5A, 0, 255, 0)).ljust(16, b"\0")
         identify = bytes((0xA1, 0x08, 0x2E, 0, 1)).ljust(16, b"\0")
-        for command in page, identify:
+        track = bytes((0x52, 1, 0, 0, 0, 1, 0, 0, 36)).ljust(16, b"\0")  # udev asks a CD-ROM for it
+        for command in page, identify, track:
             started = qemu.uas_start(3, command, 512, b"", 0)
             self.assertEqual((await qemu.uas_end(started))[0], 2)
             self.assertNotIn(started[1], qemu.cancelled)

@@ -68,7 +68,9 @@ def extent(cdb):
 
 
 # Where a command that reads, and may be refused, says for how many bytes there is room.
-ALLOCATION = {0x12: slice(3, 5), 0x1A: slice(4, 5), 0x5A: slice(7, 9), 0x9E: slice(10, 14), 0xA3: slice(6, 10)}
+ALLOCATION = {0x12: slice(3, 5), 0x1A: slice(4, 5), 0x9E: slice(10, 14), 0xA3: slice(6, 10),
+              **dict.fromkeys((0x23, 0x43, 0x46, 0x4A, 0x4D, 0x51, 0x52, 0x5A, 0x5C), slice(7, 9)),
+              **dict.fromkeys((0xA4, 0xAC, 0xAD), slice(8, 10))}
 ATA_PASS_THROUGH = (0x85, 0xA1)
 
 
