@@ -5,6 +5,8 @@
 #include "core/history.h"
 #include "daemon/manager.h"
 
+#define ENDING_MAX 512
+
 /* The journal: every ending by its message id, with the same fields. */
 
 static const char *disk_names(const struct disk *d, char *ret, size_t size)
@@ -60,29 +62,32 @@ static void ending_of_switch(const struct entry *e, int level, const char *id, c
                 ending_of(e, level, id, text, "", driver_or_none(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target), o->step);
 }
 
+/* What began without us tells no step. */
+static const char *ended_at(char text[static ENDING_MAX], const char *how, const char *joint, const struct outcome *o)
+{
+        (void) snprintf(text, ENDING_MAX, "%s%s%s: %s", how, o->step[0] ? joint : "", o->step, o->text);
+        return text;
+}
+
 static void report_end_of_switch(const struct entry *e)
 {
         const struct outcome *o = &e->life.disk.last;
         enum driver now = e->life.disk.facts.driver;
         bool astray = now == DRIVER_NONE || (o->to != DRIVER_NONE && now != o->from);
-        char text[512];
+        char text[ENDING_MAX], how[64];
 
         if (o->code == UASD_EXIT_OK)
                 ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED, o->text[0] ? o->text : "an interrupted switch was put in order");
         else if (o->code != UASD_EXIT_DEFERRED && astray) {
-                (void) snprintf(text, sizeof(text), "not brought back, %s%s; step %s: %s", now == DRIVER_NONE ? "it has no driver" : "it is on ",
-                                now == DRIVER_NONE ? "" : driver_to_string(now), o->step, o->text);
-                ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, text);
-        } else if (o->code == UASD_EXIT_ROLLED_BACK) {
-                (void) snprintf(text, sizeof(text), "rolled back at step %s: %s", o->step, o->text);
-                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, text);
-        } else if (o->code == UASD_EXIT_DEFERRED) {
-                (void) snprintf(text, sizeof(text), "not now, step %s: %s", o->step, o->text);
-                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, text);
-        } else {
-                (void) snprintf(text, sizeof(text), "not switched, step %s: %s", o->step, o->text);
-                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, text);
-        }
+                (void) snprintf(how, sizeof(how), "not brought back, %s%s", now == DRIVER_NONE ? "it has no driver" : "it is on ",
+                                now == DRIVER_NONE ? "" : driver_to_string(now));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, "; step ", o));
+        } else if (o->code == UASD_EXIT_ROLLED_BACK)
+                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, ended_at(text, "rolled back", " at step ", o));
+        else if (o->code == UASD_EXIT_DEFERRED)
+                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, ended_at(text, "not now", ", step ", o));
+        else
+                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, ended_at(text, "not switched", ", step ", o));
 }
 
 /* Nobody asks any more how it ended: of a disk that has gone there is no outcome. */

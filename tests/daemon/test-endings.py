@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: how a switch has ended, as the journal has it and as it is told afterwards."""
 
+import fcntl
 import json
 import os
 import signal
@@ -90,6 +91,19 @@ class Endings(Machine):
             self.assertEqual(self.journal().count('a switch begun earlier has ended; it is on usb-storage'), 1)
             daemon.kill()
             daemon.wait()
+
+    def test_begun_elsewhere(self):
+        "A switch that uasd found at work, and that came to nothing: of which step, nobody has told it."
+        os.makedirs(self.tree.path('run/uasd/switch'))
+        self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
+        with open(self.tree.path('run/uasd/switch/2-1:1.0.lock'), 'w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.both()
+            self.assertEqual(self.disk()['state'], 'switching')
+        until(lambda: self.disk()['state'] != 'switching', 'it has ended')
+        [ending] = [fields for name, fields in self.messages() if name == 'FAILED']
+        self.assertEqual(ending['MESSAGE'], '2-1:1.0 sdz: not switched: a switch begun earlier has ended; it is on uas')
+        self.assertNotIn('UASD_STEP', ending)
 
     def test_monitor(self):
         "That a switch has ended is news, also if it ended as the one before."
