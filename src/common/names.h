@@ -41,6 +41,7 @@
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
 #define KEY_QUIRKS "quirks"
+#define KEY_PARAMETER "parameter" /* the inode of the parameter that has them */
 #define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind" /* our entry in it for a bind, by whoever has the lock */
 #define KEY_ENTRY "ENTRY"
 #define RUN_HISTORY_LOCK RUN_DIR "/history.lock"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/keepoff.h"
@@ -9,9 +11,9 @@
 
 static int own_write(const struct roots *r, const char *own)
 {
-        char text[QUIRKS_MAX + 16];
+        char text[QUIRKS_MAX + 64];
 
-        (void) snprintf(text, sizeof(text), KEY_QUIRKS "=%s\n", own);
+        (void) snprintf(text, sizeof(text), KEY_QUIRKS "=%s\n" KEY_PARAMETER "=%" PRIu64 "\n", own, quirks_param_inode(r));
         return state_write(r->run, RUN_QUIRKS, text, false);
 }
 
@@ -35,6 +37,7 @@ int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool kno
         _cleanup_close_ int lock = quirks_lock(r, 0);
         _cleanup_(keepoff_done) struct keepoff made = {};
         char now[QUIRKS_MAX + 1], own[QUIRKS_MAX + 1], others[QUIRKS_MAX + 1], stale[QUIRKS_MAX + 1], missing[QUIRKS_MAX + 1];
+        bool on_record;
         int k, out = 0, in = 0;
 
         if (lock < 0)
@@ -42,7 +45,7 @@ int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool kno
         k = quirks_param_read(r, now);
         if (k < 0)
                 return k;
-        keepoff_own_all(r, own);
+        on_record = keepoff_own_all(r, own);
         quirks_without(now, known ? own : "", others);
         k = keepoff_entries(kept, others, false, &made);
         if (k < 0)
@@ -56,7 +59,7 @@ int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool kno
         }
         /* Killed anywhere in here, the list names all of ours that is in the parameter. */
         k = out = each_entry(r, stale, quirks_param_pop);
-        if (k >= 0 && !streq(own, made.own))
+        if (k >= 0 && (!streq(own, made.own) || !on_record))
                 k = own_write(r, made.own);
         if (k >= 0)
                 k = in = each_entry(r, missing, quirks_param_push);

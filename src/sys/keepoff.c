@@ -5,6 +5,7 @@
 #include "common/util.h"
 #include "sys/past.h"
 #include "sys/policies.h"
+#include "sys/quirkparam.h"
 #include "sys/statefile.h"
 #include "sys/usbdisk.h"
 
@@ -107,22 +108,30 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
         return 0;
 }
 
+struct own {
+        char entries[QUIRKS_MAX + 1];
+        uint64_t parameter; /* 0: written for the initramfs, which has it loaded but once */
+};
+
 static int take_own(const char *key, const char *value, void *data)
 {
+        struct own *own = data;
+
         if (streq(key, KEY_QUIRKS))
-                (void) copy_string(data, QUIRKS_MAX + 1, value);
+                (void) copy_string(own->entries, sizeof(own->entries), value);
+        else if (streq(key, KEY_PARAMETER))
+                own->parameter = strtoull(value, NULL, 10);
         return 0;
 }
 
-static int own_read(const struct roots *r, char ret[static QUIRKS_MAX + 1])
+bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1])
 {
-        ret[0] = '\0';
-        return state_read(r->run, RUN_QUIRKS, take_own, ret);
-}
+        uint64_t parameter = quirks_param_inode(r);
+        struct own own = {};
 
-void keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1])
-{
-        (void) own_read(r, ret);
+        (void) state_read(r->run, RUN_QUIRKS, take_own, &own);
+        (void) copy_string(ret, QUIRKS_MAX + 1, own.parameter == 0 || own.parameter == parameter ? own.entries : "");
+        return !own.entries[0] || own.parameter == parameter;
 }
 
 void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX])
@@ -130,6 +139,6 @@ void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[sta
         char own[QUIRKS_MAX + 1];
 
         ret[0] = '\0';
-        if (own_read(r, own) > 0)
-                (void) quirks_entry_of(own, vid, pid, ret);
+        (void) keepoff_own_all(r, own);
+        (void) quirks_entry_of(own, vid, pid, ret);
 }

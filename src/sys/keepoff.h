@@ -24,7 +24,7 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
  */
 int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, struct keepoff *ret);
 
-/* All entries of ours that stay in the parameter; empty: none. */
-void keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
+/* All entries of ours that stay in the parameter; empty: none. False: what is on record is of another parameter, or of none. */
+bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
 /* The one for these disks; empty: none. */
 void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX]);

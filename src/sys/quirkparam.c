@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -38,6 +39,13 @@ int quirks_param_read(const struct roots *r, char ret[static QUIRKS_MAX + 1])
         ssize_t n = attr_read(r->sys, SYSFS_QUIRKS, ret, QUIRKS_MAX + 1);
 
         return n < 0 ? (int) n : 0;
+}
+
+uint64_t quirks_param_inode(const struct roots *r)
+{
+        struct stat st;
+
+        return fstatat(r->sys, SYSFS_QUIRKS, &st, 0) < 0 ? 0 : st.st_ino;
 }
 
 static int write_string(const struct roots *r, const char *text)

@@ -15,6 +15,8 @@
  */
 int quirks_lock(const struct roots *r, uint64_t deadline);
 int quirks_param_read(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
+/* Its inode: another one each time that usb_storage is loaded, and what was put in before has gone then. 0: it is not there. */
+uint64_t quirks_param_inode(const struct roots *r);
 /* Puts our entry first. -ENOSPC: no room. -ENOENT: usb_storage is not there. */
 int quirks_param_push(const struct roots *r, const char *entry);
 /* Takes the entry out again. 0 also if it is not there. */

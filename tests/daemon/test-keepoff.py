@@ -92,6 +92,24 @@ class KeptOff(Machine):
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
         self.assertEqual(self.journal().count('waits for it'), 1, self.journal())
 
+    def test_module_anew(self):
+        "usb_storage is loaded anew, by modprobe.d with the very entry that uasd had put in: it is somebody else's now, and stays."
+        self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
+        self.assertEqual(self.quirks(), '1209:5a5a:u')
+        self.tree.write('etc/modprobe.d/mine.conf', 'options usb-storage quirks=1209:5a5a:u,dead:beef:f\n')
+        self.tree.write('sys/module/usb_storage/initstate', 'live\n')
+        self.tree.write(PARAMETER + '.anew', '1209:5a5a:u,dead:beef:f\n')
+        os.rename(self.tree.path(PARAMETER + '.anew'), self.tree.path(PARAMETER))
+        words = json.loads(self.ctl('explain', 'sdz', '--json').stdout)['disks'][0]['quirks']
+        self.assertEqual([(word['entry'], word['source'], word['effect']) for word in words], [('1209:5a5a:u', 'modprobe.d', 'in-force')])
+        self.ctl('policy', 'sdz', 'auto')
+        self.driver_is('usb-storage')
+        self.assertEqual(self.quirks(), '1209:5a5a:u,dead:beef:f')
+        with open(self.tree.path('run/uasd/quirks')) as f:
+            self.assertEqual(f.readline(), 'quirks=\n')
+
     def modules(self):
         """What PID 1 was asked for."""
         path = self.tree.path('modules')

@@ -120,7 +120,7 @@ def stranded(guest, disk, before, target):
 def quirks_of_others(guest):
     """The quirks parameter without the entries by which uasd keeps disks off uas; "" also where there is none."""
     entries = (guest.read("/sys/module/usb_storage/parameters/quirks") or "").split(",")
-    for own in (guest.read("/run/uasd/quirks") or "").partition("quirks=")[2].strip().split(","):
+    for own in (guest.read("/run/uasd/quirks") or "").partition("quirks=")[2].partition("\n")[0].split(","):
         if own in entries:
             entries.remove(own)
     return ",".join(entries)

@@ -2,6 +2,7 @@
 """What explain and policy --kernel say of the quirks parameter, held to the kernel and to modprobe."""
 
 from context import case
+from evidence import disk_in
 
 PARAMETER = "/sys/module/usb_storage/parameters/quirks"
 CONF = "/etc/modprobe.d/somebody.conf"
@@ -57,9 +58,13 @@ def whose_quirk(vm):
     disk.reset_stats()
     load_anew(guest, disk)
     assert guest.read(PARAMETER) == "1209:5a5a:u,dead:beef:u"
-    assert words(guest, disk)[0] == ("1209:5a5a:u", "modprobe.d", "in-force")
+    assert words(guest, disk)[0] == ("1209:5a5a:u", "modprobe.d", "in-force"), words(guest, disk)
     assert guest.driver(disk.interface) == "usb-storage"
     assert disk.stats()["uas"]["commands"] == 0, disk.stats()
+    # It has the text of the one that uasd had put in, and is not uasd's to take out.
+    guest.run("uasctl policy %s auto" % disk.interface, check=True)
+    disk_in(guest, disk, "settled")
+    assert guest.read(PARAMETER) == "1209:5a5a:u,dead:beef:u"
 
 
 # What is plugged in, what is done to it, and what has to be said: the deciding row, its driver, and words of what was found.

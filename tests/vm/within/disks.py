@@ -63,7 +63,7 @@ def wrong_quirks(foreign):
     The own ones are told by what is called for, not by what uasd says is its own: of that the record has to tell, and no more.
     """
     entries = [one for one in (quirks() or "").split(",") if one]
-    record = [one for one in (read("/run/uasd/quirks") or "").partition("quirks=")[2].strip().split(",") if one]
+    record = [one for one in (read("/run/uasd/quirks") or "").partition("quirks=")[2].partition("\n")[0].split(",") if one]
     wanted = called_for()
     own = [one for one in entries if one not in foreign.split(",")]
     theirs = [one for one in entries if one in foreign.split(",")]
