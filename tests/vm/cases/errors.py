@@ -54,8 +54,7 @@ def breaks_while_mounted(vm):
     guest.run("umount /mnt", check=True)
 
     # Plugged in anew it starts on usb-storage.
-    bad.unplug()
-    guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
+    gone(guest, bad)
     commands = bad.stats()["uas"]["commands"]
     bad.plug()
     guest.wait_disk(bad.interface, driver="usb-storage")
@@ -64,14 +63,12 @@ def breaks_while_mounted(vm):
     assert bad.stats()["uas"]["commands"] == commands, bad.stats()
 
     # At another port it is another matter.
-    bad.unplug()
-    guest.until(lambda: guest.driver(bad.interface) is None, 30, "gone")
+    gone(guest, bad)
     moved = vm.disk(media=bad.media, serial=bad.config["serial"])
     guest.plug(moved)
     guest.wait_disk(moved.interface, driver="uas")
     assert not (disk_in(guest, moved, "settled")["history"] or "").startswith("distrusted")
-    moved.unplug()
-    guest.until(lambda: guest.driver(moved.interface) is None, 30, "gone")
+    gone(guest, moved)
     bad.plug()
     guest.wait_disk(bad.interface, driver="usb-storage")
     disk_in(guest, bad, "settled", timeout=60)
@@ -107,9 +104,8 @@ def harmless(vm):
     for _round in range(2):  # three times would be a disk that drops off the bus
         job = guest.spawn("dd if=/dev/sda of=/dev/null bs=64k iflag=direct")
         time.sleep(0.3)
-        disk.unplug()
+        gone(guest, disk)
         job.wait(60)
-        guest.until(lambda: guest.driver(disk.interface) is None, 30, "gone")
         disk.plug()
         guest.wait_disk(disk.interface, driver="uas")
     one = only_disk(guest, "settled")
