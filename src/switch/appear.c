@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 
+#include "common/names.h"
 #include "sys/await.h"
 #include "sys/marks.h"
 #include "sys/udevdb.h"
 #include "switch/transaction.h"
 
 #define LOOK_AGAIN_MSEC 200 /* where nobody tells */
+#define BEHIND_USEC (2 * USEC_PER_SEC) /* it is taken back in this time, and the kernel goes on */
 
 static bool somebody_tells(const struct transaction *t)
 {
@@ -130,6 +133,41 @@ static bool all_told(const struct transaction *t, const struct usb_disk *now, co
         return true;
 }
 
+/* It is being moved as well, has a driver, and nothing of it is to be seen yet. */
+static bool being_scanned(const struct transaction *t, const char *interface)
+{
+        struct usb_disk d = { 0 };
+        char path[PATH_MAX];
+        bool is;
+
+        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
+        if (streq(interface, t->interface) || faccessat(t->roots.run, path, F_OK, 0) < 0)
+                return false;
+        is = usb_disk_read(&t->roots, interface, false, &d) > 0 && d.facts.driver != DRIVER_NONE && d.n_luns == 0;
+        usb_disk_done(&d);
+        return is;
+}
+
+/*
+ * The kernel shows what it finds in the order in which it began to look: a disk that hangs in its first INQUIRY keeps back all that
+ * were bound after it. Of a mirror of two, one of which hung on uas, both were late, and both were blamed.
+ */
+void look_ahead(struct transaction *t)
+{
+        char **names = NULL;
+
+        (void) usb_disk_enumerate(&t->roots, &names);
+        for (char **n = names; n && *n && !t->ahead[0]; n++)
+                if (being_scanned(t, *n))
+                        (void) copy_string(t->ahead, sizeof(t->ahead), *n);
+        strv_free(names);
+}
+
+bool was_behind(const struct transaction *t)
+{
+        return t->behind != 0 && t->behind + BEHIND_USEC > now_boottime();
+}
+
 int wait_for_disks(struct transaction *t, uint64_t deadline)
 {
         struct told told = { .n = 0 };
@@ -142,8 +180,11 @@ int wait_for_disks(struct transaction *t, uint64_t deadline)
 
                 if (r == -ENODEV || r == 0)
                         return -ENODEV;
-                if (r > 0 && disks_count(&now) == 0)
+                if (r > 0 && disks_count(&now) == 0) {
                         t->unseen = before;
+                        if (t->ahead[0] && being_scanned(t, t->ahead))
+                                t->behind = before;
+                }
                 back = r > 0 && all_back(t, &now);
                 done = back && all_told(t, &now, &told);
                 usb_disk_done(&now);

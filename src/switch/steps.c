@@ -251,6 +251,7 @@ static int step_bind(struct transaction *t)
 
         claim_drop(&t->claim); /* sda can be sda again once nobody holds the old one */
         hold_begin(t);
+        look_ahead(t);
         r = record_check(t);
         t->bound = r >= 0;
         if (r >= 0)
@@ -264,10 +265,13 @@ static int step_appear(struct transaction *t)
 {
         int r = wait_for_disks(t, until(t, APPEAR_BUDGET));
 
+        t->excused = r == -EINPROGRESS || (r == -ETIMEDOUT && was_behind(t));
+        if (r == -ETIMEDOUT && t->excused)
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time: the kernel waited for that of %s",
+                               driver_to_string(t->to), t->ahead);
         if (r == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time", driver_to_string(t->to));
-        t->excused = r == -EINPROGRESS;
-        if (t->excused)
+        if (r == -EINPROGRESS)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "udev was not done with the disk under %s in time",
                                driver_to_string(t->to));
         if (r < 0)

@@ -44,6 +44,8 @@ struct transaction {
         bool holding; /* the hold mark is ours */
         bool awaited; /* what appears waits in udev's helper until it has been decided on */
         uint64_t unseen; /* CLOCK_BOOTTIME at which nothing had appeared yet */
+        char ahead[INTERFACE_NAME_MAX]; /* what the kernel was scanning already when this was bound; empty: nothing */
+        uint64_t behind; /* CLOCK_BOOTTIME at which it was last seen to be at it still */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
         pid_t examiner; /* verify's child, which a sick disk may keep; 0: none */
         pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
@@ -51,7 +53,7 @@ struct transaction {
         bool failed;  /* and there it failed, which is the disk's fault */
         bool on_trial; /* a trial is on record that was begun by this switch */
         bool offline; /* the kernel has given up a LUN: nobody can claim or sync it, and nothing is left to be lost */
-        bool excused; /* it is taken back, and not to blame: this machine was too slow, or had no room, to try it */
+        bool excused; /* it is taken back, and not to blame: this machine was too slow, had no room, or was at another disk */
         bool kept;    /* somebody uses the disk on its new driver already: it stays */
         struct udev_monitor *events; /* the kernel's while udev's helper waits, else udev's */
         sd_bus *pid1;
@@ -126,6 +128,10 @@ void attach_back(struct transaction *t);
 int luns_delete(struct transaction *t);
 
 /* appear.c */
+/* Before the bind: sets `ahead`. */
+void look_ahead(struct transaction *t);
+/* Whether it was for the one ahead that the kernel did not show ours. */
+bool was_behind(const struct transaction *t);
 size_t disks_count(const struct usb_disk *d);
 /*
  * Until every LUN there was is back: announced by the kernel while udev's helper waits, else when udev is done with it.

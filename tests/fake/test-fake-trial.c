@@ -115,6 +115,28 @@ static void machine_stalls(struct fake_usb *u)
         u->stalls_on_uas = u->machine_late = true;
 }
 
+static void silent(struct fake_usb *u)
+{
+        u->silent_on_uas = true;
+}
+
+/* And so is the bystander. */
+static void both_silent(struct fake_usb *u)
+{
+        struct fake_usb *other = &fake->usb[1];
+
+        silent(u);
+        other->luns[0].there = false;
+        tree_lun_gone(other, 0);
+}
+
+/* That one is being moved as well. */
+static void behind_another(struct fake_usb *u)
+{
+        both_silent(u);
+        tree_write("STEP=appear\n", "run/uasd/switch/%s", fake->usb[1].interface);
+}
+
 /* Somebody asks for DRIVER; what is left of it is told by asked(). */
 static void ask(enum driver driver)
 {
@@ -134,37 +156,41 @@ static enum driver asked(void)
         return a.override_target;
 }
 
-static void taken_back(void (*prepare)(struct fake_usb *u), struct fake_hook hook, enum history_state on_record)
+static void taken_back(void (*prepare)(struct fake_usb *u), struct fake_hook hook, const char *step, enum history_state on_record)
 {
         struct scene s = scenes[0];
         struct history h;
         struct result r;
 
         s.prepare = prepare;
+        s.bystander = true;
         scene_make(&s);
         ask(DRIVER_UAS);
         fake->hooks[0] = hook;
         scene_switch(&s, &r);
         assert_int_equal(asked(), on_record == HISTORY_DISTRUSTED ? DRIVER_NONE : DRIVER_UAS);
         assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
-        assert_string_equal(r.step, "verify");
+        assert_string_equal(r.step, step);
         assert_int_equal(recorded(&h), on_record);
         assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
         scene_remove();
 }
 
-/* All are taken back; but neither a disk that owes no answer is to blame, nor one that there was no room to try. */
+/* All are taken back; but none is to blame that owes no answer, that there was no room to try, or that the kernel was not at. */
 static void test_taken_back(void **state)
 {
         struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO},
                          none = {0}, killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
 
-        taken_back(stalls, none, HISTORY_DISTRUSTED);
-        taken_back(machine_stalls, none, HISTORY_ENDED);
-        taken_back(NULL, fails, HISTORY_DISTRUSTED);
+        taken_back(stalls, none, "verify", HISTORY_DISTRUSTED);
+        taken_back(machine_stalls, none, "verify", HISTORY_ENDED);
+        taken_back(NULL, fails, "verify", HISTORY_DISTRUSTED);
         fails.error = ENOMEM;
-        taken_back(NULL, fails, HISTORY_ENDED);
-        taken_back(NULL, killed, HISTORY_ENDED);
+        taken_back(NULL, fails, "verify", HISTORY_ENDED);
+        taken_back(NULL, killed, "verify", HISTORY_ENDED);
+        taken_back(silent, none, "appear", HISTORY_DISTRUSTED);
+        taken_back(both_silent, none, "appear", HISTORY_DISTRUSTED);
+        taken_back(behind_another, none, "appear", HISTORY_ENDED);
 }
 
 static void speaks_uas_alone(struct fake_usb *u)

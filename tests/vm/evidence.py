@@ -60,13 +60,18 @@ def only_disk(guest, state, timeout=30):
     return guest.until(look, timeout, "state " + state)
 
 
+def listed(guest, disk):
+    """This one of several disks as uasctl lists it; None: it does not."""
+    return next((one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface), None)
+
+
 def disk_in(guest, disk, state, timeout=30):
-    """This one of several disks as uasctl lists it, once it is in this state."""
+    """The same, once it is in this state."""
     states = (state, "trial") if state == "settled" else (state,)
 
     def look():
-        found = [one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface]
-        return found[0] if found and found[0]["state"] in states else None
+        one = listed(guest, disk)
+        return one if one and one["state"] in states else None
     return guest.until(look, timeout, "%s in state %s" % (disk.interface, state))
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Distrust: what is on record of a disk, and what ends it."""
 
+import time
+
 from context import case
-from evidence import gone, only_disk, record_of, stranded
+from evidence import disk_in, gone, hang_once, impatient, listed, only_disk, record_of, stranded
 
 RECORD = "1209:5a5a:UASD-DISK0@0000:00:02.0/ss/1=state=distrusted firmware=%04x kernel=%s boot=- date=2026-01-01T00:00:00Z%s reason=it had to be reset\n"
 
@@ -59,11 +61,34 @@ def rolled_back_is_remembered(vm):
     assert only_disk(guest, "trial")["history"] == "on trial"
 
 
+@case(tier="full", image="bookworm", limit=400)
+def beside_one_that_hangs(vm):
+    "Bound while the kernel waits for another disk, which hangs: it is late as well, and whether or not it is taken back for that, nothing is held against it."
+    bad, good = vm.disk(), vm.disk(pid=0x5A5B)
+    guest = vm.resume()
+    for disk in bad, good:
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas")
+        guest.run("uasctl switch %s usb-storage" % disk.interface, check=True)
+    bad.fault(name="hang", proto="uas", op="inquiry")
+    hangs = guest.spawn("uasctl switch %s uas --wait=150" % bad.interface)
+    guest.wait_until("grep -q STEP=appear /run/uasd/switch/%s" % bad.interface)
+    late = guest.spawn("uasctl switch %s uas --wait=150" % good.interface)
+    guest.wait_until("grep -q STEP=appear /run/uasd/switch/%s" % good.interface)
+    time.sleep(5)
+    assert guest.driver(good.interface) == "uas" and not guest.block_devices(good.interface), "the kernel has shown it"
+    assert hangs.wait(150).rc == 7
+    assert late.wait(150).rc == (0 if guest.driver(good.interface) == "uas" else 7)
+    assert disk_in(guest, bad, "failed")["history"].startswith("distrusted")
+    one = listed(guest, good)
+    assert one["driver"] == guest.driver(good.interface) and not (one["history"] or "").startswith("distrusted"), one
+    guest.run("uasctl switch %s uas --wait=60" % good.interface, check=True)
+    disk_in(guest, good, "settled")
+
+
 @case(tier="full", image="bookworm", limit=300)
 def no_place_to_write(vm):
     "With nothing to write to, a disk that fails is off uas all the same, as long as it stays plugged in."
-    from evidence import hang_once, impatient
-    import time
     disk = vm.disk(label="DATA")
     guest = vm.resume()
     guest.plug(disk)
