@@ -80,9 +80,10 @@ def var_apart(vm):
 def read_only(vm):
     "The root file system is read-only, /var not there yet: no first trial, on usb-storage when the hold is over; what has passed its trial is moved; once it is free the trial is recorded in /var."
     new, known = vm.disk(label="NEW"), vm.disk(label="DATA")
-    fstab = "/dev/vda / ext4 ro 0 1\n%s\n%s\nLABEL=NEW /mnt/new ext4 defaults 0 2\n" % (VAR, DATA)
+    # Else /var may come while the hold lasts, and the new one is moved.
+    fstab = "/dev/vda / ext4 ro 0 1\n%s\n%s\nLABEL=NEW /mnt/new ext4 defaults 0 2\n" % (VAR.replace("defaults", "x-systemd.requires=/mnt/new"), DATA)
     guest = vm.boot(disks=[new, known], drives=[with_var(vm, "var.raw")], initramfs=read_only_root(), timeout=240, files={
-        "/etc/fstab": fstab, "/etc/uasd/uasd.conf": "[uasd]\nHoldSec=10\n", **passed(vm, None, known),
+        "/etc/fstab": fstab, "/etc/uasd/uasd.conf": "[uasd]\nHoldSec=25\n", **passed(vm, None, known),
         "/mnt/usb/.keep": "", "/mnt/new/.keep": ""})
     started(guest)
     assert guest.run("touch /etc/uasd/x").rc != 0
