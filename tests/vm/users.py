@@ -14,9 +14,9 @@ THROUGH = 12
 
 
 def settled(vm, disks, image=None):
-    """A resumed guest with these disks on uas, and nothing to do."""
+    """A resumed guest with these disks on uas, and nothing to do; without udisks, which opens each new disk in its own time."""
     guest = vm.resume(image=image, files=CONFIG)
-    guest.run("systemctl restart uasd", check=True)
+    guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
     for disk in disks:
         guest.plug(disk)
         guest.wait_disk(disk.interface, driver="uas", count=len(disk.media))

@@ -142,8 +142,8 @@ def no_wake_ups(vm):
     assert wake_ups(guest, 60) == 0
     # Now those alone whom no quick look sees.
     guest.run("umount /mnt; swapoff /dev/sda3; losetup -d /dev/loop5", check=True)
-    one = waits(guest, disk, {"kind": "open", "device": "sda5"}, {"kind": "mount", "device": "sda2"})
-    assert len(one["busy"]) == 2, one
+    waits(guest, disk, {"kind": "open", "device": "sda5"}, {"kind": "mount", "device": "sda2"})
+    guest.until(lambda: len(listed(guest, disk)["busy"]) == 2, 30, "udev has looked")
     guest.until(lambda: wake_ups(guest, 3) == 0, 30, "quiet")
     assert wake_ups(guest, 60) == 0
     assert not timers(guest)
