@@ -251,13 +251,13 @@ static int step_bind(struct transaction *t)
 
         claim_drop(&t->claim); /* sda can be sda again once nobody holds the old one */
         hold_begin(t);
-        look_ahead(t);
         r = record_check(t);
         t->bound = r >= 0;
         if (r >= 0)
                 r = attach(t, t->to);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s", driver_to_string(t->to), strerror(-r));
+        look_ahead(t);
         return 0;
 }
 

@@ -128,7 +128,7 @@ void attach_back(struct transaction *t);
 int luns_delete(struct transaction *t);
 
 /* appear.c */
-/* Before the bind: sets `ahead`. */
+/* As soon as it is bound: sets `ahead`. Of two that are bound one after the other, the second alone sees the other. */
 void look_ahead(struct transaction *t);
 /* Whether it was for the one ahead that the kernel did not show ours. */
 bool was_behind(const struct transaction *t);
