@@ -10,6 +10,7 @@
 #include "switch/transaction.h"
 
 #define LOOK_AGAIN_MSEC 200 /* where nobody tells */
+#define FAIR_USEC (2 * USEC_PER_SEC) /* uas has its disks in 0.2 s; what was left of a hold may be less */
 #define BEHIND_USEC (2 * USEC_PER_SEC) /* it is taken back in this time, and the kernel goes on */
 
 static bool somebody_tells(const struct transaction *t)
@@ -163,9 +164,15 @@ void look_ahead(struct transaction *t)
         strv_free(names);
 }
 
-bool was_behind(const struct transaction *t)
+const char *why_late(const struct transaction *t)
 {
-        return t->behind != 0 && t->behind + BEHIND_USEC > now_boottime();
+        uint64_t now = now_boottime();
+
+        if (now < t->bound_at + FAIR_USEC)
+                return "this machine was too slow to wait for it";
+        if (t->behind != 0 && now < t->behind + BEHIND_USEC)
+                return "the kernel was at another one, which was bound before it";
+        return NULL;
 }
 
 int wait_for_disks(struct transaction *t, uint64_t deadline)

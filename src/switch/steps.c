@@ -257,6 +257,7 @@ static int step_bind(struct transaction *t)
                 r = attach(t, t->to);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s", driver_to_string(t->to), strerror(-r));
+        t->bound_at = now_boottime();
         look_ahead(t);
         return 0;
 }
@@ -264,13 +265,12 @@ static int step_bind(struct transaction *t)
 static int step_appear(struct transaction *t)
 {
         int r = wait_for_disks(t, until(t, APPEAR_BUDGET));
+        const char *why = r == -ETIMEDOUT ? why_late(t) : NULL;
 
-        t->excused = r == -EINPROGRESS || (r == -ETIMEDOUT && was_behind(t));
-        if (r == -ETIMEDOUT && t->excused)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time: the kernel waited for that of %s",
-                               driver_to_string(t->to), t->ahead);
+        t->excused = r == -EINPROGRESS || why;
         if (r == -ETIMEDOUT)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time", driver_to_string(t->to));
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "no disk appeared under %s in time%s%s", driver_to_string(t->to),
+                               why ? ": " : "", why ? why : "");
         if (r == -EINPROGRESS)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "udev was not done with the disk under %s in time",
                                driver_to_string(t->to));

@@ -44,6 +44,7 @@ struct transaction {
         bool holding; /* the hold mark is ours */
         bool awaited; /* what appears waits in udev's helper until it has been decided on */
         uint64_t unseen; /* CLOCK_BOOTTIME at which nothing had appeared yet */
+        uint64_t bound_at; /* CLOCK_BOOTTIME at which it had its new driver */
         char ahead[INTERFACE_NAME_MAX]; /* what the kernel was scanning already when this was bound; empty: nothing */
         uint64_t behind; /* CLOCK_BOOTTIME at which it was last seen to be at it still */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
@@ -130,8 +131,8 @@ int luns_delete(struct transaction *t);
 /* appear.c */
 /* As soon as it is bound: sets `ahead`. Of two that are bound one after the other, the second alone sees the other. */
 void look_ahead(struct transaction *t);
-/* Whether it was for the one ahead that the kernel did not show ours. */
-bool was_behind(const struct transaction *t);
+/* Why it is not the disk's fault that it did not appear in time; NULL: it is. */
+const char *why_late(const struct transaction *t);
 size_t disks_count(const struct usb_disk *d);
 /*
  * Until every LUN there was is back: announced by the kernel while udev's helper waits, else when udev is done with it.

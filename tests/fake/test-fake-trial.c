@@ -156,7 +156,7 @@ static enum driver asked(void)
         return a.override_target;
 }
 
-static void taken_back(void (*prepare)(struct fake_usb *u), struct fake_hook hook, const char *step, enum history_state on_record)
+static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fake_hook hook, const char *step, enum history_state on_record)
 {
         struct scene s = scenes[0];
         struct history h;
@@ -164,6 +164,7 @@ static void taken_back(void (*prepare)(struct fake_usb *u), struct fake_hook hoo
 
         s.prepare = prepare;
         s.bystander = true;
+        s.held = held;
         scene_make(&s);
         ask(DRIVER_UAS);
         fake->hooks[0] = hook;
@@ -176,21 +177,30 @@ static void taken_back(void (*prepare)(struct fake_usb *u), struct fake_hook hoo
         scene_remove();
 }
 
-/* All are taken back; but none is to blame that owes no answer, that there was no room to try, or that the kernel was not at. */
+/* All are taken back; but none is to blame that owes no answer, or that there was no room to try. */
 static void test_taken_back(void **state)
 {
         struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO},
                          none = {0}, killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
 
-        taken_back(stalls, none, "verify", HISTORY_DISTRUSTED);
-        taken_back(machine_stalls, none, "verify", HISTORY_ENDED);
-        taken_back(NULL, fails, "verify", HISTORY_DISTRUSTED);
+        taken_back(false, stalls, none, "verify", HISTORY_DISTRUSTED);
+        taken_back(false, machine_stalls, none, "verify", HISTORY_ENDED);
+        taken_back(false, NULL, fails, "verify", HISTORY_DISTRUSTED);
         fails.error = ENOMEM;
-        taken_back(NULL, fails, "verify", HISTORY_ENDED);
-        taken_back(NULL, killed, "verify", HISTORY_ENDED);
-        taken_back(silent, none, "appear", HISTORY_DISTRUSTED);
-        taken_back(both_silent, none, "appear", HISTORY_DISTRUSTED);
-        taken_back(behind_another, none, "appear", HISTORY_ENDED);
+        taken_back(false, NULL, fails, "verify", HISTORY_ENDED);
+        taken_back(false, NULL, killed, "verify", HISTORY_ENDED);
+}
+
+/* Nor one that the kernel was not at yet, or that nothing was left of the hold to wait for. */
+static void test_late(void **state)
+{
+        struct fake_hook none = {0}, slow = {.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 14};
+
+        taken_back(false, silent, none, "appear", HISTORY_DISTRUSTED);
+        taken_back(false, both_silent, none, "appear", HISTORY_DISTRUSTED);
+        taken_back(false, behind_another, none, "appear", HISTORY_ENDED);
+        taken_back(true, silent, none, "appear", HISTORY_DISTRUSTED);
+        taken_back(true, silent, slow, "appear", HISTORY_ENDED);
 }
 
 static void speaks_uas_alone(struct fake_usb *u)
@@ -357,7 +367,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_first_switch), cmocka_unit_test(test_nobody_watches), cmocka_unit_test(test_back),
                 cmocka_unit_test(test_back_from_trial),
-                cmocka_unit_test(test_known),        cmocka_unit_test(test_taken_back),
+                cmocka_unit_test(test_known),        cmocka_unit_test(test_taken_back), cmocka_unit_test(test_late),
                 cmocka_unit_test(test_uas_alone),
                 cmocka_unit_test(test_no_record_no_trial), cmocka_unit_test(test_initramfs),
                 cmocka_unit_test(test_errors),       cmocka_unit_test(test_killed),
