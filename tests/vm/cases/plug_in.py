@@ -12,25 +12,25 @@ def inside_delay_use(vm):
 
 @case(tier="full", image="vendor")
 def inside_one_second(vm):
-    "The same with the kernel's own delay_use of 1 s."
-    twenty_times(vm, 1)
+    "The same with the kernel's own delay_use of 1 s, uas loaded: what PID 1 does to load it takes this machine longer than that."
+    twenty_times(vm, 1, loaded=True)
 
 
-def twenty_times(vm, delay):
+def twenty_times(vm, delay, loaded=False):
     disk = vm.disk(label="DATA")
     guest = vm.resume()
     guest.run("modprobe usb-storage delay_use=%d" % delay, check=True)
     assert guest.read("/sys/module/usb_storage/parameters/delay_use") == str(delay)
-    # What the emulator has never run it must translate first, which a processor need not: plug-ins that do not count; uas is loaded by
-    # udev or by PID 1, whoever comes first.
-    guest.run("systemctl start modprobe@uas", check=True)
+    # What the emulator has never run it must translate first, which a processor need not: plug-ins that do not count.
     other = vm.disk(pid=0x5A5B)
     for _round in range(2):
         guest.plug(other)
         guest.wait_disk(other.interface, driver="uas")
         guest.wait_until("uasctl wait %s" % other.interface, 30)
         other.unplug()
-        guest.wait_until("! test -e /sys/bus/usb/devices/%s && rmmod uas" % other.interface, 30)
+        guest.wait_until("! test -e /sys/bus/usb/devices/%s" % other.interface, 30)
+    if not loaded:
+        guest.wait_until("rmmod uas", 30)
     # Every block device that ever is, with the driver above it, as the kernel announces it.
     events = guest.spawn("exec udevadm monitor --kernel --property --subsystem-match=block --subsystem-match=usb")
     guest.until(lambda: "KERNEL - the kernel uevent" in events.output(), 10, "the monitor")
