@@ -116,29 +116,33 @@ struct own {
 static int take_own(const char *key, const char *value, void *data)
 {
         struct own *own = data;
+        unsigned long long inode;
 
         if (streq(key, KEY_QUIRKS))
                 (void) copy_string(own->entries, sizeof(own->entries), value);
-        else if (streq(key, KEY_PARAMETER))
-                own->parameter = strtoull(value, NULL, 10);
+        else if (streq(key, KEY_PARAMETER) && parse_uint(value, 10, UINT64_MAX, &inode) >= 0)
+                own->parameter = inode;
         return 0;
 }
 
 bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1])
 {
-        uint64_t parameter = quirks_param_inode(r);
         struct own own = {};
+        bool same;
 
-        (void) state_read(r->run, RUN_QUIRKS, take_own, &own);
-        (void) copy_string(ret, QUIRKS_MAX + 1, own.parameter == 0 || own.parameter == parameter ? own.entries : "");
-        return !own.entries[0] || own.parameter == parameter;
+        ret[0] = '\0';
+        if (state_read(r->run, RUN_QUIRKS, take_own, &own) <= 0 || !own.entries[0])
+                return true;
+        same = own.parameter == quirks_param_inode(r);
+        if (same || own.parameter == 0)
+                (void) copy_string(ret, QUIRKS_MAX + 1, own.entries);
+        return same;
 }
 
 void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX])
 {
         char own[QUIRKS_MAX + 1];
 
-        ret[0] = '\0';
         (void) keepoff_own_all(r, own);
         (void) quirks_entry_of(own, vid, pid, ret);
 }

@@ -136,7 +136,7 @@ def well(guest, disk, driver=None, count=1, quirks=""):
     names = guest.wait_disk(disk.interface, driver=driver, count=count)
 
     def at_rest():
-        [one] = [one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface] or [None]
+        one = listed(guest, disk)
         return one if one and one["state"] not in ("held", "switching", "unbound") else None
     one = guest.until(at_rest, 90, "it comes to rest")
     now = guest.driver(disk.interface)

@@ -3,6 +3,8 @@
 
 import re
 
+from evidence import listed
+
 QUIET = 1
 # No trial: its timer is another matter.
 CONFIG = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=%d\nTrialSec=0\n" % QUIET}
@@ -22,12 +24,6 @@ def settled(vm, disks, image=None):
         guest.wait_disk(disk.interface, driver="uas", count=len(disk.media))
         guest.wait_until("uasctl wait %s" % disk.interface, 60)
     return guest
-
-
-def listed(guest, disk):
-    """The disk as uasctl lists it."""
-    [one] = [each for each in guest.uasctl("list")["disks"] if each["interface"] == disk.interface]
-    return one
 
 
 def daemon(guest):

@@ -2,7 +2,7 @@
 """Boot order solved: what usb-storage took in the initramfs is mounted on uas."""
 
 from context import case
-from evidence import mounted_on_uas_alone
+from evidence import listed, mounted_on_uas_alone
 from stacks import passed
 
 FSTAB = "LABEL=DATA /mnt/usb ext4 defaults 0 2"
@@ -80,6 +80,6 @@ def trial_passed(vm):
         mounted_on_uas_alone(guest, disk, where, name)
         assert ("Started uasd-release@%s.timer" % disk.interface in log) == held, log
         assert ("uasd-switch: %s: moved from usb-storage to uas" % disk.interface in guest.kernel_log()) != held
-        [one] = [one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface]
+        one = listed(guest, disk)
         assert one["state"] == ("trial" if held else "settled"), one
     assert "not now" not in log, log  # uasd sees that it is being moved, and lets it
