@@ -25,7 +25,7 @@ def start(folder):
     return p
 
 
-def stop(p):
+def kill(p):
     p.kill()
     p.wait()
     for pipe in p.stdin, p.stdout, p.stderr:

@@ -63,10 +63,10 @@ class BadInput(unittest.TestCase):
 
     def start(self, version=None):
         bus = privatebus.start(self.dir)
-        self.addCleanup(lambda: privatebus.stop(bus))
+        self.addCleanup(lambda: privatebus.kill(bus))
         self.calls = open(os.path.join(self.dir, 'calls'), 'w+')
         daemon = subprocess.Popen([FAKE, *([version] if version else [])], env=dict(os.environ, **self.env), stdout=self.calls)
-        self.addCleanup(lambda: (privatebus.stop(daemon), self.calls.close()))
+        self.addCleanup(lambda: (privatebus.kill(daemon), self.calls.close()))
         while self.called() != ['ready']:
             self.assertIsNone(daemon.poll())
             time.sleep(0.01)

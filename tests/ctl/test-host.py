@@ -21,11 +21,11 @@ class Host(unittest.TestCase):
         self.addCleanup(lambda: shutil.rmtree(self.dir))
         self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), LC_ALL='C.UTF-8')
         bus = privatebus.start(self.dir)
-        self.addCleanup(lambda: privatebus.stop(bus))
+        self.addCleanup(lambda: privatebus.kill(bus))
 
     def start(self):
         self.daemon = subprocess.Popen([FAKE], env=self.env, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(lambda: privatebus.stop(self.daemon))
+        self.addCleanup(lambda: privatebus.kill(self.daemon))
         self.assertEqual(self.asked(), 'ready')
 
     def asked(self):

@@ -138,12 +138,12 @@ class Machine(unittest.TestCase):
 
     def start(self, program, **more):
         p = subprocess.Popen(program, **{'env': self.env, 'stdin': subprocess.DEVNULL, 'text': True, **more})
-        self.addCleanup(lambda: privatebus.stop(p))
+        self.addCleanup(lambda: privatebus.kill(p))
         return p
 
     def start_bus(self):
         bus = privatebus.start(self.dir)
-        self.addCleanup(lambda: privatebus.stop(bus))
+        self.addCleanup(lambda: privatebus.kill(bus))
         return bus
 
     def start_daemon(self):

@@ -26,7 +26,7 @@ class Cancel(Machine):
             return dict(line.strip().split('=') for line in f)[key]
 
     def anew(self, daemon):
-        privatebus.stop(daemon)
+        privatebus.kill(daemon)
         return self.start_on_bus()
 
     def test_running(self):
@@ -117,7 +117,7 @@ class Cancel(Machine):
         self.is_settled_on('usb-storage', 'uas')
         self.assertFalse(os.path.exists(self.tree.path('moving')))
         # Nor do those who do without the daemon take it for one that waits.
-        privatebus.stop(daemon)
+        privatebus.kill(daemon)
         [one] = json.loads(self.tree.run('list', '--json').stdout)['disks']
         self.assertEqual((one['state'], one['target']), ('settled', 'uas'))
         self.assertTrue(one['reason'].startswith(stays))

@@ -32,7 +32,7 @@ class KeptOff(Machine):
         self.assertIn('kept off uas by the quirks of usb-storage: 1209:5a5a:u', self.journal())
         self.driver_is('usb-storage')
         # Somebody empties the string: uasd comes back and finds what has to be in there.
-        privatebus.stop(daemon)
+        privatebus.kill(daemon)
         self.quirks(others)
         self.start_on_bus()
         self.assertEqual(self.quirks(), '1209:5a5a:u,' + others)
@@ -50,7 +50,7 @@ class KeptOff(Machine):
             daemon = self.both()
             self.driver_is('usb-storage')
             self.assertEqual(self.quirks(), '1209:5a5a:u', line)
-            privatebus.stop(daemon)
+            privatebus.kill(daemon)
         self.both()
         self.ctl('switch', 'sdz', 'uas')  # that goes with this attachment
         self.assertEqual(self.quirks(), '1209:5a5a:u')
@@ -162,7 +162,7 @@ class KeptOff(Machine):
                 lines = self.ctl('policy', '--kernel')
                 self.assertEqual(lines.stdout, '')
                 self.assertEqual('speaks UAS alone, and would have no driver' in lines.stderr, path != 'etc/uasd/history', lines.stderr)
-                privatebus.stop(daemon)
+                privatebus.kill(daemon)
                 os.unlink(self.tree.path(path))
 
     def given_up(self):
@@ -195,7 +195,7 @@ class KeptOff(Machine):
         self.unplug()
         daemon = self.both()
         self.assertEqual(self.quirks(), '1209:5a5a:u')
-        privatebus.stop(daemon)
+        privatebus.kill(daemon)
         self.bind(None)
         self.tree.link('sys/bus/usb/devices/2-1:1.0', INTERFACE)
         self.start_on_bus()

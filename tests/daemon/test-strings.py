@@ -28,7 +28,7 @@ class Strings(Machine):
         daemon = self.both()
         until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
         self.hang('manufacturer', 'product', 'serial')
-        privatebus.stop(daemon)
+        privatebus.kill(daemon)
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
         self.start_on_bus()
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
@@ -38,7 +38,7 @@ class Strings(Machine):
         "Another disk at the same port tells its own, and what was kept of the one before is gone."
         daemon = self.both()
         until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
-        privatebus.stop(daemon)
+        privatebus.kill(daemon)
         self.tree.write(f'{DEVICE}/devnum', '6\n')
         self.tree.write(f'{DEVICE}/serial', 'S2\n')
         self.start_on_bus()
@@ -51,7 +51,7 @@ class Strings(Machine):
         daemon = self.both()
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
         self.ctl('switch', 'sdz', 'usb-storage')
-        privatebus.stop(daemon)
+        privatebus.kill(daemon)
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
 
 

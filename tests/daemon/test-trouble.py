@@ -5,10 +5,10 @@
 import fcntl
 import os
 import signal
+import subprocess
 import time
 
 from machine import Machine, main, until
-import privatebus
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 NOTED = 'not yet held against it: commands were not answered in time'
@@ -76,7 +76,7 @@ class Trouble(Machine):
 
     def test_stopped(self):
         "A burst counts for ten minutes, whether uasd was stopped meanwhile"
-        self.counts(privatebus.stop)
+        self.counts(subprocess.Popen.terminate)
 
     def test_killed(self):
         "or killed."
@@ -105,7 +105,7 @@ class Trouble(Machine):
         self.reset(2, 20)
         self.noted(1)
         self.says(3, 2)  # the log's own word of it
-        self.again(daemon, privatebus.stop)
+        self.again(daemon, subprocess.Popen.terminate)
         self.reset(4, 700, 3)
         self.noted(1)
 
@@ -114,7 +114,8 @@ class Trouble(Machine):
         daemon = self.both()
         self.reset(1, 0)
         self.noted(0)
-        privatebus.stop(daemon)
+        daemon.terminate()
+        daemon.wait(20)
         self.times_out(6)
         self.come_back()
         self.reset(2, 20)
