@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
+#include "sys/await.h"
 #include "sys/marks.h"
 
 /* Whoever puts a switch in order may be killed as well: tried so often in a row. */
@@ -226,14 +227,12 @@ bool job_foreign(struct manager *m, const char *interface, bool *ret_stale)
 
         if (ret_stale)
                 *ret_stale = false;
-        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s.lock", interface);
-        fd = openat(m->roots.run, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        fd = openat(m->roots.run, switch_lock_path(interface, path, sizeof(path)), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
                 return false;
         if (flock(fd, LOCK_EX | LOCK_NB) < 0)
                 return true;
-        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
         if (ret_stale)
-                *ret_stale = faccessat(m->roots.run, path, F_OK, 0) == 0;
+                *ret_stale = switch_recorded(&m->roots, interface);
         return false;
 }

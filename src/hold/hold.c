@@ -251,10 +251,9 @@ void hold_rescue(const struct roots *r, const struct facts *f)
 {
         char path[PATH_MAX];
 
-        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", f->interface);
-        if (f->driver != DRIVER_NONE || faccessat(r->run, path, F_OK, 0) < 0)
+        if (f->driver != DRIVER_NONE || !switch_recorded(r, f->interface))
                 return;
-        (void) state_remove(r->run, path);
+        (void) state_remove(r->run, switch_record_path(f->interface, path, sizeof(path)));
         (void) attr_write(r->sys, SYSFS_DRIVERS_PROBE, f->interface);
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 
-#include "common/names.h"
 #include "sys/await.h"
 #include "sys/marks.h"
 #include "sys/udevdb.h"
@@ -138,11 +136,9 @@ static bool all_told(const struct transaction *t, const struct usb_disk *now, co
 static bool being_scanned(const struct transaction *t, const char *interface)
 {
         struct usb_disk d = { 0 };
-        char path[PATH_MAX];
         bool is;
 
-        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
-        if (streq(interface, t->interface) || faccessat(t->roots.run, path, F_OK, 0) < 0)
+        if (streq(interface, t->interface) || !switch_recorded(&t->roots, interface))
                 return false;
         is = usb_disk_read(&t->roots, interface, false, &d) > 0 && d.facts.driver != DRIVER_NONE && d.n_luns == 0;
         usb_disk_done(&d);

@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 
 #include "common/log.h"
-#include "common/names.h"
+#include "sys/await.h"
 #include "sys/marks.h"
 #include "switch/transaction.h"
 
@@ -30,8 +30,7 @@ void child_begin(struct transaction *t, pid_t parent, int other_end)
                 uevents_close(TAKE_PTR(t->events));
         /* A child that hangs is left behind: the switch's lock must not be. */
         (void) close_keep_errno(t->lock);
-        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s.lock", t->interface);
-        t->lock = openat(t->roots.run, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        t->lock = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (t->lock >= 0)
                 (void) fcntl(t->lock, F_OFD_SETLK, &(struct flock){ .l_type = F_RDLCK, .l_whence = SEEK_SET });
 }

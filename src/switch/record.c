@@ -4,6 +4,7 @@
 #include <sys/file.h>
 
 #include "common/names.h"
+#include "sys/await.h"
 #include "sys/marks.h"
 #include "sys/statefile.h"
 #include "sys/sysfs.h"
@@ -14,12 +15,6 @@
  * locked for the life of the process: replacing the record must not drop the lock.
  */
 
-static char *record_path(const struct transaction *t, const char *suffix, char *ret, size_t size)
-{
-        (void) snprintf(ret, size, RUN_SWITCH "/%s%s", t->interface, suffix);
-        return ret;
-}
-
 int record_write(struct transaction *t, const char *step)
 {
         char path[PATH_MAX], text[512];
@@ -28,7 +23,7 @@ int record_write(struct transaction *t, const char *step)
                         "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
                         (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
                         driver_to_string(t->to), step, t->n_disks, t->moved, t->failed, t->holding, t->awaited);
-        return state_write(t->roots.run, record_path(t, "", path, sizeof(path)), text, false);
+        return state_write(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), text, false);
 }
 
 static int take_lock(struct transaction *t)
@@ -39,8 +34,7 @@ static int take_lock(struct transaction *t)
 
         if (r < 0)
                 return r;
-        fd = openat(t->roots.run, record_path(t, ".lock", path, sizeof(path)), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                    0600);
+        fd = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
                 return -errno;
         if (flock(fd, LOCK_EX | LOCK_NB) < 0)
@@ -120,18 +114,11 @@ int record_check(struct transaction *t)
         unsigned busnum, devnum;
         char path[PATH_MAX];
 
-        if (state_read(t->roots.run, record_path(t, "", path, sizeof(path)), load_line, &l) <= 0 || l.pid != (int) getpid())
+        if (state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l) <= 0 || l.pid != (int) getpid())
                 return -ESTALE;
         if (attachment_now(t, &busnum, &devnum) < 0 || busnum != t->disk.facts.busnum || devnum != t->disk.facts.devnum)
                 return -ESTALE;
         return 0;
-}
-
-bool record_exists(const struct transaction *t)
-{
-        char path[PATH_MAX];
-
-        return faccessat(t->roots.run, record_path(t, "", path, sizeof(path)), F_OK, 0) == 0;
 }
 
 void record_end(struct transaction *t)
@@ -140,7 +127,7 @@ void record_end(struct transaction *t)
 
         if (t->lock < 0)
                 return;
-        (void) state_remove(t->roots.run, record_path(t, "", path, sizeof(path)));
+        (void) state_remove(t->roots.run, switch_record_path(t->interface, path, sizeof(path)));
         /* The lock file stays: removing it would let two processes hold "the" lock on two files. */
         t->lock = close_keep_errno(t->lock);
 }
@@ -154,7 +141,7 @@ int record_load(struct transaction *t)
 
         if (r < 0)
                 return r;
-        r = state_read(t->roots.run, record_path(t, "", path, sizeof(path)), load_line, &l);
+        r = state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l);
         if (r <= 0)
                 return r;
         /* Another device sits at that port by now: it is none of ours to move. */

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 
 #include "common/log.h"
-#include "common/names.h"
+#include "sys/await.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
@@ -336,7 +336,7 @@ static void finish_earlier(struct transaction *t)
         struct transaction earlier = { .roots = t->roots, .config = t->config, .interface = t->interface, .no_udev = t->no_udev,
                                        .lock = -1, .claim = CLAIM_NULL };
 
-        if (!record_exists(t))
+        if (!switch_recorded(&t->roots, t->interface))
                 return;
         (void) transaction_recover(&earlier);
         usb_disk_done(&earlier.disk);

@@ -110,7 +110,6 @@ int record_begin(struct transaction *t); /* -EALREADY: another uasd-switch holds
 int record_write(struct transaction *t, const char *step);
 /* -ESTALE if the record or the attachment is no longer ours: a child that hung in the kernel and woke up late stops here. */
 int record_check(struct transaction *t);
-bool record_exists(const struct transaction *t);
 void record_end(struct transaction *t);
 /* 1 and the fields of a record somebody left: from, to, step, disks, hold. 0: none. */
 int record_load(struct transaction *t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/await.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +13,25 @@
 #include "sys/statefile.h"
 
 #define LOOK_AGAIN_MSEC 100 /* nobody tells of a uasd-switch that was killed */
+
+char *switch_record_path(const char *interface, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, RUN_SWITCH "/%s", interface);
+        return ret;
+}
+
+char *switch_lock_path(const char *interface, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, RUN_SWITCH "/%s.lock", interface);
+        return ret;
+}
+
+bool switch_recorded(const struct roots *r, const char *interface)
+{
+        char path[PATH_MAX];
+
+        return faccessat(r->run, switch_record_path(interface, path, sizeof(path)), F_OK, 0) == 0;
+}
 
 struct record {
         unsigned long long pid;
@@ -35,8 +55,8 @@ static bool read_living(const struct roots *r, const char *interface, struct rec
         char path[PATH_MAX];
 
         *ret = (struct record){ 0 };
-        (void) snprintf(path, sizeof(path), RUN_SWITCH "/%s", interface);
-        return state_read(r->run, path, record_line, ret) > 0 && ret->pid > 0 && (kill((pid_t) ret->pid, 0) == 0 || errno == EPERM);
+        return state_read(r->run, switch_record_path(interface, path, sizeof(path)), record_line, ret) > 0 && ret->pid > 0 &&
+               (kill((pid_t) ret->pid, 0) == 0 || errno == EPERM);
 }
 
 bool switch_at_work(const struct roots *r, const char *interface)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sys/roots.h"
@@ -13,6 +14,12 @@
 
 /* How long the helper waits at most; less than udev's rule gives it. */
 #define AWAIT_USEC (7 * USEC_PER_SEC)
+
+/* Below roots.run: what a switch of it writes down of itself, and the lock that its uasd-switch has for life. Both return RET. */
+char *switch_record_path(const char *interface, char *ret, size_t size);
+char *switch_lock_path(const char *interface, char *ret, size_t size);
+/* Whether there is a record: of a switch at work, or of one that was killed. */
+bool switch_recorded(const struct roots *r, const char *interface);
 
 /* Whether a uasd-switch that lives is at work on it. */
 bool switch_at_work(const struct roots *r, const char *interface);

@@ -3,16 +3,13 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <signal.h>
-#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/time.h>
 
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/lock.h"
 #include "sys/opens.h"
 #include "sys/sysfs.h"
 
@@ -33,39 +30,6 @@ static int node_open(const struct roots *r, const struct block *b, int flags)
                 return -ENODEV;
         }
         return fd;
-}
-
-static void on_alarm(int signal)
-{
-}
-
-/* Blocks in flock(2) rather than asking again and again; the timer repeats, so that no tick can fall between. */
-static int lock_until(int fd, uint64_t deadline)
-{
-        const struct sigaction act = { .sa_handler = on_alarm };
-        struct itimerval timer = { .it_interval.tv_usec = 50000 }, off = { 0 };
-        struct sigaction before;
-        uint64_t now = now_boottime();
-        int r = 0;
-
-        if (flock(fd, LOCK_EX | LOCK_NB) >= 0)
-                return 0;
-        if (errno != EWOULDBLOCK)
-                return -errno;
-        if (now >= deadline)
-                return -ETIMEDOUT;
-        timer.it_value.tv_sec = (time_t) ((deadline - now) / USEC_PER_SEC);
-        timer.it_value.tv_usec = (suseconds_t) ((deadline - now) % USEC_PER_SEC) + 1;
-        (void) sigaction(SIGALRM, &act, &before);
-        (void) setitimer(ITIMER_REAL, &timer, NULL);
-        while (flock(fd, LOCK_EX) < 0) {
-                r = errno != EINTR ? -errno : now_boottime() >= deadline ? -ETIMEDOUT : 0;
-                if (r < 0)
-                        break;
-        }
-        (void) setitimer(ITIMER_REAL, &off, NULL);
-        (void) sigaction(SIGALRM, &before, NULL);
-        return r;
 }
 
 static int add_node(struct claim *c, const struct block *b, int fd, bool whole, bool exclusive, unsigned lun)

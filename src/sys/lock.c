@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/lock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/time.h>
+
+#include "common/util.h"
+#include "sys/marks.h"
+
+static void on_alarm(int signal)
+{
+}
+
+/* Blocks in flock(2) rather than asking again and again; the timer repeats, so that no tick can fall between. */
+int lock_until(int fd, uint64_t deadline)
+{
+        const struct sigaction act = { .sa_handler = on_alarm };
+        struct itimerval timer = { .it_interval.tv_usec = 50000 }, off = { 0 };
+        struct sigaction before;
+        uint64_t now = now_boottime();
+        int r = 0;
+
+        if (flock(fd, LOCK_EX | LOCK_NB) >= 0)
+                return 0;
+        if (errno != EWOULDBLOCK)
+                return -errno;
+        if (now >= deadline)
+                return -ETIMEDOUT;
+        timer.it_value.tv_sec = (time_t) ((deadline - now) / USEC_PER_SEC);
+        timer.it_value.tv_usec = (suseconds_t) ((deadline - now) % USEC_PER_SEC) + 1;
+        (void) sigaction(SIGALRM, &act, &before);
+        (void) setitimer(ITIMER_REAL, &timer, NULL);
+        while (flock(fd, LOCK_EX) < 0) {
+                r = errno != EINTR ? -errno : now_boottime() >= deadline ? -ETIMEDOUT : 0;
+                if (r < 0)
+                        break;
+        }
+        (void) setitimer(ITIMER_REAL, &off, NULL);
+        (void) sigaction(SIGALRM, &before, NULL);
+        return r;
+}
