@@ -83,7 +83,7 @@ def under(guest, disk, driver):
     guest.until(lambda: guest.driver(disk.interface) == driver and guest.run("pgrep -x fio").rc == 0 or None, 90, "fio on " + driver)
 
 
-@case(tier="default", limit=500)
+@case(tier="full", limit=500)
 def shape_of_a_hard_disk(vm):
     "A hard disk with a queue: random reads gain well above 2 times by uas, sequential reads nothing that is seen; in the order A B B A."
     guest, disk = begin(vm, size="48M", latency=HDD)
@@ -224,7 +224,7 @@ def file_on_zfs(vm):
     guest.run("zpool export tank", check=True)
 
 
-@case(tier="default", limit=400)
+@case(tier="full", limit=400)
 def slower_under_uas(vm):
     "A bridge that is slower under uas is called slower."
     guest, disk = begin(vm, size="8M", latency={"kind": "per-proto", "bot": dict(PACE, mb_per_s=2), "uas": PACE})
@@ -234,7 +234,7 @@ def slower_under_uas(vm):
     nothing_left(guest, disk, "uas")
 
 
-@case(tier="default", limit=400)
+@case(tier="full", limit=400)
 def ended_in_the_middle(vm):
     "Ctrl-C, SIGTERM, SIGKILL while it is on the other driver: the disk goes back to its own, and nothing is left."
     guest, disk = begin(vm, size="16M")

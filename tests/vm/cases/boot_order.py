@@ -10,7 +10,7 @@ FSTAB = "LABEL=DATA /mnt/usb ext4 defaults 0 2"
 PATIENT = {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n"}
 
 
-@case(image="vendor")
+@case(image="vendor", tier="full")
 def label(vm):
     "An fstab line by LABEL, without nofail."
     disk = vm.disk(label="DATA")
@@ -54,7 +54,7 @@ def two_luns(vm):
     mounted_on_uas_alone(guest, disk, "/mnt/more", "sdb")
 
 
-@case(image="vendor")
+@case(image="vendor", tier="full")
 def automount(vm):
     "x-systemd.automount: the boot is not held, the first access finds the disk on uas."
     disk = vm.disk(label="DATA")

@@ -9,7 +9,7 @@ from evidence import disk_in, gone, hang_once, impatient, listed, only_disk, rec
 RECORD = "1209:5a5a:UASD-DISK0@0000:00:02.0/ss/1=state=distrusted firmware=%04x kernel=%s boot=- date=2026-01-01T00:00:00Z%s reason=it had to be reset\n"
 
 
-@case(tier="default", image="bookworm", limit=300)
+@case(tier="full", image="bookworm", limit=300)
 def until_something_changes(vm):
     "Another kernel or another firmware: another trial is due; the same, or data lost: it stays off uas."
     disk = vm.disk(label="DATA")

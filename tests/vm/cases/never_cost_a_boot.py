@@ -38,7 +38,7 @@ def without_hold(vm, disk, **options):
     return guest, line
 
 
-@case(image="vendor", limit=480)
+@case(image="vendor", tier="full", limit=480)
 def switched_off(vm):
     "uasd=off and uasd.hold=0: no hold ever begins; off, nothing is ever switched."
     disk = vm.disk(label="DATA")
@@ -67,7 +67,7 @@ def disabled_or_masked(vm):
         guest.power_cut()
 
 
-@case(image="vendor", limit=480)
+@case(image="vendor", tier="full", limit=480)
 def helper_broken(vm):
     "uasd-hold missing, or failing with rubbish on its lips: no hold, no delay."
     disk = vm.disk(label="DATA")
@@ -96,7 +96,7 @@ def daemon(vm, lines, files=None, fstab=LABEL, wait="booted"):
     return guest, disk
 
 
-@case(image="vendor")
+@case(image="vendor", tier="full")
 def daemon_killed(vm):
     "SIGKILL before the hold begins, nobody to start it again."
     guest, disk = daemon(vm, "ExecStartPost=/bin/kill -KILL $MAINPID\n")
@@ -156,7 +156,7 @@ def both_killed_in_a_switch(vm):
     assert not guest.run("ls /run/uasd/switch | grep -v lock").text
 
 
-@case(image="vendor")
+@case(image="vendor", tier="full")
 def switch_missing(vm):
     "No uasd-switch: released at once."
     disk = vm.disk(label="DATA")
@@ -270,7 +270,7 @@ def waiting(guest, disk):
     guest.until(lambda: guest.uasctl("list")["disks"][0]["state"] == "waiting", 20, "waiting")
 
 
-@case(image="vendor", limit=600)
+@case(image="vendor", tier="full", limit=600)
 def nothing_at_shutdown(vm):
     "Ten restarts with a waiting disk, QuietSec=0: no switch begins on the way down."
     disk = vm.disk(label="DATA")

@@ -14,6 +14,8 @@ FAULTS = {
     "refuses_streams": ([{"name": "refuse_streams"}], "bind"),
     "other_size": ([{"name": "identity", "proto": "uas", "size": 32 << 20}], "verify"),
 }
+# By another fault at the same step.
+REPEATED = ("stalls", "refuses_streams", "hangs_at_depth")
 
 
 def tried(vm, name):
@@ -55,7 +57,7 @@ def register(name):
     one.__name__ = name
     one.__module__ = __name__
     one.__doc__ = "Under UAS the disk: %s." % name.replace("_", " ")
-    case(tier="default", image="vendor")(one)
+    case(tier="full" if name in REPEATED else "default", image="vendor")(one)
 
 
 for each in FAULTS:
