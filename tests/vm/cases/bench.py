@@ -252,7 +252,7 @@ def ended_in_the_middle(vm):
     assert guest.run("ls /var/lib/uasd/bench/*").rc != 0, "half a result was kept"
 
 
-@case(tier="default", limit=400)
+@case(tier="full", limit=400)
 def pulled_in_the_middle(vm):
     "Unplugged in the middle: told as that, no lease is left, and plugged in again it is as before."
     guest, disk = begin(vm, size="16M")

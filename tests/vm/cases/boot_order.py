@@ -67,7 +67,7 @@ def automount(vm):
     assert stats["bot"]["writes"] == 0 and stats["uas"]["writes"] > 0, stats
 
 
-@case(image="vendor")
+@case(image="vendor", tier="full")
 def trial_passed(vm):
     "A disk that has passed its trial is moved in coldplug: nobody is told of it before, no hold, no timer; one that has not is held beside it."
     known, new = vm.disk(label="DATA"), vm.disk(label="NEW")

@@ -196,9 +196,10 @@ def lease_killed(vm):
     holder.kill()
     # In the middle of a switch as well.
     holder = leased(guest, disk)
+    killer = guest.spawn("until pgrep -f '[u]asd-switch --machine %s'; do sleep 0.05; done; systemctl kill -s KILL --kill-who=main uasd"
+                         % disk.interface)
     holder.tell("switch usb-storage")
-    guest.wait_until("pgrep -f '[u]asd-switch --machine %s'" % disk.interface, 30)
-    guest.run("systemctl kill -s KILL --kill-who=main uasd", check=True)
+    killer.wait(check=True)
     guest.wait_until("uasctl list", 60)
     over(guest, disk, "uas")
     holder.kill()

@@ -33,7 +33,7 @@ def by_itself(vm):
     assert guest.read(QUIRKS) == ""
 
 
-@case(limit=360)
+@case(limit=360, tier="full")
 def quirk(vm):
     "A `u` on the command line is the user's word; a policy, kept over a restart, is a later one."
     disk = vm.disk(label="DATA")

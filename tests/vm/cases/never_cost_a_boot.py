@@ -104,7 +104,7 @@ def daemon_killed(vm):
     assert guest.run("pgrep -x uasd").rc == 1
 
 
-@case(image="vendor")
+@case(image="vendor", tier="full")
 def daemon_stopped(vm):
     "SIGSTOP before the hold begins, and HoldSec=12: that long and no longer."
     guest, disk = daemon(vm, "ExecStartPost=/bin/kill -STOP $MAINPID\n",
@@ -118,7 +118,7 @@ SWITCH_AWAY = ("ExecStartPre=/bin/sh -c 'mv -n %s %s.real; cp /etc/vm-switch %s'
                % (SWITCH, SWITCH, SWITCH))
 
 
-@case(image="vendor")
+@case(image="vendor", tier="full")
 def daemon_killed_in_a_switch(vm):
     "SIGKILL at the moment it has begun a switch, Restart=no: that ends well without it."
     guest, disk = daemon(vm, SWITCH_AWAY, {"/etc/vm-switch": cpio.Exec(
