@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 # Configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with its usage.
 PIPES = b''.join(bytes([7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24, 1 + i, 0])
@@ -32,7 +33,14 @@ class Tree:
         self.write('sys/module/usb_storage/parameters/quirks', '\n')
 
     def close(self):
-        shutil.rmtree(self.top)
+        end = time.monotonic() + 10
+        while True:
+            try:
+                return shutil.rmtree(self.top)
+            except OSError:  # what plays uasd-switch may outlive uasd by a moment, and write
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
 
     def path(self, path):
         return os.path.join(self.top, path)

@@ -22,6 +22,11 @@ class KeptOff(Machine):
         with open(self.tree.path(PARAMETER)) as f:
             return f.read().strip()
 
+    def loaded(self, text):
+        """usb_storage is: the parameter is there, or is another one, and says TEXT from its first moment."""
+        self.tree.write(PARAMETER + '.anew', text + '\n')
+        os.rename(self.tree.path(PARAMETER + '.anew'), self.tree.path(PARAMETER))
+
     def test_policy(self):
         "Policy usb-storage is in the quirks for as long as it is the policy, with the entries of others and over a restart of uasd."
         others = 'dead:beef:f,1209:5a5c:t'
@@ -100,8 +105,7 @@ class KeptOff(Machine):
         self.assertEqual(self.quirks(), '1209:5a5a:u')
         self.tree.write('etc/modprobe.d/mine.conf', 'options usb-storage quirks=1209:5a5a:u,dead:beef:f\n')
         self.tree.write('sys/module/usb_storage/initstate', 'live\n')
-        self.tree.write(PARAMETER + '.anew', '1209:5a5a:u,dead:beef:f\n')
-        os.rename(self.tree.path(PARAMETER + '.anew'), self.tree.path(PARAMETER))
+        self.loaded('1209:5a5a:u,dead:beef:f')
         words = json.loads(self.ctl('explain', 'sdz', '--json').stdout)['disks'][0]['quirks']
         self.assertEqual([(word['entry'], word['source'], word['effect']) for word in words], [('1209:5a5a:u', 'modprobe.d', 'in-force')])
         self.ctl('policy', 'sdz', 'auto')
@@ -125,7 +129,7 @@ class KeptOff(Machine):
         self.tree.write('etc/uasd/policy', '1209:5a5a:S2=usb-storage\n')
         self.both()
         self.assertEqual(self.modules(), ['usb_storage'])
-        self.quirks('dead:beef:f')
+        self.loaded('dead:beef:f')
         until(lambda: self.quirks() == '1209:5a5a:u,dead:beef:f', 'it is kept off')
         self.assertEqual(self.modules(), ['usb_storage'])
 
