@@ -137,7 +137,7 @@ bool keepoff_review(struct manager *m)
         if (r >= 0)
                 r = add_seen(&m->seen, &kept);
         if (r >= 0)
-                r = keepoff_apply(&m->roots, &kept, m->env.booted, &made);
+                r = keepoff_apply(&m->roots, &kept, m->env.booted && m->looked, &made);
         if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(&kept)))
                 try_again(m, r);
         if (r == -ENOENT || r == -ETIMEDOUT)

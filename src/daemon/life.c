@@ -138,6 +138,9 @@ int manager_start(struct manager *m)
         (void) attachments_prune(&m->roots);
         (void) keepoff_review(m); /* before a disk comes that it is for */
         manager_rescan_all(m);
+        m->looked = m->keepoff_due = true;
+        if (keepoff_review(m))
+                manager_rescan_all(m);
         r = kmsg_new(m, &m->kmsg);
         kmsg_arm(m->kmsg); /* and what this boot has said of those that are on uas already */
         return r;

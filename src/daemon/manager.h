@@ -78,6 +78,7 @@ struct manager {
         struct inhibitor *inhibitors;
         sd_bus *pid1; /* open while it is awaited that the boot is over */
         bool keepoff_due;
+        bool looked; /* at all that is plugged in: what is wanted of it is known */
         struct kept_disks seen;         /* what was wanted of the disks that were here since it began: they may come back */
         sd_event_source *keepoff_timer; /* it could not be done: tried again, */
         uint64_t keepoff_pause;         /* after this long; 0: it was done */

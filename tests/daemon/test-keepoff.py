@@ -48,7 +48,8 @@ class KeptOff(Machine):
         self.driver_is('uas')
 
     def test_for_all(self):
-        "What the configuration says of all disks, or of unknown ones, counts for those that have been seen, also when they are unplugged."
+        """What the configuration says of all disks, or of unknown ones, counts for those that have been seen: when they are unplugged, until
+        uasd ends; while they are plugged in, also through a restart of uasd."""
         for line in 'Unknown=usb-storage', 'Policy=usb-storage':
             self.conf('[uasd]\nQuietSec=0\n' + line + '\n')
             self.quirks('')
@@ -56,12 +57,17 @@ class KeptOff(Machine):
             self.driver_is('usb-storage')
             self.assertEqual(self.quirks(), '1209:5a5a:u', line)
             privatebus.kill(daemon)
-        self.both()
+        daemon = self.both()
         self.ctl('switch', 'sdz', 'uas')  # that goes with this attachment
         self.assertEqual(self.quirks(), '1209:5a5a:u')
         self.unplug()
         until(lambda: json.loads(self.ctl('list', '--json').stdout)['disks'] == [], 'it has gone')
         self.assertEqual(self.quirks(), '1209:5a5a:u')
+        self.assertNotIn('nothing any more', self.journal())
+        privatebus.kill(daemon)
+        self.conf('[uasd]\nQuietSec=0\n')
+        self.both()
+        self.assertEqual(self.quirks(), '')
 
     def test_foreign(self):
         "An entry that somebody else wrote for that disk is restated and stays; one that says u already needs none of ours."
