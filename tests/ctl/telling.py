@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What bench-told says, whose path is the first argument; the second one is uasctl's."""
 
-import fcntl
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
+
+import terminal
 
 TOLD, UASCTL = sys.argv[1:3]
 IDS = [f'0f3c2a4e-6b1d-4c77-9a55-00000000000{i}' for i in range(10)]
@@ -26,22 +24,9 @@ def told(*args, code=0, **env):
 
 def on_terminal(*args, width=0, **env):
     """What comes out on a terminal. width: in columns, as the terminal itself says; 0: it does not know."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, width, 0, 0))
-    p = subprocess.Popen([TOLD, *args], stdout=slave, stderr=slave, stdin=slave, env=environment(TERM='xterm', **env))
-    os.close(slave)
-    text = b''
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:
-            break
-        if not more:
-            break
-        text += more
-    os.close(master)
-    assert p.wait() == 0
-    return text.decode().replace('\r\n', '\n')
+    text, status = terminal.run([TOLD, *args], environment(TERM='xterm', **env), width)
+    assert status == 0, text
+    return text.replace('\r\n', '\n')
 
 
 def plain(text):

@@ -2,23 +2,20 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasctl on a private bus, against fake-uasd: exit status, what stands on stdout, what on stderr."""
 
-import fcntl
 import json
 import os
-import pty
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import threading
 import time
 import unittest
 
 import openmetrics
+import terminal
 from tree import Tree
 
 UASCTL, FAKE, IN_TREE = sys.argv[1:4]
@@ -159,22 +156,11 @@ class Uasctl(unittest.TestCase):
 
     def on_terminal(self, *args, width=100, program=(UASCTL,), **env):
         """What uasctl writes to a terminal of this width."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 50, width, 0, 0))
-        p = subprocess.Popen([*program, *args], env={**self.env, 'TERM': 'xterm', 'PAGER': '', **env}, stdin=theirs, stdout=theirs,
-                             stderr=theirs)
-        os.close(theirs)
-        out = b''
-        try:
-            while chunk := os.read(ours, 65536):
-                out += chunk
-        except OSError:
-            pass
-        os.close(ours)
-        self.assertEqual(p.wait(20), 0, out)
-        self.assertNotIn(b'\033]', out)
-        self.assertNotIn(b'\033[31mDisk', out)
-        return out.decode()
+        out, status = terminal.run([*program, *args], {**self.env, 'TERM': 'xterm', 'PAGER': '', **env}, width)
+        self.assertEqual(status, 0, out)
+        self.assertNotIn('\033]', out)
+        self.assertNotIn('\033[31mDisk', out)
+        return out
 
     def test_colours(self):
         """On a terminal alone, and none if one does not want any; the device's own never."""
