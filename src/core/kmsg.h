@@ -62,6 +62,7 @@ struct sign {
         enum blame blame;
         enum weight weight;
         bool excuses; /* a bridge is not to blame for what happens around this */
+        bool follows; /* the kernel's error handling goes on: it began with an earlier sign */
         const char *what; /* "commands were not answered in time" */
 };
 

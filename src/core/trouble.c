@@ -70,13 +70,19 @@ bool trouble_pending(struct trouble *t, uint64_t usec)
         return t->n > 0;
 }
 
-/* Of one kind of blame alone: signs of the cable do not make a bridge's burst heavier. Returns true for a new burst. */
+static bool belongs(const struct burst *b, const struct sign *s, uint64_t usec)
+{
+        /* Signs of the cable do not make a bridge's burst heavier. */
+        return b->blame == s->blame && usec <= b->last + BURST_GAP_USEC && usec <= b->first + (s->follows ? EPISODE_MOST_USEC : BURST_MOST_USEC);
+}
+
+/* Returns true for news: a new burst, or one that has become heavier. */
 static bool add(struct trouble *t, const struct sign *s, uint64_t usec)
 {
         for (size_t i = t->n; i-- > 0;) {
                 struct burst *b = t->bursts + i;
 
-                if (b->blame != s->blame || usec > b->last + BURST_GAP_USEC)
+                if (!belongs(b, s, usec))
                         continue;
                 b->last = usec > b->last ? usec : b->last;
                 if (s->weight <= b->weight)

@@ -9,9 +9,15 @@
  * success, and thirty of them are no worse than one): a burst counts once, by its heaviest sign. Two heavy bursts within ten
  * minutes, four light ones, or one that leaves no way to the data, and the bridge has failed. Times are those
  * of the records.
+ *
+ * A burst ends at a pause, and at the latest when one episode of the kernel's error handling would have ended. After the first abort the
+ * kernel issues no command until it has reset the disk. Each command that it issued before has its own 30 s, so the aborts of one
+ * episode spread over 30 s, and a second in which timers are rounded up. The reset follows the last abort.
  */
 
-#define BURST_GAP_USEC 10000000ULL    /* signs with less between them are one burst */
+#define BURST_GAP_USEC 10000000ULL    /* signs with less between them are one burst, ... */
+#define BURST_MOST_USEC 32000000ULL   /* ... if no more than this has passed since the first of them, */
+#define EPISODE_MOST_USEC 60000000ULL /* ... or no more than this for a sign that follows from an earlier one */
 #define MEMORY_USEC 600000000ULL      /* a burst counts for that long */
 #define EXCUSE_USEC 60000000ULL       /* around a sign of bad power, a bridge is not to blame */
 #define BURSTS_MAX 8

@@ -82,6 +82,14 @@ class Trouble(Machine):
         "or killed."
         self.counts(self.kill_when_kept)
 
+    def test_without_a_pause(self):
+        "A bridge that fails every six seconds does not have one long burst."
+        self.both()
+        for number in range(1, 8):
+            self.says(number, number * 6)
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is distrusted, and moved')
+        self.assertIn('2 times within ten minutes', self.journal())
+
     def test_not_twice(self):
         "What is read again in the kernel's log counts no more than once."
         daemon = self.both()

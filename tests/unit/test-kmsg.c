@@ -16,6 +16,7 @@ static const struct {
         enum blame blame;
         enum weight weight;
         bool excuses;
+        bool follows;
 } signs[] = {
         {"6,554,46637194,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI("6:0:0:0"),
          PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
@@ -24,28 +25,28 @@ static const struct {
         {"6,1,1,-;scsi 6:0:0:0: tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI("6:0:0:0"),
          PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
         {"6,556,46649718,-;scsi host6: uas_eh_device_reset_handler start" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
         {"6,558,46803557,-;scsi host6: uas_eh_device_reset_handler success" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
         /* 4.4 and 7.3 name it after the bus and after the host */
         {"6,1,1,-;scsi host6: uas_eh_bus_reset_handler start" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
         {"6,1,1,-;scsi host6: uas_eh_host_reset_handler FAILED err -19" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true},
         {"6,1,1,-;scsi host6: uas_eh_device_reset_handler FAILED to get lock err -16" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true},
         {"6,589,65469542,-;sd 6:0:0:0: Device offlined - not ready after error recovery" SCSI("6:0:0:0"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true},
         {"3,1,1,-;scsi host6: uas_pre_reset: timed out" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
         {"3,1,1,-;scsi host6: uas_post_reset: alloc streams error -12 after reset" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
         {"3,1,1,-;scsi host6: unexpected status cmplt" SCSI("host6"),
          PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
         {"6,557,46778086,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB("c189:129"),
-         PLACE_DEVICE, "", 2, 2, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
+         PLACE_DEVICE, "", 2, 2, BLAME_BRIDGE, WEIGHT_MEDIUM, false, true},
         {"6,1,1,-;usb 1-1.4: reset high-speed USB device number 127 using xhci_hcd" USB("c189:126"),
-         PLACE_DEVICE, "", 1, 127, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
+         PLACE_DEVICE, "", 1, 127, BLAME_BRIDGE, WEIGHT_MEDIUM, false, true},
         {"3,559,47555748,-;usb 2-1: stat urb: status -32" USB("c189:129"),
          PLACE_DEVICE, "", 2, 2, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
         {"3,1,1,-;usb 2-1: stat urb: no pending cmd for uas-tag 3" USB("c189:129"),
@@ -102,6 +103,7 @@ static void test_signs(void **state)
                 assert_row(i, streq(s.name, signs[i].name));
                 assert_row(i, s.busnum == signs[i].busnum && s.devnum == signs[i].devnum);
                 assert_row(i, s.blame == signs[i].blame && s.weight == signs[i].weight && s.excuses == signs[i].excuses);
+                assert_row(i, s.follows == signs[i].follows);
                 assert_row(i, s.blame == BLAME_NONE || *s.what);
         }
 }

@@ -6,11 +6,13 @@
 #define SEC 1000000ULL
 
 static const struct sign abort_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "abort"},
-                         reset_sign = {.place = PLACE_DEVICE, .busnum = 2, .devnum = 2, .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "reset"},
+                         reset_sign = {.place = PLACE_DEVICE, .busnum = 2, .devnum = 2, .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .follows = true, .what = "reset"},
                          offline_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .what = "offline"},
                          cable_sign = {.place = PLACE_PORT, .name = "2-1", .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "garbled"},
                          power_sign = {.place = PLACE_PORT, .name = "2-1", .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current"},
                          streams_sign = {.place = PLACE_CONTROLLER, .name = "0000:00:14.0", .blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "streams"},
+                         eh_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "reset"},
+                         transfer_sign = {.place = PLACE_DEVICE, .busnum = 2, .devnum = 2, .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "transfers"},
                          new_sign = {.weight = WEIGHT_NEW}, gone_sign = {.weight = WEIGHT_GONE}, none_sign = {.weight = WEIGHT_NONE};
 
 struct step {
@@ -20,7 +22,7 @@ struct step {
         enum blame blame;
 };
 
-#define STEPS 12
+#define STEPS 14
 #define OK FINDING_NONE
 #define NOTED FINDING_NOTED
 #define BLAMED FINDING_BLAMED
@@ -41,6 +43,24 @@ static const struct {
         {"a burst grows heavier", {{100, &reset_sign, NOTED, BLAME_BRIDGE}, {101, &abort_sign, NOTED, BLAME_BRIDGE}, {102, &offline_sign, BROKEN, BLAME_BRIDGE}}},
         {"resets alone, as at every resume, take four",
          {{100, &reset_sign, NOTED, BLAME_BRIDGE}, {120, &reset_sign, NOTED, BLAME_BRIDGE}, {140, &reset_sign, NOTED, BLAME_BRIDGE}, {160, &reset_sign, BROKEN, BLAME_BRIDGE}}},
+        {"a pause is not needed: one that fails every six seconds has failed twice after half a minute",
+         {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {106, &abort_sign, OK, BLAME_BRIDGE}, {112, &abort_sign, OK, BLAME_BRIDGE}, {118, &abort_sign, OK, BLAME_BRIDGE},
+          {124, &abort_sign, OK, BLAME_BRIDGE}, {130, &abort_sign, OK, BLAME_BRIDGE}, {136, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"also if it is reset each time",
+         {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {101, &eh_sign, OK, BLAME_BRIDGE}, {109, &abort_sign, OK, BLAME_BRIDGE}, {110, &eh_sign, OK, BLAME_BRIDGE},
+          {118, &abort_sign, OK, BLAME_BRIDGE}, {119, &eh_sign, OK, BLAME_BRIDGE}, {127, &abort_sign, OK, BLAME_BRIDGE}, {128, &eh_sign, OK, BLAME_BRIDGE},
+          {136, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        {"or if all that is told is the reset",
+         {{100, &eh_sign, NOTED, BLAME_BRIDGE}, {109, &eh_sign, OK, BLAME_BRIDGE}, {118, &eh_sign, OK, BLAME_BRIDGE}, {127, &eh_sign, OK, BLAME_BRIDGE},
+          {136, &eh_sign, OK, BLAME_BRIDGE}, {145, &eh_sign, OK, BLAME_BRIDGE}, {154, &eh_sign, OK, BLAME_BRIDGE}, {163, &eh_sign, BROKEN, BLAME_BRIDGE}}},
+        {"and light signs without a pause take four times as long",
+         {{100, &transfer_sign, NOTED, BLAME_BRIDGE}, {109, &transfer_sign, OK, BLAME_BRIDGE}, {118, &transfer_sign, OK, BLAME_BRIDGE}, {127, &transfer_sign, OK, BLAME_BRIDGE},
+          {136, &transfer_sign, NOTED, BLAME_BRIDGE}, {145, &transfer_sign, OK, BLAME_BRIDGE}, {154, &transfer_sign, OK, BLAME_BRIDGE}, {163, &transfer_sign, OK, BLAME_BRIDGE},
+          {172, &transfer_sign, NOTED, BLAME_BRIDGE}, {181, &transfer_sign, OK, BLAME_BRIDGE}, {190, &transfer_sign, OK, BLAME_BRIDGE}, {199, &transfer_sign, OK, BLAME_BRIDGE},
+          {208, &transfer_sign, BROKEN, BLAME_BRIDGE}}},
+        {"but one hang is one burst: each command has its own 30 s, and the reset follows the last of them",
+         {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {108, &abort_sign, OK, BLAME_BRIDGE}, {116, &abort_sign, OK, BLAME_BRIDGE}, {124, &abort_sign, OK, BLAME_BRIDGE},
+          {131, &abort_sign, OK, BLAME_BRIDGE}, {132, &eh_sign, OK, BLAME_BRIDGE}, {141, &eh_sign, OK, BLAME_BRIDGE}, {142, &reset_sign, OK, BLAME_BRIDGE}}},
         {"a cable is blamed once, and not the bridge",
          {{100, &cable_sign, NOTED, BLAME_CABLE}, {120, &cable_sign, NOTED, BLAME_CABLE}, {140, &cable_sign, NOTED, BLAME_CABLE},
           {160, &cable_sign, BLAMED, BLAME_CABLE}, {180, &cable_sign, OK, BLAME_CABLE}}},
