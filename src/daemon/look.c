@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "common/child.h"
 #include "common/log.h"
 #include "daemon/manager.h"
 #include "sys/users.h"
@@ -54,7 +54,6 @@ __attribute__((noreturn)) static void in_child(struct entry *e, int ends, int ou
         struct user *users = NULL;
         size_t n = 0;
 
-        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (users_find(&m->roots, d->luns, d->n_luns, true, &users, &n) >= 0) { /* not knowing is not being free */
                 users_without(users, &n, lease_pid(e));
                 a.in_use = n > 0;
@@ -69,20 +68,22 @@ static int on_end(sd_event_source *s, const siginfo_t *si, void *data);
 static int look_start(struct look *l)
 {
         struct manager *m = l->entry->manager;
-        int pipe_fd[2], ends = watch_ends(m->watch), r;
+        const struct roots *r = &m->roots;
+        int pipe_fd[2], ends = watch_ends(m->watch);
+        pid_t pid;
 
         if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
                 return -errno;
-        l->pid = fork();
-        if (l->pid == 0)
+        const int keep[] = { r->sys, r->proc, r->dev, r->run, r->etc, r->lib, r->var, ends, pipe_fd[1] };
+        pid = child_fork(keep, ELEMENTSOF(keep));
+        if (pid == 0)
                 in_child(l->entry, ends, pipe_fd[1]);
-        r = l->pid < 0 ? -errno : 0;
         (void) close(pipe_fd[1]);
-        if (r < 0) {
-                l->pid = 0;
+        if (pid < 0) {
                 (void) close(pipe_fd[0]);
-                return r;
+                return pid;
         }
+        l->pid = pid;
         l->out = pipe_fd[0];
         l->again = false;
         return sd_event_add_child(m->event, &l->child, l->pid, WEXITED, on_end, l);

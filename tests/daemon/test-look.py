@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: the child that looks by name who uses a disk."""
+
+import os
+import re
+
+from machine import Machine, main, until
+
+
+class Look(Machine):
+    def table_hangs(self):
+        """From now on there is a process in a mount namespace of its own, whose mount table does not answer."""
+        self.table = self.tree.path('proc/77/mountinfo')
+        os.makedirs(self.tree.path('proc/77/ns'))
+        os.mkfifo(self.table)
+        os.symlink('mnt:[77]', self.tree.path('proc/77/ns/mnt'))
+
+    def opens_table(self):
+        """The other end of the table, when a process reads it."""
+        try:
+            return os.open(self.table, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return None
+
+    def test_keeps(self):
+        "It keeps the trees, an inotify and its pipe: neither uasd's lock, nor a connection, nor an inhibitor."
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
+        daemon = self.both()
+        inhibitor = self.start_ctl('inhibit', '--disk=sdy', 'sleep', '1000')
+        self.addCleanup(lambda: inhibitor.wait(20))
+        self.addCleanup(inhibitor.terminate)
+        until(lambda: 'sleep' in self.ctl('inhibit', '--list').stdout, 'there is an inhibitor')
+        self.plays_switch('echo "END 3 claim in use: sdz is claimed by somebody"', 'exit 3')
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        until(lambda: [one['State'] for one in self.managed_disks() if one['Interface'] == '2-1:1.0'] == ['waiting'], 'it waits')
+        self.table_hangs()  # uasd looks again and again, since no event tells of the end of that claim
+        end = until(self.opens_table, 'a process reads the table')
+        self.addCleanup(lambda: os.close(end))
+        with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as f:
+            [pid] = f.read().split()
+        keeps = {fd: os.readlink(f'/proc/{pid}/fd/{fd}') for fd in os.listdir(f'/proc/{pid}/fd') if int(fd) > 2}
+        kinds = sorted(re.sub(r'^pipe:.*', 'pipe', target) for target in keeps.values() if not target.startswith(self.tree.top))
+        self.assertEqual(kinds, ['anon_inode:inotify', 'pipe'], keeps)
+        self.assertNotIn(self.tree.path('run/uasd/uasd.lock'), keeps.values())
+
+
+if __name__ == '__main__':
+    main()
