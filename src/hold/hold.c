@@ -191,14 +191,14 @@ static bool held(const struct roots *r, const struct block_event *e, const struc
 static bool waited(const struct roots *r, const struct block_event *e, const struct usb_disk *d, const struct config *c)
 {
         const struct block *this = find_block(d, e->block);
-        uint64_t until = now_boottime() + AWAIT_USEC, deadline;
+        uint64_t deadline, now = now_boottime(), wait = AWAIT_USEC;
 
         if (!adds_disk(e) || !this || c->hold_usec == 0 || hold_forbidden(r) || told(r, this) != TOLD_NOTHING ||
             !switch_awaited(r, d->facts.interface))
                 return false;
-        if (hold_in_force(r, &d->facts, now_boottime(), &deadline) && deadline < until)
-                until = deadline;
-        (void) switch_await(r, d->facts.interface, until);
+        if (hold_in_force(r, &d->facts, now, &deadline) && deadline - now < wait)
+                wait = deadline - now;
+        (void) switch_await(r, d->facts.interface, awake_in(wait));
         return true;
 }
 

@@ -35,11 +35,11 @@ struct told {
 /* udev's own record says whether it has seen this instance: that of the one before went with it. */
 static bool recorded(const struct transaction *t, const struct block *b)
 {
-        uint64_t ago = now_boottime() - t->began, now = now_monotonic(), usec;
+        uint64_t usec;
         char id[32];
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
-        return udevdb_initialized(&t->roots, id, &usec) > 0 && usec + ago >= now;
+        return udevdb_initialized(&t->roots, id, &usec) > 0 && usec >= t->began.usec;
 }
 
 static bool was_told(const struct transaction *t, const struct told *told, const struct block *b)
@@ -162,22 +162,20 @@ void look_ahead(struct transaction *t)
 
 const char *why_late(const struct transaction *t)
 {
-        uint64_t now = now_boottime();
-
-        if (now < t->bound_at + FAIR_USEC)
+        if (awake_since(t->bound_at) < FAIR_USEC)
                 return "this machine was too slow to wait for it";
-        if (t->behind != 0 && now < t->behind + BEHIND_USEC)
+        if (t->behind.usec != 0 && awake_since(t->behind) < BEHIND_USEC)
                 return "the kernel was at another one, which was bound before it";
         return NULL;
 }
 
-int wait_for_disks(struct transaction *t, uint64_t deadline)
+int wait_for_disks(struct transaction *t, struct awake deadline)
 {
         struct told told = { .n = 0 };
 
         for (;;) {
                 struct usb_disk now = { 0 };
-                uint64_t before = now_boottime();
+                struct awake before = now_awake();
                 bool back, done;
                 int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
@@ -193,7 +191,7 @@ int wait_for_disks(struct transaction *t, uint64_t deadline)
                 usb_disk_done(&now);
                 if (done)
                         return 0;
-                if (now_boottime() >= deadline)
+                if (awake_left(deadline) == 0)
                         return back ? -EINPROGRESS : -ETIMEDOUT;
                 if (driver_now(t) == DRIVER_NONE)
                         return -ENODEV;
@@ -216,12 +214,12 @@ static bool told_of_all(const struct transaction *t, const struct usb_disk *now,
         return true;
 }
 
-void wait_for_udev(struct transaction *t, uint64_t deadline)
+void wait_for_udev(struct transaction *t, struct awake deadline)
 {
         struct told told = { .n = 0 };
         bool done = !somebody_tells(t);
 
-        while (!done && now_boottime() < deadline) {
+        while (!done && awake_left(deadline) > 0) {
                 struct usb_disk now = { 0 };
 
                 listen(t, LOOK_AGAIN_MSEC, &told);

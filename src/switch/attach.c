@@ -16,7 +16,7 @@
 
 int driver_write(struct transaction *t, enum driver d, const char *file)
 {
-        uint64_t deadline = now_boottime() + FILES_BUDGET;
+        struct awake deadline = awake_in(FILES_BUDGET);
         char dir[48], path[64];
         int r;
 
@@ -27,7 +27,7 @@ int driver_write(struct transaction *t, enum driver d, const char *file)
                 if (r >= 0)
                         r = attr_write(t->roots.sys, path, t->interface);
                 /* A driver that is just being registered takes what it finds before it gets its files (drivers/base/bus.c:bus_add_driver). */
-                if (r != -ENOENT || faccessat(t->roots.sys, dir, F_OK, 0) < 0 || now_boottime() >= deadline)
+                if (r != -ENOENT || faccessat(t->roots.sys, dir, F_OK, 0) < 0 || awake_left(deadline) == 0)
                         return r;
                 (void) poll(NULL, 0, FILES_AGAIN_MSEC);
         }
@@ -46,7 +46,7 @@ enum driver driver_now(const struct transaction *t)
 /* Waited for once: a disk that has no driver cannot wait for whoever hangs with the lock. */
 static int lock_for_bind(struct transaction *t)
 {
-        int r = quirks_lock(&t->roots, now_boottime() + (t->lock_kept ? 0 : QUIRKS_BUDGET));
+        int r = quirks_lock(&t->roots, t->lock_kept ? 0 : QUIRKS_BUDGET);
 
         t->lock_kept = t->lock_kept || r == -ETIMEDOUT;
         return r;
@@ -109,7 +109,7 @@ static int attach_to_any(struct transaction *t)
         if (r >= 0)
                 r = attr_write(t->roots.sys, SYSFS_DRIVERS_PROBE, t->interface);
         if (r >= 0)
-                r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
+                r = wait_for_disks(t, awake_in(BACK_BUDGET));
         return r;
 }
 
@@ -169,7 +169,7 @@ void attach_back(struct transaction *t)
         if (record_check(t) < 0)
                 return;
         if (driver_now(t) == t->from && t->from != DRIVER_NONE && rescan(t))
-                r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
+                r = wait_for_disks(t, awake_in(BACK_BUDGET));
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
                 if (detach(t) == -EBUSY) { /* never taken back from under anybody */
                         t->kept = true;
@@ -179,7 +179,7 @@ void attach_back(struct transaction *t)
                         continue;
                 r = attach(t, order[i]);
                 if (r >= 0)
-                        r = wait_for_disks(t, now_boottime() + BACK_BUDGET);
+                        r = wait_for_disks(t, awake_in(BACK_BUDGET));
                 if (r == -EINPROGRESS) /* it works; whatever keeps udev, another bind would not help it */
                         r = 0;
                 if (r < 0)

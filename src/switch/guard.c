@@ -96,9 +96,9 @@ void guard_end(struct transaction *t, bool wait)
 
 void guard_let_go(const struct transaction *t, const struct usb_disk *d)
 {
-        uint64_t deadline = now_boottime() + LET_GO_BUDGET;
+        struct awake deadline = awake_in(LET_GO_BUDGET);
         size_t readers;
 
-        while (d->n_luns > 0 && count_users(t, d, &readers) > 0 && readers > 0 && now_boottime() < deadline)
+        while (d->n_luns > 0 && count_users(t, d, &readers) > 0 && readers > 0 && awake_left(deadline) > 0)
                 (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
 }

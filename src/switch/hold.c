@@ -30,8 +30,10 @@ static void hold(struct transaction *t)
         m.deadline = now_boottime() + usec;
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
         /* A boot, or whoever plugged it in, waits for this disk: its time is that of the hold. */
-        if (t->holding && t->plugged && !t->hold_deadline)
+        if (t->holding && t->plugged && !t->hold_deadline) {
                 t->hold_deadline = m.deadline;
+                t->hold_until = awake_in(usec);
+        }
 }
 
 void hold_begin(struct transaction *t)
@@ -45,7 +47,7 @@ void hold_begin(struct transaction *t)
                 (void) attachment_write(&t->roots, &t->disk.facts, &a);
         }
         t->holding = t->hold_deadline != 0;
-        t->unseen = now_boottime();
+        t->unseen = now_awake();
         t->awaited = !t->no_udev;
         if (t->awaited && record_write(t, t->step) < 0)
                 t->awaited = false;
@@ -55,11 +57,11 @@ void hold_begin(struct transaction *t)
 
 int hold_if_long_left(const struct transaction *t)
 {
-        uint64_t end = t->unseen + ALONE_USEC, now = now_boottime();
+        uint64_t left = awake_left((struct awake){ t->unseen.usec + ALONE_USEC });
 
         if (!t->awaited || t->holding)
                 return -1;
-        return end > now ? (int) ((end - now) / USEC_PER_MSEC) + 1 : 0;
+        return left > 0 ? (int) (left / USEC_PER_MSEC) + 1 : 0;
 }
 
 void hold_if_long(struct transaction *t)
@@ -88,13 +90,13 @@ void hold_for_undo(struct transaction *t)
         hold(t);
         t->awaited = false;
         (void) record_write(t, t->step);
-        wait_for_udev(t, now_boottime() + UDEV_BUDGET);
+        wait_for_udev(t, awake_in(UDEV_BUDGET));
 }
 
 void hold_end(struct transaction *t)
 {
         /* Nobody has been told that it is held: the helper has waited for all of it. */
-        bool silent = t->awaited && now_boottime() < t->unseen + AWAIT_USEC;
+        bool silent = t->awaited && awake_since(t->unseen) < AWAIT_USEC;
         struct usb_disk now = { 0 };
 
         if (!t->holding && !t->hold_deadline && !t->awaited)

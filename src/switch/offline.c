@@ -28,7 +28,7 @@ bool lun_offline(const struct transaction *t, const struct lun *l)
         return attr_read(t->roots.sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
 }
 
-static int open_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX])
+static int open_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
 {
         _cleanup_free_ struct lun *online = calloc(t->disk.n_luns, sizeof(*online));
         size_t n = 0;
@@ -43,7 +43,7 @@ static int open_online(struct transaction *t, uint64_t deadline, char ret_busy[s
         return n == 0 ? 0 : claim_prepare(&t->roots, online, n, t->from, deadline, &t->claim, ret_busy);
 }
 
-int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX])
+int claim_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
 {
         int r = -ESTALE;
 

@@ -31,19 +31,19 @@ int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
 }
 
 /* When the undo has to begin for the hold to suffice. */
-static uint64_t hold_leaves(const struct transaction *t)
+static struct awake hold_leaves(const struct transaction *t)
 {
-        uint64_t third = (t->hold_deadline - t->began) / 3;
+        uint64_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
 
-        return t->hold_deadline - (third < UNDO_BUDGET ? third : UNDO_BUDGET);
+        return (struct awake){ end - (third < UNDO_BUDGET ? third : UNDO_BUDGET) };
 }
 
 /* The end of a budget, or what a hold leaves. */
-static uint64_t until(const struct transaction *t, uint64_t budget)
+static struct awake until(const struct transaction *t, uint64_t budget)
 {
-        uint64_t end = now_boottime() + budget;
+        struct awake end = awake_in(budget);
 
-        return t->hold_deadline && hold_leaves(t) < end ? hold_leaves(t) : end;
+        return t->hold_deadline && hold_leaves(t).usec < end.usec ? hold_leaves(t) : end;
 }
 
 static int step_identify(struct transaction *t)
@@ -156,7 +156,7 @@ static int step_prepare(struct transaction *t)
                                r == -EACCES ? "modprobe.d blacklists it; load it by hand (modprobe uas), or take that away" :
                                               strerror(-r));
         /* Whoever hangs with the lock keeps the disk from a driver: so it is asked for while it still has one. */
-        lock = quirks_lock(&t->roots, until(t, LOCK_BUDGET));
+        lock = quirks_lock(&t->roots, awake_left(until(t, LOCK_BUDGET)));
         if (lock == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, lock, "somebody keeps the lock of the quirks parameter");
         r = lock < 0 ? lock : quirks_param_read(&t->roots, f->quirks);
@@ -205,7 +205,7 @@ static int step_delete(struct transaction *t)
 
         if (machine_stops(t))
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
-        if (t->hold_deadline && now_boottime() >= hold_leaves(t))
+        if (t->hold_deadline && awake_left(hold_leaves(t)) == 0)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
         t->moved = true;
         r = record_write(t, t->step); /* before the first LUN goes: whoever finishes this looks for all of them */
@@ -257,7 +257,7 @@ static int step_bind(struct transaction *t)
                 r = attach(t, t->to);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not take it: %s", driver_to_string(t->to), strerror(-r));
-        t->bound_at = now_boottime();
+        t->bound_at = now_awake();
         look_ahead(t);
         return 0;
 }
@@ -349,9 +349,12 @@ int transaction_run(struct transaction *t)
 
         (void) copy_string(t->step, sizeof(t->step), "recover");
         finish_earlier(t);
-        t->began = now_boottime();
-        if (t->hold_deadline && t->hold_deadline < t->began)
-                t->hold_deadline = t->began;
+        t->began = now_awake();
+        if (t->hold_deadline) {
+                uint64_t now = now_boottime();
+
+                t->hold_until = awake_in(t->hold_deadline > now ? t->hold_deadline - now : 0);
+        }
         for (i = 0; i < ELEMENTSOF(steps); i++) {
                 (void) copy_string(t->step, sizeof(t->step), steps[i].name);
                 tell_step(t->step);

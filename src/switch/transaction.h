@@ -27,9 +27,10 @@ struct transaction {
         bool plugged;           /* at plug-in or boot: afterwards it mounts as usual */
         bool no_udev;           /* udev waits for us: it tells nothing, and need not be told */
         uint64_t hold_deadline; /* CLOCK_BOOTTIME; 0: nobody waits for it to be released */
+        struct awake hold_until; /* the same, for budgets */
 
         /* What was found */
-        uint64_t began; /* CLOCK_BOOTTIME */
+        struct awake began;
         struct usb_disk disk; /* before */
         enum driver from;
         char serial[USB_STRING_MAX];
@@ -43,10 +44,10 @@ struct transaction {
         bool lock_kept; /* by somebody who hangs with it: the quirks cannot be written */
         bool holding; /* the hold mark is ours */
         bool awaited; /* what appears waits in udev's helper until it has been decided on */
-        uint64_t unseen; /* CLOCK_BOOTTIME at which nothing had appeared yet */
-        uint64_t bound_at; /* CLOCK_BOOTTIME at which it had its new driver */
+        struct awake unseen;   /* when nothing had appeared yet */
+        struct awake bound_at; /* when it had its new driver */
         char ahead[INTERFACE_NAME_MAX]; /* what the kernel was scanning already when this was bound; empty: nothing */
-        uint64_t behind; /* CLOCK_BOOTTIME at which it was last seen to be at it still */
+        struct awake behind; /* when the kernel was last seen scanning `ahead`; 0: never */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
         pid_t examiner; /* verify's child, which a sick disk may keep; 0: none */
         pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
@@ -137,9 +138,9 @@ size_t disks_count(const struct usb_disk *d);
  * Until every LUN there was is back: announced by the kernel while udev's helper waits, else when udev is done with it.
  * -EINPROGRESS: they are back, and udev is not done; -ETIMEDOUT.
  */
-int wait_for_disks(struct transaction *t, uint64_t deadline);
+int wait_for_disks(struct transaction *t, struct awake deadline);
 /* Until udev is done with what has appeared: its worker has the disk open, and with it its name, when it goes. */
-void wait_for_udev(struct transaction *t, uint64_t deadline);
+void wait_for_udev(struct transaction *t, struct awake deadline);
 
 /* hold.c */
 /* Before the bind: nobody is to be told of the new disk before it has been tried. */
@@ -166,11 +167,11 @@ bool lun_offline(const struct transaction *t, const struct lun *l);
  * Opens what can be claimed, and knows what that is; sets `offline` if there is a LUN that cannot. As claim_prepare(); -ESTALE: it
  * is another thing every time.
  */
-int claim_online(struct transaction *t, uint64_t deadline, char ret_busy[static BLOCK_NAME_MAX]);
+int claim_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX]);
 
 /* verify.c */
 /* 0; -EBUSY: somebody uses the disk already; else what is wrong with it. In a child, since a sick disk hangs even open(2). */
-int verify(struct transaction *t, uint64_t deadline);
+int verify(struct transaction *t, struct awake deadline);
 
 /* child.c */
 /* In a child that may come to claim the disk: it dies with its parent, and has nothing of the switch but its own end of the pipe. */

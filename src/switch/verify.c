@@ -27,7 +27,7 @@ static void answer_with(struct answer *a, int error, const char *text)
         (void) copy_string(a->text, sizeof(a->text), text);
 }
 
-static void compare(struct transaction *t, const struct claim *c, uint64_t deadline, struct answer *a)
+static void compare(struct transaction *t, const struct claim *c, struct awake deadline, struct answer *a)
 {
         _cleanup_free_ char *now = NULL;
         char difference[160];
@@ -59,7 +59,7 @@ static bool is_written(const struct transaction *t, const struct claim *c)
  * Without a claim: whoever does not wait for udev may have the disk as soon as it has appeared, and is not to fail because of us. What he
  * wrote says nothing of the driver, and from under him it is not taken back.
  */
-static void examine(struct transaction *t, uint64_t deadline, struct answer *a)
+static void examine(struct transaction *t, struct awake deadline, struct answer *a)
 {
         struct usb_disk now = { 0 };
         struct claim c = CLAIM_NULL;
@@ -88,7 +88,7 @@ static void examine(struct transaction *t, uint64_t deadline, struct answer *a)
                 a->error = -EBUSY;
 }
 
-static void in_child(struct transaction *t, uint64_t deadline, int out)
+static void in_child(struct transaction *t, struct awake deadline, int out)
 {
         struct answer a = { 0 };
 
@@ -148,10 +148,9 @@ static bool is_our_own(int error)
  * The child may sit in open(2) or at its exit for as long as the kernel waits for the device; it is not waited
  * for: the unbind of the roll-back fails its commands, and then it goes.
  */
-int verify(struct transaction *t, uint64_t deadline)
+int verify(struct transaction *t, struct awake deadline)
 {
         struct answer a = { 0 };
-        uint64_t now;
         int pipe_fd[2], left, alone;
         pid_t pid, self = getpid();
         ssize_t n = 0;
@@ -165,11 +164,10 @@ int verify(struct transaction *t, uint64_t deadline)
         }
         (void) close(pipe_fd[1]);
         alone = hold_if_long_left(t);
-        if (pid > 0 && alone >= 0 && now_boottime() + (uint64_t) alone * USEC_PER_MSEC < deadline &&
+        if (pid > 0 && alone >= 0 && (uint64_t) alone * USEC_PER_MSEC < awake_left(deadline) &&
             poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, alone) == 0)
                 hold_if_long(t);
-        now = now_boottime();
-        left = deadline > now ? (int) ((deadline - now) / USEC_PER_MSEC) + 1 : 0;
+        left = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC);
         if (pid > 0 && poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, left) > 0)
                 n = read(pipe_fd[0], &a, sizeof(a));
         else

@@ -84,13 +84,13 @@ static int watch_records(const struct roots *r)
         return fd;
 }
 
-int switch_await(const struct roots *r, const char *interface, uint64_t deadline)
+int switch_await(const struct roots *r, const char *interface, struct awake deadline)
 {
         _cleanup_close_ int records = watch_records(r);
         char buffer[1024];
 
         while (switch_awaited(r, interface)) {
-                if (now_boottime() >= deadline)
+                if (awake_left(deadline) == 0)
                         return -ETIMEDOUT;
                 /* Without inotify it takes a little longer. */
                 (void) poll(&(struct pollfd){ records, POLLIN, 0 }, 1, LOOK_AGAIN_MSEC);

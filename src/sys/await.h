@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sys/marks.h"
 #include "sys/roots.h"
 
 /*
@@ -27,4 +28,4 @@ bool switch_at_work(const struct roots *r, const char *interface);
 bool switch_awaited(const struct roots *r, const char *interface);
 
 /* Until that is over: 0, or -ETIMEDOUT. */
-int switch_await(const struct roots *r, const char *interface, uint64_t deadline);
+int switch_await(const struct roots *r, const char *interface, struct awake deadline);

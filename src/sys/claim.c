@@ -216,7 +216,7 @@ bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n
         return strangers;
 }
 
-int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, uint64_t deadline,
+int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct awake deadline,
                   struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
 {
         struct claim c = CLAIM_NULL;

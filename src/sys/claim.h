@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/disk.h"
+#include "sys/marks.h"
 #include "sys/roots.h"
 
 /*
@@ -35,10 +36,10 @@ int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, st
 
 /*
  * Opens and watches all or none, and claims nothing yet. Takes flock(LOCK_EX) on each whole disk, which waits for udev's
- * worker to be done and keeps the next one away, until `deadline` (CLOCK_BOOTTIME). driver: what has the disk, for `alone`.
+ * worker to be done and keeps the next one away, until `deadline`. driver: what has the disk, for `alone`.
  * Returns 0; -ETIMEDOUT with the locked node's name; other -errno.
  */
-int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, uint64_t deadline,
+int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct awake deadline,
                   struct claim *ret, char ret_busy[static BLOCK_NAME_MAX]);
 
 /* How many sectors of the disks have ever been written or discarded: a file system, unlike a process, is told of by nothing else. */

@@ -27,6 +27,11 @@ uint64_t now_monotonic(void)
         return now_of(CLOCK_MONOTONIC);
 }
 
+struct awake now_awake(void)
+{
+        return (struct awake){ now_monotonic() };
+}
+
 uint64_t now_and_asleep(uint64_t *ret_asleep)
 {
         uint64_t awake = now_monotonic(), now = now_boottime();

@@ -12,8 +12,9 @@
 #include "sys/statefile.h"
 #include "sys/sysfs.h"
 
-int quirks_lock(const struct roots *r, uint64_t deadline)
+int quirks_lock(const struct roots *r, uint64_t usec)
 {
+        struct awake deadline = awake_in(usec);
         _cleanup_close_ int fd = -1;
         int k = state_mkdir(r->run, RUN_DIR);
 
@@ -26,7 +27,7 @@ int quirks_lock(const struct roots *r, uint64_t deadline)
         while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
                 if (errno != EWOULDBLOCK)
                         return -errno;
-                if (now_boottime() >= deadline)
+                if (awake_left(deadline) == 0)
                         return -ETIMEDOUT;
                 (void) poll(NULL, 0, 5);
         }

@@ -43,12 +43,12 @@ static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsign
         return n < 0 ? n : n < (int) depth ? -EAGAIN : 0;
 }
 
-static int collect_round(io_context_t ctx, unsigned depth, uint64_t deadline)
+static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline)
 {
         struct io_event events[DEPTH_MAX];
 
         for (unsigned done = 0; done < depth;) {
-                uint64_t now = now_boottime(), left = now < deadline ? deadline - now : 0;
+                uint64_t left = awake_left(deadline);
                 struct timespec ts = { (time_t) (left / USEC_PER_SEC), (long) (left % USEC_PER_SEC) * 1000 };
                 int n = io_getevents(ctx, 1, depth - done, events, &ts);
 
@@ -66,7 +66,7 @@ static int collect_round(io_context_t ctx, unsigned depth, uint64_t deadline)
         return 0;
 }
 
-static int try_disk(const struct roots *r, const struct claimed *node, uint64_t deadline)
+static int try_disk(const struct roots *r, const struct claimed *node, struct awake deadline)
 {
         unsigned depth = queue_depth(r, node->name);
         _cleanup_free_ void *buffers = NULL;
@@ -102,7 +102,7 @@ static int try_disk(const struct roots *r, const struct claimed *node, uint64_t 
         return k;
 }
 
-int trial_reads(const struct roots *r, const struct claim *c, uint64_t deadline)
+int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline)
 {
         int k = 0;
 

@@ -8,4 +8,4 @@
  * bridge that stalls at depth fails here, not under a mount. Returns 0; -ETIMEDOUT if they are not all answered by
  * `deadline` (what is in flight is left to the unbind); -EIO or other -errno for what a read failed with.
  */
-int trial_reads(const struct roots *r, const struct claim *c, uint64_t deadline);
+int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline);

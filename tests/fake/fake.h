@@ -80,6 +80,7 @@ enum fake_what {
         HOOK_GLANCE,        /* a plain open, closed again */
         HOOK_WRITE,         /* opened, written to, closed again */
         HOOK_WAIT,          /* `error` seconds go by */
+        HOOK_SLEEP,         /* the machine sleeps for `error` seconds */
         HOOK_SHUTDOWN,      /* a shutdown job is queued */
         HOOK_CARD,          /* a card is put into the empty slot */
         HOOK_CARD_MOUNT,    /* and its partition mounted; PID 1's table shows it */
@@ -114,6 +115,7 @@ struct fake {
         char path[48];
         struct roots roots;
         uint64_t clock; /* CLOCK_BOOTTIME of this kernel */
+        uint64_t slept; /* how much of that it was asleep: CLOCK_MONOTONIC is behind by it */
         bool haste;     /* waits are long, and only their end is of interest */
         bool vendor;    /* usb-storage was built without UAS support */
         bool uas_loaded, uas_loadable;
@@ -197,6 +199,7 @@ void kernel_umount(const char *node);
 void kernel_unplug(struct fake_usb *u);
 void kernel_replug(struct fake_usb *u);
 void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
+void kernel_sleeps(uint64_t usec); /* the clock advances, and nothing happens */
 bool kernel_inserts(struct fake_usb *u); /* a card into its empty slot */
 void kernel_names(struct fake_lun *l, unsigned n_nodes);
 struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);

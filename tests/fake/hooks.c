@@ -214,6 +214,9 @@ int op_end(const char *op, int r)
                 case HOOK_WAIT:
                         kernel_pass((uint64_t) h->error * USEC_PER_SEC);
                         break;
+                case HOOK_SLEEP:
+                        kernel_sleeps((uint64_t) h->error * USEC_PER_SEC);
+                        break;
                 case HOOK_SHUTDOWN:
                         fake->stopping = true;
                         break;

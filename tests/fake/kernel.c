@@ -528,3 +528,21 @@ void kernel_pass(uint64_t usec)
                 if (fake->usb[i].scan_due && fake->usb[i].scan_due <= fake->clock)
                         scan_finds(&fake->usb[i]);
 }
+
+/* sleep_stops_all (CLOCK_BOOTTIME goes on): scans and udev's workers are frozen as long as the machine sleeps. */
+void kernel_sleeps(uint64_t usec)
+{
+        fake->clock += usec;
+        fake->slept += usec;
+        fake->files_at += fake->files_at ? usec : 0;
+        for (unsigned i = 0; i < fake->n_usb; i++)
+                if (fake->usb[i].scan_due)
+                        fake->usb[i].scan_due += usec;
+        for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++) {
+                struct fake_event *e = &fake->events[i];
+
+                e->asked += usec;
+                if (e->due != UINT64_MAX && e->due + usec > fake->clock)
+                        e->due += usec;
+        }
+}

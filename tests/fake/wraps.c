@@ -190,7 +190,7 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret)
         return r;
 }
 
-int __wrap_trial_reads(const struct roots *r, const struct claim *c, uint64_t deadline)
+int __wrap_trial_reads(const struct roots *r, const struct claim *c, struct awake deadline)
 {
         struct fake_usb *u = &fake->usb[0];
         int k = op_begin("trial");
@@ -213,6 +213,12 @@ uint64_t __wrap_now_boottime(void)
 {
         kernel_pass(1);
         return fake->clock;
+}
+
+struct awake __wrap_now_awake(void)
+{
+        kernel_pass(1);
+        return (struct awake){fake->clock - fake->slept};
 }
 
 /* The monitor opened last: of what, and since when. */
@@ -264,16 +270,13 @@ int __wrap_uevents_fd(struct udev_monitor *m)
 /* As udev has it in /run/udev/data: when it was done with the first event. */
 static void udev_records(uint64_t diskseq)
 {
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
         for (unsigned i = 0; i < fake->n_usb; i++)
                 for (unsigned l = 0; l < fake->usb[i].n_luns; l++)
                         if (fake->usb[i].luns[l].there && fake->usb[i].luns[l].diskseq == diskseq) {
                                 char text[48];
 
                                 (void) snprintf(text, sizeof(text), "I:%llu\nG:systemd\n",
-                                                (unsigned long long) ts.tv_sec * 1000000 + (unsigned long long) ts.tv_nsec / 1000);
+                                                (unsigned long long) (fake->clock - fake->slept));
                                 tree_write(text, "run/udev/data/b8:%u", fake->usb[i].luns[l].nodes[0].minor);
                         }
 }

@@ -34,9 +34,10 @@ WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n
 WRAPPED(int, state_write, int dirfd, const char *path, const char *text, bool durable);
 WRAPPED(int, state_remove, int dirfd, const char *path);
 WRAPPED(int, fingerprint_read, const struct claim *c, bool partly, char **ret);
-WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, uint64_t deadline);
+WRAPPED(int, trial_reads, const struct roots *r, const struct claim *c, struct awake deadline);
 WRAPPED(int, uas_module_load, const struct roots *r);
 WRAPPED(uint64_t, now_boottime, void);
+WRAPPED(struct awake, now_awake, void);
 WRAPPED(int, uevents_open, enum uevents which, struct udev_monitor **ret);
 WRAPPED(void, uevents_close, struct udev_monitor *m);
 WRAPPED(int, uevents_fd, struct udev_monitor *m);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sweep.h"
+
+#include "sys/past.h"
+
+/*
+ * The machine sleeps for an hour after every operation. Budgets count the time awake, so the switch ends as it would have
+ * without the sleep, and the bridge is not distrusted.
+ */
+
+static const struct scene scenes[] = {
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true, .watched = true},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .automatic = true, .held = true, .watched = true},
+};
+
+static bool is_distrusted(void)
+{
+        struct usb_disk d = {0};
+        struct history h;
+        bool is;
+
+        assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
+        is = past_read(&fake->roots, &d.facts, &h) > 0 && h.state == HISTORY_DISTRUSTED;
+        usb_disk_done(&d);
+        return is;
+}
+
+static bool sleeps(const struct scene *s, const struct clean *c, unsigned n)
+{
+        struct scene now = *s;
+        struct result r = {0};
+        const char *wrong;
+        bool good;
+
+        now.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_SLEEP, .error = 3600};
+        scene_make(&now);
+        scene_switch(&now, &r);
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        wrong = is_distrusted()         ? "it is distrusted" :
+                r.code != UASD_EXIT_OK ? "it was not switched" :
+                                         sweep_code(&now, r.code);
+        good = sweep_verdict(&now, &r, "asleep", n, c->ops[n - 1], wrong);
+        scene_remove();
+        return good;
+}
+
+static void test_asleep_anywhere(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct clean c;
+
+                sweep_clean(&scenes[i], &c);
+                for (unsigned n = 1; n <= c.n && !sweep_again(&c, n); n++)
+                        all = sleeps(&scenes[i], &c, n) && all;
+        }
+        assert_true(all);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_asleep_anywhere)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
