@@ -126,7 +126,7 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         r = manager_set_policy(e, (enum policy) p, force);
         if (r < 0)
                 return sd_bus_error_set_errnof(error, -r, "The policy cannot be kept: %s", strerror(-r));
-        return sd_bus_reply_method_return(message, NULL);
+        return manager_post_answer(data, message);
 }
 
 static int refuse_trim(const struct entry *e, enum trim_offer offer, sd_bus_error *error)
@@ -183,7 +183,7 @@ static int method_on_disk(sd_bus_message *message, void *data, const char *may, 
                 if (r == -EBUSY)
                         return bus_refuse_running(e, error);
         }
-        return r < 0 ? r : sd_bus_reply_method_return(message, NULL);
+        return r < 0 ? r : manager_post_answer(data, message);
 }
 
 static int method_release(sd_bus_message *message, void *data, sd_bus_error *error)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
 #include "common/exit-codes.h"
 #include "daemon/manager.h"
 #include "sys/marks.h"
@@ -32,6 +34,7 @@ struct entry *entry_new(struct manager *m)
 
 static void entry_free(struct entry *e)
 {
+        queue_forget(e);
         watch_remove(e->manager->watch, e);
         job_orphan(e->job);
         look_orphan(e->look);
@@ -56,6 +59,7 @@ void entry_gone(struct entry *e)
 {
         struct manager *m = e->manager;
 
+        assert(m->draining);
         if (e->life.running)
                 report_unplugged(e, job_step(e->job));
         if (e->request)

@@ -93,12 +93,25 @@ static void settle_killed(const struct entry *e, struct outcome *o)
         (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed", driver_to_string(e->life.going_to));
 }
 
-void job_told(struct manager *m, const char *interface)
+void job_told(struct entry *e)
 {
-        struct entry *e = manager_find(m, interface);
+        if (!e->job) /* or the next one has been begun */
+                (void) untold_remove(&e->manager->roots, &e->life.disk.facts);
+}
 
-        if (e && !e->job) /* or the next one has been begun */
-                (void) untold_remove(&m->roots, &e->life.disk.facts);
+static void ended(struct entry *e, const struct event *done)
+{
+        manager_feed(e, done);
+        job_told(e);
+        trouble_switched(e);
+}
+
+static void ended_killed(struct entry *e, const struct event *done)
+{
+        struct event settled = *done;
+
+        settle_killed(e, &settled.outcome);
+        ended(e, &settled);
 }
 
 static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
@@ -106,7 +119,6 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         struct job *j = data;
         struct entry *e = j->entry;
         struct event done = { .type = EVENT_DONE };
-        char interface[INTERFACE_NAME_MAX];
         struct manager *m = j->manager;
         unsigned tries;
         bool again, killed;
@@ -125,23 +137,13 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         done.outcome = j->killed.code >= 0 ? j->killed : j->said.outcome;
         tries = j->tries;
         e->job = NULL;
-        memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
         job_free(j);
         /* Killed in the middle: its record says what there is to undo. */
         if (again && recover(e, killed ? &done.outcome : NULL, tries + 1) >= 0)
                 return 0;
         /* Where the disk is now, before what that comes to. */
-        manager_rescan(m, interface);
-        e = manager_find(m, interface);
-        if (!e)
-                return 0;
-        if (killed)
-                settle_killed(e, &done.outcome);
-        manager_feed(e, &done);
-        job_told(m, interface);
-        e = manager_find(m, interface);
-        if (e)
-                trouble_switched(e);
+        manager_post_rescan(m, e->life.disk.facts.interface);
+        manager_post(e, killed ? ended_killed : ended, &done);
         return 0;
 }
 

@@ -30,7 +30,7 @@ static void tell_left_out(struct manager *m, const struct keepoff *made)
 static int on_again(sd_event_source *s, uint64_t usec, void *data)
 {
         if (keepoff_review(data))
-                manager_rescan_all(data);
+                manager_post_call(data, manager_rescan_all);
         return 0;
 }
 

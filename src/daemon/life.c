@@ -33,6 +33,8 @@ int manager_new(const char *root, struct manager **ret)
                 r = conf_load(&m->roots, &m->config, complain, NULL);
         if (r >= 0)
                 r = sd_event_new(&m->event);
+        if (r >= 0)
+                r = queue_new(m);
         if (r < 0) {
                 manager_free(m);
                 return r;
@@ -137,10 +139,12 @@ int manager_start(struct manager *m)
                 return r;
         (void) attachments_prune(&m->roots);
         (void) keepoff_review(m); /* before a disk comes that it is for */
-        manager_rescan_all(m);
+        manager_post_call(m, manager_rescan_all);
+        manager_drain(m);
         m->looked = m->keepoff_due = true;
         if (keepoff_review(m))
-                manager_rescan_all(m);
+                manager_post_call(m, manager_rescan_all);
+        manager_drain(m);
         r = kmsg_new(m, &m->kmsg);
         kmsg_arm(m->kmsg); /* and what this boot has said of those that are on uas already */
         return r;
@@ -162,6 +166,7 @@ void manager_free(struct manager *m)
         kmsg_free(m->kmsg); /* the accounts of all that is there are kept */
         m->kmsg = NULL;
         entries_free(m);
+        queue_free(m);
         inhibit_free(m);
         scan_free(m->scan);
         watch_free(m->watch);

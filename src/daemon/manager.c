@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/manager.h"
 
+#include <assert.h>
+
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "sys/conf.h"
@@ -45,7 +47,7 @@ static int on_unbound(sd_event_source *s, uint64_t usec, void *data)
         struct entry *e = data;
 
         e->unbound_timer = sd_event_source_disable_unref(s);
-        manager_rescan(e->manager, e->life.disk.facts.interface);
+        manager_post_rescan(e->manager, e->life.disk.facts.interface);
         return 0;
 }
 
@@ -155,12 +157,8 @@ void manager_feed(struct entry *e, const struct event *event)
                 keep_cancelled(e);
         for (size_t i = 0; i < actions.n; i++)
                 act(e, &actions.list[i], before);
-        for (size_t i = 0; i < m->n_entries; i++)
-                if (m->entries[i] == e) { /* it may have gone with the last of them */
-                        lease_settle(e);
-                        settle_request(e);
-                        break;
-                }
+        lease_settle(e);
+        settle_request(e);
 }
 
 /* ---- what is there ---- */
@@ -261,6 +259,7 @@ static bool look_same(const struct look *a, const struct look *b)
                streq(a->host, b->host) && streq(a->first, b->first);
 }
 
+/* interface: not the entry's own copy, which may go with the entry. */
 void manager_rescan(struct manager *m, const char *interface)
 {
         struct entry *e = manager_find(m, interface);
@@ -269,6 +268,7 @@ void manager_rescan(struct manager *m, const char *interface)
         bool new = !e;
         int r = usb_disk_read(&m->roots, interface, new, &d);
 
+        assert(m->draining);
         if (r <= 0) {
                 if (e && (r == 0 || r == -ENODEV))
                         entry_gone(e);
@@ -276,12 +276,9 @@ void manager_rescan(struct manager *m, const char *interface)
         }
         /* Another device at the same port: another life. */
         if (e && (e->life.disk.facts.busnum != d.facts.busnum || e->life.disk.facts.devnum != d.facts.devnum)) {
-                char name[INTERFACE_NAME_MAX]; /* what we were called with may be the entry's own */
-
-                memcpy(name, e->life.disk.facts.interface, sizeof(name));
                 usb_disk_done(&d);
                 entry_gone(e);
-                manager_rescan(m, name);
+                manager_rescan(m, interface);
                 return;
         }
         if (new) {
@@ -327,8 +324,6 @@ void manager_rescan_all(struct manager *m)
 
                 memcpy(interface, m->entries[i]->life.disk.facts.interface, sizeof(interface));
                 manager_rescan(m, interface);
-                if (i > m->n_entries)
-                        i = m->n_entries;
         }
         if (usb_disk_enumerate(&m->roots, &names) >= 0)
                 for (char **n = names; n && *n; n++)

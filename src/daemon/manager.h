@@ -23,6 +23,7 @@ struct job;
 struct look;
 struct lease;
 struct inhibitor;
+struct post;
 
 /* What a user asked for, as org.uasd1.Job has it. */
 struct asked {
@@ -75,6 +76,10 @@ struct manager {
         struct bus *bus;
         struct drops drops; /* the ports where disks come and go by themselves */
         struct question *questions; /* polkit's, open */
+        struct post *posts;         /* queue.c: not carried out yet, the oldest first */
+        sd_event_source *drain;     /* carries them out */
+        bool draining;
+        bool missed;                /* there was no memory for a post */
         struct inhibitor *inhibitors;
         sd_bus *pid1; /* open while it is awaited that the boot is over */
         bool keepoff_due;
@@ -97,15 +102,36 @@ void manager_free(struct manager *m);
 /* entries.c: the disks that are there */
 struct entry *manager_find(struct manager *m, const char *interface);
 struct entry *entry_new(struct manager *m);
-/* It was unplugged: all that waited for it is told, and the entry goes. */
+/* Reports the unplugged disk to all who wait for it, and frees its entry. Only manager_drain() comes here. */
 void entry_gone(struct entry *e);
 void entries_free(struct manager *m);
 
-/* Reads the interface anew: new, changed or gone. */
+/*
+ * queue.c: posts are carried out in the order in which they were made, as soon as the callback that made them has returned. Entries are
+ * freed there alone: no other code has to expect that an entry goes while it uses it.
+ */
+typedef void (*call_fn)(struct manager *m);
+typedef void (*feed_fn)(struct entry *e, const struct event *event);
+int queue_new(struct manager *m);
+void queue_free(struct manager *m);
+/* Drops the posts of an entry that goes. */
+void queue_forget(struct entry *e);
+/* Reads the interface again: new, changed or gone. */
+void manager_post_rescan(struct manager *m, const char *interface);
+void manager_post_call(struct manager *m, call_fn call);
+/* Calls feed, manager_feed() for one, unless the entry has been freed by then. */
+void manager_post(struct entry *e, feed_fn feed, const struct event *event);
+/* Answers a call that returns nothing. For a method handler to return. */
+int manager_post_answer(struct manager *m, sd_bus_message *call);
+/* Carries out all posts. The caller uses no entry. */
+void manager_drain(struct manager *m);
+
+/* For manager_drain() alone, as these may remove entries; all others post them. */
 void manager_rescan(struct manager *m, const char *interface);
 void manager_rescan_all(struct manager *m);
 /* Events were lost: the same, and who uses what waits. */
 void manager_look_at_all(struct manager *m);
+
 void manager_feed(struct entry *e, const struct event *event);
 /* ACTION_SWITCH. */
 void manager_switch(struct entry *e, const struct action *a);
@@ -253,7 +279,7 @@ void job_orphan(struct job *j);
 /* The step it is at, as far as it has said so; NULL: there is none. */
 const char *job_step(const struct job *j);
 /* The end of its switch is in the journal. */
-void job_told(struct manager *m, const char *interface);
+void job_told(struct entry *e);
 /* True if a uasd-switch that is not our child holds the lock of this interface; false and ret_stale if it left a record. */
 bool job_foreign(struct manager *m, const char *interface, bool *ret_stale);
 

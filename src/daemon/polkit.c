@@ -23,7 +23,8 @@ struct question {
         unsigned busnum, devnum;       /* the attachment that is asked about */
         bool at_polkit;
         uid_t uid; /* with at_polkit */
-        bool answered;
+        bool at_end; /* polkit has answered, */
+        bool answered; /* and the method is called once more */
         sd_bus_error refused; /* or not set */
 };
 
@@ -48,20 +49,39 @@ void polkit_forget(struct manager *m)
 }
 
 /* The method is called once more, as sd-bus does it. */
-static void answered(struct question *q)
+static void call_again(struct question *q)
 {
         sd_bus_error error = SD_BUS_ERROR_NULL;
         int r = sd_bus_message_rewind(q->message, 1);
 
         q->answered = true;
-        if (q->disk[0]) /* as it is now, also where the kernel's word is still on its way */
-                manager_rescan(q->manager, q->disk);
         if (r >= 0)
                 r = q->method(q->message, q->manager, &error);
         if (r < 0 || sd_bus_error_is_set(&error))
                 (void) sd_bus_reply_method_errno(q->message, r, &error);
         sd_bus_error_free(&error);
         question_free(q);
+}
+
+static void call_those_answered(struct manager *m)
+{
+        struct question *q = m->questions;
+
+        while (q) {
+                struct question *next = q->next;
+
+                if (q->at_end)
+                        call_again(q);
+                q = next;
+        }
+}
+
+static void answered(struct question *q)
+{
+        q->at_end = true;
+        if (q->disk[0]) /* as it is now, also where the kernel's word is still on its way */
+                manager_post_rescan(q->manager, q->disk);
+        manager_post_call(q->manager, call_those_answered);
 }
 
 static bool interactive(const struct question *q)

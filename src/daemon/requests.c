@@ -86,6 +86,22 @@ int manager_request(struct entry *e, enum driver target, bool force, unsigned *r
         return 0;
 }
 
+/* What failed or was cancelled before may be tried again. */
+static void ask_again(struct entry *e, const struct event *event)
+{
+        const struct facts *f = &e->life.disk.facts;
+
+        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = f->override_target, .force = f->override_forced });
+}
+
+/* What a user said is on record: the disk is read again with that, and the machine hears of it. */
+static void said(struct entry *e)
+{
+        e->manager->keepoff_due = true;
+        manager_post_rescan(e->manager, e->life.disk.facts.interface);
+        manager_post(e, ask_again, &(struct event){ 0 });
+}
+
 /* Whoever says uas once more knows of the trial that failed. */
 static void try_once_more(struct entry *e)
 {
@@ -103,7 +119,6 @@ int manager_set_policy(struct entry *e, enum policy p, bool force)
 {
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
-        char interface[INTERFACE_NAME_MAX];
         int r = policy_store(&m->roots, f, manager_has_twin(e), p, force);
 
         if (r < 0)
@@ -111,15 +126,7 @@ int manager_set_policy(struct entry *e, enum policy p, bool force)
         if (p == POLICY_UAS)
                 try_once_more(e);
         log_info("%s: policy is %s now", f->interface, policy_to_string(p));
-        m->keepoff_due = true;
-        memcpy(interface, f->interface, sizeof(interface));
-        manager_rescan(m, interface);
-        e = manager_find(m, interface);
-        if (!e) /* unplugged this very moment */
-                return 0;
-        f = &e->life.disk.facts;
-        /* A word of the user's: what failed or was cancelled before may be tried again. */
-        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = f->override_target, .force = f->override_forced });
+        said(e);
         return 0;
 }
 
@@ -220,13 +227,10 @@ int manager_release(struct entry *e)
 
 int manager_forget(struct entry *e)
 {
-        struct manager *m = e->manager;
-        const struct roots *r = &m->roots;
+        const struct roots *r = &e->manager->roots;
         struct attachment_mark a;
-        char interface[INTERFACE_NAME_MAX];
         int k;
 
-        memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
         if (attachment_read(r, &e->life.disk.facts, &a) > 0) {
                 a.tried = false;
                 (void) attachment_write(r, &e->life.disk.facts, &a);
@@ -236,14 +240,8 @@ int manager_forget(struct entry *e)
         if (k < 0)
                 return k;
         e->has_unkept = false;
-        m->keepoff_due = true;
         trouble_begin(e);
-        log_info("%s: its history is forgotten", interface);
-        manager_rescan(m, interface);
-        e = manager_find(m, interface);
-        if (!e)
-                return 0;
-        manager_feed(e, &(struct event){ .type = EVENT_REQUEST, .target = e->life.disk.facts.override_target,
-                                         .force = e->life.disk.facts.override_forced });
+        log_info("%s: its history is forgotten", e->life.disk.facts.interface);
+        said(e);
         return 0;
 }

@@ -27,46 +27,31 @@ struct scan {
 static void take_event(struct manager *m, const struct uevent *e)
 {
         if (e->interface[0])
-                manager_rescan(m, e->interface);
+                manager_post_rescan(m, e->interface);
         /* dm, md, loop, bcache: with them a disk may come free. */
         else if (streq(e->subsystem, "block") && !streq(e->action, "add"))
-                manager_look_at_waiting(m);
+                manager_post_call(m, manager_look_at_waiting);
         /* The device itself, after its interfaces: when they went it was still there. */
         else if (streq(e->subsystem, "usb") && streq(e->action, "remove"))
                 (void) attachments_prune(&m->roots);
-}
-
-/* A burst about one interface is looked at once, but for the going and coming of the interface itself. */
-static bool says_the_same(const struct uevent *last, const struct uevent *e)
-{
-        if (!streq(last->interface, e->interface))
-                return false;
-        if (e->interface[0])
-                return !streq(e->devtype, "usb_interface");
-        return streq(last->subsystem, e->subsystem) && streq(last->action, e->action);
 }
 
 static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *data)
 {
         struct scan *s = data;
         struct udev_monitor *monitor = source == s->kernel_source ? s->kernel : s->udev;
-        struct uevent last = { 0 }, e;
+        struct uevent e;
         int r;
 
         while ((r = uevents_next(monitor, &e)) != 0) {
                 if (r == -ENOBUFS) {
                         log_notice("kernel events were lost: looking at everything again");
-                        manager_look_at_all(s->manager);
-                        last = (struct uevent){ 0 };
+                        manager_post_call(s->manager, manager_look_at_all);
                 } else if (r < 0)
                         break;
-                else {
-                        if (last.subsystem[0] && !says_the_same(&last, &e))
-                                take_event(s->manager, &last);
-                        last = e;
-                }
+                else
+                        take_event(s->manager, &e);
         }
-        take_event(s->manager, &last);
         return 0;
 }
 
@@ -87,33 +72,27 @@ static void ask_later(struct entry *e)
 }
 
 /* It has ended. It told its result to somebody else: where the disk is now has to do. */
-static void foreign_ended(struct manager *m, const char *interface)
+static void foreign_ended(struct entry *e, const struct event *event)
 {
         struct event done = { .type = EVENT_DONE };
         struct outcome *o = &done.outcome;
-        const struct disk *d;
-        struct entry *e;
+        const struct disk *d = &e->life.disk;
 
-        m->keepoff_due = true; /* what it has put on record */
-        manager_rescan(m, interface);
-        e = manager_find(m, interface);
-        if (!e || !e->life.running || e->job)
+        if (!e->life.running || e->job)
                 return;
         trouble_adopt(e);
-        d = &e->life.disk;
         if (!decision_wants_switch(&d->facts, &d->decision))
                 o->code = UASD_EXIT_OK;
         else /* one of our own was about to begin, or all there was to it has failed */
                 o->code = e->life.going_to != DRIVER_NONE ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
         (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s", driver_to_string(d->facts.driver));
         manager_feed(e, &done);
-        job_told(m, interface);
+        job_told(e);
 }
 
 /* True if that is still at work. */
 static bool look_at_foreign(struct entry *e)
 {
-        char interface[INTERFACE_NAME_MAX];
         bool stale;
 
         if (job_foreign(e->manager, e->life.disk.facts.interface, &stale)) {
@@ -123,8 +102,9 @@ static bool look_at_foreign(struct entry *e)
         e->foreign_timer = sd_event_source_disable_unref(e->foreign_timer);
         if (stale && job_recover(e) >= 0)
                 return false;
-        memcpy(interface, e->life.disk.facts.interface, sizeof(interface));
-        foreign_ended(e->manager, interface);
+        e->manager->keepoff_due = true; /* what it has put on record */
+        manager_post_rescan(e->manager, e->life.disk.facts.interface);
+        manager_post(e, foreign_ended, &(struct event){ 0 });
         return false;
 }
 
@@ -169,10 +149,10 @@ static int on_mark(sd_event_source *source, const struct inotify_event *i, void 
         struct entry *e = i->len > 0 ? manager_find(m, i->name) : NULL;
 
         if (i->mask & IN_Q_OVERFLOW)
-                manager_rescan_all(m);
+                manager_post_call(m, manager_rescan_all);
         if (e && (!e->life.running || e->job || look_at_foreign(e))) {
                 m->keepoff_due = true;
-                manager_rescan(m, i->name);
+                manager_post_rescan(m, i->name);
         }
         return 0;
 }

@@ -45,12 +45,10 @@ static void distrust(struct entry *e, const struct finding *finding)
                 .failed = f->trial_open,
                 .lost = finding->fatal,
         };
-        char interface[INTERFACE_NAME_MAX];
 
         if (e->troubled)
                 return;
         e->troubled = true;
-        memcpy(interface, f->interface, sizeof(interface));
         if (finding->bursts > 1)
                 (void) snprintf(h.reason, sizeof(h.reason), "%s, %u times within ten minutes", finding->what, finding->bursts);
         else
@@ -64,10 +62,8 @@ static void distrust(struct entry *e, const struct finding *finding)
         trouble_judge(e, f);
         decide(f, &e->life.disk.decision);
         report_distrust(e, h.reason);
-        manager_rescan(m, interface);
-        e = manager_find(m, interface);
-        if (e)
-                manager_feed(e, &(struct event){ .type = EVENT_TROUBLE });
+        manager_post_rescan(m, f->interface);
+        manager_post(e, manager_feed, &(struct event){ .type = EVENT_TROUBLE });
 }
 
 static void take_finding(struct entry *e, const struct finding *f)
@@ -148,7 +144,7 @@ bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool l
                         continue;
                 trouble_take(&e->trouble, s, usec, &f);
                 any = any || f.finding != FINDING_NONE;
-                take_finding(e, &f); /* the entry may be gone after it */
+                take_finding(e, &f);
                 if (live && f.finding != FINDING_BROKEN && !e->trouble.gone)
                         any = count_timeouts(e) || any;
         }
@@ -182,7 +178,7 @@ void trouble_trial_over(struct entry *e)
         }
         report_trial(e);
         m->keepoff_due = true;
-        manager_rescan(m, f->interface);
+        manager_post_rescan(m, f->interface);
 }
 
 /* A disk seen for the first time by this uasd: its trial may have gone on before, or have ended with the machine. */

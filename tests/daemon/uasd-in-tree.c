@@ -16,8 +16,9 @@
 /*
  * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch. Modules that PID 1 is
  * asked for stand in the file "modules" there. What it tells the journal is in "journal" there, a line a field and an empty line after
- * each message, and on stderr as well. A byte into the FIFO "uevents", if there is one, is events that were lost. Linked with
- * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next.
+ * each message, and on stderr as well. A byte into the FIFO "uevents", if there is one, is events that were lost. While the file "at-fsync"
+ * is there each fsync makes the file "in-fsync" and waits until a test has removed it. Linked with
+ * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next,fsync.
  */
 
 static const char *top;
@@ -90,6 +91,22 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
         if (fifo < 0)
                 return __real_uevents_next(m, ret);
         return read(fifo, &byte, 1) == 1 ? -ENOBUFS : 0;
+}
+
+/* A slow disk, for the test that made "at-fsync". */
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), "%s/at-fsync", top);
+        if (access(path, F_OK) < 0)
+                return 0;
+        (void) snprintf(path, sizeof(path), "%s/in-fsync", top);
+        (void) close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        while (access(path, F_OK) >= 0)
+                (void) usleep(1000);
+        return 0;
 }
 
 /* As systemd says it of a service's. */

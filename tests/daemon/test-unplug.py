@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: a disk is unplugged while uasd writes or reads something about it. ASan sees the rest."""
+
+import fcntl
+import os
+import signal
+import time
+
+from machine import Machine, main, until
+
+ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
+COUNT = 'sys/block/sdz/device/iotmo_cnt'
+LINK = 'sys/bus/usb/devices/2-1:1.0'
+KEY = '1209:5a5a:S1@0000:00:14.0/ss/1'
+WORDS = 'firmware=0214 kernel=6.1.0-test boot=00000000-0000-0000-0000-000000000001 date=- reason='
+
+
+class Unplug(Machine):
+    def setUp(self):
+        super().setUp()
+        os.mkfifo(self.tree.path('dev/kmsg'))
+        self.kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
+        self.addCleanup(os.close, self.kmsg)
+        fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # one read returns one record
+        self.tree.write(COUNT, '0x5\n')
+        self.hears()
+
+    def on_record(self, state):
+        self.tree.write('etc/uasd/history', f'# \ngeneration=1\n{KEY}=state={state} {WORDS}\n')
+
+    def says(self, number, ago):
+        os.write(self.kmsg, b'6,%d,%d,-;%s\n SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n' %
+                 (number, (time.monotonic() - ago) * 1000000, ABORT.encode()))
+
+    def noted(self):
+        "A sign of trouble, the first of two."
+        self.says(1, 300)
+        until(lambda: 'not yet held against it' in self.journal(), 'it is noted')
+
+    def in_fsync(self):
+        return os.path.exists(self.tree.path('in-fsync'))
+
+    def unplug(self):
+        os.unlink(self.tree.path(LINK))
+        self.look_again()
+
+    def lives(self):
+        "The disk is gone, and uasd is none the worse for it."
+        until(lambda: self.interfaces() == [], 'the disk is gone')
+        self.put_back(6)
+
+    def unplugged_in_fsync(self, n, scenario):
+        "The disk is unplugged during fsync number n of a scenario."
+        self.tree.write('at-fsync', '')
+        scenario()
+        for i in range(n):
+            until(self.in_fsync, 'fsync number %d' % (i + 1))
+            if i == n - 1:
+                self.unplug()
+                os.unlink(self.tree.path('at-fsync'))
+            os.unlink(self.tree.path('in-fsync'))
+        self.lives()
+
+    # ---- scenarios; each writes the history, that is four times: two files and two directories ----
+
+    def distrusted(self, n):
+        "It fails on uas twice."
+        self.both()
+        self.noted()
+        self.unplugged_in_fsync(n, lambda: self.says(2, 0))
+
+    def passed(self, n):
+        "Its trial is over."
+        self.conf('[uasd]\nQuietSec=0\nTrialSec=1\n')
+        self.on_record('trial')
+        self.unplugged_in_fsync(n, self.both)
+
+    def failed_switch(self, n):
+        "A switch away from uas has failed, and the SCSI layer has counted what the log does not say."
+        self.both()
+        self.noted()
+        self.tree.write('fails', '')
+        self.tree.write('at-bind', '')
+        self.switch('usb-storage')
+        self.tree.write(COUNT, '0x9\n')
+        self.unplugged_in_fsync(n, lambda: os.unlink(self.tree.path('at-bind')))
+
+    def policy(self, n):
+        "A user sets its policy."
+        self.both()
+        self.unplugged_in_fsync(n, lambda: self.start_ctl('policy', 'sdz', 'usb-storage'))
+
+    def forgotten(self, n):
+        "A user has its history forgotten."
+        self.on_record('distrusted')
+        self.both()
+        self.unplugged_in_fsync(n, lambda: self.start_ctl('forget', 'sdz'))
+
+    # ---- the same, at other moments ----
+
+    def test_counted(self):
+        "Unplugged while uasd reads what the SCSI layer has counted, after a switch that failed."
+        self.both()
+        self.noted()
+        fifo = self.tree.path(COUNT)
+        os.unlink(fifo)
+        os.mkfifo(fifo)
+        self.tree.write('fails', '')
+        self.switch('usb-storage')
+        fd = os.open(fifo, os.O_WRONLY)  # uasd reads it
+        os.unlink(fifo)
+        self.tree.write(COUNT, '0x9\n')
+        self.unplug()
+        os.write(fd, b'0x9\n')
+        os.close(fd)
+        self.lives()
+
+    def test_passed_late(self):
+        "The end of its trial is noticed by somebody who looks at it for another reason."
+        self.conf('[uasd]\nQuietSec=0\nTrialSec=1\n')
+        self.on_record('trial')
+        daemon = self.both()
+        self.assertEqual(self.disk()['state'], 'trial')
+        ends = time.monotonic() + 1
+        daemon.send_signal(signal.SIGSTOP)  # a machine that is busy
+        self.tree.write('at-fsync', '')
+        until(lambda: time.monotonic() > ends, 'the trial is over')
+        self.look_again()
+        daemon.send_signal(signal.SIGCONT)
+        until(self.in_fsync, 'it is put on record')
+        self.unplug()
+        os.unlink(self.tree.path('at-fsync'))
+        os.unlink(self.tree.path('in-fsync'))
+        self.lives()
+
+
+def one(scenario, n):
+    return lambda self: getattr(self, scenario)(n)
+
+
+for scenario in 'distrusted', 'passed', 'failed_switch', 'policy', 'forgotten':
+    for n in 1, 2, 3, 4:
+        setattr(Unplug, f'test_{scenario}_{n}', one(scenario, n))
+
+if __name__ == '__main__':
+    main()
