@@ -33,6 +33,7 @@
 #define RUN_HOLD RUN_DIR "/hold"             /* one file an interface whose disks are held */
 #define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock an interface being switched */
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
+#define RUN_ATTACHMENT_LOCK RUN_DIR "/attachment.lock"
 #define RUN_STRINGS RUN_DIR "/strings"       /* what a plugged-in device calls itself: to ask it may hang */
 #define RUN_UNTOLD RUN_DIR "/untold"         /* a switch of this plugged-in device was begun, and its end is not told yet */
 #define RUN_LEASE RUN_DIR "/lease" /* disks that somebody has for himself, and the driver each goes back to */

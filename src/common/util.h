@@ -11,6 +11,7 @@
 
 #define ELEMENTSOF(a) (sizeof(a) / sizeof((a)[0]))
 #define _cleanup_(f) __attribute__((cleanup(f)))
+#define _unused_ __attribute__((unused))
 #define _printf_(a, b) __attribute__((format(printf, a, b)))
 #define TAKE_PTR(p)                                                                                                      \
         ({                                                                                                               \

@@ -12,29 +12,15 @@
 
 static int mark_override(struct entry *e, enum driver target, bool force)
 {
-        const struct roots *r = &e->manager->roots;
-        struct facts *f = &e->life.disk.facts;
-        struct attachment_mark a = { .override_target = DRIVER_NONE };
-        int k = attachment_read(r, f, &a);
-
-        if (k < 0)
-                return k;
-        a.override_target = target;
-        a.override_forced = force;
-        return attachment_write(r, f, &a);
+        return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_OVERRIDE,
+                                 &(struct attachment_mark){ .override_target = target, .override_forced = force });
 }
 
 void keep_cancelled(const struct entry *e)
 {
-        const struct roots *r = &e->manager->roots;
         const struct facts *f = &e->life.disk.facts;
-        struct attachment_mark a;
-        int k = attachment_read(r, f, &a);
+        int k = attachment_change(&e->manager->roots, f, MARK_CANCELLED, &(struct attachment_mark){ .cancelled = e->life.cancelled });
 
-        if (k >= 0) {
-                a.cancelled = e->life.cancelled;
-                k = attachment_write(r, f, &a);
-        }
         if (k < 0)
                 log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-k));
 }
@@ -228,13 +214,9 @@ int manager_release(struct entry *e)
 int manager_forget(struct entry *e)
 {
         const struct roots *r = &e->manager->roots;
-        struct attachment_mark a;
         int k;
 
-        if (attachment_read(r, &e->life.disk.facts, &a) > 0) {
-                a.tried = false;
-                (void) attachment_write(r, &e->life.disk.facts, &a);
-        }
+        (void) attachment_change(r, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){ .tried = false });
         e->life.tried = false;
         k = past_forget(r, &e->life.disk.facts);
         if (k < 0)

@@ -23,10 +23,8 @@ static void hold(struct transaction *t)
             pid1_arm_release(t->pid1, t->interface) < 0)
                 return;
         /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
-        if (attachment_read(&t->roots, f, &a) >= 0 && a.released) {
-                a.released = false;
-                (void) attachment_write(&t->roots, f, &a);
-        }
+        if (attachment_read(&t->roots, f, &a) >= 0 && a.released)
+                (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){ .released = false });
         m.deadline = now_boottime() + usec;
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
         /* A boot, or whoever plugged it in, waits for this disk: its time is that of the hold. */
@@ -38,14 +36,10 @@ static void hold(struct transaction *t)
 
 void hold_begin(struct transaction *t)
 {
-        struct attachment_mark a = { .override_target = DRIVER_NONE };
+        unsigned fields = (t->automatic ? MARK_TRIED : 0) | (t->plugged ? 0 : MARK_NO_AUTO);
 
         /* Written before the bind: the rule never begins a hold of its own on this attachment again. */
-        if (attachment_read(&t->roots, &t->disk.facts, &a) >= 0) {
-                a.tried = a.tried || t->automatic;
-                a.no_auto = a.no_auto || !t->plugged;
-                (void) attachment_write(&t->roots, &t->disk.facts, &a);
-        }
+        (void) attachment_change(&t->roots, &t->disk.facts, fields, &(struct attachment_mark){ .tried = true, .no_auto = true });
         t->holding = t->hold_deadline != 0;
         t->unseen = now_awake();
         t->awaited = !t->no_udev;

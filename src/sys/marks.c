@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/marks.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <time.h>
 
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/statefile.h"
 #include "sys/sysfs.h"
+
+#define LOCK_BUDGET USEC_PER_SEC
+#define LOCK_PAUSE_NSEC 1000000
 
 static uint64_t now_of(clockid_t clock)
 {
@@ -137,7 +142,7 @@ bool attachment_fresh(const struct roots *r, const struct facts *f)
         return attachment_read(r, f, &a) >= 0 && !a.tried && !a.released && !a.cancelled;
 }
 
-int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m)
+static int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m)
 {
         char path[PATH_MAX], text[256];
 
@@ -146,16 +151,67 @@ int attachment_write(const struct roots *r, const struct facts *f, const struct 
         return state_write(r->run, attachment_path(RUN_ATTACHMENT, f, path, sizeof(path)), text, false);
 }
 
+/*
+ * A file of root alone: any user could lock a directory that he may read. No timer and no signal, which the udev helper needs
+ * for its own deadline. Returns a descriptor, or -errno if there is no lock.
+ */
+static int attachment_lock(const struct roots *r)
+{
+        uint64_t deadline = now_monotonic() + LOCK_BUDGET;
+        _cleanup_close_ int fd = -1;
+
+        (void) state_mkdir(r->run, RUN_DIR);
+        fd = openat(r->run, RUN_ATTACHMENT_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+                return -errno;
+        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                if (errno != EWOULDBLOCK && errno != EINTR)
+                        return -errno;
+                if (now_monotonic() >= deadline)
+                        return -ETIMEDOUT;
+                (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = LOCK_PAUSE_NSEC }, NULL);
+        }
+        return TAKE_FD(fd);
+}
+
+static void take_fields(struct attachment_mark *m, unsigned fields, const struct attachment_mark *to)
+{
+        if (fields & MARK_TRIED)
+                m->tried = to->tried;
+        if (fields & MARK_RELEASED)
+                m->released = to->released;
+        if (fields & MARK_NO_AUTO)
+                m->no_auto = to->no_auto;
+        if (fields & MARK_CANCELLED)
+                m->cancelled = to->cancelled;
+        if (fields & MARK_OVERRIDE) {
+                m->override_target = to->override_target;
+                m->override_forced = to->override_forced;
+        }
+}
+
+int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to)
+{
+        _unused_ _cleanup_close_ int locked = attachment_lock(r);
+        struct attachment_mark m;
+        int k = attachment_read(r, f, &m);
+
+        if (k < 0)
+                return k;
+        take_fields(&m, fields, to);
+        return attachment_write(r, f, &m);
+}
+
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target)
 {
-        struct attachment_mark a;
-        int k = attachment_read(r, f, &a);
+        _unused_ _cleanup_close_ int locked = attachment_lock(r);
+        struct attachment_mark m;
+        int k = attachment_read(r, f, &m);
 
-        if (k < 0 || a.override_target != target)
+        if (k < 0 || m.override_target != target)
                 return k;
-        a.override_target = DRIVER_NONE;
-        a.override_forced = false;
-        return attachment_write(r, f, &a);
+        take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){ .override_target = DRIVER_NONE });
+        return attachment_write(r, f, &m);
 }
 
 int untold_write(const struct roots *r, const struct facts *f)
@@ -238,12 +294,11 @@ bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, u
 
 int hold_release(const struct roots *r, const struct facts *f)
 {
-        struct attachment_mark a = { .override_target = DRIVER_NONE };
-        int k, m;
+        struct attachment_mark released = { .override_target = DRIVER_NONE, .released = true };
+        int k = attachment_change(r, f, MARK_RELEASED, &released), m;
 
-        (void) attachment_read(r, f, &a);
-        a.released = true;
-        k = attachment_write(r, f, &a);
+        if (k < 0) /* not even readable: what matters is that it is never held again */
+                k = attachment_write(r, f, &released);
         m = hold_remove(r, f->interface);
         return k < 0 ? k : m;
 }

@@ -40,7 +40,19 @@ char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t 
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
 /* Neither tried, released nor cancelled on this attachment; false also if that cannot be told. */
 bool attachment_fresh(const struct roots *r, const struct facts *f);
-int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m);
+/*
+ * Changes some fields of the mark under a lock, so that no other program's change to another field is lost. Waits at most a second for
+ * the lock and then does without it: a process that was stopped while it had the lock must not stop the others. 0 or -errno.
+ */
+enum attachment_field {
+        MARK_TRIED = 1 << 0,
+        MARK_RELEASED = 1 << 1,
+        MARK_NO_AUTO = 1 << 2,
+        MARK_CANCELLED = 1 << 3,
+        MARK_OVERRIDE = 1 << 4, /* the target and whether it was forced */
+        MARK_ALL = (1 << 5) - 1,
+};
+int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to);
 /* A request for `target` ends; one for another driver stays. */
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
 /*

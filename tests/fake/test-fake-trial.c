@@ -143,7 +143,7 @@ static void ask(enum driver driver)
         struct facts f;
 
         facts_of(&f);
-        assert_int_equal(attachment_write(&fake->roots, &f, &(struct attachment_mark){.override_target = driver}), 0);
+        assert_int_equal(attachment_change(&fake->roots, &f, MARK_OVERRIDE, &(struct attachment_mark){.override_target = driver}), 0);
 }
 
 static enum driver asked(void)

@@ -73,7 +73,7 @@ static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
         fuzz_file(r->run, RUN_ATTACHMENT "/" INTERFACE "@2-5", data, size);
         CHECK(attachment_read(r, &f, &m) == 1);
         CHECK(m.override_target == DRIVER_NONE || m.override_target == DRIVER_UAS || m.override_target == DRIVER_USB_STORAGE);
-        CHECK(attachment_write(r, &f, &m) == 0);
+        CHECK(attachment_change(r, &f, MARK_ALL, &m) == 0);
         CHECK(attachments_prune(r) == 0); /* it is still plugged in */
         CHECK(attachment_read(r, &f, &again) == 1);
         CHECK(m.tried == again.tried && m.released == again.released && m.no_auto == again.no_auto &&

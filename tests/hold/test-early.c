@@ -38,7 +38,7 @@ static void attachment(struct tree *t, bool tried, bool released, bool cancelled
 {
         const struct attachment_mark m = {.tried = tried, .released = released, .cancelled = cancelled};
 
-        assert_int_equal(attachment_write(&t->roots, &facts, &m), 0);
+        assert_int_equal(attachment_change(&t->roots, &facts, MARK_ALL, &m), 0);
 }
 
 static int no_arm(const char *interface, const struct hold_limits *l)

@@ -58,7 +58,7 @@ static void attachment(struct tree *t, bool tried, bool released, bool cancelled
 {
         const struct attachment_mark m = {.tried = tried, .released = released, .cancelled = cancelled};
 
-        assert_int_equal(attachment_write(&t->roots, &facts, &m), 0);
+        assert_int_equal(attachment_change(&t->roots, &facts, MARK_ALL, &m), 0);
 }
 
 static void test_begins(void **state)
@@ -337,7 +337,7 @@ static void test_no_auto(void **state)
         struct tree t;
 
         tree_make(&t);
-        assert_int_equal(attachment_write(&t.roots, &facts, &m), 0);
+        assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &m), 0);
         a = ask(&t, "add", "partition", "sda1");
         assert_true(a.no_auto);
         assert_false(a.hold);
