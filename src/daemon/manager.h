@@ -43,6 +43,7 @@ struct entry {
         uint64_t unbound_since;  /* 0: it has a driver */
         sd_event_source *unbound_timer;
         sd_event_source *foreign_timer; /* a uasd-switch that is not our child is at work: is it still? */
+        bool foreign_gone; /* it began with an earlier attachment at this port */
         int *watches;            /* inotify watch descriptors */
         size_t n_watches;
         bool nodes_watched;      /* each node it has: a close of any will be told */

@@ -6,6 +6,7 @@
 #include "common/names.h"
 #include "core/policy.h"
 #include "daemon/manager.h"
+#include "sys/await.h"
 #include "sys/marks.h"
 #include "sys/statefile.h"
 #include "sys/uevents.h"
@@ -83,8 +84,8 @@ static void foreign_ended(struct entry *e, const struct event *event)
         trouble_adopt(e);
         if (!decision_wants_switch(&d->facts, &d->decision))
                 o->code = UASD_EXIT_OK;
-        else /* one of our own was about to begin, or all there was to it has failed */
-                o->code = e->life.going_to != DRIVER_NONE ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
+        else /* one of our own was about to begin, or it was of a disk that was unplugged, or all there was to it has failed */
+                o->code = e->life.going_to != DRIVER_NONE || e->foreign_gone ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
         (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s", driver_to_string(d->facts.driver));
         manager_feed(e, &done);
         job_told(e);
@@ -122,6 +123,7 @@ bool scan_adopt_running(struct entry *e, bool *ret_stale)
         if (!job_foreign(e->manager, e->life.disk.facts.interface, ret_stale))
                 return false;
         e->life.running = true;
+        e->foreign_gone = switch_of_another(&e->manager->roots, &e->life.disk.facts);
         ask_later(e);
         return true;
 }

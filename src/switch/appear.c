@@ -179,14 +179,17 @@ int wait_for_disks(struct transaction *t, struct awake deadline)
                 bool back, done;
                 int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
-                if (r == -ENODEV || r == 0)
+                if (r == -ENODEV || r == 0 || (r > 0 && !attachment_same(t, &now.facts))) {
+                        usb_disk_done(&now);
                         return -ENODEV;
+                }
                 if (r > 0 && disks_count(&now) == 0) {
                         t->unseen = before;
                         if (t->ahead[0] && being_scanned(t, t->ahead))
                                 t->behind = before;
                 }
                 back = r > 0 && all_back(t, &now);
+                t->answered = t->answered || back;
                 done = back && all_told(t, &now, &told);
                 usb_disk_done(&now);
                 if (done)

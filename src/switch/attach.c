@@ -101,6 +101,14 @@ int attach(struct transaction *t, enum driver d)
         return k < 0 && r < 0 ? r : k;
 }
 
+/* Waits for its disks. 0 also if only udev is not done with them: the driver works, and another bind would not help udev. */
+static int disks_back(struct transaction *t)
+{
+        int r = wait_for_disks(t, awake_in(BACK_BUDGET));
+
+        return r == -EINPROGRESS ? 0 : r;
+}
+
 /* Any driver is better than none, and this takes neither quirks nor a driver by its name. */
 static int attach_to_any(struct transaction *t)
 {
@@ -109,7 +117,7 @@ static int attach_to_any(struct transaction *t)
         if (r >= 0)
                 r = attr_write(t->roots.sys, SYSFS_DRIVERS_PROBE, t->interface);
         if (r >= 0)
-                r = wait_for_disks(t, awake_in(BACK_BUDGET));
+                r = disks_back(t);
         return r;
 }
 
@@ -169,7 +177,7 @@ void attach_back(struct transaction *t)
         if (record_check(t) < 0)
                 return;
         if (driver_now(t) == t->from && t->from != DRIVER_NONE && rescan(t))
-                r = wait_for_disks(t, awake_in(BACK_BUDGET));
+                r = disks_back(t);
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
                 if (detach(t) == -EBUSY) { /* never taken back from under anybody */
                         t->kept = true;
@@ -179,9 +187,11 @@ void attach_back(struct transaction *t)
                         continue;
                 r = attach(t, order[i]);
                 if (r >= 0)
-                        r = wait_for_disks(t, awake_in(BACK_BUDGET));
-                if (r == -EINPROGRESS) /* it works; whatever keeps udev, another bind would not help it */
-                        r = 0;
+                        r = disks_back(t);
+                if (!attachment_there(t)) { /* nothing is left to be brought back */
+                        t->moved = false;
+                        return;
+                }
                 if (r < 0)
                         log_warning("%s: not back on %s: %s", t->interface, driver_to_string(order[i]), strerror(-r));
         }

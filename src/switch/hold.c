@@ -98,8 +98,9 @@ void hold_end(struct transaction *t)
         (void) hold_release(&t->roots, &t->disk.facts);
         t->holding = t->awaited = false;
         t->hold_deadline = 0;
-        if (!silent && !t->no_udev && usb_disk_read(&t->roots, t->interface, false, &now) > 0) {
+        if (silent || t->no_udev || usb_disk_read(&t->roots, t->interface, false, &now) <= 0)
+                return;
+        if (attachment_same(t, &now.facts))
                 (void) trigger_add(&t->roots, now.luns, now.n_luns);
-                usb_disk_done(&now);
-        }
+        usb_disk_done(&now);
 }

@@ -108,17 +108,26 @@ static int attachment_now(const struct transaction *t, unsigned *ret_busnum, uns
         return 0;
 }
 
+bool attachment_same(const struct transaction *t, const struct facts *f)
+{
+        return f->busnum == t->disk.facts.busnum && f->devnum == t->disk.facts.devnum;
+}
+
+bool attachment_there(const struct transaction *t)
+{
+        struct facts now;
+
+        return attachment_now(t, &now.busnum, &now.devnum) >= 0 && attachment_same(t, &now);
+}
+
 int record_check(struct transaction *t)
 {
         struct loaded l = { 0 };
-        unsigned busnum, devnum;
         char path[PATH_MAX];
 
         if (state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l) <= 0 || l.pid != (int) getpid())
                 return -ESTALE;
-        if (attachment_now(t, &busnum, &devnum) < 0 || busnum != t->disk.facts.busnum || devnum != t->disk.facts.devnum)
-                return -ESTALE;
-        return 0;
+        return attachment_there(t) ? 0 : -ESTALE;
 }
 
 void record_end(struct transaction *t)
@@ -146,6 +155,6 @@ int record_load(struct transaction *t)
                 return r;
         /* Another device sits at that port by now: it is none of ours to move. */
         if (attachment_now(t, &busnum, &devnum) < 0 || busnum != l.busnum || devnum != l.devnum)
-                t->moved = false;
+                t->moved = t->failed = false;
         return 1;
 }

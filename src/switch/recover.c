@@ -40,6 +40,8 @@ int transaction_recover(struct transaction *t)
                 memcpy(t->serial, t->disk.facts.serial, sizeof(t->serial));
                 if (!t->no_udev)
                         (void) uevents_open(UEVENTS_PROCESSED, &t->events);
+                /* It was back already: its LUNs have appeared since it failed. */
+                t->answered = now == t->from && t->disk.n_luns > 0 && disks_count(&t->disk) >= t->n_disks;
                 if (t->moved && now != DRIVER_OTHER) {
                         if (!back)
                                 keep_what_has_it(t, now);

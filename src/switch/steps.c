@@ -342,6 +342,17 @@ static void finish_earlier(struct transaction *t)
         usb_disk_done(&earlier.disk);
 }
 
+/* However far it came: a disk that was unplugged is neither moved nor at fault, and nothing of its attachment stays. */
+static void settle_unplugged(struct transaction *t)
+{
+        if (t->disk.facts.devnum == 0 || attachment_there(t))
+                return;
+        t->code = UASD_EXIT_NO_DISK;
+        (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
+        (void) hold_release(&t->roots, &t->disk.facts);
+        (void) attachments_prune(&t->roots); /* what that has marked, too */
+}
+
 int transaction_run(struct transaction *t)
 {
         size_t i;
@@ -367,7 +378,8 @@ int transaction_run(struct transaction *t)
         }
         if (r < 0) {
                 (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
-                t->failed = t->moved && t->bound && !t->excused;
+                t->failed = t->moved && t->bound && !t->excused && attachment_there(t);
+                t->answered = false;
                 if (t->failed) /* or whoever has to finish this would take it for moved */
                         (void) record_write(t, t->step);
                 for (i = i < ELEMENTSOF(steps) ? i + 1 : i; i-- > 0;)
@@ -375,6 +387,7 @@ int transaction_run(struct transaction *t)
                                 steps[i].undo(t);
         } else
                 undo_prepare(t);
+        settle_unplugged(t);
         claim_drop(&t->claim);
         t->stopping.slot = sd_bus_slot_unref(t->stopping.slot);
         t->pid1 = sd_bus_close_unref(t->pid1);

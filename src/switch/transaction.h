@@ -6,6 +6,7 @@
 #include "common/exit-codes.h"
 #include "common/util.h"
 #include "core/config.h"
+#include "core/history.h"
 #include "sys/claim.h"
 #include "sys/pid1.h"
 #include "sys/uevents.h"
@@ -53,7 +54,10 @@ struct transaction {
         pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
         bool bound;   /* it has been bound to the new driver, or that was tried */
         bool failed;  /* and there it failed, which is the disk's fault */
+        bool answered; /* since it failed, its LUNs have appeared again: it was not unplugged */
         bool on_trial; /* a trial is on record that was begun by this switch */
+        bool had_past; /* on_trial: `past` is what was on record before */
+        struct history past;
         bool offline; /* the kernel has given up a LUN: nobody can claim or sync it, and nothing is left to be lost */
         bool excused; /* it is taken back, and not to blame: this machine was too slow, had no room, or was at another disk */
         bool kept;    /* somebody uses the disk on its new driver already: it stays */
@@ -112,6 +116,9 @@ int record_write(struct transaction *t, const char *step);
 /* -ESTALE if the record or the attachment is no longer ours: a child that hung in the kernel and woke up late stops here. */
 int record_check(struct transaction *t);
 void record_end(struct transaction *t);
+/* Whether the USB device at the port is the one that the switch began with. */
+bool attachment_there(const struct transaction *t);
+bool attachment_same(const struct transaction *t, const struct facts *f);
 /* 1 and the fields of a record somebody left: from, to, step, disks, hold. 0: none. */
 int record_load(struct transaction *t);
 

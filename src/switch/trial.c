@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <poll.h>
 
 #include "common/log.h"
 #include "common/names.h"
 #include "sys/marks.h"
 #include "sys/past.h"
 #include "switch/transaction.h"
+
+#define GONE_BUDGET (5 * USEC_PER_SEC)
+#define LOOK_AGAIN_MSEC 100
 
 /*
  * A machine that dies in the first minutes of a disk on uas must not die of it again at every boot: that there is a trial is
@@ -19,8 +23,10 @@ int step_trial(struct transaction *t)
 
         if (t->to != DRIVER_UAS || f->trial_passed || f->trial_open || facts_uas_alone(f))
                 return 0;
-        /* Somebody insists on uas against what is on record: that comes back when this trial ends. */
-        if (f->distrusted && past_read(&t->roots, f, &h) > 0) {
+        t->had_past = past_read(&t->roots, f, &t->past) > 0;
+        /* uas was asked for against what is on record: the record applies again when this trial ends. */
+        if (f->distrusted && t->had_past) {
+                h = t->past;
                 h.state = HISTORY_TRIAL;
                 h.distrusted = true;
         }
@@ -37,7 +43,34 @@ static void complain(const struct transaction *t, int r)
                 log_warning("%s: the end of its trial cannot be put on record: %s", t->interface, strerror(-r));
 }
 
-/* Moved and taken back: it failed there. Not even begun, or not the disk's fault: then there was no trial. */
+/*
+ * Evidence counts only while the disk is there. When a disk is pulled the kernel reports I/O errors first. The disconnect follows
+ * when the worker of the hub comes to that port: another port of that hub may keep it for seconds (debounce, enumeration). A disk that
+ * has answered since it failed was not pulled.
+ */
+static bool still_there(const struct transaction *t)
+{
+        struct awake deadline = awake_in(GONE_BUDGET);
+
+        while (attachment_there(t)) {
+                if (t->answered || awake_left(deadline) == 0)
+                        return true;
+                (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
+        }
+        return false;
+}
+
+/* Ends the trial that this switch has begun: without a result, or as if it had not begun if nothing was tried. */
+static int end_trial(const struct transaction *t)
+{
+        const struct facts *f = &t->disk.facts;
+
+        if (t->on_trial && (!t->bound || !attachment_there(t)))
+                return past_put_back(&t->roots, f, t->had_past ? &t->past : NULL);
+        return past_end_trials(&t->roots, f);
+}
+
+/* Distrusts a disk that failed under uas. If it was not even bound to uas, or if that was not the disk's fault, there was no trial. */
 void undo_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
@@ -46,13 +79,13 @@ void undo_trial(struct transaction *t)
 
         if (t->to != DRIVER_UAS)
                 return;
-        if (t->failed && record_check(t) >= 0) {
+        if (t->failed && still_there(t) && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = facts_uas_alone(f) ? 0 : past_write(&t->roots, f, &h);
                 /* Whoever asked for uas has his answer; a disk that could not be taken back shall not stay there for him. */
                 (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
         } else if (t->on_trial)
-                r = past_end_trials(&t->roots, f);
+                r = end_trial(t);
         complain(t, r);
 }
 
@@ -66,13 +99,14 @@ static bool watched(const struct transaction *t)
 }
 
 /*
- * Off uas there is no trial: a machine that dies later does not die of it. Nor where nobody would end it: uasd, which may have
- * stopped meanwhile since the machine goes down, begins it anew when it comes.
+ * Off uas there is no trial: a machine that dies later does not die of it. Nor is there one of a disk that was unplugged. Nor
+ * where nothing would end it: uasd may have stopped since the machine goes down, and begins the trial again when it starts.
  */
 void trial_leave(struct transaction *t)
 {
         enum driver now = driver_now(t);
 
-        if ((t->on_trial || t->disk.facts.trial_open) && (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && !watched(t))))
-                complain(t, past_end_trials(&t->roots, &t->disk.facts));
+        if ((t->on_trial || t->disk.facts.trial_open) &&
+            (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && !watched(t)) || !attachment_there(t)))
+                complain(t, end_trial(t));
 }

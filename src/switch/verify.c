@@ -66,7 +66,7 @@ static void examine(struct transaction *t, struct awake deadline, struct answer 
         char failed[BLOCK_NAME_MAX];
         int r = usb_disk_read(&t->roots, t->interface, true, &now);
 
-        if (r <= 0) {
+        if (r <= 0 || !attachment_same(t, &now.facts)) {
                 answer_with(a, r < 0 ? r : -ENODEV, "the disk has gone");
                 return;
         }

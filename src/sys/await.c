@@ -34,7 +34,7 @@ bool switch_recorded(const struct roots *r, const char *interface)
 }
 
 struct record {
-        unsigned long long pid;
+        unsigned long long pid, busnum, devnum;
         bool await;
 };
 
@@ -44,6 +44,10 @@ static int record_line(const char *key, const char *value, void *data)
 
         if (streq(key, "PID") && parse_uint(value, 10, INT_MAX, &record->pid) < 0)
                 record->pid = 0;
+        if (streq(key, "BUSNUM"))
+                (void) parse_uint(value, 10, UINT_MAX, &record->busnum);
+        if (streq(key, "DEVNUM"))
+                (void) parse_uint(value, 10, UINT_MAX, &record->devnum);
         if (streq(key, "AWAIT"))
                 record->await = streq(value, "1");
         return 0;
@@ -71,6 +75,15 @@ bool switch_awaited(const struct roots *r, const char *interface)
         struct record record;
 
         return read_living(r, interface, &record) && record.await;
+}
+
+bool switch_of_another(const struct roots *r, const struct facts *f)
+{
+        struct record record = { 0 };
+        char path[PATH_MAX];
+
+        return state_read(r->run, switch_record_path(f->interface, path, sizeof(path)), record_line, &record) > 0 &&
+               (record.busnum != f->busnum || record.devnum != f->devnum);
 }
 
 static int watch_records(const struct roots *r)

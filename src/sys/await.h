@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/facts.h"
 #include "sys/marks.h"
 #include "sys/roots.h"
 
@@ -21,6 +22,9 @@ char *switch_record_path(const char *interface, char *ret, size_t size);
 char *switch_lock_path(const char *interface, char *ret, size_t size);
 /* Whether there is a record: of a switch at work, or of one that was killed. */
 bool switch_recorded(const struct roots *r, const char *interface);
+
+/* Whether there is a record of a switch of an earlier attachment at the port of `f`. */
+bool switch_of_another(const struct roots *r, const struct facts *f);
 
 /* Whether a uasd-switch that lives is at work on it. */
 bool switch_at_work(const struct roots *r, const char *interface);

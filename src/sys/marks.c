@@ -295,10 +295,13 @@ bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, u
 int hold_release(const struct roots *r, const struct facts *f)
 {
         struct attachment_mark released = { .override_target = DRIVER_NONE, .released = true };
-        int k = attachment_change(r, f, MARK_RELEASED, &released), m;
+        struct hold_mark mark;
+        int k = attachment_change(r, f, MARK_RELEASED, &released), m = 0;
 
         if (k < 0) /* not even readable: what matters is that it is never held again */
                 k = attachment_write(r, f, &released);
-        m = hold_remove(r, f->interface);
+        /* The mark may be that of the next device at this port. */
+        if (hold_read(r, f->interface, &mark) <= 0 || (mark.busnum == f->busnum && mark.devnum == f->devnum))
+                m = hold_remove(r, f->interface);
         return k < 0 ? k : m;
 }

@@ -288,27 +288,16 @@ static int drop_disk(char **line, void *data)
         return strncmp(*line, data, strlen(data)) != 0;
 }
 
-int past_write(const struct roots *r, const struct facts *f, const struct history *h)
+int past_put_back(const struct roots *r, const struct facts *f, const struct history *h)
 {
         char key[HISTORY_KEY_MAX], value[HISTORY_LINE_MAX];
         _cleanup_free_ char *line = NULL;
-        time_t now = time(NULL);
-        struct history full;
-        struct here here;
-        struct tm tm;
         int k;
 
         history_key(f, key, sizeof(key));
         if (!h)
                 return rewrite(r, drop_key, key, NULL);
-        here_now(r, &here);
-        full = *h;
-        full.firmware = f->bcd;
-        memcpy(full.kernel, here.kernel, sizeof(full.kernel));
-        memcpy(full.boot, here.boot, sizeof(full.boot));
-        if (!gmtime_r(&now, &tm) || strftime(full.date, sizeof(full.date), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-                full.date[0] = '\0';
-        k = history_format(&full, value, sizeof(value));
+        k = history_format(h, value, sizeof(value));
         if (k < 0)
                 return k;
         if (asprintf(&line, "%s=%s", key, value) < 0) {
@@ -316,6 +305,25 @@ int past_write(const struct roots *r, const struct facts *f, const struct histor
                 return -ENOMEM;
         }
         return rewrite(r, drop_key, key, line);
+}
+
+int past_write(const struct roots *r, const struct facts *f, const struct history *h)
+{
+        time_t now = time(NULL);
+        struct history full;
+        struct here here;
+        struct tm tm;
+
+        if (!h)
+                return past_put_back(r, f, NULL);
+        here_now(r, &here);
+        full = *h;
+        full.firmware = f->bcd;
+        memcpy(full.kernel, here.kernel, sizeof(full.kernel));
+        memcpy(full.boot, here.boot, sizeof(full.boot));
+        if (!gmtime_r(&now, &tm) || strftime(full.date, sizeof(full.date), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+                full.date[0] = '\0';
+        return past_put_back(r, f, &full);
 }
 
 int past_forget(const struct roots *r, const struct facts *f)

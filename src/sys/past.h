@@ -31,6 +31,8 @@ int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *
  * Durable on return, in one place at least; -errno if it is not.
  */
 int past_write(const struct roots *r, const struct facts *f, const struct history *h);
+/* Puts on record what past_read() has returned, with the kernel, the boot and the date that it has. NULL: nothing. */
+int past_put_back(const struct roots *r, const struct facts *f, const struct history *h);
 
 /* A disk's lines for every port. */
 int past_forget(const struct roots *r, const struct facts *f);

@@ -105,6 +105,20 @@ class Endings(Machine):
         self.assertEqual(ending['MESSAGE'], '2-1:1.0 sdz: not switched: a switch begun earlier has ended; it is on uas')
         self.assertNotIn('UASD_STEP', ending)
 
+    def test_begun_before_a_replug(self):
+        "The switch of an attachment that has gone is at work still: the next attachment is switched when that has ended."
+        record = self.tree.path('run/uasd/switch/2-1:1.0')
+        os.makedirs(os.path.dirname(record))
+        self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
+        with open(record + '.lock', 'w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            with open(record, 'w') as file:
+                file.write(f'PID={os.getpid()}\nBUSNUM=2\nDEVNUM=99\nFROM=uas\nTO=usb-storage\nSTEP=verify\n')
+            self.both()
+            self.assertEqual(self.disk()['state'], 'switching')
+            os.unlink(record)
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it has been switched')
+
     def test_monitor(self):
         "That a switch has ended is news, also if it ended as the one before."
         self.both()

@@ -54,6 +54,10 @@ struct fake_usb {
         unsigned n_luns, n_parts;
         struct fake_lun luns[FAKE_LUNS];
         unsigned touched; /* bind, unbind, delete, scan written for it */
+        bool pulled;            /* it answers nothing any more */
+        uint64_t disconnect_at; /* and then the hub tells of it; 0: it is not pulled, or that has been told */
+        bool comes_back;        /* unplugged, the same disk is plugged in again ... */
+        uint64_t away, plug_at; /* ... after this time; when that is */
         /* how it is sick */
         bool silent_on_uas; /* answers nothing: no disk appears */
         bool silent_on_bot;
@@ -72,6 +76,7 @@ enum fake_what {
         HOOK_KILL_DONE,     /* after */
         HOOK_ORPHAN,        /* uasd-switch is gone; if it is a child's operation, that hangs */
         HOOK_UNPLUG,        /* these happen right after it */
+        HOOK_PULL,          /* it answers nothing from now on; the kernel sees that it has gone `error` seconds later */
         HOOK_REPLUG,        /* pulled out, and another disk plugged in at the same port */
         HOOK_MOUNT,         /* the first partition, if the kernel lets them; PID 1's table shows it */
         HOOK_MOUNT_PRIVATE, /* in a mount namespace of its own */
@@ -198,6 +203,8 @@ int kernel_mount(const char *node, bool in_table);
 void kernel_umount(const char *node);
 void kernel_unplug(struct fake_usb *u);
 void kernel_replug(struct fake_usb *u);
+void kernel_plug_again(struct fake_usb *u);
+void kernel_pull(struct fake_usb *u, uint64_t usec);
 void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
 void kernel_sleeps(uint64_t usec); /* the clock advances, and nothing happens */
 bool kernel_inserts(struct fake_usb *u); /* a card into its empty slot */

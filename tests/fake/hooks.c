@@ -196,6 +196,9 @@ int op_end(const char *op, int r)
                 case HOOK_UNPLUG:
                         kernel_unplug(&fake->usb[0]);
                         break;
+                case HOOK_PULL:
+                        kernel_pull(&fake->usb[0], (uint64_t) h->error * USEC_PER_SEC);
+                        break;
                 case HOOK_REPLUG:
                         kernel_replug(&fake->usb[0]);
                         break;

@@ -81,10 +81,13 @@ static void uas_cannot_flush(struct fake_lun *l)
 /* fsync_does_both (k 3.3): the page cache of that very node, and then the drive's. */
 int kernel_fsync(const char *node)
 {
+        struct fake_usb *u;
         struct fake_lun *l;
-        struct fake_node *n = kernel_node(node, NULL, &l);
+        struct fake_node *n = kernel_node(node, &u, &l);
 
         if (!n)
+                return -EIO;
+        if (u->pulled)
                 return -EIO;
         l->cache += n->dirty;
         n->dirty = 0;
@@ -195,6 +198,8 @@ static void lun_goes(struct fake_usb *u, unsigned lun)
 /* Which LUNs a scan finds under this driver. */
 static bool lun_answers(const struct fake_usb *u, unsigned lun)
 {
+        if (u->pulled)
+                return false;
         if (u->driver == DRIVER_UAS)
                 return !u->silent_on_uas && u->missing_on_uas != lun + 1;
         return !u->silent_on_bot;
@@ -284,6 +289,8 @@ static bool uas_would_take(const struct fake_usb *u, enum driver asking)
 
 static int uas_probe(const struct fake_usb *u)
 {
+        if (u->pulled) /* it cannot be told to take alternate setting 1 */
+                return -ENODEV;
         if (u->driver != DRIVER_NONE)
                 return -EBUSY;                              /* v b */
         return uas_would_take(u, DRIVER_UAS) ? 0 : -ENODEV; /* v b */
@@ -497,8 +504,43 @@ void kernel_unplug(struct fake_usb *u)
         fake->at_risk = at_risk;
         fake->lost = lost; /* whoever pulls it out loses what was not written: no fault of ours */
         tree_unplug(u);
-        u->plugged = false;
+        u->plugged = u->pulled = false;
+        u->disconnect_at = 0;
         fakesys_mount_table();
+        if (!u->comes_back)
+                return;
+        u->plug_at = fake->clock + u->away;
+        if (u->away == 0)
+                kernel_plug_again(u);
+}
+
+/* error_comes_first: a disk that was pulled fails what it is asked for, until the hub has told of it. */
+void kernel_pull(struct fake_usb *u, uint64_t usec)
+{
+        if (!u->plugged)
+                return;
+        u->pulled = true;
+        u->disconnect_at = fake->clock + usec;
+}
+
+static void takes_new(struct fake_usb *u)
+{
+        tree_plug(u);
+        if (fake->uas_loaded && uas_probe(u) == 0 && !fake->vendor)
+                bind_does_not_wait(u, DRIVER_UAS);
+        else if (storage_probe(u) == 0)
+                bind_does_not_wait(u, DRIVER_USB_STORAGE);
+}
+
+/* The same disk at the same port: what differs is its number. */
+void kernel_plug_again(struct fake_usb *u)
+{
+        u->plug_at = 0;
+        u->comes_back = false;
+        u->plugged = true;
+        u->dev += 2;
+        u->touched = 0;
+        takes_new(u);
 }
 
 /* Another disk at the same port, taken by its driver as the kernel does it. */
@@ -512,11 +554,7 @@ void kernel_replug(struct fake_usb *u)
         u->touched = 0;
         for (unsigned i = 0; i < u->n_luns; i++)
                 u->luns[i].content += 1000;
-        tree_plug(u);
-        if (fake->uas_loaded && uas_probe(u) == 0 && !fake->vendor)
-                bind_does_not_wait(u, DRIVER_UAS);
-        else if (storage_probe(u) == 0)
-                bind_does_not_wait(u, DRIVER_USB_STORAGE);
+        takes_new(u);
         kernel_pass(3 * USEC_PER_SEC);
 }
 
@@ -524,9 +562,16 @@ void kernel_pass(uint64_t usec)
 {
         fake->clock += usec;
         udev_passes();
-        for (unsigned i = 0; i < fake->n_usb; i++)
-                if (fake->usb[i].scan_due && fake->usb[i].scan_due <= fake->clock)
-                        scan_finds(&fake->usb[i]);
+        for (unsigned i = 0; i < fake->n_usb; i++) {
+                struct fake_usb *u = &fake->usb[i];
+
+                if (u->scan_due && u->scan_due <= fake->clock)
+                        scan_finds(u);
+                if (u->disconnect_at && u->disconnect_at <= fake->clock)
+                        kernel_unplug(u);
+                if (u->plug_at && u->plug_at <= fake->clock)
+                        kernel_plug_again(u);
+        }
 }
 
 /* sleep_stops_all (CLOCK_BOOTTIME goes on): scans and udev's workers are frozen as long as the machine sleeps. */

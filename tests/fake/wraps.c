@@ -175,7 +175,7 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret)
 
                 if (!c->nodes[i].whole)
                         continue;
-                if (!fake_dev_name(c->nodes[i].fd, name, &stale) || stale || !kernel_node(name, &u, &l))
+                if (!fake_dev_name(c->nodes[i].fd, name, &stale) || stale || !kernel_node(name, &u, &l) || u->pulled)
                         r = -EIO;
                 else if (l->empty)
                         n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_UNREAD=1\n", c->nodes[i].lun);
@@ -197,7 +197,7 @@ int __wrap_trial_reads(const struct roots *r, const struct claim *c, struct awak
 
         if (u->driver == DRIVER_UAS && u->stalls_on_uas)
                 fakesys_hang_on(u->luns[0].nodes[0].name);
-        return k < 0 ? k : op_end("trial", u->driver == DRIVER_UAS && u->stalls_on_uas ? -ETIMEDOUT : 0);
+        return k < 0 ? k : op_end("trial", u->pulled ? -EIO : u->driver == DRIVER_UAS && u->stalls_on_uas ? -ETIMEDOUT : 0);
 }
 
 int __wrap_uas_module_load(const struct roots *r)
