@@ -50,6 +50,8 @@
 #define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */
 #define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
 #define RUN_PID1_SOCKET "systemd/private"
+#define RUN_SYSTEMD_BOOTED "systemd/system" /* a directory that is there where systemd is PID 1: sd_booted(3) */
+#define RUN_SYSTEM_BUS_SOCKET "dbus/system_bus_socket"
 #define RUN_UDEV_DATA "udev/data"
 
 /* Below /etc and /usr/lib, and kept state */

@@ -45,7 +45,7 @@ static void load_storage(struct manager *m)
         if (m->keepoff_pid1 || m->env.stopping)
                 return;
         log_info("PID 1 is asked to load " MODULE_STORAGE ", for disks that are to be kept off uas");
-        r = pid1_load_module_later(m->event, MODULE_STORAGE, &m->keepoff_pid1);
+        r = pid1_load_module_later(&m->roots, m->event, MODULE_STORAGE, &m->keepoff_pid1);
         if (r < 0)
                 log_warning("PID 1 cannot be asked to load " MODULE_STORAGE ": %s", strerror(-r));
 }

@@ -7,10 +7,9 @@
 #include "daemon/manager.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
-#include "sys/pid1.h"
 #include "sys/statefile.h"
 
-/* The daemon's own life: what it needs, when the boot is over, how it stops. */
+/* The daemon's own life: what it needs, how it starts and stops. */
 
 static void complain(const char *file, int line, const char *what, void *data)
 {
@@ -52,56 +51,14 @@ static void environment_changed(struct manager *m)
                 manager_feed(m->entries[i], &(struct event){ .type = EVENT_ENVIRONMENT });
 }
 
-static void booted(struct manager *m)
+void manager_booted(struct manager *m)
 {
-        /* Its signals would wake us at every unit from now on. */
-        m->pid1 = sd_bus_flush_close_unref(m->pid1);
-        if (m->env.booted)
-                return;
         m->env.booted = true;
         roots_reopen_var(&m->roots, m->root); /* what was mounted on it meanwhile */
         log_debug("the boot is over");
         m->keepoff_due = true;
         (void) keepoff_review(m);
         environment_changed(m);
-}
-
-static int on_startup_finished(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-        booted(data);
-        return 0;
-}
-
-static int on_pid1_gone(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-        booted(data);
-        return 0;
-}
-
-/* Without systemd, or without an answer from it, there is no boot to be careful about. */
-static int await_boot(struct manager *m)
-{
-        enum pid1_state state = PID1_RUNNING;
-        int r = pid1_open(PID1_TIMEOUT, &m->pid1);
-
-        if (r >= 0) { /* subscribed before it is asked: what happens in between is told */
-                r = sd_bus_match_signal(m->pid1, NULL, NULL, NULL, "org.freedesktop.systemd1.Manager", "StartupFinished",
-                                        on_startup_finished, m);
-                if (r >= 0)
-                        r = sd_bus_match_signal(m->pid1, NULL, NULL, NULL, "org.freedesktop.DBus.Local", "Disconnected",
-                                                on_pid1_gone, m);
-                if (r >= 0)
-                        r = sd_bus_call_method(m->pid1, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
-                                               "org.freedesktop.systemd1.Manager", "Subscribe", NULL, NULL, NULL);
-                if (r >= 0)
-                        r = pid1_state(m->pid1, &state);
-        }
-        m->env.stopping = r >= 0 && state == PID1_STOPPING;
-        if (r < 0 || state != PID1_STARTING) {
-                booted(m);
-                return 0;
-        }
-        return sd_bus_attach_event(m->pid1, m->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
 /* Two of them would take each other's socket, and each would undo what the other begins. */
@@ -134,7 +91,7 @@ int manager_start(struct manager *m)
         if (r >= 0)
                 r = scan_start(m);
         if (r >= 0)
-                r = await_boot(m);
+                r = boot_await(m);
         if (r < 0)
                 return r;
         (void) attachments_prune(&m->roots);
@@ -170,7 +127,7 @@ void manager_free(struct manager *m)
         inhibit_free(m);
         scan_free(m->scan);
         watch_free(m->watch);
-        sd_bus_flush_close_unref(m->pid1);
+        boot_free(m->boot);
         kept_disks_done(&m->seen);
         sd_bus_close_unref(m->keepoff_pid1);
         sd_event_source_disable_unref(m->keepoff_timer);

@@ -24,6 +24,7 @@ struct look;
 struct lease;
 struct inhibitor;
 struct post;
+struct boot;
 
 /* What a user asked for, as org.uasd1.Job has it. */
 struct asked {
@@ -82,7 +83,7 @@ struct manager {
         bool draining;
         bool missed;                /* there was no memory for a post */
         struct inhibitor *inhibitors;
-        sd_bus *pid1; /* open while it is awaited that the boot is over */
+        struct boot *boot; /* NULL: it is over */
         bool keepoff_due;
         bool looked; /* at all that is plugged in: what is wanted of it is known */
         struct kept_disks seen;         /* what was wanted of the disks that were here since it began: they may come back */
@@ -99,6 +100,13 @@ int manager_start(struct manager *m);
 /* Begins nothing more; what runs is finished by uasd-switch itself. */
 void manager_stop(struct manager *m);
 void manager_free(struct manager *m);
+
+/* Once: from now on disks that are not held may be claimed. */
+void manager_booted(struct manager *m);
+
+/* boot.c: calls manager_booted(), at once or later */
+int boot_await(struct manager *m);
+void boot_free(struct boot *b);
 
 /* entries.c: the disks that are there */
 struct entry *manager_find(struct manager *m, const char *interface);

@@ -142,7 +142,7 @@ static bool begin(const struct roots *r, const struct facts *f, const struct hol
                 .deadline = now_boottime() + l->hold,
         };
 
-        return arm(f->interface, l) >= 0 && hold_write(r, f->interface, &m) >= 0;
+        return arm(r, f->interface, l) >= 0 && hold_write(r, f->interface, &m) >= 0;
 }
 
 /*

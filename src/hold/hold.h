@@ -28,7 +28,7 @@ struct hold_answer {
  * Arms the dead man's timer. Returns 0 if it runs for l->hold from now on, and a hold of that length costs no
  * boot: timer_arm(), but for tests.
  */
-typedef int (*hold_arm_fn)(const char *interface, const struct hold_limits *l);
+typedef int (*hold_arm_fn)(const struct roots *r, const char *interface, const struct hold_limits *l);
 
 /*
  * Whether this event leaves the block device held, and what else is known of it. It may begin a hold; it is

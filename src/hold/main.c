@@ -10,19 +10,21 @@
 #include "hold/hold.h"
 #include "hold/quirks.h"
 #include "hold/timer.h"
+#include "sys/marks.h"
 
 /* udev waits for the answer, and the disk's other events behind it: late is as good as never. PID 1 may take its time to
  * arm the timer while it boots a slow machine. The rule kills what even SIGALRM does not end, a little later. */
 #define ANSWER_SEC 10
+/* PID 1 has less: without its answer the disk is not held, and udev gets the rest of the answer. */
+#define PID1_SEC (ANSWER_SEC - 1)
 
-static int arm_in_time(const char *interface, const struct hold_limits *l)
+static int arm_in_time(const struct roots *r, const char *interface, const struct hold_limits *l)
 {
-        /* One budget for all of its answers: the alarm. */
-        int r = timer_arm(interface, ANSWER_SEC * USEC_PER_SEC, l);
+        int k = timer_arm(r, interface, awake_in(PID1_SEC * USEC_PER_SEC), l);
 
         /* From here the mark is written and told, both or neither. */
         (void) alarm(0);
-        return r;
+        return k;
 }
 
 static void print_trim(const struct trim_answer *t)

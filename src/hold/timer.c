@@ -5,35 +5,27 @@
 #include "sys/marks.h"
 #include "sys/pid1.h"
 
-#define SYSTEMD "org.freedesktop.systemd1"
-
 /*
  * The jobs of a boot wait for their devices since PID 1 had loaded its units: what shows up late cannot be held
  * for long. Later loading does not move that time.
  */
-static int fits_the_boot(sd_bus *pid1, const struct hold_limits *l)
+static int fits_the_boot(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
 {
         uint64_t began, now;
         int r;
 
-        r = sd_bus_get_property_trivial(pid1, SYSTEMD, "/org/freedesktop/systemd1", SYSTEMD ".Manager",
-                                        "UnitsLoadFinishTimestampMonotonic", NULL, 't', &began);
+        r = pid1_get_usec(pid1, deadline, PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &began);
         if (r < 0)
                 return r;
         now = now_monotonic();
         return now - began + l->hold + MARGIN_USEC <= l->device_timeout ? 0 : -ETIME;
 }
 
-static int elapses(sd_bus *pid1, const char *path, uint64_t *ret)
-{
-        return sd_bus_get_property_trivial(pid1, SYSTEMD, path, SYSTEMD ".Timer", "NextElapseUSecMonotonic", NULL, 't', ret);
-}
-
 /*
  * mdadm starts an array without the members that it has waited for in vain. If one may be on this disk, it is not the
  * hold that keeps it away for so long.
  */
-static int fits_the_arrays(sd_bus *pid1, const struct hold_limits *l)
+static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *path;
@@ -41,36 +33,36 @@ static int fits_the_arrays(sd_bus *pid1, const struct hold_limits *l)
         int r;
 
         now = now_monotonic();
-        r = sd_bus_call_method(pid1, SYSTEMD, "/org/freedesktop/systemd1", SYSTEMD ".Manager", "ListUnitsByPatterns",
-                               NULL, &reply, "asas", 1, "active", 1, "mdadm-last-resort@*.timer");
+        r = pid1_call(pid1, deadline, &reply, PID1_PATH, PID1_MANAGER, "ListUnitsByPatterns", "asas", 1, "active", 1,
+                      "mdadm-last-resort@*.timer");
         if (r >= 0)
                 r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
         while (r >= 0 && (r = sd_bus_message_read(reply, "(ssssssouso)", NULL, NULL, NULL, NULL, NULL, NULL, &path, NULL,
                                                   NULL, NULL)) > 0) {
                 uint64_t end = 0;
 
-                r = elapses(pid1, path, &end);
+                r = pid1_get_usec(pid1, deadline, path, PID1_SYSTEMD ".Timer", "NextElapseUSecMonotonic", &end);
                 if (r >= 0 && end > now && now + l->hold + MARGIN_USEC > end)
                         return -ETIME;
         }
         return r;
 }
 
-int timer_arm(const char *interface, uint64_t timeout, const struct hold_limits *l)
+int timer_arm(const struct roots *roots, const char *interface, struct awake deadline, const struct hold_limits *l)
 {
-        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *pid1 = NULL;
+        _cleanup_(sd_bus_close_unrefp) sd_bus *pid1 = NULL;
         enum pid1_state state = PID1_STOPPING;
         int r;
 
-        r = pid1_open(timeout, &pid1);
+        r = pid1_open(roots, &pid1);
         if (r < 0)
                 return r;
-        r = pid1_state(pid1, &state);
+        r = pid1_state(pid1, deadline, &state);
         if (r < 0)
                 return r;
         switch (state) {
         case PID1_STARTING:
-                r = fits_the_boot(pid1, l);
+                r = fits_the_boot(pid1, deadline, l);
                 if (r < 0)
                         return r;
                 break;
@@ -79,8 +71,8 @@ int timer_arm(const char *interface, uint64_t timeout, const struct hold_limits 
         case PID1_STOPPING:
                 return -ESHUTDOWN;
         }
-        r = fits_the_arrays(pid1, l);
+        r = fits_the_arrays(pid1, deadline, l);
         if (r < 0)
                 return r;
-        return pid1_arm_release(pid1, interface);
+        return pid1_arm_release(pid1, deadline, interface);
 }

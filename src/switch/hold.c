@@ -11,26 +11,54 @@
 #define ALONE_USEC (AWAIT_USEC / 2)
 #define UDEV_BUDGET (3 * USEC_PER_SEC)
 
+static uint64_t length(const struct transaction *t)
+{
+        return t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
+}
+
+/*
+ * Starts the timer, unless it was started a moment ago. A PID 1 that has failed once is not asked again: a switch waits for it once
+ * at most.
+ */
+static int arm(struct transaction *t)
+{
+        uint64_t now = now_boottime();
+
+        if (length(t) == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD))
+                return -ECANCELED;
+        if (t->armed && now < t->armed + length(t) / 2)
+                return 0;
+        if (t->pid1_error >= 0)
+                t->pid1_error = pid1_arm_release(t->pid1, awake_in(PID1_USEC), t->interface);
+        if (t->pid1_error < 0)
+                return t->pid1_error;
+        t->armed = now_boottime();
+        return 0;
+}
+
+int hold_prepare(struct transaction *t)
+{
+        return !t->hold_deadline && (t->plugged || t->no_udev) ? arm(t) : 0;
+}
+
 /* No timer, no hold: without PID 1 nobody mounts behind our back either. */
 static void hold(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
-        uint64_t usec = t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
         struct attachment_mark a = { .override_target = DRIVER_NONE };
         struct hold_mark m = { f->busnum, f->devnum, 0 };
 
-        if (t->holding || t->config.hold_usec == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD) || !t->pid1_there ||
-            pid1_arm_release(t->pid1, t->interface) < 0)
+        if (t->holding || arm(t) < 0)
                 return;
         /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
         if (attachment_read(&t->roots, f, &a) >= 0 && a.released)
                 (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){ .released = false });
-        m.deadline = now_boottime() + usec;
+        m.deadline = t->armed + length(t);
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
         /* A boot, or whoever plugged it in, waits for this disk: its time is that of the hold. */
         if (t->holding && t->plugged && !t->hold_deadline) {
                 t->hold_deadline = m.deadline;
-                t->hold_until = awake_in(usec);
+                t->hold_until = awake_in(m.deadline - now_boottime());
         }
 }
 
@@ -60,10 +88,8 @@ int hold_if_long_left(const struct transaction *t)
 
 void hold_if_long(struct transaction *t)
 {
-        if (hold_if_long_left(t) != 0)
-                return;
-        hold(t);
-        t->pid1_there = t->pid1_there && t->holding; /* once, not at every look */
+        if (hold_if_long_left(t) == 0)
+                hold(t);
 }
 
 /*

@@ -78,7 +78,7 @@ static int step_record(struct transaction *t)
         int r = record_begin(t);
 
         /* It takes the connection while we go on. Of a hold it knows all it has to. */
-        t->pid1_there = t->hold_deadline == 0 && pid1_open(PID1_TIMEOUT, &t->pid1) >= 0;
+        t->pid1_error = t->hold_deadline ? -ENOENT : pid1_open(&t->roots, &t->pid1);
         if (r == -EALREADY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot write the record of the switch: %s", strerror(-r)) : 0;
@@ -97,7 +97,9 @@ static void undo_record(struct transaction *t)
  */
 static void ask_whether_it_stops(struct transaction *t)
 {
-        t->pid1_asked = t->pid1_there && pid1_ask(t->pid1, &t->stopping) >= 0;
+        if (t->pid1_error >= 0)
+                t->pid1_error = pid1_ask(t->pid1, &t->stopping);
+        t->pid1_asked = t->pid1_error >= 0;
 }
 
 static int step_claim(struct transaction *t)
@@ -187,26 +189,35 @@ static void undo_prepare(struct transaction *t)
         t->events = NULL;
 }
 
-/* On the way down nothing begins: what is being unmounted now is not free, it is going off. */
-static bool machine_stops(struct transaction *t)
+/*
+ * While the machine goes down nothing begins: a disk that is unmounted now is not free, it goes off. Without an answer from PID 1 the
+ * disk stays on its driver.
+ */
+static int machine_stops(struct transaction *t)
 {
         enum pid1_state state = PID1_RUNNING;
 
         if (t->pid1_asked)
-                (void) pid1_answer(t->pid1, &t->stopping, &state);
+                t->pid1_error = pid1_answer(t->pid1, awake_in(PID1_USEC), &t->stopping, &state);
         t->pid1_asked = false;
-        return state == PID1_STOPPING;
+        if (t->n_disks > 0 && t->pid1_error < 0 && t->pid1_error != -ENOENT)
+                return tx_fail(t, UASD_EXIT_DEFERRED, t->pid1_error, "PID 1 does not say whether the machine is going down: %s",
+                               strerror(-t->pid1_error));
+        return state == PID1_STOPPING ? tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down") : 0;
 }
 
 /* From here on the disk is on the move: undo brings it back to a driver. */
 static int step_delete(struct transaction *t)
 {
-        int r;
+        int r = machine_stops(t);
 
-        if (machine_stops(t))
-                return tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down");
+        if (r < 0)
+                return r;
         if (t->hold_deadline && awake_left(hold_leaves(t)) == 0)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
+        r = hold_prepare(t);
+        if (r == -ETIMEDOUT && t->from != DRIVER_NONE)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "PID 1 does not start the timer that would end a hold");
         t->moved = true;
         r = record_write(t, t->step); /* before the first LUN goes: whoever finishes this looks for all of them */
         t->moved = false;

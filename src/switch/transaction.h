@@ -63,8 +63,10 @@ struct transaction {
         bool kept;    /* somebody uses the disk on its new driver already: it stays */
         struct udev_monitor *events; /* the kernel's while udev's helper waits, else udev's */
         sd_bus *pid1;
-        bool pid1_there, pid1_asked;
+        int pid1_error; /* 0: it can be asked; -ENOENT: it need not be asked, or there is none; else: it does not answer */
+        bool pid1_asked;
         struct pid1_question stopping;
+        uint64_t armed; /* CLOCK_BOOTTIME in usec at which the dead man's timer was started; 0: it was not */
 
         /* How it ended */
         int code; /* enum uasd_exit */
@@ -150,6 +152,10 @@ int wait_for_disks(struct transaction *t, struct awake deadline);
 void wait_for_udev(struct transaction *t, struct awake deadline);
 
 /* hold.c */
+/* PID 1 gets this long for an answer, usec: meanwhile the disk is locked, and udev cannot handle its events. */
+#define PID1_USEC (2 * USEC_PER_SEC)
+/* Starts the dead man's timer, while the disk still has its driver, if hold_begin() will need it. -ETIMEDOUT: PID 1 does not answer. */
+int hold_prepare(struct transaction *t);
 /* Before the bind: nobody is to be told of the new disk before it has been tried. */
 void hold_begin(struct transaction *t);
 /* Where that takes longer than udev's helper waits, it becomes a hold: dead man's timer, then mark. */

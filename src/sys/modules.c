@@ -7,6 +7,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/marks.h"
 #include "sys/pid1.h"
 
 /* PID 1 starts a unit for it; on a machine that boots that may take a while. */
@@ -160,7 +161,7 @@ int uas_module_load(const struct roots *r)
         if (k == -EPERM) {
                 if (blacklisted(&kmod, "uas"))
                         return -EACCES;
-                k = pid1_load_module("uas", LOAD_USEC);
+                k = pid1_load_module(r, "uas", awake_in(LOAD_USEC));
         }
         if (k < 0)
                 return k;

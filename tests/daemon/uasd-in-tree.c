@@ -34,8 +34,8 @@ int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
         return __real_posix_spawn(pid, getenv("UASD_SWITCH") ?: path, files, attr, argv, envp);
 }
 
-int __wrap_pid1_load_module_later(sd_event *event, const char *module, sd_bus **ret);
-int __wrap_pid1_load_module_later(sd_event *event, const char *module, sd_bus **ret)
+int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret);
+int __wrap_pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret)
 {
         char path[4096];
         FILE *f;

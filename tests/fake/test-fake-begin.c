@@ -83,6 +83,25 @@ static const struct {
           .hooks = {{.op = "write record", .nth = 5, .what = HOOK_WAIT, .error = 2}}},
          UASD_EXIT_DEFERRED,
          BOT},
+        {"inside delay_use, and PID 1 does not answer",
+         {BOT, UAS, .plugged = true, .prepare = inside_delay_use,
+          .hooks = {{.op = "arm timer", .nth = 1, .what = HOOK_FAIL, .error = ETIMEDOUT}}},
+         UASD_EXIT_DEFERRED,
+         BOT},
+        {"inside delay_use, and PID 1 has no timer",
+         {BOT, UAS, .plugged = true, .prepare = inside_delay_use,
+          .hooks = {{.op = "arm timer", .nth = 1, .what = HOOK_FAIL, .error = ENOENT}}},
+         0,
+         UAS},
+        {"driverless, and PID 1 does not answer",
+         {DRIVER_NONE, UAS, .plugged = true,
+          .hooks = {{.op = "arm timer", .nth = 1, .what = HOOK_FAIL, .error = ETIMEDOUT}}},
+         0,
+         UAS},
+        {"driverless, and PID 1 cannot be reached",
+         {DRIVER_NONE, UAS, .plugged = true, .hooks = {{.op = "pid1", .nth = 1, .what = HOOK_FAIL, .error = EAGAIN}}},
+         0,
+         UAS},
         {"driverless", {DRIVER_NONE, UAS}, 0, UAS},
         {"driverless, to usb-storage", {DRIVER_NONE, BOT, .luns = 2}, 0, BOT},
         {"driverless, uas not loaded", {DRIVER_NONE, UAS, .prepare = uas_blacklisted}, 0, UAS},
@@ -142,10 +161,37 @@ static void test_never_seen(void **state)
         scene_remove();
 }
 
+static unsigned number_of(const char *op)
+{
+        for (unsigned i = 0; i < fake->n_ops; i++)
+                if (strncmp(fake->ops[i], op, strlen(op)) == 0)
+                        return i + 1;
+        return 0;
+}
+
+/* PID 1 starts the timer while the disk has its driver: it is not waited for between unbind and bind. */
+static void test_timer_first(void **state)
+{
+        static const struct scene scenes[] = {{BOT, UAS, .plugged = true, .prepare = inside_delay_use},
+                                              {BOT, UAS, .plugged = true, .partitions = 1}};
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct result r;
+
+                scene_make(&scenes[i]);
+                scene_switch(&scenes[i], &r);
+                assert_int_equal(r.code, 0);
+                assert_in_range(number_of("arm timer"), 1, number_of("unbind") - 1);
+                assert_int_equal(fake->timers, 1);
+                scene_remove();
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings),
-                                           cmocka_unit_test(test_never_seen)};
+                                           cmocka_unit_test(test_never_seen),
+                                           cmocka_unit_test(test_timer_first)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -307,7 +307,7 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 
 /* ---- PID 1 ---- */
 
-int __wrap_pid1_open(uint64_t timeout, sd_bus **ret)
+int __wrap_pid1_open(const struct roots *roots, sd_bus **ret)
 {
         int r = op_begin("pid1");
 
@@ -323,13 +323,15 @@ int __wrap_pid1_ask(sd_bus *pid1, struct pid1_question *q)
         return r < 0 ? r : op_end("ask pid1", 0);
 }
 
-int __wrap_pid1_answer(sd_bus *pid1, struct pid1_question *q, enum pid1_state *ret)
+int __wrap_pid1_answer(sd_bus *pid1, struct awake deadline, struct pid1_question *q, enum pid1_state *ret)
 {
+        int r = op_begin("answer of pid1");
+
         *ret = q->state;
-        return 0;
+        return r < 0 ? r : op_end("answer of pid1", 0);
 }
 
-int __wrap_pid1_arm_release(sd_bus *pid1, const char *interface)
+int __wrap_pid1_arm_release(sd_bus *pid1, struct awake deadline, const char *interface)
 {
         int r = op_begin("arm timer");
 

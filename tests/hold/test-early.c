@@ -41,7 +41,7 @@ static void attachment(struct tree *t, bool tried, bool released, bool cancelled
         assert_int_equal(attachment_change(&t->roots, &facts, MARK_ALL, &m), 0);
 }
 
-static int no_arm(const char *interface, const struct hold_limits *l)
+static int no_arm(const struct roots *r, const char *interface, const struct hold_limits *l)
 {
         fail_msg("there is no PID 1 to keep a timer");
         return 0;

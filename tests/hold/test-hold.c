@@ -19,7 +19,7 @@ static unsigned armed;
 static int arm_error;
 static uint64_t armed_for;
 
-static int fake_arm(const char *interface, const struct hold_limits *l)
+static int fake_arm(const struct roots *r, const char *interface, const struct hold_limits *l)
 {
         assert_string_equal(interface, TREE_INTERFACE);
         armed++;

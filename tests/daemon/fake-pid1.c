@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "common/util.h"
+
+/*
+ * A PID 1 that is busy until a test has it answer. It listens at argv[1] and prints "ready", and each call. A line on stdin is an order:
+ * "state WORD" sets SystemState; "answer" serves all that have connected, and all that will; "finished" sends StartupFinished;
+ * "hang up" closes all connections.
+ */
+
+#define PEERS_MAX 16
+#define MANAGER "org.freedesktop.systemd1.Manager"
+#define PATH "/org/freedesktop/systemd1"
+
+static sd_event *event;
+static sd_bus *peers[PEERS_MAX];
+static sd_event_source *listening;
+static char state[32] = "starting";
+
+static int on_call(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        puts(sd_bus_message_get_member(m));
+        return sd_bus_reply_method_return(m, NULL);
+}
+
+static int on_unit(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *unit;
+        int r = sd_bus_message_read(m, "s", &unit);
+
+        if (r < 0)
+                return r;
+        printf("%s %s\n", sd_bus_message_get_member(m), unit);
+        return sd_bus_reply_method_return(m, "o", PATH "/job/1");
+}
+
+static int on_state(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
+                    sd_bus_error *e)
+{
+        puts(property);
+        return sd_bus_message_append(reply, "s", state);
+}
+
+static const sd_bus_vtable manager[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("Subscribe", NULL, NULL, on_call, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("RestartUnit", "ss", "o", on_unit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("StartUnit", "ss", "o", on_unit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_PROPERTY("SystemState", "s", on_state, 0, 0),
+        SD_BUS_VTABLE_END,
+};
+
+static sd_bus *serve(int fd)
+{
+        sd_bus *bus = NULL;
+
+        if (sd_bus_new(&bus) < 0)
+                return NULL;
+        if (sd_bus_set_fd(bus, fd, fd) >= 0 &&
+            sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 && sd_bus_start(bus) >= 0 &&
+            sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 && sd_bus_attach_event(bus, event, 0) >= 0)
+                return bus;
+        return sd_bus_close_unref(bus); /* it has gone */
+}
+
+static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *data)
+{
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        for (size_t i = 0; fd >= 0 && i < PEERS_MAX; i++)
+                if (!peers[i]) {
+                        peers[i] = serve(fd);
+                        break;
+                }
+        return 0;
+}
+
+static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        char line[64];
+
+        if (!fgets(line, sizeof(line), stdin))
+                return sd_event_exit(event, 0);
+        line[strcspn(line, "\n")] = '\0';
+        if (streq(line, "answer"))
+                (void) sd_event_source_set_enabled(listening, SD_EVENT_ON);
+        else if (strncmp(line, "state ", 6) == 0)
+                (void) copy_string(state, sizeof(state), line + 6);
+        for (size_t i = 0; i < PEERS_MAX; i++)
+                if (peers[i] && streq(line, "hang up"))
+                        peers[i] = sd_bus_close_unref(peers[i]);
+                else if (peers[i] && streq(line, "finished"))
+                        (void) sd_bus_emit_signal(peers[i], PATH, MANAGER, "StartupFinished", "tttttt", (uint64_t) 0, (uint64_t) 0,
+                                                  (uint64_t) 0, (uint64_t) 0, (uint64_t) 0, (uint64_t) 0);
+        return 0;
+}
+
+int main(int argc, char **argv)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (argc != 2 || !copy_string(address.sun_path, sizeof(address.sun_path), argv[1]))
+                return 2;
+        (void) setvbuf(stdout, NULL, _IOLBF, 0);
+        (void) setvbuf(stdin, NULL, _IONBF, 0);
+        if (bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 || listen(fd, 4) < 0 || sd_event_default(&event) < 0 ||
+            sd_event_add_io(event, &listening, fd, EPOLLIN, on_connect, NULL) < 0 ||
+            sd_event_source_set_enabled(listening, SD_EVENT_OFF) < 0 ||
+            sd_event_add_io(event, NULL, STDIN_FILENO, EPOLLIN, on_line, NULL) < 0)
+                return 1;
+        puts("ready");
+        return sd_event_loop(event) < 0;
+}

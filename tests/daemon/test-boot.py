@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: when the boot is over, as PID 1 says it, and while it does not say it."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+from machine import Machine, main, until
+
+FAKE_PID1 = sys.argv[3]
+OVER = 'uasd: the boot is over'
+
+
+class Boot(Machine):
+    def pid1(self):
+        """It listens, and answers as soon as it is told to."""
+        os.makedirs(self.tree.path('run/systemd/system'))
+        p = self.start([FAKE_PID1, self.tree.path('run/systemd/private')], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), 'ready\n')
+        return p
+
+    def order(self, pid1, line):
+        pid1.stdin.write(line + '\n')
+        pid1.stdin.flush()
+
+    def is_asked(self, pid1):
+        for line in pid1.stdout:
+            if line == 'SystemState\n':
+                return
+        raise AssertionError('PID 1 has gone')
+
+    def starts_in_time(self):
+        """uasd is ready long before sd-bus would give a handshake up, and the disk, which nobody uses, waits."""
+        began = time.monotonic()
+        self.both()
+        self.assertLess(time.monotonic() - began, 20)
+        self.switch()
+        self.assertEqual(self.disk()['state'], 'waiting')
+
+    def still_starting(self):
+        self.assertNotIn(OVER, self.journal())
+        self.assertEqual(self.disk()['state'], 'waiting')
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+
+    def test_busy(self):
+        "PID 1 takes its time for the first answer: until then no disk is claimed. Then it is starting, and tells of the end."
+        pid1 = self.pid1()
+        self.starts_in_time()
+        self.still_starting()
+        self.order(pid1, 'answer')
+        self.is_asked(pid1)
+        self.still_starting()
+        self.order(pid1, 'finished')
+        self.driver_is('usb-storage')
+        self.assertIn(OVER, self.journal())
+
+    def test_hangs_up(self):
+        "PID 1 executes itself again in the middle of a boot: uasd asks once more, and the boot is not over for that."
+        pid1 = self.pid1()
+        self.order(pid1, 'answer')
+        self.starts_in_time()
+        self.is_asked(pid1)
+        for _ in range(2):
+            self.order(pid1, 'hang up')
+            self.is_asked(pid1)
+            self.still_starting()
+        self.order(pid1, 'state degraded')
+        self.order(pid1, 'hang up')
+        self.driver_is('usb-storage')
+
+    def test_unreachable(self):
+        "systemd has no socket yet: uasd asks again until it has one."
+        os.makedirs(self.tree.path('run/systemd/system'))
+        self.starts_in_time()
+        until(lambda: 'asking again in 2 s' in self.journal(), 'it is asked again')
+        self.still_starting()
+        os.rmdir(self.tree.path('run/systemd/system'))
+        pid1 = self.pid1()
+        self.order(pid1, 'state running')
+        self.order(pid1, 'answer')
+        self.driver_is('usb-storage')
+
+    def test_full(self):
+        "So many wait for PID 1 that it takes no connection: uasd asks again."
+        pid1 = self.pid1()
+        clients = []
+        while True:
+            client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            self.addCleanup(client.close)
+            clients.append(client)
+            try:
+                client.connect(self.tree.path('run/systemd/private'))
+            except BlockingIOError:
+                break
+        self.starts_in_time()
+        self.still_starting()
+        for client in clients:
+            client.close()
+        self.order(pid1, 'state running')
+        self.order(pid1, 'answer')
+        self.driver_is('usb-storage')
+
+    def test_none(self):
+        "Without systemd there is no boot to wait for."
+        self.both()
+        self.switch()
+        self.driver_is('usb-storage')
+
+
+if __name__ == '__main__':
+    main(programs=3)
