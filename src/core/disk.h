@@ -37,6 +37,7 @@ struct user {
         char *unit;                  /* the process's systemd unit; NULL: not known */
         char *via;                   /* below /proc, what leads to what it has open: "4711/fd/3"; else NULL */
         int mount_id;                /* of a mount in another namespace */
+        bool unsure;                 /* a loop device, and the kernel does not answer which device it stands on */
         bool btrfs;                  /* a holder that is a file system over one or more devices, and no block device */
 };
 

@@ -140,7 +140,7 @@ static int loop_device(const char *name, void *data)
         if (strncmp(name, "loop", 4) != 0)
                 return 0;
         (void) snprintf(path, sizeof(path), "block/%.16s/loop/backing_file", name);
-        /* A file on a mounted disk is the mount's affair; here it is the node itself. */
+        /* Only the path: a look by name finds a loop device over another node of the disk (users-loop.c). */
         return attr_read(w->r->sys, path, file, sizeof(file)) > 5 && strncmp(file, "/dev/", 5) == 0 &&
                luns_have_name(w->luns, w->n, file + 5);
 }

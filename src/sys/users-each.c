@@ -86,7 +86,7 @@ static int walk(const struct roots *r, struct users_of *of, size_t n)
         return k < 0 ? k : 0;
 }
 
-static int read_tables(const struct roots *r, struct users_of *of, size_t n)
+static int read_tables(const struct roots *r, struct users_of *of, size_t n, bool deep)
 {
         _cleanup_free_ struct search *list = calloc(n + 1, sizeof(*list));
         int k;
@@ -95,7 +95,7 @@ static int read_tables(const struct roots *r, struct users_of *of, size_t n)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 list[i] = (struct search){ .r = r, .luns = of[i].luns, .n_luns = of[i].n_luns };
-        k = n > 0 ? search_tables(list, n) : 0;
+        k = n > 0 ? search_tables(list, n, deep) : 0;
         for (size_t i = 0; i < n; i++) {
                 of[i].users = list[i].list;
                 of[i].n_users = list[i].n;
@@ -106,7 +106,7 @@ static int read_tables(const struct roots *r, struct users_of *of, size_t n)
 
 int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool deep)
 {
-        int k = read_tables(r, of, n);
+        int k = read_tables(r, of, n, deep);
 
         if (k >= 0 && deep && n > 0)
                 k = walk(r, of, n);

@@ -112,14 +112,6 @@ static const char *node_named(const struct process *p, const char *name, const c
         return device;
 }
 
-static bool mount_is_listed(const struct search *s, const char *device)
-{
-        for (size_t i = 0; i < s->n; i++)
-                if (s->list[i].kind == USER_MOUNT && streq(s->list[i].device, device))
-                        return true;
-        return false;
-}
-
 /*
  * A node by another name, in a container's /dev; or a file, of a file system that stands in no mount table any more and
  * stays for those who are inside (umount -l). A file server that does not answer is not asked.
@@ -134,7 +126,7 @@ static const char *anything_else(const struct process *p, const char *name)
         if (S_ISBLK(x.stx_mode))
                 (void) luns_have(p->s->luns, p->s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device);
         else if (luns_have(p->s->luns, p->s->n_luns, x.stx_dev_major, x.stx_dev_minor, &device) &&
-                 mount_is_listed(p->s, device))
+                 search_is_mounted(p->s, device))
                 device = NULL; /* what keeps a mount busy is no user of its own */
         return device;
 }

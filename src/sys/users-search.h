@@ -4,8 +4,8 @@
 #include "sys/users.h"
 
 /*
- * One search for users, in three files: what tables and sysfs say (users.c), of it what stands on the disk (users-stacked.c), what
- * processes say (users-proc.c).
+ * One search for users, in four files: tables and sysfs (users.c), devices that stand on the disk
+ * (users-stacked.c), loop devices (users-loop.c), processes (users-proc.c).
  */
 
 /* A block device that stands on the disk, with others between them or not. */
@@ -35,6 +35,10 @@ const char *search_name(const struct search *s, const char *name);
  */
 bool search_enough(const struct search *s, const char *device);
 struct user *search_add(struct search *s, enum user_kind kind, const char *device);
+/* The same; where may be NULL. 0, or -ENOMEM. */
+int search_add_named(struct search *s, enum user_kind kind, const char *device, const char *where);
+/* Whether a mount of this node is listed. */
+bool search_is_mounted(const struct search *s, const char *device);
 /* For n disks at once. namespace, pid: whose table it is; NULL for PID 1's. */
 int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid);
 /* Finds what stands on the disk, to be freed by whoever has the search. */
@@ -44,8 +48,10 @@ const char *search_stacked_number(const struct search *s, unsigned major, unsign
 const char *search_stacked_name(const struct search *s, const char *name);
 /* Whether a block device has this name in /dev: of its own ("dm-0") or the mapper's ("mapper/NAME"). */
 bool search_is_called(const struct search *s, const char *block, const char *name);
-/* PID 1's mounts, swaps and sysfs, for n disks at once. */
-int search_tables(struct search *list, size_t n);
+/* PID 1's mounts, swaps, sysfs and loop devices, for n disks at once. */
+int search_tables(struct search *list, size_t n, bool deep);
+/* Loop devices, for n disks at once: by the path in sysfs, or, with `ask`, by the number that the kernel returns. */
+int search_loops(struct search *list, size_t n, bool ask);
 /* True the first time a mount namespace is met. */
 bool search_first_sight(struct search *s, const char *namespace);
 /* For dir_each() over /proc: one process, its mount namespace and what it has open. data: the search. */

@@ -82,8 +82,10 @@ bool users_told(const struct roots *r, const struct lun *luns, size_t n_luns, in
                 case USER_HOLDER:
                         all = all && holder_told(users, n, u);
                         break;
-                case USER_SWAP: /* the table of swaps */
                 case USER_LOOP: /* uevents, and the close of the node */
+                        all = all && !u->unsure;
+                        break;
+                case USER_SWAP: /* the table of swaps */
                         break;
                 case USER_CLAIM:
                 case _USER_KIND_MAX:

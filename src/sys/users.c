@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/users-search.h"
 
-#include <limits.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -38,6 +37,14 @@ struct user *search_add(struct search *s, enum user_kind kind, const char *devic
         return &grown[s->n++];
 }
 
+bool search_is_mounted(const struct search *s, const char *device)
+{
+        for (size_t i = 0; i < s->n; i++)
+                if (s->list[i].kind == USER_MOUNT && streq(s->list[i].device, device))
+                        return true;
+        return false;
+}
+
 #define USES_MAX 64
 
 bool search_enough(const struct search *s, const char *device)
@@ -49,7 +56,7 @@ bool search_enough(const struct search *s, const char *device)
         return n == USES_MAX;
 }
 
-static int add_named(struct search *s, enum user_kind kind, const char *device, const char *where)
+int search_add_named(struct search *s, enum user_kind kind, const char *device, const char *where)
 {
         struct user *u = search_add(s, kind, device);
 
@@ -126,7 +133,7 @@ static int add_mount(const struct mounts *m, struct search *s, const struct moun
 
         if (!device || (m->namespace && (search_enough(s, device) || listed(s, device, line->target))))
                 return 0;
-        k = add_named(s, USER_MOUNT, device, line->target);
+        k = search_add_named(s, USER_MOUNT, device, line->target);
         if (k < 0 || !m->namespace)
                 return k;
         u = &s->list[s->n - 1];
@@ -163,7 +170,7 @@ static int take_swap(const struct mount_line *line, void *data)
 
                 if (name && !device)
                         device = search_stacked_name(s, name);
-                k = device ? add_named(s, USER_SWAP, device, NULL) : 0;
+                k = device ? search_add_named(s, USER_SWAP, device, NULL) : 0;
         }
         return k;
 }
@@ -190,7 +197,7 @@ static int btrfs_member(const char *name, void *data)
         if (!device)
                 return 0;
         (void) snprintf(where, sizeof(where), HOLDER_BTRFS "%s", b->uuid);
-        k = add_named(b->s, USER_HOLDER, device, where);
+        k = search_add_named(b->s, USER_HOLDER, device, where);
         if (k >= 0)
                 b->s->list[b->s->n - 1].btrfs = true;
         return k;
@@ -207,36 +214,19 @@ static int btrfs_filesystem(const char *name, void *data)
         return k == -ENOENT || k == -ENOTDIR ? 0 : k;
 }
 
-static int find_loop(const char *name, void *data)
-{
-        struct search *s = data;
-        char path[64], file[PATH_MAX];
-        const char *device;
-
-        if (strncmp(name, "loop", 4) != 0)
-                return 0;
-        (void) snprintf(path, sizeof(path), "block/%.16s/loop/backing_file", name);
-        if (attr_read(s->r->sys, path, file, sizeof(file)) <= 5 || strncmp(file, "/dev/", 5) != 0)
-                return 0;
-        device = search_name(s, file + 5);
-        return device ? add_named(s, USER_LOOP, device, name) : 0;
-}
-
 static int find_in_sysfs(struct search *s)
 {
         int k = 0;
 
         for (size_t i = 0; k >= 0 && i < s->n_stack; i++)
                 if (s->stack[i].direct)
-                        k = add_named(s, USER_HOLDER, s->stack[i].device, s->stack[i].block.name);
+                        k = search_add_named(s, USER_HOLDER, s->stack[i].device, s->stack[i].block.name);
         if (k >= 0 && (k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s)) == -ENOENT)
-                k = 0;
-        if (k >= 0 && (k = dir_each(s->r->sys, "block", find_loop, s)) == -ENOENT)
                 k = 0;
         return k;
 }
 
-int search_tables(struct search *list, size_t n)
+int search_tables(struct search *list, size_t n, bool deep)
 {
         int k = 0;
 
@@ -248,6 +238,8 @@ int search_tables(struct search *list, size_t n)
                 k = find_swaps(list, n);
         for (size_t i = 0; k >= 0 && i < n; i++)
                 k = find_in_sysfs(list + i);
+        if (k >= 0)
+                k = search_loops(list, n, deep);
         return k;
 }
 

@@ -5,10 +5,10 @@
 #include "sys/roots.h"
 
 /*
- * Who uses a disk, passively: no device is opened. holders/ and loop devices in sysfs, swaps, mounts
- * (PID 1's table; with `deep` those of every other mount namespace too), with `deep` also open files of
- * every process, which takes a walk over /proc.
- * Returns 0 and the list (may be empty), or -errno: not knowing is not being free.
+ * Who uses a disk, passively: no device is opened but, with `deep`, loop devices. holders/ and loop devices in
+ * sysfs, swaps, mounts (PID 1's table; with `deep` those of every other mount namespace too), with `deep` also
+ * open files of every process, which takes a walk over /proc, and loop devices by the number of the device that
+ * they stand on. Returns 0 and the list (may be empty), or -errno: not knowing is not being free.
  */
 int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n);
 

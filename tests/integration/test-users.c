@@ -169,6 +169,8 @@ static void test_told(void **state)
                 {{{.kind = USER_MOUNT, .device = "sdz1"}}, 1, true},
                 {{{.kind = USER_SWAP, .device = "sdz1"}, {.kind = USER_HOLDER, .device = "sdz"}}, 2, true},
                 {{{.kind = USER_LOOP, .device = "sdz1"}, {.kind = USER_CLAIM, .device = "sdz"}}, 2, false},
+                {{{.kind = USER_LOOP, .device = "sdz1", .where = (char *) "loop1"}}, 1, true},
+                {{{.kind = USER_LOOP, .device = "sdz1", .where = (char *) "loop1", .unsure = true}}, 1, false},
                 {{{.kind = USER_OPEN, .device = "sdz1"}}, 1, false}, /* nothing leads to what it has open */
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "dm-0"}}, 1, true},
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "md127"}}, 1, false},

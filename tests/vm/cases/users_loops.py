@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Loop devices and nodes with other names than those in /dev, and threads. Each driver has two disks, so its reference count says nothing."""
+
+from context import case
+from users import ask, goes, settled, waits, waits_for
+
+MKNOD = "mknod %s b $(stat -c 0x%%t /dev/sda1) $(stat -c 0x%%T /dev/sda1)"
+LOOP = {"kind": "loop", "device": "sda1", "where": "loop5"}
+
+
+@case(limit=300)
+def loop_in_a_chroot(vm):
+    "A loop device that was set up in a chroot, over the node in a bind-mounted /dev, and is mounted: waited for, and what was written is kept."
+    disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
+    guest = settled(vm, [disk, other])
+    guest.run("mkdir -p /run/chroot && mount --bind / /run/chroot && mount --bind /dev /run/chroot/dev && "
+              "chroot /run/chroot losetup /dev/loop5 /dev/sda1 && mount /dev/loop5 /mnt && echo kept >/mnt/file", check=True)
+    assert guest.read("/sys/block/loop5/loop/backing_file") == "/run/chroot/dev/sda1"
+    target = ask(guest, disk)
+    waits(guest, disk, LOOP)
+    goes(guest, disk, target, "umount /mnt; losetup -d /dev/loop5")
+    guest.run("mount /dev/sda1 /mnt && grep -q kept /mnt/file && umount /mnt", check=True)
+
+
+@case(tier="full", limit=600)
+def loops_by_number(vm):
+    "A loop device over a node of a container that is gone, over one made by mknod, and over a file of a mount that was detached."
+    disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
+    guest = settled(vm, [disk, other])
+    guest.run("unshare -m sh -ec 'mount -t tmpfs none /mnt; %s; losetup /dev/loop5 /mnt/sda1'" % (MKNOD % "/mnt/sda1"), check=True)
+    assert guest.read("/sys/block/loop5/loop/backing_file") == "/sda1"
+    waits_for(guest, disk, "mount /dev/loop5 /mnt && echo kept >/mnt/file", LOOP, "umount /mnt; losetup -d /dev/loop5")
+    guest.run("mount /dev/sda1 /mnt && grep -q kept /mnt/file && umount /mnt && " + MKNOD % "/root/node", check=True)
+    waits_for(guest, disk, "losetup /dev/loop5 /root/node", LOOP, "losetup -d /dev/loop5")
+    waits_for(guest, disk, "mount /dev/sda1 /mnt && truncate -s 4M /mnt/image && losetup /dev/loop5 /mnt/image && umount -l /mnt",
+              LOOP, "losetup -d /dev/loop5")
