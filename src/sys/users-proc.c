@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <ctype.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 #include "common/util.h"
@@ -25,11 +27,11 @@ static char *first_unit(char *path)
 }
 
 /* The first part of its cgroup that is a unit: what sits below a delegated one is not systemd's to name. */
-static char *unit_of(const struct roots *r, const char *pid)
+static char *unit_of(const struct roots *r, pid_t pid)
 {
         char path[64], text[1024], *save;
 
-        (void) snprintf(path, sizeof(path), "%.16s/cgroup", pid);
+        (void) snprintf(path, sizeof(path), "%i/cgroup", (int) pid);
         if (attr_read(r->proc, path, text, sizeof(text)) <= 0)
                 return NULL;
         /* "0::/system.slice/smbd.service"; with several hierarchies "1:name=systemd:/system.slice/smbd.service" too */
@@ -46,11 +48,11 @@ void search_who(const struct search *s, struct user *u, const char *pid)
 {
         char path[64], command[64];
 
-        u->pid = (pid_t) atol(pid);
-        (void) snprintf(path, sizeof(path), "%.16s/comm", pid);
+        u->pid = (pid_t) atol(pid); /* of a thread its process */
+        (void) snprintf(path, sizeof(path), "%i/comm", (int) u->pid);
         if (attr_read(s->r->proc, path, command, sizeof(command)) > 0)
                 u->command = strdup(command);
-        u->unit = unit_of(s->r, pid);
+        u->unit = unit_of(s->r, u->pid);
 }
 
 bool search_first_sight(struct search *s, const char *namespace)
@@ -61,30 +63,31 @@ bool search_first_sight(struct search *s, const char *namespace)
         return strv_push(&s->namespaces, &s->n_namespaces, namespace) >= 0;
 }
 
-struct process {
+/* A process, or one of its threads that has open files or a mount namespace of its own. */
+struct task {
         struct search *s;
-        const char *pid;
-        int dir; /* /proc/PID or /proc/PID/fd */
+        const char *path; /* below /proc: "4711", or "4711/task/4712" */
+        int dir;          /* that directory, or fd in it */
 };
 
 /* A descriptor that was opened with O_PATH has nothing open, and its close is told to nobody. */
-static bool is_path_only(const struct process *p, const char *fd)
+static bool is_path_only(const struct task *p, const char *fd)
 {
-        char path[64], text[256], *flags;
+        char path[80], text[256], *flags;
 
-        (void) snprintf(path, sizeof(path), "%.16s/fdinfo/%.16s", p->pid, fd);
+        (void) snprintf(path, sizeof(path), "%.40s/fdinfo/%.16s", p->path, fd);
         if (attr_read(p->s->r->proc, path, text, sizeof(text)) <= 0 || !(flags = strstr(text, "flags:")))
                 return false;
         return strtoul(flags + strlen("flags:"), NULL, 8) & O_PATH;
 }
 
-static int add_open(const struct process *p, const char *device, const char *below, const char *name)
+static int add_open(const struct task *p, const char *device, const char *below, const char *name)
 {
         struct user *u;
-        char via[64];
+        char via[80];
 
         for (size_t i = 0; i < p->s->n; i++) /* once is enough */
-                if (p->s->list[i].kind == USER_OPEN && p->s->list[i].pid == (pid_t) atol(p->pid) &&
+                if (p->s->list[i].kind == USER_OPEN && p->s->list[i].pid == (pid_t) atol(p->path) &&
                     streq(p->s->list[i].device, device))
                         return 0;
         if (search_enough(p->s, device))
@@ -92,14 +95,14 @@ static int add_open(const struct process *p, const char *device, const char *bel
         u = search_add(p->s, USER_OPEN, device);
         if (!u)
                 return -ENOMEM;
-        search_who(p->s, u, p->pid);
-        (void) snprintf(via, sizeof(via), "%.16s/%s%.16s", p->pid, below, name);
+        search_who(p->s, u, p->path);
+        (void) snprintf(via, sizeof(via), "%.40s/%s%.16s", p->path, below, name);
         u->via = strdup(via);
         return u->via ? 0 : -ENOMEM;
 }
 
 /* A node by its own name. */
-static const char *node_named(const struct process *p, const char *name, const char *target)
+static const char *node_named(const struct task *p, const char *name, const char *target)
 {
         const char *device = strncmp(target, "/dev/", 5) == 0 ? search_name(p->s, target + 5) : NULL;
         struct stat st;
@@ -116,7 +119,7 @@ static const char *node_named(const struct process *p, const char *name, const c
  * A node by another name, in a container's /dev; or a file, of a file system that stands in no mount table any more and
  * stays for those who are inside (umount -l). A file server that does not answer is not asked.
  */
-static const char *anything_else(const struct process *p, const char *name)
+static const char *anything_else(const struct task *p, const char *name)
 {
         const char *device = NULL;
         struct statx x;
@@ -133,7 +136,7 @@ static const char *anything_else(const struct process *p, const char *name)
 
 static int find_fd(const char *name, void *data)
 {
-        struct process *p = data;
+        struct task *p = data;
         const char *device;
         char target[64];
         ssize_t n = readlinkat(p->dir, name, target, sizeof(target) - 1);
@@ -147,10 +150,10 @@ static int find_fd(const char *name, void *data)
         return device && !is_path_only(p, name) ? add_open(p, device, "fd/", name) : 0;
 }
 
-static int find_files(struct process *p)
+static int find_files(struct task *p)
 {
         static const char *const links[] = { "cwd", "root", "exe" };
-        _cleanup_close_ int dir = openat(p->s->r->proc, p->pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fds = -1;
+        _cleanup_close_ int dir = openat(p->s->r->proc, p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fds = -1;
         const char *device;
         int k = 0;
 
@@ -167,20 +170,66 @@ static int find_files(struct process *p)
         return dir_each(fds, ".", find_fd, p);
 }
 
-int search_process(const char *pid, void *data)
+/* Looks at the mount namespace and the open files of one process or thread. Returns 0 or -ENOMEM. */
+static int search_task(struct search *s, const char *task)
 {
-        struct search *s = data;
         char path[64], namespace[64];
         int k = 0;
 
-        if (!isdigit((unsigned char) *pid) || atol(pid) == (long) getpid())
-                return 0;
-        (void) snprintf(path, sizeof(path), "%.16s/ns/mnt", pid);
+        (void) snprintf(path, sizeof(path), "%.40s/ns/mnt", task);
         if (link_basename(s->r->proc, path, namespace, sizeof(namespace)) > 0 && search_first_sight(s, namespace)) {
-                (void) snprintf(path, sizeof(path), "%.16s/mountinfo", pid);
-                k = search_mounts(s, 1, path, namespace, pid);
+                (void) snprintf(path, sizeof(path), "%.40s/mountinfo", task);
+                k = search_mounts(s, 1, path, namespace, task);
         }
         if (k != -ENOMEM)
-                k = find_files(&(struct process){ s, pid, -1 });
+                k = find_files(&(struct task){s, task, -1});
         return k == -ENOMEM ? k : 0; /* processes come and go, and some are not ours to look into */
+}
+
+struct threads {
+        struct search *s;
+        long process, last; /* the thread that was looked into last */
+};
+
+/*
+ * True if both threads have the same open files, root and mount namespace. The threads of a process share them
+ * until one of them calls unshare(2); a thread cannot enter another mount namespace while it shares its root
+ * (CLONE_FS). A main thread that has ended shares nothing. Two calls for a thread are much cheaper than a look
+ * into its open files. Without kcmp(2) every thread is looked into.
+ */
+static bool shares(long a, long b)
+{
+        return syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0 && syscall(SYS_kcmp, a, b, KCMP_FS, 0, 0) == 0;
+}
+
+static int search_thread(const char *tid, void *data)
+{
+        struct threads *t = data;
+        long thread = atol(tid);
+        char task[48];
+
+        if (thread == t->process || shares(thread, t->last) ||
+            (t->last != t->process && shares(thread, t->process)))
+                return 0;
+        t->last = thread;
+        (void) snprintf(task, sizeof(task), "%li/task/%li", t->process, thread);
+        return search_task(t->s, task);
+}
+
+int search_process(const char *pid, void *data)
+{
+        struct search *s = data;
+        char path[32];
+        struct stat st;
+        int k;
+
+        if (!isdigit((unsigned char) *pid) || atol(pid) == (long) getpid())
+                return 0;
+        k = search_task(s, pid);
+        (void) snprintf(path, sizeof(path), "%.16s/task", pid);
+        /* It has a folder for each thread, and two links more. */
+        if (k < 0 || fstatat(s->r->proc, path, &st, 0) < 0 || st.st_nlink <= 3)
+                return k;
+        k = dir_each(s->r->proc, path, search_thread, &(struct threads){s, atol(pid), atol(pid)});
+        return k == -ENOMEM ? k : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -33,6 +34,13 @@ struct guest {
         char dir[32];
 };
 
+/* In a mount namespace of one's own. */
+static bool mount_tmpfs(const char *dir)
+{
+        return unshare(CLONE_NEWNS) >= 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) >= 0 &&
+               mount("none", dir, "tmpfs", 0, NULL) >= 0;
+}
+
 static void on_signal(int signal)
 {
 }
@@ -50,8 +58,7 @@ static void live(const struct guest *g, enum place place, int out)
         struct stat st = {0};
 
         (void) signal(SIGUSR1, on_signal);
-        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-            mount("none", g->dir, "tmpfs", 0, NULL) < 0 || stat(g->dir, &st) < 0)
+        if (!mount_tmpfs(g->dir) || stat(g->dir, &st) < 0)
                 _exit(1);
         if (place == DETACHED && (chdir(g->dir) < 0 || umount2(g->dir, MNT_DETACH) < 0))
                 _exit(1);
@@ -159,6 +166,110 @@ static void test_detached(void **state)
         looks(DETACHED, SIGKILL);
 }
 
+/* A thread uses the disk: its main thread has ended, or it has open files or mounts of its own. */
+enum thread {
+        SHARED,
+        ENDED,
+        FILES,
+        MOUNTS,
+};
+
+struct worker {
+        enum thread how;
+        char dir[32];
+        int out;
+};
+
+static bool main_has_ended(void)
+{
+        char text[256] = "";
+        _cleanup_close_ int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+        return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strstr(text, ") Z ");
+}
+
+static void *work(void *data)
+{
+        const struct worker *w = data;
+        struct stat st = {0};
+
+        if ((w->how == FILES && unshare(CLONE_FILES) < 0) || (w->how == MOUNTS && !mount_tmpfs(w->dir)))
+                _exit(1);
+        while (w->how == ENDED && !main_has_ended())
+                (void) sched_yield();
+        if (w->how == MOUNTS
+                    ? stat(w->dir, &st) < 0
+                    : fstat(open(w->dir, O_TMPFILE | O_RDWR, 0600), &st) < 0 || umount2(w->dir, MNT_DETACH) < 0)
+                _exit(1);
+        (void) !write(w->out, &st, sizeof(st));
+        for (;;)
+                (void) pause();
+        return NULL;
+}
+
+static void *idle(void *data)
+{
+        for (;;)
+                (void) pause();
+        return NULL;
+}
+
+static void run_threads(struct worker *w)
+{
+        pthread_t threads[3];
+
+        if (!mount_tmpfs(w->dir) || pthread_create(&threads[0], NULL, idle, w) != 0 ||
+            pthread_create(&threads[1], NULL, work, w) != 0 || pthread_create(&threads[2], NULL, idle, w) != 0)
+                _exit(1);
+        if (w->how == ENDED)
+                pthread_exit(NULL);
+        (void) idle(w);
+}
+
+static void thread_found(enum thread how)
+{
+        struct worker w = {.how = how, .dir = "/tmp/uasd-users.XXXXXX"};
+        struct lun lun = {.disk.name = "sdz"};
+        struct roots r = ROOTS_NULL;
+        struct user *users = NULL;
+        size_t n = 0;
+        struct stat st;
+        int fds[2];
+        bool good;
+        pid_t pid;
+
+        assert_true(roots_open(&r, NULL) >= 0);
+        assert_non_null(mkdtemp(w.dir));
+        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+        w.out = fds[1];
+        pid = fork();
+        if (pid == 0)
+                run_threads(&w);
+        (void) close(fds[1]);
+        good = read(fds[0], &st, sizeof(st)) == sizeof(st);
+        (void) close(fds[0]);
+        lun.disk.major = good ? major(st.st_dev) : 0;
+        lun.disk.minor = good ? minor(st.st_dev) : 0;
+        assert_int_equal(users_find(&r, &lun, 1, true, &users, &n), 0);
+        (void) kill(pid, SIGKILL);
+        (void) waitpid(pid, NULL, 0);
+        (void) rmdir(w.dir);
+        roots_close(&r);
+        if (!good)
+                skip(); /* there is no right to do that here */
+        assert_int_equal(n, 1);
+        assert_int_equal(users[0].kind, how == MOUNTS ? USER_MOUNT : USER_OPEN);
+        assert_int_equal(users[0].pid, pid);
+        assert_string_equal(users[0].command, "test-users");
+        users_free(users, n);
+}
+
+static void test_threads(void **state)
+{
+        for (enum thread how = SHARED; how <= MOUNTS; how++)
+                thread_found(how);
+}
+
 static void test_told(void **state)
 {
         static const struct {
@@ -197,6 +308,7 @@ int main(void)
                 cmocka_unit_test(test_elsewhere_until_the_end),
                 cmocka_unit_test(test_elsewhere_until_unmounted),
                 cmocka_unit_test(test_detached),
+                cmocka_unit_test(test_threads),
                 cmocka_unit_test(test_told),
         };
 

@@ -34,3 +34,36 @@ def loops_by_number(vm):
     waits_for(guest, disk, "losetup /dev/loop5 /root/node", LOOP, "losetup -d /dev/loop5")
     waits_for(guest, disk, "mount /dev/sda1 /mnt && truncate -s 4M /mnt/image && losetup /dev/loop5 /mnt/image && umount -l /mnt",
               LOOP, "losetup -d /dev/loop5")
+
+
+# A thread opens argv[1]. The main thread ends before that, or the thread has left its open files to itself.
+THREAD = """exec python3 -c 'import ctypes, os, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+def work():
+    if sys.argv[2] == "unshared":
+        assert libc.unshare(0x400) == 0
+    else:
+        while open("/proc/self/stat").read().split()[2] != "Z":
+            time.sleep(0.05)
+    os.open(sys.argv[1], os.O_RDWR)
+    open("/run/held", "w")
+    time.sleep(1000)
+threading.Thread(target=work).start()
+if sys.argv[2] == "ended":
+    libc.syscall(60, 0)
+time.sleep(1000)' /dev/sda1 %s"""
+
+
+@case(tier="full", limit=600)
+def threads(vm):
+    "A node is open in a thread whose main thread has ended, or which does not share open files: named and waited for."
+    disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
+    guest = settled(vm, [disk, other])
+    for kind in "ended", "unshared":
+        guest.run("rm -f /run/held", check=True)
+        job = guest.spawn(THREAD % kind)
+        guest.wait_until("test -e /run/held", 20)
+        target = ask(guest, disk)
+        waits(guest, disk, {"kind": "open", "device": "sda1", "command": "python3", "pid": r"\d+"})
+        goes(guest, disk, target, "pkill -KILL -x python3")
+        job.kill()
