@@ -58,7 +58,7 @@ static int swapped(const struct roots *r, const struct lun *luns, size_t n)
                 if (sscanf(line, "/dev/%31[^ \t]", name) == 1 && luns_have_name(luns, n, name))
                         return 1;
         }
-        return 0;
+        return ferror(f) ? -EIO : 0;
 }
 
 struct walk {

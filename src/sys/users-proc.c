@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <ctype.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/kcmp.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -101,16 +102,44 @@ static int add_open(const struct task *p, const char *device, const char *below,
         return u->via ? 0 : -ENOMEM;
 }
 
+/*
+ * sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 1 and the
+ * name of a node of the disk, 0 if the device is not the disk's, or -errno if sysfs does not have it.
+ */
+static int character_device(const struct search *s, unsigned major, unsigned minor, const char **ret)
+{
+        char path[48], target[PATH_MAX], scsi[sizeof(s->luns->scsi) + 2];
+        ssize_t n;
+
+        (void) snprintf(path, sizeof(path), "dev/char/%u:%u", major, minor);
+        n = readlinkat(s->r->sys, path, target, sizeof(target) - 1);
+        if (n < 0)
+                return -errno;
+        target[n] = '\0';
+        for (size_t i = 0; i < s->n_luns; i++) {
+                const struct lun *l = &s->luns[i];
+
+                (void) snprintf(scsi, sizeof(scsi), "/%s/", l->scsi);
+                if (!strstr(target, scsi))
+                        continue;
+                *ret = l->disk.name[0] && !streq(strrchr(target, '/') + 1, l->sg) ? l->disk.name : l->sg;
+                return 1;
+        }
+        return 0;
+}
+
 /* A node by its own name. */
 static const char *node_named(const struct task *p, const char *name, const char *target)
 {
-        const char *device = strncmp(target, "/dev/", 5) == 0 ? search_name(p->s, target + 5) : NULL;
+        const char *device = strncmp(target, "/dev/", 5) == 0 ? search_name(p->s, target + 5) : NULL, *by_number;
         struct stat st;
 
         /* "/dev/sda (deleted)" is the node of a disk that was; a name alone proves nothing either. */
-        if (!device || fstatat(p->dir, name, &st, 0) < 0 || (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode)))
+        if (!device || fstatat(p->dir, name, &st, 0) < 0)
                 return NULL;
-        if (S_ISBLK(st.st_mode) && !luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev), NULL))
+        if (S_ISCHR(st.st_mode)) /* the container of a process may call any device "/dev/sg0" */
+                return character_device(p->s, major(st.st_rdev), minor(st.st_rdev), &by_number) != 0 ? device : NULL;
+        if (!S_ISBLK(st.st_mode) || !luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev), NULL))
                 return NULL;
         return device;
 }
@@ -128,6 +157,8 @@ static const char *anything_else(const struct task *p, const char *name)
                 return NULL;
         if (S_ISBLK(x.stx_mode))
                 (void) luns_have(p->s->luns, p->s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device);
+        else if (S_ISCHR(x.stx_mode))
+                (void) character_device(p->s, x.stx_rdev_major, x.stx_rdev_minor, &device);
         else if (luns_have(p->s->luns, p->s->n_luns, x.stx_dev_major, x.stx_dev_minor, &device) &&
                  search_is_mounted(p->s, device))
                 device = NULL; /* what keeps a mount busy is no user of its own */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/users-search.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -158,6 +159,22 @@ int search_mounts(struct search *list, size_t n, const char *path, const char *n
         return mount_lines(list->r->proc, path, MOUNTS_FORMAT, take_mount, &(struct mounts){ list, n, namespace, pid });
 }
 
+/* A swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
+static const char *swap_device(const struct search *s, const char *path)
+{
+        const char *name = strncmp(path, "/dev/", 5) == 0 ? path + 5 : NULL, *device = NULL;
+        struct statx x;
+
+        if (name && ((device = search_name(s, name)) || (device = search_stacked_name(s, name))))
+                return device;
+        if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 ||
+            !S_ISBLK(x.stx_mode))
+                return NULL;
+        if (!luns_have(s->luns, s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device))
+                device = search_stacked_number(s, x.stx_rdev_major, x.stx_rdev_minor);
+        return device;
+}
+
 static int take_swap(const struct mount_line *line, void *data)
 {
         const struct mounts *m = data;
@@ -165,11 +182,8 @@ static int take_swap(const struct mount_line *line, void *data)
 
         for (size_t i = 0; i < m->n && k >= 0; i++) {
                 struct search *s = m->list + i;
-                const char *name = line->source && strncmp(line->source, "/dev/", 5) == 0 ? line->source + 5 : NULL;
-                const char *device = name ? search_name(s, name) : NULL;
+                const char *device = line->source ? swap_device(s, line->source) : NULL;
 
-                if (name && !device)
-                        device = search_stacked_name(s, name);
                 k = device ? search_add_named(s, USER_SWAP, device, NULL) : 0;
         }
         return k;

@@ -239,12 +239,63 @@ static void test_no_answer(void **state)
         scene_end(&s);
 }
 
+static void write_file(const char *dir, const char *name, const char *text)
+{
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), "%s/%s", dir, name);
+        FILE *f = fopen(path, "we");
+
+        assert_non_null(f);
+        assert_true(fputs(text, f) >= 0);
+        assert_int_equal(fclose(f), 0);
+}
+
+/* Swap on a node of the disk that is not the one in /dev. */
+static void test_swap(void **state)
+{
+        char node[48], below[48], table[160];
+        struct user *users = NULL;
+        struct scene s;
+        size_t n = 0;
+        int made;
+
+        if (!scene_make(&s)) {
+                scene_end(&s);
+                skip();
+        }
+        (void) snprintf(node, sizeof(node), "%s/node", s.dir);
+        (void) snprintf(below, sizeof(below), "%s/1", s.dir);
+        made = mknod(node, S_IFBLK | 0600, makedev(7, s.disk));
+        assert_true(mkdir(below, 0700) >= 0);
+        write_file(below, "mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n");
+        (void) snprintf(table, sizeof(table),
+                        "Filename Type Size Used Priority\n%s file 1 0 -2\n%s partition 1 0 -3\n", s.image,
+                        node);
+        write_file(s.dir, "swaps", table);
+        (void) close(s.roots.proc);
+        s.roots.proc = open(s.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(users_find(&s.roots, &s.lun, 1, false, &users, &n), 0);
+        (void) unlink(node);
+        (void) snprintf(table, sizeof(table), "%s/mountinfo", below);
+        (void) unlink(table);
+        (void) rmdir(below);
+        (void) snprintf(table, sizeof(table), "%s/swaps", s.dir);
+        (void) unlink(table);
+        scene_end(&s);
+        assert_true(made >= 0);
+        assert_int_equal(n, 1);
+        assert_int_equal(users[0].kind, USER_SWAP);
+        assert_string_equal(users[0].device, s.lun.disk.name);
+        users_free(users, n);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_by_name),   cmocka_unit_test(test_by_mknod),
                 cmocka_unit_test(test_by_file),   cmocka_unit_test(test_same_name),
-                cmocka_unit_test(test_no_answer),
+                cmocka_unit_test(test_no_answer), cmocka_unit_test(test_swap),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,9 @@ def loops_by_number(vm):
     waits_for(guest, disk, "losetup /dev/loop5 /root/node", LOOP, "losetup -d /dev/loop5")
     waits_for(guest, disk, "mount /dev/sda1 /mnt && truncate -s 4M /mnt/image && losetup /dev/loop5 /mnt/image && umount -l /mnt",
               LOOP, "losetup -d /dev/loop5")
+    # The claim would refuse swap as well, without a name.
+    guest.run("rm /root/node; %s; mkswap -q -f /root/node" % (MKNOD % "/root/node"), check=True)
+    waits_for(guest, disk, "swapon /root/node", {"kind": "swap", "device": "sda1"}, "swapoff /root/node")
 
 
 # A thread opens argv[1]. The main thread ends before that, or the thread has left its open files to itself.
@@ -67,3 +70,16 @@ def threads(vm):
         waits(guest, disk, {"kind": "open", "device": "sda1", "command": "python3", "pid": r"\d+"})
         goes(guest, disk, target, "pkill -KILL -x python3")
         job.kill()
+
+
+@case(tier="full", limit=600)
+def sg_by_number(vm):
+    "sg of a disk under another name, as `docker --device /dev/sg1:/dev/sg0` makes it: waited for, and the disk of that name is not."
+    disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
+    guest = settled(vm, [disk, other])
+    guest.run("systemd-run --quiet --unit=sg unshare -m sh -ec 'mount --bind /dev/sg1 /dev/sg0; exec sleep 1000 </dev/sg0' && "
+              "until ls -l /proc/*/fd | grep -q /dev/sg0; do sleep 0.1; done", check=True)
+    target = ask(guest, other)
+    waits(guest, other, {"kind": "open", "device": "sg1", "command": "sleep", "unit": "sg.service"}, told=False)
+    assert guest.run("uasctl switch sda %s --wait=60" % target).rc == 0
+    goes(guest, other, target, "systemctl stop sg", slack=35)

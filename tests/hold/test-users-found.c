@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Users of one disk in a tree: what the quick answer says of each kind, what the list says, and that an error
+ * is never an empty list. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/util.h"
+#include "sys/users.h"
+#include "tree.h"
+
+/* A file with this text, or, if the text begins with "-> ", a link. */
+struct file {
+        const char *path, *text;
+};
+
+/* sda with sda1; its sg node bears the name of a character device that every machine has. */
+static struct block part = {"sda1", 8, 1};
+static const struct lun disk = {
+        .scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
+
+static void make(struct tree *t, const struct file *files, size_t n)
+{
+        tree_make(t);
+        tree_write(t, "proc/1/mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n");
+        tree_write(t, "proc/swaps", "Filename Type Size Used Priority\n");
+        for (size_t i = 0; i < n && files[i].path; i++)
+                if (strncmp(files[i].text, "-> ", 3) == 0)
+                        tree_link(t, files[i].path, files[i].text + 3);
+                else
+                        tree_write(t, files[i].path, files[i].text);
+}
+
+/* "mount sda1 /mnt, swap sda", or the errno. */
+static const char *found(struct tree *t, bool deep, char *ret, size_t size)
+{
+        struct user *users = NULL;
+        size_t n = 0;
+        int k = users_find(&t->roots, &disk, 1, deep, &users, &n);
+
+        ret[0] = '\0';
+        if (k < 0)
+                (void) snprintf(ret, size, "%s", strerrorname_np(-k));
+        for (size_t i = 0; i < n; i++)
+                (void) snprintf(ret + strlen(ret), size - strlen(ret), "%s%s %s%s%s", i ? ", " : "",
+                                user_kind_to_string(users[i].kind), users[i].device, users[i].where ? " " : "",
+                                users[i].where ?: "");
+        users_free(users, n);
+        return ret;
+}
+
+#define SWAPS "Filename Type Size Used Priority\n"
+#define BTRFS "sys/fs/btrfs/1-2/devices/"
+#define MOUNTED_BTRFS                                                                                          \
+        "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 0:30 / /proc rw - proc proc rw\n30 20 0:40 / /b rw - "    \
+        "btrfs /dev/sdb1 rw\n"
+
+static void test_kinds(void **state)
+{
+        static const struct {
+                struct file files[4];
+                int any;
+                const char *users;
+        } table[] = {
+                {{{0}}, 0, ""},
+                {{{"proc/1/mountinfo", "30 20 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"}}, 1, "mount sda1 /mnt"},
+                {{{"proc/1/mountinfo", "30 20 8:17 / /mnt rw - ext4 /dev/sdb1 rw\n"}}, 0, ""},
+                {{{"proc/swaps", SWAPS "/dev/sda1 partition 1 0 -2\n"}}, 1, "swap sda1"},
+                {{{"proc/swaps", SWAPS "/dev/sda partition 1 0 -2\n"}}, 1, "swap sda"},
+                {{{"proc/swaps",
+                   SWAPS "/dev/sdb1 partition 1 0 -2\n/dev/sda2 partition 1 0 -2\n/swap file 1 0 -3\n"}},
+                 0,
+                 ""},
+                {{{"sys/block/loop3/loop/backing_file", "/dev/sda1\n"}}, 1, "loop sda1 loop3"},
+                {{{"sys/block/loop3/loop/backing_file", "/dev/sdb1\n"}}, 0, ""},
+                {{{"sys/block/loop3/loop/backing_file", "/var/image\n"}, {"sys/block/loop4/size", "0\n"}},
+                 0,
+                 ""},
+                {{{"sys/class/block/sda1/holders/dm-0", "-> ../dm-0"}}, 1, "holder sda1 dm-0"},
+                {{{"sys/class/block/sda/holders/md7", "-> ../md7"}}, 2, "holder sda md7"},
+                /* A btrfs is used if it is mounted by whichever of its members; else its mount may be anywhere.
+                 */
+                {{{BTRFS "sda1", ""}, {BTRFS "sdb1", ""}, {"proc/1/mountinfo", MOUNTED_BTRFS}},
+                 1,
+                 "mount sda1 /b, holder sda1 btrfs 1-2"},
+                {{{BTRFS "sda1", ""}}, 2, "holder sda1 btrfs 1-2"},
+                {{{BTRFS "sda1", ""},
+                  {"sys/fs/btrfs/3-4/devices/sdb1", ""},
+                  {"proc/1/mountinfo", MOUNTED_BTRFS}},
+                 2,
+                 "holder sda1 btrfs 1-2"},
+                {{{BTRFS "sdb1", ""}, {"sys/fs/btrfs/features/x", "0\n"}, {"proc/1/mountinfo", MOUNTED_BTRFS}},
+                 0,
+                 ""},
+        };
+        char text[256];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct tree t;
+                int any;
+
+                make(&t, table[i].files, ELEMENTSOF(table[i].files));
+                any = users_any(&t.roots, &disk, 1);
+                (void) found(&t, false, text, sizeof(text));
+                if (any != table[i].any || !streq(text, table[i].users))
+                        fail_msg("row %zu: %i, %s", i, any, text);
+                tree_remove(&t);
+        }
+}
+
+/* An error is an error, and never an empty list. */
+static void test_unknown(void **state)
+{
+        static const struct {
+                struct file file;
+                int any;
+                const char *users;
+        } table[] = {
+                {{"proc/1/mountinfo", "-> mountinfo"}, -ELOOP, "ELOOP"},
+                {{"proc/swaps", "-> swaps"}, -ELOOP, "ELOOP"},
+                {{"sys/fs/btrfs", "no folder"}, -ENOTDIR, "ENOTDIR"},
+                {{"sys/block", "no folder"}, -ENOTDIR, "ENOTDIR"},
+                {{"sys/class/block/sda1/holders", "no folder"}, -ENOTDIR, "ENOTDIR"},
+                {{"sys/class/block/sda/holders", "no folder"}, -ENOTDIR, "ENOTDIR"},
+        };
+        char text[256];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct tree t;
+                int any;
+
+                make(&t, &table[i].file, 1);
+                any = users_any(&t.roots, &disk, 1);
+                if (any != table[i].any || !streq(found(&t, false, text, sizeof(text)), table[i].users) ||
+                    !streq(found(&t, true, text, sizeof(text)), table[i].users))
+                        fail_msg("row %zu: %i, %s", i, any, text);
+                tree_remove(&t);
+        }
+}
+
+/* A table that can be opened and not read. */
+static void test_unreadable(void **state)
+{
+        static const char *const tables[] = {"proc/1/mountinfo", "proc/swaps"};
+
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++) {
+                struct tree t;
+                char below[64], text[256] = "";
+
+                make(&t, NULL, 0);
+                tree_unlink(&t, tables[i]);
+                (void) snprintf(below, sizeof(below), "%s/folder", tables[i]);
+                tree_write(&t, below, "");
+                if (users_any(&t.roots, &disk, 1) >= 0 || *found(&t, false, text, sizeof(text)) != 'E')
+                        fail_msg("%s: %s", tables[i], text);
+                tree_remove(&t);
+        }
+}
+
+/* Without its node in /dev the kernel cannot be asked about a loop device. Its path may name the disk; else it
+ * counts as a user all the same. */
+static void test_loop_without_a_node(void **state)
+{
+        static const struct {
+                const char *file, *users;
+        } table[] = {
+                {"/dev/sda1\n", "loop sda1 loop3"},
+                {"/mnt/chroot/dev/sda1\n", "loop sda loop3"},
+                {"/var/image\n", "loop sda loop3"},
+        };
+        char text[256];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct tree t;
+
+                make(&t, &(struct file){"sys/block/loop3/loop/backing_file", table[i].file}, 1);
+                if (!streq(found(&t, true, text, sizeof(text)), table[i].users))
+                        fail_msg("row %zu: %s", i, text);
+                tree_remove(&t);
+        }
+}
+
+/* sg, bsg and tapes by their number, whatever their path. 1:3 is /dev/null, 1:5 /dev/zero. */
+static void test_characters(void **state)
+{
+#define SCSI "-> ../../devices/pci0/usb2/2-1/2-1:1.0/host0/target0:0:0/0:0:0:0/"
+#define OTHER "-> ../../devices/pci0/usb2/2-2/2-2:1.0/host1/target1:0:0/1:0:0:0/"
+        static const struct {
+                const char *open, *link, *to, *users;
+        } table[] = {
+                {"/dev/zero", "sys/dev/char/1:5", SCSI "scsi_generic/null", "open null"},
+                {"/dev/zero", "sys/dev/char/1:5", SCSI "bsg/0:0:0:0", "open sda"},
+                {"/dev/zero", "sys/dev/char/1:5", OTHER "scsi_generic/sg1", ""},
+                {"/dev/zero", "sys/dev/char/1:5", "-> ../../devices/virtual/mem/zero", ""},
+                {"/dev/zero", "sys/dev/char/1:3", SCSI "scsi_generic/null", ""},
+                /* The node has the right name and another disk's number. Without sysfs the name decides. */
+                {"/dev/null", "sys/dev/char/1:3", SCSI "scsi_generic/null", "open null"},
+                {"/dev/null", "sys/dev/char/1:3", OTHER "scsi_generic/sg1", ""},
+                {"/dev/null", "sys/dev/char/1:5", OTHER "scsi_generic/sg1", "open null"},
+        };
+        char text[256], to[128];
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct tree t;
+
+                (void) snprintf(to, sizeof(to), "-> %s", table[i].open);
+                make(&t, (struct file[]){{"proc/41/fd/3", to}, {table[i].link, table[i].to}}, 2);
+                if (!streq(found(&t, true, text, sizeof(text)), table[i].users))
+                        fail_msg("row %zu: %s", i, text);
+                tree_remove(&t);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_kinds),      cmocka_unit_test(test_unknown),
+                cmocka_unit_test(test_unreadable), cmocka_unit_test(test_loop_without_a_node),
+                cmocka_unit_test(test_characters),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
