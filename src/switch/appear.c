@@ -169,9 +169,21 @@ const char *why_late(const struct transaction *t)
         return NULL;
 }
 
+/* What is left of a budget, usec. *haste: when a signal was first seen to wait. */
+static uint64_t left(struct awake deadline, struct awake *haste)
+{
+        uint64_t usec = awake_left(deadline), less;
+
+        if (haste->usec == 0 && signal_waits())
+                *haste = awake_in(HASTE_BUDGET);
+        less = haste->usec ? awake_left(*haste) : usec;
+        return less < usec ? less : usec;
+}
+
 int wait_for_disks(struct transaction *t, struct awake deadline)
 {
         struct told told = { .n = 0 };
+        struct awake haste = { 0 };
 
         for (;;) {
                 struct usb_disk now = { 0 };
@@ -194,7 +206,7 @@ int wait_for_disks(struct transaction *t, struct awake deadline)
                 usb_disk_done(&now);
                 if (done)
                         return 0;
-                if (awake_left(deadline) == 0)
+                if (left(deadline, &haste) == 0)
                         return back ? -EINPROGRESS : -ETIMEDOUT;
                 if (driver_now(t) == DRIVER_NONE)
                         return -ENODEV;

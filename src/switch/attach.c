@@ -101,12 +101,15 @@ int attach(struct transaction *t, enum driver d)
         return k < 0 && r < 0 ? r : k;
 }
 
-/* Waits for its disks. 0 also if only udev is not done with them: the driver works, and another bind would not help udev. */
+/*
+ * Waits for its disks. 0 also if only udev is not done with them: the driver works, and another bind would not help udev. 0 as well
+ * if a signal waits: there is no time to try another driver.
+ */
 static int disks_back(struct transaction *t)
 {
         int r = wait_for_disks(t, awake_in(BACK_BUDGET));
 
-        return r == -EINPROGRESS ? 0 : r;
+        return r == -EINPROGRESS || (r < 0 && signal_waits()) ? 0 : r;
 }
 
 /* Any driver is better than none, and this takes neither quirks nor a driver by its name. */

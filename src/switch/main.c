@@ -175,9 +175,7 @@ int main(int argc, char *argv[])
                 return r < 0 ? UASD_EXIT_USAGE : UASD_EXIT_OK;
         if (machine_readable)
                 log_for(getppid());
-        /* Its reader may die, a terminal may go: what was begun is finished. */
-        (void) signal(SIGPIPE, SIG_IGN);
-        (void) signal(SIGHUP, SIG_IGN);
+        (void) signal(SIGPIPE, SIG_IGN); /* its reader may die: the switch goes on */
         if (roots_open(&t.roots, NULL) < 0 || conf_load(&t.roots, &t.config, NULL, NULL) < 0) {
                 log_error("no sysfs on /sys");
                 return UASD_EXIT_FAILED;
@@ -187,6 +185,7 @@ int main(int argc, char *argv[])
                         tell_end(&t);
                 return t.code;
         }
+        signals_begin(&t, machine_readable);
         if (task == TASK_RECOVER)
                 return transaction_recover(&t) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         if (transaction_run(&t) == UASD_EXIT_OK)

@@ -209,8 +209,11 @@ static int machine_stops(struct transaction *t)
 /* From here on the disk is on the move: undo brings it back to a driver. */
 static int step_delete(struct transaction *t)
 {
-        int r = machine_stops(t);
+        int r;
 
+        if (signal_waits())
+                return tx_fail(t, UASD_EXIT_DEFERRED, -EINTR, ENDED_BY_SIGNAL);
+        r = machine_stops(t);
         if (r < 0)
                 return r;
         if (t->hold_deadline && awake_left(hold_leaves(t)) == 0)
@@ -244,6 +247,8 @@ static int step_unbind(struct transaction *t)
 
         if (t->from == DRIVER_NONE)
                 return 0;
+        if (signal_waits()) /* its driver is still there: a scan brings the LUNs back sooner than another bind */
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, -EINTR, "ended by a signal");
         r = record_check(t);
         if (r >= 0 && appeared(t)) {
                 t->moved = false;
@@ -325,20 +330,21 @@ static const struct step {
         const char *name;
         int (*run)(struct transaction *t);
         void (*undo)(struct transaction *t);
+        bool at_once; /* a signal may end it at once: nothing has been touched, and whether there is a record is known */
 } steps[] = {
-        { "identify",    step_identify,    NULL         },
-        { "record",      step_record,      undo_record  },
-        { "claim",       step_claim,       undo_claim   },
-        { "sync",        step_sync,        NULL         },
-        { "fingerprint", take_fingerprint, NULL         },
-        { "prepare",     step_prepare,     undo_prepare },
-        { "trial",       step_trial,       undo_trial   },
-        { "delete",      step_delete,      undo_move    },
-        { "unbind",      step_unbind,      NULL         },
-        { "bind",        step_bind,        NULL         },
-        { "appear",      step_appear,      NULL         },
-        { "verify",      step_verify,      NULL         },
-        { "release",     step_release,     NULL         },
+        { "identify",    step_identify,    NULL,         true  },
+        { "record",      step_record,      undo_record,  false },
+        { "claim",       step_claim,       undo_claim,   true  },
+        { "sync",        step_sync,        NULL,         true  },
+        { "fingerprint", take_fingerprint, NULL,         true  },
+        { "prepare",     step_prepare,     undo_prepare, true  },
+        { "trial",       step_trial,       undo_trial,   false },
+        { "delete",      step_delete,      undo_move,    false },
+        { "unbind",      step_unbind,      NULL,         false },
+        { "bind",        step_bind,        NULL,         false },
+        { "appear",      step_appear,      NULL,         false },
+        { "verify",      step_verify,      NULL,         false },
+        { "release",     step_release,     NULL,         false },
 };
 
 /* What a killed one left is put in order first: its record is about to be replaced. */
@@ -382,14 +388,17 @@ int transaction_run(struct transaction *t)
                 tell_step(t->step);
                 if (t->lock >= 0)
                         r = record_write(t, t->step);
+                if (r >= 0 && steps[i].at_once)
+                        signals_allow(t);
                 if (r >= 0)
                         r = steps[i].run(t);
+                signals_block();
                 if (r != 0)
                         break;
         }
         if (r < 0) {
                 (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
-                t->failed = t->moved && t->bound && !t->excused && attachment_there(t);
+                t->failed = t->moved && t->bound && !t->excused && !signal_waits() && attachment_there(t);
                 t->answered = false;
                 if (t->failed) /* or whoever has to finish this would take it for moved */
                         (void) record_write(t, t->step);

@@ -192,6 +192,18 @@ void child_begin(struct transaction *t, pid_t parent, int other_end);
 /* Until those that a killed uasd-switch has left are dead, and their claims gone. The record's lock has been taken. */
 void children_end(const struct transaction *t);
 
+/* signals.c */
+#define ENDED_BY_SIGNAL "ended by a signal before the disk was touched"
+/* Has SIGHUP, SIGINT and SIGTERM treated as below, and blocks them. Without it they do what they always do. */
+void signals_begin(const struct transaction *t, bool machine);
+/* From here on a signal waits. */
+void signals_block(void);
+/* From here on a signal ends the process at once: t->step has not touched the disk. */
+void signals_allow(const struct transaction *t);
+/* Whether one waits: the switch is to end in seconds. Every wait for the disk takes at most HASTE_BUDGET from then on. */
+#define HASTE_BUDGET (3 * USEC_PER_SEC)
+bool signal_waits(void);
+
 /* guard.c */
 /*
  * Undo takes a disk from its driver as the switch did, under a claim. A child takes it, since open(2) of a sick disk may hang:

@@ -107,6 +107,6 @@ void trial_leave(struct transaction *t)
         enum driver now = driver_now(t);
 
         if ((t->on_trial || t->disk.facts.trial_open) &&
-            (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && !watched(t)) || !attachment_there(t)))
+            (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && (signal_waits() || !watched(t))) || !attachment_there(t)))
                 complain(t, end_trial(t));
 }

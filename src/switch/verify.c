@@ -14,6 +14,7 @@
 #define ANSWER_MSEC 500 /* longer than the slowest disk seeks */
 #define OPEN_TRIES 50   /* a second, for what sysfs shows a moment before it can be opened */
 #define OPEN_MSEC 20
+#define LOOK_AGAIN_MSEC 200 /* for a signal that waits */
 
 /* What the child has to say. */
 struct answer {
@@ -144,6 +145,21 @@ static bool is_our_own(int error)
         return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ECANCELED;
 }
 
+/* Waits for the child, less long if a signal waits. */
+static bool is_answered(int fd, int msec)
+{
+        int haste = HASTE_BUDGET / USEC_PER_MSEC, n;
+
+        do {
+                n = msec < LOOK_AGAIN_MSEC ? msec : LOOK_AGAIN_MSEC;
+                if (poll(&(struct pollfd){ fd, POLLIN, 0 }, 1, n) > 0)
+                        return true;
+                msec -= n;
+                haste -= signal_waits() ? n : 0;
+        } while (msec > 0 && haste > 0);
+        return false;
+}
+
 /*
  * The child may sit in open(2) or at its exit for as long as the kernel waits for the device; it is not waited
  * for: the unbind of the roll-back fails its commands, and then it goes.
@@ -168,14 +184,14 @@ int verify(struct transaction *t, struct awake deadline)
             poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, alone) == 0)
                 hold_if_long(t);
         left = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC);
-        if (pid > 0 && poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, left) > 0)
+        if (pid > 0 && is_answered(pipe_fd[0], left))
                 n = read(pipe_fd[0], &a, sizeof(a));
         else
                 answer_with(&a, -ETIMEDOUT, "the disk does not answer in time");
         if (n != sizeof(a) && a.error == 0)
                 answer_with(&a, -ECANCELED, "its examination was killed");
         (void) close(pipe_fd[0]);
-        t->excused = a.error == -ETIMEDOUT ? disk_answers(t) : is_our_own(a.error);
+        t->excused = a.error == -ETIMEDOUT ? signal_waits() || disk_answers(t) : is_our_own(a.error);
         if (t->excused && a.error == -ETIMEDOUT)
                 answer_with(&a, a.error, "this machine was too slow to tell");
         if (pid > 0) {

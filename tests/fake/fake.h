@@ -86,6 +86,7 @@ enum fake_what {
         HOOK_WRITE,         /* opened, written to, closed again */
         HOOK_WAIT,          /* `error` seconds go by */
         HOOK_SLEEP,         /* the machine sleeps for `error` seconds */
+        HOOK_SIGNAL,        /* uasd-switch gets the signal `error` */
         HOOK_SHUTDOWN,      /* a shutdown job is queued */
         HOOK_CARD,          /* a card is put into the empty slot */
         HOOK_CARD_MOUNT,    /* and its partition mounted; PID 1's table shows it */
@@ -137,6 +138,7 @@ struct fake {
         bool udev_deaf;   /* udev answers no event: its queue is stopped */
         bool lost_events; /* nobody hears of what udev has done; it stands in its records alone */
         unsigned timers; /* dead man's timers armed */
+        uint64_t signalled_at; /* by HOOK_SIGNAL; 0: not yet */
         uint64_t files_at; /* uas is being registered: it has its disk, and its files from then on */
         bool udev_locks; /* a udev worker keeps the flock of every disk */
         /* what must not happen */

@@ -217,6 +217,10 @@ int op_end(const char *op, int r)
                 case HOOK_WAIT:
                         kernel_pass((uint64_t) h->error * USEC_PER_SEC);
                         break;
+                case HOOK_SIGNAL:
+                        fake->signalled_at = fake->clock;
+                        (void) kill(fake->switcher, h->error);
+                        break;
                 case HOOK_SLEEP:
                         kernel_sleeps((uint64_t) h->error * USEC_PER_SEC);
                         break;

@@ -113,6 +113,8 @@ void scene_switch(const struct scene *s, struct result *ret)
 
         fake->switcher = getpid();
         transaction_start(s, &t);
+        if (s->signals)
+                signals_begin(&t, false);
         ret->code = transaction_run(&t);
         memcpy(ret->step, t.step, sizeof(ret->step));
         memcpy(ret->text, t.text, sizeof(ret->text));

@@ -3,7 +3,7 @@
 
 import within
 from context import case
-from evidence import DISTRUSTED, disk_in, messages
+from evidence import DISTRUSTED, disk_in, messages, record_of
 from holds import LABEL
 from stepped import BLOCKS, QUIRKS, back, bring, main_pid, resumed, steps, verified
 from within import blocks
@@ -139,6 +139,7 @@ def pulled_out_at_every_step(vm):
     disk, guest, world = resumed(vm)
     for rounds, (driver, step) in enumerate(((driver, step) for driver in ("uas", "usb-storage") for step in STEPS), 1):
         bring(guest, world, driver)
+        before = record_of(guest, disk)
         pid = world.stop(step)
         disk.unplug()
         guest.wait_until("! test -e /sys/bus/usb/devices/" + disk.interface, 20)
@@ -146,6 +147,9 @@ def pulled_out_at_every_step(vm):
         guest.wait_until("! test -e /proc/%d" % pid, 60)
         guest.until(lambda: guest.journal("-b -u uasd").count("unplugged in the middle of a switch from " + driver) == (
             rounds if driver == "uas" else rounds - len(STEPS)), 20, "it is told once, before " + step)
+        # A trial that it was in ends with its attachment; that of the switch has never been.
+        ended = [line.replace("state=trial ", "state=ended ") for line in before]
+        guest.until(lambda: record_of(guest, disk) == ended, 20, "what is on record is as before, before " + step)
         if step in SYNCED:
             world.ledgers = [[newest, newest] for newest, _durable in world.ledgers]
         disk.plug()

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "sys/await.h"
+#include "switch/transaction.h"
+
+/*
+ * A disk must not be left without a driver because of Ctrl-C, or because the machine goes down. Before the disk is touched a signal
+ * ends uasd-switch at once. From the trial on the signals are blocked: one that waits has uasd-switch finish or undo the switch in
+ * seconds. The children have the signals blocked as well; they die with uasd-switch (PR_SET_PDEATHSIG).
+ */
+static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+
+/* What the handler needs: it may call little. */
+static struct {
+        sigset_t set; /* empty: signals_begin() was not called */
+        int run;      /* below it: */
+        char record[PATH_MAX];
+        bool recorded;
+        int out;
+        char line[END_LINE_MAX + INTERFACE_NAME_MAX];
+        size_t length;
+} at_once;
+
+static void end_at_once(int number)
+{
+        if (at_once.recorded)
+                (void) unlinkat(at_once.run, at_once.record, 0);
+        (void) !write(at_once.out, at_once.line, at_once.length);
+        _exit(UASD_EXIT_DEFERRED);
+}
+
+void signals_begin(const struct transaction *t, bool machine)
+{
+        const struct sigaction act = { .sa_handler = end_at_once };
+
+        at_once.run = t->roots.run;
+        at_once.out = machine ? STDOUT_FILENO : STDERR_FILENO;
+        (void) switch_record_path(t->interface, at_once.record, sizeof(at_once.record));
+        (void) sigemptyset(&at_once.set);
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
+                struct sigaction before;
+
+                /* nohup(1), and shells without job control, have them ignored */
+                if (sigaction(numbers[i], NULL, &before) < 0 || before.sa_handler == SIG_IGN)
+                        continue;
+                (void) sigaddset(&at_once.set, numbers[i]);
+                (void) sigaction(numbers[i], &act, NULL);
+        }
+        signals_block();
+}
+
+void signals_block(void)
+{
+        (void) sigprocmask(SIG_BLOCK, &at_once.set, NULL);
+}
+
+void signals_allow(const struct transaction *t)
+{
+        struct transaction ended = { .code = UASD_EXIT_DEFERRED };
+        size_t n = 0;
+
+        (void) copy_string(ended.step, sizeof(ended.step), t->step);
+        (void) copy_string(ended.text, sizeof(ended.text), ENDED_BY_SIGNAL);
+        if (at_once.out == STDERR_FILENO)
+                n = (size_t) snprintf(at_once.line, sizeof(at_once.line), "%s: ", t->interface);
+        end_line(&ended, at_once.line + n);
+        at_once.length = strlen(at_once.line);
+        at_once.recorded = t->lock >= 0;
+        (void) sigprocmask(SIG_UNBLOCK, &at_once.set, NULL);
+}
+
+bool signal_waits(void)
+{
+        sigset_t waiting;
+
+        if (sigpending(&waiting) < 0)
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
+                if (sigismember(&waiting, numbers[i]) == 1 && sigismember(&at_once.set, numbers[i]) == 1)
+                        return true;
+        return false;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sweep.h"
+
+#include <signal.h>
+
+#include "sys/past.h"
+
+/*
+ * Ctrl-C, or SIGTERM of a machine that goes down, after every operation. Before the disk is touched uasd-switch ends at once; later
+ * it leaves the disk with a driver, within seconds, and its trial without a result.
+ */
+
+static void stalls(struct fake_usb *u)
+{
+        u->stalls_on_uas = true;
+}
+
+static void silent(struct fake_usb *u)
+{
+        u->silent_on_uas = true;
+}
+
+static const struct scene scenes[] = {
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true, .watched = true, .signals = true},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true, .signals = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true, .signals = true},
+        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .signals = true},
+        /* These would fail. */
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .signals = true, .prepare = stalls},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .signals = true, .prepare = silent},
+};
+
+static int recorded(void)
+{
+        struct usb_disk d = {0};
+        struct history h;
+        int state;
+
+        assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
+        state = past_read(&fake->roots, &d.facts, &h) > 0 ? (int) h.state : -1;
+        usb_disk_done(&d);
+        return state;
+}
+
+/* The operation after which there is a verdict, in a switch that nothing befalls. */
+static unsigned verdict_of(const struct clean *c)
+{
+        unsigned locks = 0;
+
+        for (unsigned n = 0; n + 1 < c->n; n++)
+                if (streq(c->ops[n], "lock") && streq(c->ops[n + 1], "write history") && ++locks == 2)
+                        return n + 1;
+        return c->n + 1;
+}
+
+static bool signalled(const struct scene *s, const struct clean *c, unsigned n, int number)
+{
+        struct scene now = *s;
+        struct result r = {0};
+        const char *wrong = NULL;
+        unsigned touched;
+        uint64_t asked;
+        bool good;
+        int record;
+
+        now.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_SIGNAL, .error = number};
+        scene_make(&now);
+        fake->signalled_at = 0;
+        scene_switch_in_child(&now, &r);
+        asked = fake->signalled_at;
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        touched = fake->usb[0].touched;
+        record = recorded();
+        if (r.code < 0)
+                wrong = "it was killed";
+        else if (!touched && r.code != UASD_EXIT_DEFERRED)
+                wrong = "it has not touched the disk, and does not say so";
+        else if (asked && fake->clock > asked + 15 * USEC_PER_SEC)
+                wrong = "it took too long";
+        else if (record == HISTORY_DISTRUSTED && n < verdict_of(c))
+                wrong = "it is distrusted";
+        else if (record == HISTORY_TRIAL && strcmp(c->ops[n - 1], "remove record") != 0 && n < c->n - 1)
+                wrong = "its trial is open";
+        if (!touched && s->held && r.code == UASD_EXIT_DEFERRED) { /* what is left of the hold is for another try */
+                now.held = false;
+                tree_remove("run/uasd/hold/2-1:1.0");
+        }
+        good = sweep_verdict(&now, &r, strsignal(number), n, c->ops[n - 1], wrong ? wrong : sweep_code(&now, r.code));
+        scene_remove();
+        return good;
+}
+
+static void test_signals(void **state)
+{
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct scene s = scenes[i];
+                struct clean c;
+
+                s.signals = false; /* this one is of our own process */
+                sweep_clean(&s, &c);
+                for (unsigned n = 1; n <= c.n && !sweep_again(&c, n); n++)
+                        all = signalled(&scenes[i], &c, n, n % 2 ? SIGTERM : SIGINT) && all;
+        }
+        assert_true(all);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
