@@ -19,6 +19,7 @@
 /* What the child has to say. */
 struct answer {
         int error;
+        bool resized; /* -EUCLEAN: what differs is no write's doing */
         char text[200];
 };
 
@@ -40,6 +41,7 @@ static void compare(struct transaction *t, const struct claim *c, struct awake d
         }
         if (t->fingerprint && !fingerprint_same(t->fingerprint, now, difference, sizeof(difference))) {
                 a->error = -EUCLEAN;
+                a->resized = !fingerprint_same_sizes(t->fingerprint, now);
                 (void) snprintf(a->text, sizeof(a->text), "another disk shows: %s", difference);
                 return;
         }
@@ -57,8 +59,9 @@ static bool is_written(const struct transaction *t, const struct claim *c)
 }
 
 /*
- * Without a claim: whoever does not wait for udev may have the disk as soon as it has appeared, and is not to fail because of us. What he
- * wrote says nothing of the driver, and from under him it is not taken back.
+ * Without a claim: a process that does not wait for udev may open the disk as soon as it has appeared, and must not fail because of
+ * uasd-switch. A difference that such a process may have written says nothing of the driver: the disk stays. Its size cannot be
+ * written: the switch is rolled back, or, if the disk is in use by then (switch/guard.c), it stays and is distrusted.
  */
 static void examine(struct transaction *t, struct awake deadline, struct answer *a)
 {
@@ -85,7 +88,7 @@ static void examine(struct transaction *t, struct awake deadline, struct answer 
                 answer_with(a, r, "the disk cannot be opened");
         else
                 compare(t, &c, deadline, a);
-        if (a->error == -EUCLEAN && is_written(t, &c))
+        if (a->error == -EUCLEAN && !a->resized && is_written(t, &c))
                 a->error = -EBUSY;
 }
 

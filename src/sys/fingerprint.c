@@ -176,6 +176,21 @@ static const char *next_line(const char *line)
         return line + strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
 }
 
+bool fingerprint_same_sizes(const char *before, const char *after)
+{
+        for (const char *line = before; *line; line = next_line(line)) {
+                size_t key = strcspn(line, "=\n") + 1, length = strcspn(line, "\n");
+
+                if (strncmp(line + strcspn(line, "_\n"), "_SIZE=", 6) != 0 && strncmp(line + strcspn(line, "_\n"), "_SECTOR=", 8) != 0)
+                        continue;
+                for (const char *now = after; *now; now = next_line(now))
+                        if (strncmp(line, now, key) == 0 &&
+                            (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
+                                return false;
+        }
+        return true;
+}
+
 bool fingerprint_same(const char *before, const char *after, char *ret, size_t size)
 {
         while (*before || *after) {

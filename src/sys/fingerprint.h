@@ -14,3 +14,5 @@ int fingerprint_read(const struct claim *c, bool partly, char **ret);
 
 /* The first line that differs, for a person, into ret. `before` may be told partly. True if the two are alike. */
 bool fingerprint_same(const char *before, const char *after, char *ret, size_t size);
+/* Whether the LUNs that are in both have the same size and logical sector size: no write changes those. */
+bool fingerprint_same_sizes(const char *before, const char *after);

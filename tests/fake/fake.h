@@ -62,6 +62,7 @@ struct fake_usb {
         bool silent_on_uas; /* answers nothing: no disk appears */
         bool silent_on_bot;
         bool garbles_on_uas;     /* shows other contents */
+        bool shrinks_on_uas;     /* shows another size */
         bool stalls_on_uas;      /* hangs at full depth */
         bool machine_late;       /* what looks like a hang is a machine that stands still: the disk owes no answer */
         unsigned missing_on_uas; /* this LUN (from 1 on) does not come back */

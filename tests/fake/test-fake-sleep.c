@@ -11,6 +11,7 @@
 static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true, .watched = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .plugged = true, .automatic = true, .watched = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .automatic = true, .held = true, .watched = true},
 };

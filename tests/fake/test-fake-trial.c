@@ -191,6 +191,45 @@ static void test_taken_back(void **state)
         taken_back(false, NULL, killed, "verify", HISTORY_ENDED);
 }
 
+static void shrinks(struct fake_usb *u)
+{
+        u->shrinks_on_uas = true;
+}
+
+static void garbles(struct fake_usb *u)
+{
+        u->garbles_on_uas = true;
+}
+
+/* Written to as soon as it has appeared, and in use from then on. */
+static void written(void (*prepare)(struct fake_usb *u), int code, enum history_state on_record)
+{
+        struct scene s = scenes[0];
+        struct history h;
+        struct result r;
+
+        s.prepare = prepare;
+        s.hooks[0] = (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_WRITE};
+        s.hooks[1] = (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_MOUNT};
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, code);
+        assert_int_equal(fake->usb[0].driver, DRIVER_UAS); /* nobody's mount is pulled */
+        assert_true(fake->broken[0] == '\0');
+        assert_int_equal(recorded(&h), on_record);
+        scene_remove();
+}
+
+/* Contents that differ may have been written; a size cannot. */
+static void test_written(void **state)
+{
+        struct fake_hook writes = {.op = "fingerprint", .nth = 2, .what = HOOK_WRITE};
+
+        taken_back(false, shrinks, writes, "verify", HISTORY_DISTRUSTED);
+        written(shrinks, UASD_EXIT_FAILED, HISTORY_DISTRUSTED);
+        written(garbles, UASD_EXIT_OK, HISTORY_TRIAL);
+}
+
 /* Nor one that the kernel was not at yet, or that nothing was left of the hold to wait for. */
 static void test_late(void **state)
 {
@@ -367,7 +406,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_first_switch), cmocka_unit_test(test_nobody_watches), cmocka_unit_test(test_back),
                 cmocka_unit_test(test_back_from_trial),
-                cmocka_unit_test(test_known),        cmocka_unit_test(test_taken_back), cmocka_unit_test(test_late),
+                cmocka_unit_test(test_known),        cmocka_unit_test(test_taken_back), cmocka_unit_test(test_written), cmocka_unit_test(test_late),
                 cmocka_unit_test(test_uas_alone),
                 cmocka_unit_test(test_no_record_no_trial), cmocka_unit_test(test_initramfs),
                 cmocka_unit_test(test_errors),       cmocka_unit_test(test_killed),

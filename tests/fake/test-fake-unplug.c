@@ -175,6 +175,25 @@ static void test_unplugged(void **state)
         assert_true(all);
 }
 
+/* In use as soon as it has appeared, it is not taken back; the kernel sees three seconds after the first error that it has gone. */
+static void test_pulled_in_use(void **state)
+{
+        struct scene s = scenes[0];
+        struct lines then, now;
+        struct result r;
+
+        scene_make(&s);
+        on_record(NULL, &then);
+        fake->hooks[0] = (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_MOUNT};
+        fake->hooks[1] = (struct fake_hook){.op = "fingerprint", .nth = 2, .what = HOOK_PULL, .error = 3};
+        scene_switch(&s, &r);
+        lines_read(&now);
+        assert_true(lines_same(&then, &now));
+        assert_int_equal(r.code, UASD_EXIT_NO_DISK);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
 static void stalls(struct fake_usb *u)
 {
         u->stalls_on_uas = true;
@@ -221,7 +240,7 @@ static void test_put_in_order(void **state)
 
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_put_in_order), cmocka_unit_test(test_unplugged)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_put_in_order), cmocka_unit_test(test_pulled_in_use), cmocka_unit_test(test_unplugged)};
 
         to_uas = argc < 2 || strcmp(argv[1], "to-usb-storage") != 0;
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,7 +180,8 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret)
                 else if (l->empty)
                         n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_UNREAD=1\n", c->nodes[i].lun);
                 else
-                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_CONTENT=%u\n",
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_SIZE=%u\nLUN%u_CONTENT=%u\n",
+                                               c->nodes[i].lun, u->driver == DRIVER_UAS && u->shrinks_on_uas ? 511 : 512,
                                                c->nodes[i].lun,
                                                l->content + (u->driver == DRIVER_UAS && u->garbles_on_uas));
         }

@@ -53,10 +53,22 @@ static void test_same(void **state)
         }
 }
 
+static void test_same_sizes(void **state)
+{
+        assert_true(fingerprint_same_sizes(LUN0 REST0 LUN1 REST1, LUN0 "LUN0_HEAD=z\n" LUN1 REST1));
+        assert_false(fingerprint_same_sizes(LUN0 REST0 LUN1 REST1, LUN0 "LUN0_HEAD=z\n" "LUN1_SIZE=201\n" REST1));
+        assert_false(fingerprint_same_sizes(LUN0 REST0, "LUN0_SIZE=100\nLUN0_SECTOR=4096\n" REST0));
+        assert_false(fingerprint_same_sizes("LUN0_SIZE=100\n", "LUN0_SIZE=1000\n"));
+        /* A card that was taken out has no size. */
+        assert_true(fingerprint_same_sizes(LUN0 REST0 LUN1 REST1, LUN0 REST0 "LUN1_UNREAD=1\n"));
+        assert_true(fingerprint_same_sizes(LUN1 REST1, LUN11));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_same),
+                cmocka_unit_test(test_same_sizes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
