@@ -20,7 +20,7 @@ static struct {
         char record[PATH_MAX];
         bool recorded;
         int out;
-        char line[END_LINE_MAX + INTERFACE_NAME_MAX];
+        char line[END_LINE_MAX];
         size_t length;
 } at_once;
 
@@ -60,13 +60,13 @@ void signals_block(void)
 void signals_allow(const struct transaction *t)
 {
         struct transaction ended = { .code = UASD_EXIT_DEFERRED };
-        size_t n = 0;
 
         (void) copy_string(ended.step, sizeof(ended.step), t->step);
         (void) copy_string(ended.text, sizeof(ended.text), ENDED_BY_SIGNAL);
-        if (at_once.out == STDERR_FILENO)
-                n = (size_t) snprintf(at_once.line, sizeof(at_once.line), "%s: ", t->interface);
-        end_line(&ended, at_once.line + n);
+        if (at_once.out == STDOUT_FILENO)
+                end_line(&ended, at_once.line);
+        else
+                (void) snprintf(at_once.line, sizeof(at_once.line), "%s: step %s: %s\n", t->interface, t->step, ENDED_BY_SIGNAL);
         at_once.length = strlen(at_once.line);
         at_once.recorded = t->lock >= 0;
         (void) sigprocmask(SIG_UNBLOCK, &at_once.set, NULL);
