@@ -154,7 +154,8 @@ int record_load(struct transaction *t)
         if (r <= 0)
                 return r;
         /* Another device sits at that port by now: it is none of ours to move. */
-        if (attachment_now(t, &busnum, &devnum) < 0 || busnum != l.busnum || devnum != l.devnum)
-                t->moved = t->failed = false;
+        t->replugged = attachment_now(t, &busnum, &devnum) < 0 || busnum != l.busnum || devnum != l.devnum;
+        if (t->replugged)
+                t->moved = t->failed = t->holding = false;
         return 1;
 }

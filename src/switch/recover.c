@@ -49,8 +49,9 @@ int transaction_recover(struct transaction *t)
                         if (back || t->disk.n_luns == 0 || disks_count(&t->disk) < t->n_disks)
                                 attach_back(t);
                 }
-                /* Also one that began after the last word in the record. */
-                t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
+                /* Also one that began after the last word in the record; but that of the next attachment is not ours. */
+                if (!t->replugged)
+                        t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
                 if (t->holding)
                         hold_end(t);
                 if (t->events)

@@ -54,6 +54,7 @@ struct transaction {
         pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
         bool bound;   /* it has been bound to the new driver, or that was tried */
         bool failed;  /* and there it failed, which is the disk's fault */
+        bool replugged; /* what is put in order is the switch of an earlier attachment */
         bool answered; /* since it failed, its LUNs have appeared again: it was not unplugged */
         bool on_trial; /* a trial is on record that was begun by this switch */
         bool had_past; /* on_trial: `past` is what was on record before */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sys/marks.h"
 #include "sys/past.h"
 
 /*
@@ -238,9 +239,32 @@ static void test_put_in_order(void **state)
         }
 }
 
+/* Killed, and its disk unplugged: what puts that in order does not end the hold of the next attachment. */
+static void test_next_is_held(void **state)
+{
+        struct scene s = scenes[2];
+        struct fake_usb *u;
+        struct result r;
+
+        s.hooks[0] = (struct fake_hook){.op = "bind", .nth = 1, .what = HOOK_KILL_DONE};
+        scene_make(&s);
+        u = &fake->usb[0];
+        scene_switch_in_child(&s, &r);
+        assert_int_equal(r.code, -1);
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        kernel_unplug(u);
+        kernel_plug_again(u);
+        assert_int_equal(hold_write(&fake->roots, u->interface, &(struct hold_mark){u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC}), 0);
+        assert_int_equal(scene_recover(&s), 0);
+        assert_true(rule_holds(u));
+        assert_false(tree_exists("run/uasd/switch/2-1:1.0"));
+        assert_int_equal(u->touched, 0);
+        scene_remove();
+}
+
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_put_in_order), cmocka_unit_test(test_pulled_in_use), cmocka_unit_test(test_unplugged)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_put_in_order), cmocka_unit_test(test_pulled_in_use), cmocka_unit_test(test_next_is_held), cmocka_unit_test(test_unplugged)};
 
         to_uas = argc < 2 || strcmp(argv[1], "to-usb-storage") != 0;
         return cmocka_run_group_tests(tests, NULL, NULL);
