@@ -68,8 +68,8 @@ def control():
     return found
 
 
-def setup_host():
-    return set(re.search(r"^packages='(.*?)'", read("tools", "setup-host"), re.M | re.S)[1].split())
+def setup_host(variable):
+    return set(re.search(rf"^{variable}='(.*?)'", read("tools", "setup-host"), re.M | re.S)[1].split())
 
 
 def rules_options(profile):
@@ -99,14 +99,17 @@ class BuildDeps(unittest.TestCase):
                 self.assertEqual((None, True), control().get(name), "in debian/control, and marked <!nocheck>")
 
     def test_setup_host(self):
-        wanted = {name.replace("debhelper-compat", "debhelper") for name in control()} | ESSENTIAL
-        self.assertEqual(set(), wanted - setup_host())
+        for variable, test in ("build", False), ("check", True):
+            wanted = {name.replace("debhelper-compat", "debhelper") for name, (_, only) in control().items() if only == test}
+            self.assertEqual(wanted, setup_host(variable))
+        self.assertEqual(set(), ESSENTIAL - setup_host("work"))
 
     def test_nocheck(self):
         """With debian/rules' options for nocheck, meson does without the packages that are marked <!nocheck>."""
         with tempfile.TemporaryDirectory() as folder:
-            hidden = {os.path.basename(path) for name, (_, test) in control().items() if test
-                      for path in output("dpkg", "-L", name).splitlines() if path.endswith(".pc")}
+            only_tests = [name for name, (_, only) in control().items() if only]
+            files = subprocess.run(["dpkg", "-L"] + only_tests, capture_output=True, text=True).stdout.splitlines()
+            hidden = {os.path.basename(path) for path in files if path.endswith(".pc")}
             self.assertTrue(hidden)
             known = os.path.join(folder, "pkgconfig")
             os.mkdir(known)
