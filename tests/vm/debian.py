@@ -100,9 +100,9 @@ def need_keys(suite):
             "(2023.3+deb12u2 or newer), as tests/vm/setup does" % (KEYRING, suite))
 
 
-def bootstrap(suite, packages, target, cache, components="main", fetch=()):
+def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists=False):
     """mmdebstrap SUITE with PACKAGES into the new directory TARGET. Packages to
-    FETCH lie in its /out, not installed.
+    FETCH lie in its /out, not installed. LISTS: apt's lists stay.
 
     Fetched packages are kept in CACHE: another recipe fetches only what
     is new.
@@ -126,6 +126,8 @@ def bootstrap(suite, packages, target, cache, components="main", fetch=()):
            "--setup-hook=mkdir -p \"$1/var/cache/apt/archives\"; "
            "find '%s' -name '*.deb' -exec cp -l -t \"$1/var/cache/apt/archives\" {} + || true" % debs]
     cmd += ["--aptopt=" + line for line in host_apt_options()]
+    if lists:
+        cmd += ["--skip=cleanup/apt/lists"]
     if fetch:
         cmd += ["--customize-hook=mkdir \"$1/out\" && cd \"$1/out\" && "
                 "APT_CONFIG=\"$MMDEBSTRAP_APT_CONFIG\" apt-get -q download " + " ".join(fetch)]
@@ -148,8 +150,9 @@ def bootstrap(suite, packages, target, cache, components="main", fetch=()):
         path = os.path.join(partial, name)
         if os.path.exists(path):
             os.unlink(path)
-    remove_tree(os.path.join(partial, "var/lib/apt/lists"))
-    os.makedirs(os.path.join(partial, "var/lib/apt/lists/partial"))
+    if not lists:
+        remove_tree(os.path.join(partial, "var/lib/apt/lists"))
+        os.makedirs(os.path.join(partial, "var/lib/apt/lists/partial"))
     os.rename(partial, target)
 
 
