@@ -97,7 +97,7 @@ static int connect(struct boot *b)
         if (r >= 0)
                 r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, "org.freedesktop.DBus.Properties", "Get", on_state, b,
                                              "ss", PID1_MANAGER, "SystemState");
-        return r < 0 ? r : sd_bus_attach_event(b->pid1, b->manager->event, SD_EVENT_PRIORITY_NORMAL);
+        return r < 0 ? r : pid1_attach(b->pid1, b->manager->event);
 }
 
 static void ask(struct boot *b)

@@ -100,6 +100,17 @@ void bus_inhibitors_changed(struct bus *b)
         bus_tell_all(b, UASD_BUS_PATH, tell_inhibitors, NULL);
 }
 
+/*
+ * Nothing is flushed, neither here at the exit of the event loop nor in bus_free(): what could not be sent at once is for a client that does
+ * not read, and it would keep uasd from stopping.
+ */
+static int attach(struct bus *b, sd_bus *bus)
+{
+        int r = sd_bus_set_close_on_exit(bus, false);
+
+        return r < 0 ? r : sd_bus_attach_event(bus, b->manager->event, SD_EVENT_PRIORITY_NORMAL);
+}
+
 /* ---- the system bus ---- */
 
 static void join_system_bus(struct bus *b);
@@ -138,7 +149,7 @@ static void join_system_bus(struct bus *b)
         int r = sd_bus_new(&bus);
 
         polkit_forget(b->manager);
-        b->system = sd_bus_flush_close_unref(b->system);
+        b->system = sd_bus_close_unref(b->system);
         if (r >= 0)
                 r = sd_bus_set_address(bus, secure_getenv("DBUS_SYSTEM_BUS_ADDRESS") ?: SYSTEM_BUS);
         if (r >= 0)
@@ -157,7 +168,7 @@ static void join_system_bus(struct bus *b)
         if (r >= 0)
                 r = sd_bus_request_name_async(bus, NULL, UASD_BUS_NAME, 0, on_name, b);
         if (r >= 0)
-                r = sd_bus_attach_event(bus, b->manager->event, SD_EVENT_PRIORITY_NORMAL);
+                r = attach(b, bus);
         if (r < 0) {
                 log_warning("cannot join the system bus: %s", strerror(-r));
                 sd_bus_unref(bus);
@@ -209,7 +220,7 @@ static int welcome(struct bus *b, int fd, sd_bus **ret)
         if (r >= 0)
                 r = sd_bus_match_signal(peer, NULL, NULL, NULL, "org.freedesktop.DBus.Local", "Disconnected", on_peer_gone, b);
         if (r >= 0)
-                r = sd_bus_attach_event(peer, b->manager->event, SD_EVENT_PRIORITY_NORMAL);
+                r = attach(b, peer);
         if (r < 0) {
                 sd_bus_unref(peer);
                 return r;
@@ -288,9 +299,9 @@ void bus_free(struct bus *b)
         if (!b)
                 return;
         for (size_t i = 0; i < PEERS_MAX; i++)
-                sd_bus_flush_close_unref(b->peers[i]);
+                sd_bus_close_unref(b->peers[i]);
         polkit_forget(b->manager);
-        sd_bus_flush_close_unref(b->system);
+        sd_bus_close_unref(b->system);
         sd_event_source_disable_unref(b->rejoin);
         sd_event_source_disable_unref(b->listener_source);
         (void) close_keep_errno(b->listener);

@@ -41,6 +41,13 @@ int pid1_open(const struct roots *r, sd_bus **ret)
         return open_at(address, !private, ret);
 }
 
+int pid1_attach(sd_bus *pid1, sd_event *event)
+{
+        int r = sd_bus_set_close_on_exit(pid1, false);
+
+        return r < 0 ? r : sd_bus_attach_event(pid1, event, SD_EVENT_PRIORITY_NORMAL);
+}
+
 /* One round of what sd-bus has to do; waits until there is something. */
 static int process(sd_bus *bus, struct awake deadline)
 {
@@ -224,7 +231,7 @@ int pid1_load_module_later(const struct roots *r, sd_event *event, const char *m
         if (k < 0)
                 return k;
         (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
-        k = sd_bus_attach_event(*ret, event, SD_EVENT_PRIORITY_NORMAL);
+        k = pid1_attach(*ret, event);
         if (k >= 0)
                 k = sd_bus_call_method_async(*ret, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "StartUnit", on_asked, ret, "ss", unit,
                                              "replace");

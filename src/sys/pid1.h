@@ -28,6 +28,8 @@ enum pid1_state {
 
 /* Begins to connect, and waits for nothing. -ENOENT: systemd is not PID 1; any other error: it cannot be asked now. */
 int pid1_open(const struct roots *r, sd_bus **ret);
+/* For the event loop, at whose exit sd-bus would flush: that waits for PID 1 without a limit. */
+int pid1_attach(sd_bus *pid1, sd_event *event);
 /* A method of PID 1. ret (may be NULL): the answer. */
 int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path, const char *interface, const char *member,
               const char *types, ...);

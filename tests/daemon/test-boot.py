@@ -35,7 +35,7 @@ class Boot(Machine):
     def starts_in_time(self):
         """uasd is ready long before sd-bus would give a handshake up, and the disk, which nobody uses, waits."""
         began = time.monotonic()
-        self.both()
+        self.daemon = self.both()
         self.assertLess(time.monotonic() - began, 20)
         self.switch()
         self.assertEqual(self.disk()['state'], 'waiting')
@@ -102,6 +102,13 @@ class Boot(Machine):
         self.order(pid1, 'state running')
         self.order(pid1, 'answer')
         self.driver_is('usb-storage')
+
+    def test_never(self):
+        "PID 1 never answers: uasd stops at once."
+        self.pid1()
+        self.starts_in_time()
+        self.daemon.terminate()
+        self.assertEqual(self.daemon.wait(20), 0)
 
     def test_none(self):
         "Without systemd there is no boot to wait for."
