@@ -94,7 +94,7 @@ static uint64_t act_held(struct life *l, const struct environment *env, uint64_t
                          struct actions *last)
 {
         uint64_t start = later(now, later(l->retry_at, l->not_before));
-        bool try = lease_wants(l) && (!l->cancelled || l->leased) && !used_up(l) && !l->inhibited && !env->stopping &&
+        bool try = lease_wants(l) && (!l->cancelled || l->leased) && !used_up(l) && !l->inhibited && !env->stopping && !env->sleeping &&
                    l->hold_deadline >= start + HOLD_LEAST_USEC;
 
         /* It appeared under the switch's hands, or somebody looked at it: a hold has time for another try. */
@@ -115,7 +115,7 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
 {
         uint64_t ready;
 
-        if (env->stopping || l->inhibited)
+        if (env->stopping || env->sleeping || l->inhibited)
                 return USEC_INFINITY;
         /* Inside delay_use, or driverless: there is nothing yet that anybody could use. */
         if (!life_has_disks(l)) {

@@ -26,7 +26,7 @@ enum event_type {
         EVENT_TIMER,       /* the time asked for has come */
         EVENT_STARTED,     /* uasd-switch runs (ours, or one found running) */
         EVENT_DONE,        /* uasd-switch ended: `outcome` */
-        EVENT_ENVIRONMENT, /* booted, stopping */
+        EVENT_ENVIRONMENT, /* booted, stopping, sleeping */
         _EVENT_MAX,
 };
 
@@ -44,7 +44,8 @@ struct event {
 
 struct environment {
         bool booted;   /* PID 1 has finished starting: unheld disks may be claimed */
-        bool stopping; /* shutdown, kexec or sleep is under way: nothing begins */
+        bool stopping; /* shutdown or kexec is under way, or uasd ends: nothing begins */
+        bool sleeping; /* the machine is going to sleep: nothing begins until it is awake again */
         uint64_t quiet_usec;
         uint64_t trial_usec;
         uint64_t asleep_usec; /* so much of the time since boot the machine has slept */

@@ -101,8 +101,8 @@ void bus_inhibitors_changed(struct bus *b)
 }
 
 /*
- * Nothing is flushed, neither here at the exit of the event loop nor in bus_free(): what could not be sent at once is for a client that does
- * not read, and it would keep uasd from stopping.
+ * Nothing is flushed, neither at the exit of the event loop nor in bus_free(). What could not be sent at once is for a client that does
+ * not read: it would keep uasd from stopping.
  */
 static int attach(struct bus *b, sd_bus *bus)
 {
@@ -175,6 +175,9 @@ static void join_system_bus(struct bus *b)
                 return;
         }
         b->system = bus;
+        r = sleep_watch(b->manager, bus);
+        if (r < 0)
+                log_warning("cannot hear of logind: %s", strerror(-r));
 }
 
 /* ---- peers ---- */

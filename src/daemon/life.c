@@ -45,7 +45,7 @@ int manager_new(const char *root, struct manager **ret)
         return 0;
 }
 
-static void environment_changed(struct manager *m)
+void manager_environment_changed(struct manager *m)
 {
         for (size_t i = 0; i < m->n_entries; i++)
                 manager_feed(m->entries[i], &(struct event){ .type = EVENT_ENVIRONMENT });
@@ -58,7 +58,7 @@ void manager_booted(struct manager *m)
         log_debug("the boot is over");
         m->keepoff_due = true;
         (void) keepoff_review(m);
-        environment_changed(m);
+        manager_environment_changed(m);
 }
 
 /* Two of them would take each other's socket, and each would undo what the other begins. */
@@ -120,6 +120,7 @@ void manager_free(struct manager *m)
         m->env.stopping = true;
         bus_free(m->bus);
         m->bus = NULL;
+        sleep_free(m->sleep);
         kmsg_free(m->kmsg); /* the accounts of all that is there are kept */
         m->kmsg = NULL;
         entries_free(m);

@@ -25,6 +25,7 @@ struct lease;
 struct inhibitor;
 struct post;
 struct boot;
+struct sleep;
 
 /* What a user asked for, as org.uasd1.Job has it. */
 struct asked {
@@ -84,6 +85,7 @@ struct manager {
         bool missed;                /* there was no memory for a post */
         struct inhibitor *inhibitors;
         struct boot *boot; /* NULL: it is over */
+        struct sleep *sleep;
         bool keepoff_due;
         bool looked; /* at all that is plugged in: what is wanted of it is known */
         struct kept_disks seen;         /* what was wanted of the disks that were here since it began: they may come back */
@@ -103,6 +105,14 @@ void manager_free(struct manager *m);
 
 /* Once: from now on disks that are not held may be claimed. */
 void manager_booted(struct manager *m);
+
+/* Whatever waits is to see what `env` says now. */
+void manager_environment_changed(struct manager *m);
+
+/* sleep.c: whether logind is sending the machine to sleep */
+/* A new connection to the system bus. */
+int sleep_watch(struct manager *m, sd_bus *bus);
+void sleep_free(struct sleep *s);
 
 /* boot.c: calls manager_booted(), at once or later */
 int boot_await(struct manager *m);

@@ -41,7 +41,7 @@ struct step {
 
 struct scenario {
         const char *what;
-        enum { BOOTED, BOOTING, STOPPING } machine;
+        enum { BOOTED, BOOTING, STOPPING, SLEEPING } machine;
         struct step steps[26];
 };
 
@@ -72,6 +72,8 @@ struct scenario {
 /* Told by the machine as a whole; .deadline says which */
 #define BOOT_OVER {.type = EVENT_ENVIRONMENT, .deadline = BOOTED}
 #define GOING_DOWN {.type = EVENT_ENVIRONMENT, .deadline = STOPPING}
+#define FALLS_ASLEEP {.type = EVENT_ENVIRONMENT, .deadline = SLEEPING}
+#define AWAKE {.type = EVENT_ENVIRONMENT, .deadline = BOOTED}
 /* clang-format on */
 
 static const struct scenario table[] = {
@@ -550,11 +552,29 @@ static const struct scenario table[] = {
                  {5000, STARTED, "unwatch report", STATE_SWITCHING},
                  {6000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
          }},
-        {"back from sleep",
-         STOPPING,
+        {"plugged in while the machine falls asleep: switched when it is awake",
+         SLEEPING,
          {
                  {1000, SCANNED, "report", STATE_WAITING},
-                 {2000, BOOT_OVER, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {2000, AWAKE, "report switch uas automatic plugged", STATE_SWITCHING},
+         }},
+        {"it comes free while the machine falls asleep: switched when it is awake",
+         BOOTED,
+         {
+                 {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
+                 {1000, IN_USE, "", STATE_WAITING},
+                 {2000, FALLS_ASLEEP, "", STATE_WAITING},
+                 {2500, FREE, "", STATE_WAITING},
+                 {3000, REQUEST(DRIVER_UAS), "report", STATE_WAITING},
+                 {9000, AWAKE, "look", STATE_WAITING},
+                 {9000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+         }},
+        {"no hold is used while the machine falls asleep, and a switch under way goes on",
+         SLEEPING,
+         {
+                 {1000, STARTED, "report", STATE_SWITCHING, DISKS},
+                 {2000, DONE(DEFERRED), "watch report", STATE_WAITING},
+                 {3000, HOLD(21000), "release", STATE_WAITING},
          }},
 
         {"another policy settles it",
@@ -973,6 +993,7 @@ static bool run(const struct scenario *s)
 
         env.booted = s->machine == BOOTED;
         env.stopping = s->machine == STOPPING;
+        env.sleeping = s->machine == SLEEPING;
         life_of_disk(&l);
         for (size_t i = 0; i < ELEMENTSOF(s->steps) && s->steps[i].at; i++) {
                 const struct step *step = &s->steps[i];
@@ -984,6 +1005,7 @@ static bool run(const struct scenario *s)
                 if (step->event.type == EVENT_ENVIRONMENT) {
                         env.booted = step->event.deadline == BOOTED;
                         env.stopping = step->event.deadline == STOPPING;
+                        env.sleeping = step->event.deadline == SLEEPING;
                 }
                 if (step->asleep)
                         env.asleep_usec = step->asleep * USEC_PER_MSEC;
@@ -1040,6 +1062,7 @@ static void test_laws(void **state)
                         e.outcome.code = codes[rand_r(&seed) % ELEMENTSOF(codes)];
                         env.booted = env.booted || rand_r(&seed) % 8 == 0;
                         env.stopping = rand_r(&seed) % 16 == 0;
+                        env.sleeping = rand_r(&seed) % 16 == 0;
                         find(&l, rand_r(&seed) % 4 ? DISKS : SAME);
                         if (e.type == EVENT_STARTED)
                                 running = true;
@@ -1055,7 +1078,7 @@ static void test_laws(void **state)
 
                                 if (a->type == ACTION_SWITCH) {
                                         assert_false(running); /* never two at once */
-                                        assert_false(env.stopping);
+                                        assert_false(env.stopping || env.sleeping);
                                         assert_false(l.inhibited);
                                         assert_true(!l.leased || (a->target == l.lease_to && !a->automatic));
                                         assert_false(l.tried && a->automatic); /* one try */

@@ -8,7 +8,7 @@ KILLS = 20
 UNITS = ("uasd.service", "uasd-release@2-1:1.0.timer", "uasd-release@2-1:1.0.service")
 
 
-@case(limit=240)
+@case(limit=300)
 def killed_often(vm):
     "uasd is killed twenty times in a row, as soon as it is there: PID 1 starts it once more, and it answers."
     guest = vm.resume()

@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: what it does while logind sends the machine to sleep."""
+
+import os
+import select
+import subprocess
+import sys
+
+from machine import Machine, main, until
+
+FAKE_LOGIND = sys.argv[3]
+
+
+class Sleep(Machine):
+    def setUp(self):
+        super().setUp()
+        self.start_bus()
+
+    def start_logind(self):
+        p = self.start([FAKE_LOGIND], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), 'ready\n')
+        return p
+
+    def inhibited(self):
+        """uasd and logind; uasd has its inhibitor."""
+        logind = self.start_logind()
+        daemon = self.start_on_bus()
+        self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
+        return daemon, logind
+
+    def order(self, logind, line):
+        logind.stdin.write(line + '\n')
+        logind.stdin.flush()
+
+    def falls_asleep(self, logind):
+        self.order(logind, 'sleep')
+        until(lambda: 'going to sleep' in self.journal(), 'uasd knows')
+
+    def says_nothing(self, logind):
+        self.assertEqual(select.select([logind.stdout], [], [], 0)[0], [])
+
+    def moving(self):
+        return os.path.exists(self.tree.path('moving'))
+
+    def test_nothing_begins(self):
+        "What comes free and what is asked for in the meantime is done when the machine is awake; the inhibitor goes at once."
+        _, logind = self.inhibited()
+        self.use(True)
+        self.switch()
+        until(lambda: self.disk()['state'] == 'waiting', 'it waits')
+        self.falls_asleep(logind)
+        self.assertEqual(logind.stdout.readline(), 'released\n')
+        self.use(False)
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        self.assertEqual(self.disk()['state'], 'waiting')
+        self.assertFalse(self.moving())
+        self.order(logind, 'wake')
+        self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
+        self.driver_is('usb-storage')
+
+    def test_under_way(self):
+        "A switch under way ends first: until then the machine does not sleep."
+        _, logind = self.inhibited()
+        self.tree.write('at-sync', '')
+        self.switch()
+        self.step_is('sync')
+        self.falls_asleep(logind)
+        self.assertEqual(self.job()[1]['Step'], 'sync')  # it goes on
+        self.says_nothing(logind)
+        os.unlink(self.tree.path('at-sync'))
+        self.assertEqual(logind.stdout.readline(), 'released\n')
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+        self.order(logind, 'wake')
+        self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
+
+    def test_no_sleep_after_all(self):
+        "The sleep is called off while a switch is under way: there is an inhibitor all the time, and one alone afterwards."
+        _, logind = self.inhibited()
+        self.tree.write('at-sync', '')
+        self.switch()
+        self.step_is('sync')
+        self.falls_asleep(logind)
+        self.order(logind, 'wake')
+        self.assertEqual([logind.stdout.readline(), logind.stdout.readline()], ['inhibit sleep delay\n', 'released\n'])
+        os.unlink(self.tree.path('at-sync'))
+        self.driver_is('usb-storage')
+        self.says_nothing(logind)
+
+    def test_comes_in_between(self):
+        "uasd is started while the machine falls asleep: nothing begins until it is awake."
+        logind = self.start_logind()
+        self.order(logind, 'sleep')
+        self.start_on_bus()
+        until(lambda: 'going to sleep' in self.journal(), 'uasd knows')
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        self.assertFalse(self.moving())
+        self.order(logind, 'wake')
+        self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
+        self.driver_is('usb-storage')
+
+    def test_logind_comes_and_goes(self):
+        "logind is not started for an inhibitor; it gets one when it comes. If it dies before the machine sleeps, nothing waits for it."
+        self.start_on_bus()
+        logind = self.start_logind()
+        self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
+        self.falls_asleep(logind)
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        logind.kill()
+        self.driver_is('usb-storage')
+
+
+if __name__ == '__main__':
+    main(programs=3)
