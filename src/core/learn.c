@@ -18,6 +18,11 @@ bool life_has_disks(const struct life *l)
         return false;
 }
 
+bool life_has_luns(const struct life *l)
+{
+        return l->disk.n_luns > 0 && l->disk.facts.driver != DRIVER_NONE;
+}
+
 bool life_went_wrong(const struct life *l)
 {
         return disk_went_wrong(&l->disk) || (l->failed_before && !l->leased);
@@ -28,8 +33,7 @@ bool life_stranded(const struct life *l)
         return l->disk.facts.driver == DRIVER_NONE && disk_went_wrong(&l->disk);
 }
 
-/* Slower and slower. */
-static void retry_later(struct life *l, uint64_t now)
+void learn_retry(struct life *l, uint64_t now)
 {
         uint64_t pause = USEC_PER_SEC << (l->retries < 6 ? l->retries : 6);
 
@@ -53,7 +57,7 @@ static void seen_in_use(struct life *l, const struct event *e, uint64_t now)
                 l->looked = false;
         l->hidden = true;
         if (!l->retry_at)
-                retry_later(l, now);
+                learn_retry(l, now);
 }
 
 static void seen_users(struct life *l, const struct event *e, uint64_t now)
@@ -155,7 +159,7 @@ static void done(struct life *l, const struct event *e, uint64_t now)
                 l->hidden = life_has_disks(l);
                 l->looked = l->named = false;
                 l->free_since = 0;
-                retry_later(l, now);
+                learn_retry(l, now);
         } else {
                 l->requested = false;
                 l->retries = 0;

@@ -9,7 +9,13 @@ void learn(struct life *l, const struct event *e, uint64_t now);
 /* EVENT_RELEASED, also where it is the machine that ends the hold. */
 void learn_released(struct life *l, uint64_t now);
 
+/* Sets `retry_at`, each time later. */
+void learn_retry(struct life *l, uint64_t now);
+
+/* A LUN has a block device. */
 bool life_has_disks(const struct life *l);
+/* A driver has found a SCSI device, with or without a block device. */
+bool life_has_luns(const struct life *l);
 /* A try that went wrong, as opposed to one that found the disk in use. */
 bool life_went_wrong(const struct life *l);
 /* It has left the disk to nobody, or found it so: there is nothing that another one could take from anybody. */

@@ -117,8 +117,16 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
 
         if (env->stopping || env->sleeping || l->inhibited)
                 return USEC_INFINITY;
-        /* Inside delay_use, or driverless: there is nothing yet that anybody could use. */
+        /*
+         * Inside delay_use, or driverless: there is nothing yet that anybody could use. A SCSI device without a block device is no
+         * such thing: the kernel probes it, for up to 100 s where a disk spins up, and may show the disk at any moment. Its uevent is
+         * waited for. It may be lost, and the disk may never come: so the switch itself looks again now and then.
+         */
         if (!life_has_disks(l)) {
+                if (life_has_luns(l) && !env->booted)
+                        return USEC_INFINITY;
+                if (life_has_luns(l) && !l->retry_at)
+                        learn_retry(l, now);
                 ready = later(l->retry_at, l->not_before);
                 if (now < ready)
                         return ready;

@@ -18,6 +18,7 @@ enum found {
         KEPT_AWAY,     /* no driver, because uas may not be loaded */
         DISKS,
         NO_DISKS,
+        PROBED,        /* a SCSI device is there, and no block device yet: a disk spins up */
         ANOTHER_LUN,   /* a LUN without a disk stands before the one with */
         TRIED,         /* the mark in /run says that one automatic try was made */
         CANCELLED,     /* ... that a user said no */
@@ -91,6 +92,39 @@ static const struct scenario table[] = {
          {
                  {1000, HOLD(21000), "report switch uas automatic plugged until 21000", STATE_SWITCHING, DISKS},
                  {3000, DONE(OK), "release report", STATE_SETTLED, ON_UAS},
+         }},
+        {"plugged in, and its driver has found nothing yet: moved at once, also while the machine boots",
+         BOOTING,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING, NO_DISKS},
+         }},
+        {"a disk that spins up while the machine boots is left alone, and mounts",
+         BOOTING,
+         {
+                 {1000, SCANNED, "report", STATE_WAITING, PROBED},
+                 {9000, SCANNED, "watch", STATE_WAITING, DISKS},
+                 {20000, BOOT_OVER, "look", STATE_WAITING},
+                 {20000, IN_USE, "", STATE_WAITING},
+         }},
+        {"a disk that spins up is waited for, and moved when it has come",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 2000 report", STATE_WAITING, PROBED},
+                 {1500, SCANNED, "", STATE_WAITING},
+                 {1900, SCANNED, "watch look", STATE_WAITING, DISKS},
+                 {1900, FREE, "timer 3900", STATE_WAITING},
+                 {3900, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
+         }},
+        {"nobody tells that it has come: looked at again, later each time",
+         BOOTED,
+         {
+                 {1000, SCANNED, "timer 2000 report", STATE_WAITING, PROBED},
+                 {2000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {4000, DONE(DEFERRED), "timer 6000 report", STATE_WAITING},
+                 {6000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {8000, DONE(DEFERRED), "timer 12000 report", STATE_WAITING},
+                 {12000, TIMER, "timer off report switch uas automatic plugged", STATE_SWITCHING},
+                 {13000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
          }},
         {"a trial: under watch for its time, then passed",
          BOOTED,
@@ -910,6 +944,10 @@ static void find(struct life *l, enum found found)
                 break;
         case NO_DISKS:
                 l->disk.n_luns = 0;
+                break;
+        case PROBED:
+                l->disk.luns = disks;
+                l->disk.n_luns = 1;
                 break;
         case ANOTHER_LUN:
                 l->disk.luns = disks;
