@@ -118,6 +118,14 @@ bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor,
         return false;
 }
 
+/* The types that sd and sr drive (scsi_proto.h): disk, WORM, CD-ROM, optical memory, simplified disk, zoned disk. */
+bool lun_awaited(const struct lun *l)
+{
+        unsigned type = l->scsi_type;
+
+        return !l->disk.name[0] && (type == 0x00 || type == 0x04 || type == 0x05 || type == 0x07 || type == 0x0e || type == 0x14);
+}
+
 bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b)
 {
         if (n_a != n_b)

@@ -20,6 +20,7 @@ struct lun {
         unsigned scsi_type;   /* INQUIRY peripheral device type: 0 disk, 5 CD-ROM */
         char scsi[32];        /* "0:0:0:1", the name below hostN/targetN */
         char sg[BLOCK_NAME_MAX]; /* "sg0", or empty */
+        bool probing;         /* no block device yet: a driver is probing the SCSI device, as while a disk spins up */
         struct block disk;    /* name empty: no block device (yet) */
         uint64_t size;        /* bytes */
         uint64_t diskseq;     /* new with every instance; 0 before Linux 5.15 */
@@ -88,6 +89,9 @@ void users_without(struct user *users, size_t *n, pid_t ours);
  * run have names of their own. In an initramfs it has no unit.
  */
 bool user_is_udev(const struct user *u);
+
+/* The LUN has no block device, but its type gets one: the kernel has not probed it yet, or the probe failed. */
+bool lun_awaited(const struct lun *l);
 
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);

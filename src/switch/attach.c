@@ -14,14 +14,14 @@
 #define FILES_BUDGET (2 * USEC_PER_SEC)
 #define FILES_AGAIN_MSEC 20
 
-int driver_write(struct transaction *t, enum driver d, const char *file)
+static int driver_bind(struct transaction *t, enum driver d)
 {
         struct awake deadline = awake_in(FILES_BUDGET);
         char dir[48], path[64];
         int r;
 
         (void) snprintf(dir, sizeof(dir), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
-        (void) snprintf(path, sizeof(path), "%s/%s", dir, file);
+        (void) snprintf(path, sizeof(path), "%s/bind", dir);
         for (;;) {
                 r = record_check(t); /* a name says nothing of whose it is: asked at the last moment */
                 if (r >= 0)
@@ -92,7 +92,7 @@ int attach(struct transaction *t, enum driver d)
                 return 0;
         r = lock < 0 ? lock : entry_push(t, d);
         /* Also without what it may need: a driver that is not to have the disk declines. */
-        k = driver_write(t, d, "bind");
+        k = driver_bind(t, d);
         if (lock >= 0)
                 entry_pop(t);
         /* A probe that declined may have returned success: the link alone tells. */
@@ -124,26 +124,25 @@ static int attach_to_any(struct transaction *t)
         return r;
 }
 
-/* Takes the driver away at once: a disk that answers nothing would make `delete` wait a minute. */
+/*
+ * Takes the driver away at once: a disk that answers nothing would make `delete` wait a minute. On -errno it stays where it is, in use
+ * (-EBUSY) or perhaps so.
+ */
 static int detach(struct transaction *t)
 {
         enum driver now = driver_now(t);
-        struct usb_disk before = { 0 };
-        int r, k = 0;
+        int r, k;
 
         if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE)
                 return 0;
-        r = guard_begin(t, &before);
-        if (r >= 0) {
-                k = driver_write(t, now, "unbind");
-                guard_end(t, true);
-        }
-        if (k < 0)
+        r = guard_begin(t);
+        if (r < 0)
+                return r;
+        k = driver_unbind(t, now);
+        guard_end(t, k >= 0);
+        if (k < 0 && k != -EBUSY)
                 log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-k));
-        else if (r >= 0)
-                guard_let_go(t, &before);
-        usb_disk_done(&before);
-        return r;
+        return k == -EBUSY ? k : 0;
 }
 
 /* Not where it came from: "rolled back" would not be true. */
@@ -175,14 +174,15 @@ static bool rescan(struct transaction *t)
 void attach_back(struct transaction *t)
 {
         enum driver back = t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE, order[] = { back, back, t->to };
-        int r = -ENODEV;
+        int r = -ENODEV, used = 0;
 
         if (record_check(t) < 0)
                 return;
         if (driver_now(t) == t->from && t->from != DRIVER_NONE && rescan(t))
                 r = disks_back(t);
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
-                if (detach(t) == -EBUSY) { /* never taken back from under anybody */
+                used = detach(t);
+                if (used < 0) { /* never rolled back under a user */
                         t->kept = true;
                         break;
                 }
@@ -201,6 +201,8 @@ void attach_back(struct transaction *t)
         if (driver_now(t) == DRIVER_NONE)
                 (void) attach_to_any(t);
         if (driver_now(t) != t->from && t->from != DRIVER_NONE)
-                stays(t, t->kept ? "it is in use already, and stays" : "it did not go back");
+                stays(t, used == -EBUSY ? "it is in use already, and stays" :
+                         used < 0       ? "whether it is in use cannot be found out, so it stays" :
+                                          "it did not go back");
         t->moved = false;
 }

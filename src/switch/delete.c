@@ -20,13 +20,14 @@ struct doorman {
         int dir; /* of the interface */
         pthread_t thread;
         bool there;
-        atomic_bool begun, over; /* from the one to the other the claims are the thread's */
+        atomic_size_t begun; /* so many LUNs' deletes have begun: their claims are the thread's */
+        atomic_bool over;
 };
 
 static bool lun_leaves(const struct doorman *d, const struct lun *l)
 {
         char path[128], state[32];
-        int r = (int) attr_read(d->dir, lun_attribute(d->t, l, "state", path, sizeof(path)), state, sizeof(state));
+        int r = (int) attr_read(d->dir, lun_attribute(d->t->disk.host, l, "state", path, sizeof(path)), state, sizeof(state));
 
         return r == -ENOENT || r == -ENODEV || (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
 }
@@ -34,9 +35,10 @@ static bool lun_leaves(const struct doorman *d, const struct lun *l)
 /* True once none is left. */
 static bool let_go(struct doorman *d)
 {
-        bool left = false;
+        size_t begun = atomic_load(&d->begun);
+        bool left = begun < d->t->disk.n_luns;
 
-        for (size_t i = 0; i < d->t->disk.n_luns; i++) {
+        for (size_t i = 0; i < begun; i++) {
                 const struct lun *l = &d->t->disk.luns[i];
 
                 if (!claim_has(&d->t->claim, l->lun))
@@ -54,7 +56,7 @@ static void *let_claims_go(void *data)
 {
         struct doorman *d = data;
 
-        while (!atomic_load(&d->over) && !(atomic_load(&d->begun) && let_go(d)))
+        while (!atomic_load(&d->over) && !let_go(d))
                 (void) usleep(LOOK_AGAIN_USEC);
         return NULL;
 }
@@ -80,20 +82,22 @@ static void doorman_end(struct doorman *d)
  * While a LUN is deleted its transport is still alive, so sd's last flush reaches the drive; at unbind `uas` fails
  * every command before sd is removed (vm.md 1, 14).
  */
-static int delete_all(struct transaction *t, int dir)
+static int delete_all(struct transaction *t, struct doorman *d)
 {
-        char path[128];
-
         for (size_t i = 0; i < t->disk.n_luns; i++) {
+                const struct lun *l = &t->disk.luns[i];
                 int r;
 
                 /* There is no last flush to be had of it, but a minute of waiting for one. */
-                if (t->offline && lun_offline(t, &t->disk.luns[i]))
+                if (t->offline && lun_offline(t, t->disk.host, l))
                         continue;
-                r = attr_write(dir, lun_attribute(t, &t->disk.luns[i], "delete", path, sizeof(path)), "1");
-                if (r < 0 && r != -ENOENT && r != -ENODEV)
-                        return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s", t->disk.luns[i].scsi,
-                                       strerror(-r));
+                r = lun_delete(t, d->dir, i, &d->begun);
+                if (r == -EBUSY) {
+                        t->moved = i > 0;
+                        return tx_fail(t, UASD_EXIT_DEFERRED, r, NOT_CLAIMED);
+                }
+                if (r < 0)
+                        return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "cannot take %s away: %s", l->scsi, strerror(-r));
         }
         return 0;
 }
@@ -115,14 +119,13 @@ int luns_delete(struct transaction *t)
         r = dir < 0 ? -errno : record_check(t);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the disk is no longer the one that was looked at");
+        r = close_door(t);
+        if (r < 0)
+                return r;
+        t->moved = true;
         d.dir = dir;
         doorman_begin(&d);
-        r = close_door(t);
-        t->moved = r >= 0;
-        if (r >= 0) {
-                atomic_store(&d.begun, true);
-                r = delete_all(t, dir);
-        }
+        r = delete_all(t, &d);
         doorman_end(&d);
         return r;
 }

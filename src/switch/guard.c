@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "common/util.h"
@@ -9,96 +10,185 @@
 #include "sys/users.h"
 #include "switch/transaction.h"
 
-#define GUARD_MSEC 2000
+#define GUARD_MSEC 2000 /* for the first LUN whose open hangs; */
+#define HASTE_MSEC 100  /* ... then for each of the others: a healthy one needs a few */
+#define GUARD_TRIES 3
 #define LET_GO_BUDGET USEC_PER_SEC
 #define LOOK_AGAIN_MSEC 50
 
-static void hold_claim(struct transaction *t, const struct usb_disk *d, int out)
+/* The child claims the LUN and answers. At the word of its parent it syncs the LUN and answers again. */
+static void hold_claim(struct transaction *t, const struct lun *l, int fd)
 {
         struct claim c = CLAIM_NULL;
         char busy[BLOCK_NAME_MAX];
-        int r;
+        int r = claim_take(&t->roots, l, 1, &c, busy);
 
-        r = claim_take(&t->roots, d->luns, d->n_luns, &c, busy);
-        if (r >= 0) /* nobody should have written to it yet; who did all the same shall not lose it */
-                (void) claim_sync(&c, busy);
-        (void) !write(out, &r, sizeof(r));
+        (void) !write(fd, &r, sizeof(r));
+        if (r >= 0 && read(fd, &r, sizeof(r)) == sizeof(r)) {
+                r = claim_sync(&c, busy);
+                (void) !write(fd, &r, sizeof(r));
+        }
         (void) pause();
         _exit(0);
 }
 
+static bool is_ours(const struct transaction *t, pid_t pid)
+{
+        bool ours = t->examiner > 0 && pid == t->examiner;
+
+        for (size_t i = 0; t->guard.children && i < t->guard.disk.n_luns; i++)
+                ours = ours || (pid > 0 && pid == t->guard.children[i].pid);
+        return ours;
+}
+
 /*
- * Of those who have it open, who does not count: its examination (or that of one who was killed), which stays until its reads at full
- * depth are answered, and udev's workers.
+ * Some processes have the disk open and do not count as users: the switch's own children, udev's workers, and the examination of a switch
+ * that was killed. The latter stays until its reads at full depth are answered.
  */
-static bool is_reader(const struct user *u)
+static bool is_reader(const struct transaction *t, const struct user *u)
 {
         if (u->kind == USER_OPEN && u->command && streq(u->command, "uasd-switch") && (!u->unit || streq(u->unit, "uasd.service")))
                 return true;
-        return user_is_udev(u);
+        return user_is_udev(u) || is_ours(t, u->pid);
 }
 
-/* How many use it, of them `ret_readers` that do not count. Returns -errno if that cannot be known. */
-static int count_users(const struct transaction *t, const struct usb_disk *d, size_t *ret_readers)
+/* Counts the users, and those of them that do not count. Returns 0, -EBUSY, or -errno if that cannot be known. */
+static int look(const struct transaction *t, size_t *ret_readers)
 {
         struct user *users = NULL;
         size_t n = 0;
-        int r = users_find(&t->roots, d->luns, d->n_luns, true, &users, &n);
+        int r = users_find(&t->roots, t->guard.disk.luns, t->guard.disk.n_luns, true, &users, &n);
 
         *ret_readers = 0;
         for (size_t i = 0; i < n; i++)
-                *ret_readers += is_reader(&users[i]) || (t->examiner > 0 && users[i].pid == t->examiner);
+                *ret_readers += is_reader(t, &users[i]);
         users_free(users, n);
-        return r < 0 ? r : (int) n;
+        return r < 0 ? r : n > *ret_readers ? -EBUSY : 0;
 }
 
-int guard_begin(struct transaction *t, struct usb_disk *ret)
+static void dismiss(struct guard_child *c, bool wait)
 {
-        pid_t self = getpid();
-        int pipe_fd[2], r;
-        size_t readers;
+        if (c->pid > 0) {
+                (void) kill(c->pid, SIGKILL);
+                if (wait)
+                        (void) waitpid(c->pid, NULL, 0);
+                (void) close(c->fd);
+        }
+        *c = (struct guard_child){ .pid = 0 };
+}
 
-        t->guard = 0;
-        if (usb_disk_read(&t->roots, t->interface, false, ret) <= 0 || disks_count(ret) == 0) {
-                usb_disk_done(ret);
+/*
+ * Waits for an answer of a child. An open that hangs keeps the claim from all other processes: the kernel gives it to the first that
+ * asks, before it opens the device (block/bdev.c:bd_prepare_to_claim). msec: how long it may take. Returns 0 also if it hangs.
+ */
+static int answer(struct guard_child *c, int *msec)
+{
+        int r = -ECANCELED, k = poll(&(struct pollfd){ c->fd, POLLIN, 0 }, 1, *msec);
+
+        if (k == 0) {
+                *msec = HASTE_MSEC;
+                c->hangs = true;
                 return 0;
         }
-        r = count_users(t, ret, &readers);
-        r = r < 0 || (size_t) r > readers ? -EBUSY : 0; /* not knowing is not being free */
-        if (r >= 0 && pipe2(pipe_fd, O_CLOEXEC) >= 0) {
-                t->guard = fork();
-                if (t->guard == 0) {
-                        child_begin(t, self, pipe_fd[0]);
-                        hold_claim(t, ret, pipe_fd[1]);
-                }
-                (void) close(pipe_fd[1]);
-                if (poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, GUARD_MSEC) <= 0 ||
-                    read(pipe_fd[0], &r, sizeof(r)) != sizeof(r))
-                        r = -ETIMEDOUT;
-                (void) close(pipe_fd[0]);
+        return k > 0 && read(c->fd, &r, sizeof(r)) == sizeof(r) ? r : -ECANCELED; /* it was killed */
+}
+
+static int claim_lun(struct transaction *t, size_t i, int *msec)
+{
+        struct guard_child *c = &t->guard.children[i];
+        const struct lun *l = &t->guard.disk.luns[i];
+        pid_t self = getpid();
+        int fds[2], r;
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+                return -errno;
+        c->pid = fork();
+        if (c->pid == 0) {
+                child_begin(t, self, fds[0]);
+                hold_claim(t, l, fds[1]);
         }
+        r = c->pid < 0 ? -errno : 0;
+        (void) close(fds[1]);
+        c->fd = fds[0];
+        if (r < 0) {
+                (void) close(fds[0]);
+                return r;
+        }
+        r = answer(c, msec);
         if (r < 0)
-                guard_end(t, r != -ETIMEDOUT);
-        if (readers == 0) /* none to be waited for */
-                usb_disk_done(ret);
-        return r == -EBUSY ? r : 0;
+                dismiss(c, true);
+        return r < 0 && r != -EBUSY && lun_offline(t, t->guard.disk.host, l) ? 0 : r;
 }
 
-void guard_end(struct transaction *t, bool wait)
+/* No process should have written to it yet. If one did, the bytes shall not be lost. */
+static void sync_lun(struct guard_child *c, int *msec)
 {
-        if (t->guard <= 0)
-                return;
-        (void) kill(t->guard, SIGKILL);
-        if (wait)
-                (void) waitpid(t->guard, NULL, 0);
-        t->guard = 0;
+        int go = 0;
+
+        if (c->pid > 0 && !c->hangs && send(c->fd, &go, sizeof(go), MSG_NOSIGNAL) == sizeof(go))
+                (void) answer(c, msec);
 }
 
-void guard_let_go(const struct transaction *t, const struct usb_disk *d)
+static int take(struct transaction *t)
 {
-        struct awake deadline = awake_in(LET_GO_BUDGET);
-        size_t readers;
+        struct guard *g = &t->guard;
+        int r = usb_disk_read(&t->roots, t->interface, false, &g->disk), msec = GUARD_MSEC;
 
-        while (d->n_luns > 0 && count_users(t, d, &readers) > 0 && readers > 0 && awake_left(deadline) > 0)
+        if (r == 0 || r == -ENODEV) /* gone */
+                return 0;
+        if (r < 0)
+                return r;
+        if (g->disk.n_luns == 0)
+                return 0;
+        g->children = calloc(g->disk.n_luns + 1, sizeof(*g->children));
+        if (!g->children)
+                return -ENOMEM;
+        r = look(t, &g->readers);
+        for (size_t i = 0; r >= 0 && i < g->disk.n_luns; i++)
+                if (g->disk.luns[i].disk.name[0])
+                        r = claim_lun(t, i, &msec);
+        /* A process may have opened it before it was claimed, or while the open of another LUN was waited for. */
+        if (r >= 0)
+                r = look(t, &g->readers);
+        for (size_t i = 0; r >= 0 && i < g->disk.n_luns; i++)
+                sync_lun(&g->children[i], &msec);
+        return r;
+}
+
+int guard_begin(struct transaction *t)
+{
+        int r = -ECANCELED;
+
+        /* A failure of our own says nothing of the disk: it is tried again. */
+        for (int tries = 0; tries < GUARD_TRIES && r < 0 && r != -EBUSY; tries++) {
+                r = take(t);
+                if (r < 0)
+                        guard_end(t, false);
+        }
+        t->guard.active = r >= 0;
+        return r;
+}
+
+bool guard_has(const struct transaction *t, const struct lun *l)
+{
+        const struct guard *g = &t->guard;
+        size_t i;
+
+        return lun_among(l, g->disk.luns, g->disk.n_luns, &i) && g->children[i].pid > 0;
+}
+
+void guard_end(struct transaction *t, bool unbound)
+{
+        struct guard *g = &t->guard;
+        struct awake deadline;
+
+        /* One that hangs is not waited for, unless the unbind has ended what it waits for. */
+        for (size_t i = 0; g->children && i < g->disk.n_luns; i++)
+                dismiss(&g->children[i], unbound || !g->children[i].hangs);
+        deadline = awake_in(LET_GO_BUDGET);
+        while (unbound && g->readers > 0 && look(t, &g->readers) != -EBUSY && g->readers > 0 && awake_left(deadline) > 0)
                 (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
+        free(g->children);
+        usb_disk_done(&g->disk);
+        *g = (struct guard){ .active = false };
 }

@@ -15,17 +15,6 @@
  * locked for the life of the process: replacing the record must not drop the lock.
  */
 
-int record_write(struct transaction *t, const char *step)
-{
-        char path[PATH_MAX], text[512];
-
-        (void) snprintf(text, sizeof(text),
-                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
-                        (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
-                        driver_to_string(t->to), step, t->n_disks, t->moved, t->failed, t->holding, t->awaited);
-        return state_write(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), text, false);
-}
-
 static int take_lock(struct transaction *t)
 {
         char path[PATH_MAX];
@@ -41,13 +30,6 @@ static int take_lock(struct transaction *t)
                 return errno == EWOULDBLOCK ? -EALREADY : -errno;
         t->lock = TAKE_FD(fd);
         return 0;
-}
-
-int record_begin(struct transaction *t)
-{
-        int r = take_lock(t);
-
-        return r < 0 ? r : record_write(t, "record");
 }
 
 struct loaded {
@@ -88,6 +70,39 @@ static int load_line(const char *key, const char *value, void *data)
         return 0;
 }
 
+static bool record_is_ours(const struct transaction *t)
+{
+        struct loaded l = { 0 };
+        char path[PATH_MAX];
+
+        return state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l) > 0 &&
+               l.pid == (int) getpid();
+}
+
+int record_write(struct transaction *t, const char *step)
+{
+        char path[PATH_MAX], text[512];
+        int r;
+
+        /* Whoever removed it has given the disk to another driver (hold_rescue()): a switch that wakes up late must not go on. */
+        if (t->recorded && !record_is_ours(t))
+                return -ESTALE;
+        (void) snprintf(text, sizeof(text),
+                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
+                        (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
+                        driver_to_string(t->to), step, t->n_disks, t->moved, t->failed, t->holding, t->awaited);
+        r = state_write(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), text, false);
+        t->recorded = t->recorded || r >= 0;
+        return r;
+}
+
+int record_begin(struct transaction *t)
+{
+        int r = take_lock(t);
+
+        return r < 0 ? r : record_write(t, "record");
+}
+
 static int attachment_now(const struct transaction *t, unsigned *ret_busnum, unsigned *ret_devnum)
 {
         char path[PATH_MAX], port[INTERFACE_NAME_MAX];
@@ -122,10 +137,7 @@ bool attachment_there(const struct transaction *t)
 
 int record_check(struct transaction *t)
 {
-        struct loaded l = { 0 };
-        char path[PATH_MAX];
-
-        if (state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l) <= 0 || l.pid != (int) getpid())
+        if (!record_is_ours(t))
                 return -ESTALE;
         return attachment_there(t) ? 0 : -ESTALE;
 }

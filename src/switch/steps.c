@@ -107,7 +107,7 @@ static int step_claim(struct transaction *t)
         char busy[BLOCK_NAME_MAX];
         int r;
 
-        if (t->n_disks == 0) /* inside delay_use, where every moment counts, or driverless */
+        if (t->disk.n_luns == 0) /* inside delay_use, where every moment counts, or driverless */
                 return 0;
         r = look_for_users(t, false);
         if (r < 0)
@@ -119,6 +119,8 @@ static int step_claim(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "somebody keeps the lock on %s", busy);
         if (r == -ESTALE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "its media or partitions keep changing");
+        if (r == -EAGAIN)
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, "the kernel is still probing it: it has no block device yet");
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r));
         ask_whether_it_stops(t);
@@ -227,20 +229,6 @@ static int step_delete(struct transaction *t)
         return r < 0 ? r : luns_delete(t);
 }
 
-/* Inside delay_use there was nothing to claim: what has appeared since then is nobody's to pull. */
-static bool appeared(struct transaction *t)
-{
-        struct usb_disk now = { 0 };
-        bool found = false;
-
-        if (t->claim.n > 0 || t->offline || usb_disk_read(&t->roots, t->interface, false, &now) <= 0)
-                return false;
-        for (size_t i = 0; i < now.n_luns && !found; i++)
-                found = now.luns[i].disk.name[0] != '\0';
-        usb_disk_done(&now);
-        return found;
-}
-
 static int step_unbind(struct transaction *t)
 {
         int r;
@@ -249,13 +237,11 @@ static int step_unbind(struct transaction *t)
                 return 0;
         if (signal_waits()) /* its driver is still there: a scan brings the LUNs back sooner than another bind */
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -EINTR, "ended by a signal");
-        r = record_check(t);
-        if (r >= 0 && appeared(t)) {
-                t->moved = false;
-                return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "its disk appeared before it could be switched");
+        r = driver_unbind(t, t->from);
+        if (r == -EBUSY) {
+                t->moved = t->disk.n_luns > 0; /* else nothing was deleted, and nothing has to be brought back */
+                return tx_fail(t, UASD_EXIT_DEFERRED, r, t->moved ? NOT_CLAIMED : "its disk appeared before it could be switched");
         }
-        if (r >= 0)
-                r = driver_write(t, t->from, "unbind");
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s", driver_to_string(t->from), strerror(-r));
         return 0;
@@ -386,8 +372,8 @@ int transaction_run(struct transaction *t)
         for (i = 0; i < ELEMENTSOF(steps); i++) {
                 (void) copy_string(t->step, sizeof(t->step), steps[i].name);
                 tell_step(t->step);
-                if (t->lock >= 0)
-                        r = record_write(t, t->step);
+                if (t->lock >= 0 && (r = record_write(t, t->step)) == -ESTALE)
+                        (void) tx_fail(t, UASD_EXIT_FAILED, r, "it took too long, and the disk was given to any driver meanwhile");
                 if (r >= 0 && steps[i].at_once)
                         signals_allow(t);
                 if (r >= 0)

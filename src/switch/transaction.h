@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdatomic.h>
 #include <systemd/sd-bus.h>
 
 #include "common/exit-codes.h"
@@ -18,6 +19,18 @@
  * A step's undo runs if it or any step after it failed, the last one first, and cannot fail: it does what it can and
  * says what it could not.
  */
+/* guard.c: what the way back holds while it unbinds. */
+struct guard {
+        bool active;          /* guard_begin() has claimed what is in `disk`, and found no user */
+        struct usb_disk disk; /* as it was then */
+        struct guard_child {
+                pid_t pid; /* it has the claim of a LUN or hangs in the open; 0: none */
+                int fd;    /* its end of the conversation */
+                bool hangs;
+        } *children; /* one for each LUN */
+        size_t readers;       /* processes that have it open and do not count as users */
+};
+
 struct transaction {
         /* What was asked for */
         struct roots roots;
@@ -39,6 +52,7 @@ struct transaction {
 
         /* What has been done */
         int lock;
+        bool recorded; /* the record is written */
         struct claim claim;
         uint64_t written;  /* sectors that had reached the disk when the fingerprint was taken */
         char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
@@ -51,7 +65,7 @@ struct transaction {
         struct awake behind; /* when the kernel was last seen scanning `ahead`; 0: never */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
         pid_t examiner; /* verify's child, which a sick disk may keep; 0: none */
-        pid_t guard;  /* holds the claim while undo takes the disk away; 0: nobody */
+        struct guard guard;
         bool bound;   /* it has been bound to the new driver, or that was tried */
         bool failed;  /* and there it failed, which is the disk's fault */
         bool replugged; /* what is put in order is the switch of an earlier attachment */
@@ -115,6 +129,7 @@ int close_door(struct transaction *t);
 
 /* record.c */
 int record_begin(struct transaction *t); /* -EALREADY: another uasd-switch holds the lock */
+/* -ESTALE if others have removed or replaced the record since it was written first: the disk is theirs. */
 int record_write(struct transaction *t, const char *step);
 /* -ESTALE if the record or the attachment is no longer ours: a child that hung in the kernel and woke up late stops here. */
 int record_check(struct transaction *t);
@@ -126,7 +141,6 @@ bool attachment_same(const struct transaction *t, const struct facts *f);
 int record_load(struct transaction *t);
 
 /* attach.c: what moves an interface, used by the steps and by their undo */
-int driver_write(struct transaction *t, enum driver d, const char *file);
 enum driver driver_now(const struct transaction *t);
 /* Quirks, bind, link checked, quirks in order again. */
 int attach(struct transaction *t, enum driver d);
@@ -134,6 +148,16 @@ int attach(struct transaction *t, enum driver d);
 void quirks_in_order(struct transaction *t);
 /* Brings it to `from`, else to any driver, with its disks. */
 void attach_back(struct transaction *t);
+
+/* remove.c: the only file that writes `delete` and `unbind`. Both return -EBUSY if the rule there forbids it. */
+/* Whether `l` is one of `luns`, with the same block device. */
+bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i);
+/* Deletes the LUN `i` of the disk. dir: the interface's directory; begun: becomes i + 1 immediately before the write. */
+#define NOT_CLAIMED "a block device is there, or may be, that is not claimed: did another program rescan the host?"
+int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *begun);
+int driver_unbind(struct transaction *t, enum driver d);
+/* Waits until the kernel has probed every LUN. -EAGAIN: a LUN is still being probed at the deadline. */
+int wait_for_probes(struct transaction *t, struct awake deadline);
 
 /* delete.c: closes the door and takes the LUNs away; from then on it has moved. */
 int luns_delete(struct transaction *t);
@@ -174,12 +198,12 @@ void trial_leave(struct transaction *t);
 
 /* offline.c */
 /* An attribute of a SCSI device, as a path below the interface: ret. */
-const char *lun_attribute(const struct transaction *t, const struct lun *l, const char *name, char *ret, size_t size);
+const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size);
 /* A LUN is offline (SCSI state): its node cannot be opened any more. */
-bool lun_offline(const struct transaction *t, const struct lun *l);
+bool lun_offline(const struct transaction *t, const char *host, const struct lun *l);
 /*
- * Opens what can be claimed, and knows what that is; sets `offline` if there is a LUN that cannot. As claim_prepare(); -ESTALE: it
- * is another thing every time.
+ * Opens what can be claimed, and knows what that is; sets `offline` if there is a LUN that cannot. As claim_prepare(); -EAGAIN: a
+ * LUN, or every one, has no block device yet; -ESTALE: it is another thing every time.
  */
 int claim_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX]);
 
@@ -207,12 +231,13 @@ bool signal_waits(void);
 
 /* guard.c */
 /*
- * Undo takes a disk from its driver as the switch did, under a claim. A child takes it, since open(2) of a sick disk may hang:
- * one that hangs is not mounted by anybody else either. 0, or -EBUSY: in use, it stays where it is. Whoever
- * only reads it because it is new, udev's workers and our own examination, does not count: waited for, they would keep the disk where it
- * hangs. ret: the disk as it is, if there are such, to be given to guard_let_go().
+ * The way back takes a disk from its driver as the switch does, under a claim, and keeps it until guard_end(). Children take it, since
+ * the open of a sick disk may hang. Returns 0; -EBUSY: in use; other -errno: that cannot be known. On any error the disk stays where it
+ * is. udev's workers and the switch's own examination only read it because it is new, so they do not count as users. If they were waited
+ * for, they would keep the disk where it hangs.
  */
-int guard_begin(struct transaction *t, struct usb_disk *ret);
-void guard_end(struct transaction *t, bool wait);
-/* The disk has gone: until those readers have noticed, or its names would not be free again. */
-void guard_let_go(const struct transaction *t, const struct usb_disk *d);
+int guard_begin(struct transaction *t);
+/* Whether the guard has the claim of the block device that this LUN has now. */
+bool guard_has(const struct transaction *t, const struct lun *l);
+/* unbound: waits until those readers have noticed, or the disk's names would not be free again. */
+void guard_end(struct transaction *t, bool unbound);

@@ -116,6 +116,11 @@ static int add_lun(const char *name, void *data)
         if (attr_read_uint(fd, "type", 10, &type) >= 0)
                 l.scsi_type = (unsigned) type;
         r = gone_is_none(dir_each(fd, "block", read_block, &(struct lun_walk){ fd, &l }));
+        /*
+         * The link stands from before the driver's probe() until it fails (drivers/base/dd.c:really_probe). It is read after block/: a
+         * disk that appears in between counts as being probed.
+         */
+        l.probing = lun_awaited(&l) && (faccessat(fd, "driver", F_OK, AT_SYMLINK_NOFOLLOW) >= 0 || errno != ENOENT);
         if (r >= 0)
                 r = gone_is_none(dir_each(fd, "scsi_generic", read_sg, &l));
         if (r >= 0) {

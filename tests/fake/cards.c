@@ -18,6 +18,14 @@ void slot_empties(struct fake_usb *u, unsigned lun)
         tree_lun(u, lun);
 }
 
+void medium_changes(struct fake_usb *u, unsigned lun)
+{
+        if (!u->luns[lun].there)
+                return;
+        u->luns[lun].diskseq = ++fake->diskseq;
+        tree_lun(u, lun);
+}
+
 bool kernel_inserts(struct fake_usb *u)
 {
         for (unsigned i = 0; i < u->n_luns; i++)

@@ -29,7 +29,10 @@ struct fake_node {
 };
 
 struct fake_lun {
-        bool there;
+        bool there;    /* its block device is */
+        bool probing;  /* its SCSI device is there, and its block device not yet: the disk spins up */
+        unsigned type; /* of the SCSI device: 0 disk, 13 enclosure, which gets no block device */
+        bool declined; /* no driver takes its SCSI device, or the probe failed */
         int letter; /* sda: 0 */
         uint64_t diskseq;
         unsigned cache;   /* bytes in the drive's volatile cache */
@@ -51,8 +54,10 @@ struct fake_usb {
         unsigned alt;
         int host;
         uint64_t scan_due; /* 0: no scan under way */
+        uint64_t spun_at;  /* the disk has spun up; until then its LUNs are being probed */
         unsigned n_luns, n_parts;
         struct fake_lun luns[FAKE_LUNS];
+        unsigned unbound; /* `unbind` was written for it */
         unsigned touched; /* bind, unbind, delete, scan written for it */
         bool pulled;            /* it answers nothing any more */
         uint64_t disconnect_at; /* and then the hub tells of it; 0: it is not pulled, or that has been told */
@@ -88,6 +93,9 @@ enum fake_what {
         HOOK_WAIT,          /* `error` seconds go by */
         HOOK_SLEEP,         /* the machine sleeps for `error` seconds */
         HOOK_SIGNAL,        /* uasd-switch gets the signal `error` */
+        HOOK_RESCAN,        /* another program has the kernel scan the host for disks, as rescan-scsi-bus.sh does */
+        HOOK_RESCUE,        /* the dead man's timer removes the record, and gives a disk without a driver to any (hold_rescue()) */
+        HOOK_MEDIUM,        /* the medium of the first LUN is another one */
         HOOK_SHUTDOWN,      /* a shutdown job is queued */
         HOOK_CARD,          /* a card is put into the empty slot */
         HOOK_CARD_MOUNT,    /* and its partition mounted; PID 1's table shows it */
@@ -148,6 +156,11 @@ struct fake {
         char broken[128]; /* the first oath that was broken */
         /* operations */
         struct fake_hook hooks[4];
+        struct {
+                pid_t pid;
+                int fd;
+        } claims[64]; /* descriptors that were opened O_EXCL, of any process; fake_claims() looks at what they are now */
+        unsigned n_claims;
         unsigned n_ops;
         char ops[400][32];
         bool of_child[400]; /* uasd-switch has others do it */
@@ -184,6 +197,8 @@ void tree_unplug(struct fake_usb *u);
 void tree_lock_device(const struct fake_usb *u);
 void tree_driver(struct fake_usb *u);
 void tree_host(struct fake_usb *u);
+void tree_scsi(struct fake_usb *u, unsigned lun); /* the SCSI device alone */
+void tree_scsi_state(struct fake_usb *u, unsigned lun, const char *state);
 void tree_lun(struct fake_usb *u, unsigned lun);
 void tree_lun_gone(struct fake_usb *u, unsigned lun);
 
@@ -208,6 +223,7 @@ void kernel_unplug(struct fake_usb *u);
 void kernel_replug(struct fake_usb *u);
 void kernel_plug_again(struct fake_usb *u);
 void kernel_pull(struct fake_usb *u, uint64_t usec);
+void kernel_rescan(struct fake_usb *u); /* by others: what was deleted is found again at once */
 void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
 void kernel_sleeps(uint64_t usec); /* the clock advances, and nothing happens */
 bool kernel_inserts(struct fake_usb *u); /* a card into its empty slot */
@@ -224,14 +240,17 @@ struct fake_event *udev_due(bool processed, uint64_t since);
 
 /* nodes.c: the node a descriptor is open on; `stale`: of a disk that is gone */
 bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale);
-bool fake_claims(const char *name); /* this process holds a claim on the live disk */
+bool fake_claims(const char *name); /* a process holds a claim on the live disk */
 bool fake_stale(int letter);        /* this process has a node open of a disk of that letter that is gone */
+
+void fake_no_claim(int fd); /* this descriptor was not opened O_EXCL */
 
 /* `mask` of inotify(7), about a node, to the claim of this process if it has one */
 void fake_inotify_tell(const char *name, uint32_t mask);
 void fake_inotify_end(void);
 
 /* cards.c: a slot that is empty, and the card that comes */
+void medium_changes(struct fake_usb *u, unsigned lun);
 void slot_empties(struct fake_usb *u, unsigned lun);
 void slot_noticed(struct fake_usb *u, struct fake_lun *l);
 void somebody_with_a_card(enum fake_what what);
@@ -243,4 +262,5 @@ unsigned fake_someones_files(void); /* in this process */
 void fake_someone_closes(void);
 void fake_someone_is_at(const struct fake_lun *l, const char *node, int fd);
 void fake_someone_unlocks(void);
+void fake_pause(unsigned usec); /* in real time */
 void fake_break(const char *oath, const char *name);

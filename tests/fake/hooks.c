@@ -77,6 +77,7 @@ void fake_someone_is_at(const struct fake_lun *l, const char *node, int fd)
         fake->someone = true;
         fake->someones = l->diskseq;
         someone = fd;
+        fake_no_claim(fd);
         fakesys_open_table(node);
 }
 
@@ -223,6 +224,17 @@ int op_end(const char *op, int r)
                         break;
                 case HOOK_SLEEP:
                         kernel_sleeps((uint64_t) h->error * USEC_PER_SEC);
+                        break;
+                case HOOK_RESCAN:
+                        kernel_rescan(&fake->usb[0]);
+                        break;
+                case HOOK_RESCUE:
+                        tree_remove("run/" RUN_SWITCH "/%s", fake->usb[0].interface);
+                        if (fake->usb[0].driver == DRIVER_NONE)
+                                (void) kernel_probe(fake->usb[0].interface);
+                        break;
+                case HOOK_MEDIUM:
+                        medium_changes(&fake->usb[0], 0);
                         break;
                 case HOOK_SHUTDOWN:
                         fake->stopping = true;

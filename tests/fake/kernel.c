@@ -152,18 +152,40 @@ void kernel_names(struct fake_lun *l, unsigned n_nodes)
         }
 }
 
-static void lun_appears(struct fake_usb *u, unsigned lun)
+static void block_appears(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
 
-        l->letter = letter_of_last_close();
         l->there = true;
+        l->probing = false;
         l->diskseq = ++fake->diskseq;
         l->empty = l->empty && !l->card;
         l->card = false;
         kernel_names(l, l->empty ? 1 : u->n_parts + 1);
         tree_lun(u, lun);
         udev_adds(u, l);
+}
+
+/*
+ * disk_comes_late (drivers/scsi/sd.c:sd_probe, sd_spinup_disk): a disk that is not ready is waited for in the probe; until then its
+ * SCSI device is there, with its driver, and has no block device.
+ */
+static void lun_appears(struct fake_usb *u, unsigned lun)
+{
+        struct fake_lun *l = &u->luns[lun];
+
+        l->letter = letter_of_last_close();
+        l->probing = l->type == 0 && !l->declined;
+        if (!l->probing || u->spun_at > fake->clock) {
+                l->n_nodes = 0;
+                tree_scsi(u, lun);
+        } else
+                block_appears(u, lun);
+}
+
+static bool lun_found(const struct fake_usb *u, unsigned lun)
+{
+        return tree_exists("sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
 }
 
 /* not_refused (k 3.3, 3.4, v d): a mount stands in the way of nothing. That it would be destroyed is the first
@@ -181,8 +203,12 @@ static void lun_goes(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
 
-        if (!l->there)
+        l->probing = false;
+        if (!l->there) {
+                if (lun_found(u, lun))
+                        tree_lun_gone(u, lun);
                 return;
+        }
         loses_page_cache(l);
         if (fake->someone && fake->someones == l->diskseq) { /* what he has open is a disk that was */
                 fake->someone = false;
@@ -209,8 +235,31 @@ static void scan_finds(struct fake_usb *u)
 {
         u->scan_due = 0;
         for (unsigned i = 0; i < u->n_luns; i++)
-                if (!u->luns[i].there && lun_answers(u, i))
+                if (!lun_found(u, i) && lun_answers(u, i))
                         lun_appears(u, i);
+}
+
+/*
+ * delete_lets_nobody_in (v q): from the moment in which it begins the state is `cancel`, and every open of the LUN fails. uasd's claim is
+ * to go then, and only that of this LUN: the delete may take long.
+ */
+static void delete_lets_nobody_in(struct fake_usb *u, unsigned lun)
+{
+        bool claimed[FAKE_LUNS] = { false };
+
+        for (unsigned i = 0; i < u->n_luns; i++)
+                claimed[i] = u->luns[i].there && fake_claims(u->luns[i].nodes[0].name);
+        tree_scsi_state(u, lun, "cancel");
+        for (int tries = 0; claimed[lun] && fake_claims(u->luns[lun].nodes[0].name); tries++) {
+                if (tries == 2000)
+                        fake_break("kept its claim through the delete of", u->luns[lun].nodes[0].name);
+                if (tries == 2000)
+                        break;
+                fake_pause(1000);
+        }
+        for (unsigned i = 0; i < u->n_luns; i++)
+                if (i != lun && claimed[i] && !fake_claims(u->luns[i].nodes[0].name))
+                        fake_break("gave up the claim before the delete of", u->luns[i].nodes[0].name);
 }
 
 /* delete_takes_one_lun (v q): the driver stays bound; the drive is flushed on the way. */
@@ -224,11 +273,16 @@ int kernel_delete(const char *scsi)
         for (unsigned i = 0; i < fake->n_usb; i++) {
                 struct fake_usb *u = &fake->usb[i];
 
-                if (!u->plugged || u->driver == DRIVER_NONE || u->host != host || !u->luns[lun].there)
+                if (!u->plugged || u->driver == DRIVER_NONE || u->host != host || !lun_found(u, lun))
                         continue;
                 u->touched++;
-                not_refused(&u->luns[lun]);
-                lun_goes(u, lun); /* delete_lets_nobody_in (v q): before it waits for anything */
+                if (u->luns[lun].probing)
+                        fake_break("deleted while the kernel was probing it:", scsi);
+                if (u->luns[lun].there) {
+                        not_refused(&u->luns[lun]);
+                        delete_lets_nobody_in(u, lun);
+                }
+                lun_goes(u, lun); /* before it waits for anything */
                 flushes_drive(&u->luns[lun]);
                 kernel_pass(UNBIND_USEC);
                 return 0;
@@ -355,8 +409,10 @@ static void unbind_takes_all(struct fake_usb *u)
         for (unsigned i = 0; i < u->n_luns; i++) {
                 struct fake_lun *l = &u->luns[i];
 
-                if (!l->there)
+                if (!l->there) {
+                        lun_goes(u, i);
                         continue;
+                }
                 lun_goes(u, i);
                 if (was == DRIVER_UAS)
                         uas_cannot_flush(l);
@@ -380,6 +436,7 @@ int kernel_unbind(enum driver d, const char *interface)
         if (!u || u->driver != d) /* gone_is_enodev (v b) */
                 return -ENODEV;
         u->touched++;
+        u->unbound++;
         for (unsigned i = 0; i < u->n_luns; i++)
                 if (u->luns[i].there)
                         not_refused(&u->luns[i]);
@@ -539,7 +596,7 @@ void kernel_plug_again(struct fake_usb *u)
         u->comes_back = false;
         u->plugged = true;
         u->dev += 2;
-        u->touched = 0;
+        u->touched = u->unbound = 0;
         takes_new(u);
 }
 
@@ -551,7 +608,8 @@ void kernel_replug(struct fake_usb *u)
         u->dev++;
         u->silent_on_uas = u->silent_on_bot = u->garbles_on_uas = u->stalls_on_uas = false;
         u->missing_on_uas = 0;
-        u->touched = 0;
+        u->spun_at = 0;
+        u->touched = u->unbound = 0;
         for (unsigned i = 0; i < u->n_luns; i++)
                 u->luns[i].content += 1000;
         takes_new(u);
@@ -567,11 +625,21 @@ void kernel_pass(uint64_t usec)
 
                 if (u->scan_due && u->scan_due <= fake->clock)
                         scan_finds(u);
+                for (unsigned k = 0; k < u->n_luns && u->spun_at <= fake->clock; k++)
+                        if (u->luns[k].probing)
+                                block_appears(u, k);
                 if (u->disconnect_at && u->disconnect_at <= fake->clock)
                         kernel_unplug(u);
                 if (u->plug_at && u->plug_at <= fake->clock)
                         kernel_plug_again(u);
         }
+}
+
+/* scan_brings_back (v q), by another program. */
+void kernel_rescan(struct fake_usb *u)
+{
+        if (u->plugged && u->driver != DRIVER_NONE)
+                scan_finds(u);
 }
 
 /* sleep_stops_all (CLOCK_BOOTTIME goes on): scans and udev's workers are frozen as long as the machine sleeps. */

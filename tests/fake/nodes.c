@@ -16,18 +16,14 @@
 
 /* ---- nodes: openat(2), fstat(2), flock(2), fsync(2) on the folder's dev ---- */
 
-static int claims[32]; /* descriptors this process opened O_EXCL; what a number is now, fake_dev_name() says */
-static size_t n_claims;
-
-/* The node a descriptor is open on. `stale`: of a disk that is gone. */
-bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale)
+static bool dev_name(pid_t pid, int fd, char ret[static 32], bool *ret_stale)
 {
         char link[40], path[128];
         size_t n = strlen(fake->path);
         char *deleted;
         ssize_t length;
 
-        (void) snprintf(link, sizeof(link), "/proc/self/fd/%i", fd);
+        (void) snprintf(link, sizeof(link), "/proc/%i/fd/%i", (int) pid, fd);
         length = readlink(link, path, sizeof(path) - 1);
         if (length <= 0)
                 return false;
@@ -41,13 +37,19 @@ bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale)
         return copy_string(ret, 32, path + n + 5);
 }
 
+/* The node a descriptor is open on. `stale`: of a disk that is gone. */
+bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale)
+{
+        return dev_name(getpid(), fd, ret, ret_stale);
+}
+
 bool fake_claims(const char *name)
 {
         char now[32];
         bool stale;
 
-        for (size_t i = 0; i < n_claims; i++)
-                if (fake_dev_name(claims[i], now, &stale) && !stale && streq(now, name))
+        for (unsigned i = 0; i < fake->n_claims; i++)
+                if (dev_name(fake->claims[i].pid, fake->claims[i].fd, now, &stale) && !stale && streq(now, name))
                         return true;
         return false;
 }
@@ -71,11 +73,22 @@ bool fake_stale(int letter)
 
 static void note_claim(int fd, bool exclusive)
 {
-        for (size_t i = 0; i < n_claims; i++)
-                if (claims[i] == fd)
-                        claims[i--] = claims[--n_claims];
-        if (exclusive && n_claims < ELEMENTSOF(claims))
-                claims[n_claims++] = fd;
+        char now[32];
+        bool stale;
+
+        for (unsigned i = 0; i < fake->n_claims; i++)
+                if ((fake->claims[i].pid == getpid() && fake->claims[i].fd == fd) ||
+                    !dev_name(fake->claims[i].pid, fake->claims[i].fd, now, &stale))
+                        fake->claims[i--] = fake->claims[--fake->n_claims];
+        if (exclusive && fake->n_claims < ELEMENTSOF(fake->claims)) {
+                fake->claims[fake->n_claims].pid = getpid();
+                fake->claims[fake->n_claims++].fd = fd;
+        }
+}
+
+void fake_no_claim(int fd)
+{
+        note_claim(fd, false);
 }
 
 static int fail_with(int r)

@@ -47,6 +47,9 @@ static inline const char *sweep_code(const struct scene *s, int code)
                 return "it was moved, and does not say so";
         if (code == UASD_EXIT_ROLLED_BACK && !u->touched)
                 return "it says that it rolled back, and had not begun";
+        /* What was deleted and has come back on the same driver was not tried anywhere. */
+        if (code == UASD_EXIT_DEFERRED && !u->unbound && u->driver == s->from)
+                return NULL;
         if (code != UASD_EXIT_ROLLED_BACK && code != UASD_EXIT_OK && u->touched && u->plugged)
                 return "it does not say that it rolled back";
         return NULL;

@@ -242,18 +242,47 @@ static void tree_block(const struct fake_usb *u, const struct fake_node *n, cons
         tree_write(text, "dev/%s", n->name);
 }
 
-void tree_lun(struct fake_usb *u, unsigned lun)
+static char *scsi_dir(const struct fake_usb *u, unsigned lun, char ret[static 200])
+{
+        char host[160];
+
+        (void) snprintf(ret, 200, "%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host, lun);
+        return ret;
+}
+
+void tree_scsi_state(struct fake_usb *u, unsigned lun, const char *state)
+{
+        char scsi[200], text[32];
+
+        (void) snprintf(text, sizeof(text), "%s\n", state);
+        tree_write(text, "%s/state", scsi_dir(u, lun, scsi));
+}
+
+void tree_scsi(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
-        char host[160], scsi[200], dir[256], part[300], text[32];
+        char scsi[200], text[32];
 
-        (void) snprintf(scsi, sizeof(scsi), "%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host,
-                        lun);
-        tree_write("0\n", "%s/type", scsi);
+        (void) scsi_dir(u, lun, scsi);
+        (void) snprintf(text, sizeof(text), "%u\n", l->type);
+        tree_write(text, "%s/type", scsi);
         tree_write("", "%s/delete", scsi);
+        tree_scsi_state(u, lun, "running");
         tree_write("0x1f\n", "%s/iorequest_cnt", scsi);
         tree_write(u->driver == DRIVER_UAS && u->stalls_on_uas && !u->machine_late ? "0x1e\n" : "0x1f\n", "%s/iodone_cnt", scsi);
         tree_write("", "%s/scsi_generic/sg%i/dev", scsi, l->letter);
+        if (l->type == 0 && !l->declined)
+                tree_link("sys/bus/scsi/drivers/sd", "%s/driver", scsi);
+        tree_link(scsi, "sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
+}
+
+void tree_lun(struct fake_usb *u, unsigned lun)
+{
+        struct fake_lun *l = &u->luns[lun];
+        char scsi[200], dir[256], part[300], text[32];
+
+        tree_scsi(u, lun);
+        (void) scsi_dir(u, lun, scsi);
         (void) snprintf(dir, sizeof(dir), "%s/block/%s", scsi, l->nodes[0].name);
         tree_block(u, &l->nodes[0], dir);
         if (l->empty)
@@ -267,21 +296,21 @@ void tree_lun(struct fake_usb *u, unsigned lun)
                 tree_write("1\n", "%s/partition", part);
                 tree_block(u, &l->nodes[i], part);
         }
-        tree_link(scsi, "sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
 }
 
 void tree_lun_gone(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
-        char host[160];
+        char scsi[200];
 
-        for (unsigned i = 0; i < l->n_nodes; i++) {
+        for (unsigned i = 0; l->there && i < l->n_nodes; i++) {
                 tree_remove("sys/class/block/%s", l->nodes[i].name);
                 tree_remove("dev/%s", l->nodes[i].name);
         }
-        tree_remove("sys/block/%s", l->nodes[0].name);
+        if (l->there)
+                tree_remove("sys/block/%s", l->nodes[0].name);
         tree_remove("sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
-        tree_remove("%s/target%i:0:0/%i:0:0:%u", host_dir(u, host), u->host, u->host, lun);
+        tree_remove("%s", scsi_dir(u, lun, scsi));
 }
 
 /* ---- the machine ---- */
@@ -375,7 +404,7 @@ struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsi
                 fakesys_set_quirks(before);
                 kernel_pass(3 * USEC_PER_SEC);
         }
-        u->touched = 0;
+        u->touched = u->unbound = 0;
         fake->n_events = 0;
         return u;
 }

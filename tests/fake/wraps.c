@@ -7,6 +7,7 @@
 #include "common/util.h"
 #include "fake.h"
 #include "sys/fingerprint.h"
+#include "sys/luns.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
 #include "sys/pid1.h"
@@ -100,12 +101,29 @@ ssize_t __wrap_attr_read(int dirfd, const char *path, char *ret, size_t size)
 
 /* ---- whole functions of sys/ ---- */
 
+static bool within_disk_read;
+
+int __wrap_luns_read(int interface_fd, char ret_host[static 16], struct lun **ret, size_t *ret_n)
+{
+        int k = within_disk_read ? 0 : op_begin("read luns");
+
+        if (k == 0)
+                k = __real_luns_read(interface_fd, ret_host, ret, ret_n);
+        if (!within_disk_read && k == 0 && op_end("read luns", 0) < 0) {
+                luns_free(*ret, *ret_n);
+                k = -EIO;
+        }
+        return k;
+}
+
 int __wrap_usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret)
 {
         int k = op_begin("read disk");
 
         if (k == 0) {
+                within_disk_read = true;
                 k = __real_usb_disk_read(r, interface, strings, ret);
+                within_disk_read = false;
                 if (op_end("read disk", 0) < 0 && k > 0) {
                         usb_disk_done(ret);
                         k = -EIO;
@@ -181,7 +199,7 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret)
                         n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_UNREAD=1\n", c->nodes[i].lun);
                 else
                         n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_SIZE=%u\nLUN%u_CONTENT=%u\n",
-                                               c->nodes[i].lun, u->driver == DRIVER_UAS && u->shrinks_on_uas ? 511 : 512,
+                                               c->nodes[i].lun, u->driver == DRIVER_UAS && u->shrinks_on_uas ? 511U : 512U,
                                                c->nodes[i].lun,
                                                l->content + (u->driver == DRIVER_UAS && u->garbles_on_uas));
         }
@@ -242,6 +260,21 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
                 kernel_pass((fake->haste ? 200 : 10) * USEC_PER_MSEC);
         (void) op_end("wait", 0);
         return n == 1 && due() ? 1 : 0;
+}
+
+/* Only short sleeps wait for something that is real: for a thread, or for the end of a process. */
+int __wrap_usleep(useconds_t usec)
+{
+        if (!fake || usec <= 10 * USEC_PER_MSEC)
+                return __real_usleep(usec);
+        (void) op_begin("wait");
+        kernel_pass(usec);
+        return op_end("wait", 0);
+}
+
+void fake_pause(unsigned usec)
+{
+        (void) __real_usleep(usec);
 }
 
 int __wrap_uevents_open(enum uevents which, struct udev_monitor **ret)

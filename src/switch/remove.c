@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+#include <fcntl.h>
+#include <poll.h>
+
+#include "common/names.h"
+#include "sys/luns.h"
+#include "sys/marks.h"
+#include "sys/sysfs.h"
+#include "switch/transaction.h"
+
+/*
+ * The rule: no LUN is deleted and no interface is unbound unless every block device below the interface is claimed, or there is
+ * none, or it is offline and has no user. "None" means: no SCSI device, or one whose type never gets a block device. An error while
+ * looking counts as "in use". Only this file writes `delete` and `unbind` (tools/check-layers), and it applies the rule immediately
+ * before each write, also on the way back.
+ */
+
+#define LOOK_AGAIN_MSEC 50
+#define FILES_BUDGET (2 * USEC_PER_SEC)
+#define FILES_AGAIN_MSEC 20
+
+/* A LUN without a block device that was there when the kernel had been given its time: no driver took it, or the probe failed. */
+static bool given_up(const struct transaction *t, const struct lun *l)
+{
+        for (size_t i = 0; i < t->disk.n_luns; i++)
+                if (streq(t->disk.luns[i].scsi, l->scsi))
+                        return lun_awaited(&t->disk.luns[i]) && !l->probing;
+        return false;
+}
+
+/*
+ * Whether a LUN is one of those, with the same block device. The kernel does not reuse the number of a block device that is open, as a
+ * claimed one is. Its medium may be another one: no card that is put into a claimed slot can be mounted.
+ */
+bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i)
+{
+        for (size_t i = 0; i < n; i++)
+                if (streq(luns[i].scsi, l->scsi) && streq(luns[i].disk.name, l->disk.name) && luns[i].disk.major == l->disk.major &&
+                    luns[i].disk.minor == l->disk.minor) {
+                        *ret_i = i;
+                        return true;
+                }
+        return false;
+}
+
+static bool claimed(const struct transaction *t, const struct lun *l)
+{
+        size_t i;
+
+        return t->guard.active ? guard_has(t, l) : lun_among(l, t->disk.luns, t->disk.n_luns, &i) && claim_has(&t->claim, l->lun);
+}
+
+static bool may_go(const struct transaction *t, const char *host, const struct lun *l)
+{
+        /* Both looks for users of a disk that is offline are behind us: step_claim() and guard_begin(). */
+        bool looked = t->offline || t->guard.active;
+
+        if (l->disk.name[0])
+                return claimed(t, l) || (looked && lun_offline(t, host, l));
+        /* On the way back wait_for_disks() has given the LUN its time. */
+        return !lun_awaited(l) || t->guard.active || given_up(t, l);
+}
+
+/* Applies the rule to what is below the interface now. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if it has gone. */
+static int rule(const struct transaction *t, int dir)
+{
+        struct lun *luns = NULL;
+        char host[16];
+        size_t n = 0;
+        int r = luns_read(dir, host, &luns, &n);
+
+        if (r < 0)
+                return -EBUSY;
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = may_go(t, host, &luns[i]) ? 0 : -EBUSY;
+        luns_free(luns, n);
+        /* The directory of an interface that has gone is empty, and at its port may be another disk. */
+        return r >= 0 && faccessat(dir, "bInterfaceClass", F_OK, 0) < 0 ? -ENODEV : r;
+}
+
+int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *begun)
+{
+        const struct lun *l = &t->disk.luns[i];
+        char path[128];
+        int r = rule(t, dir);
+
+        if (r < 0)
+                return r == -ENODEV ? 0 : r;
+        assert(!t->guard.active);
+        assert(!l->disk.name[0] || claim_has(&t->claim, l->lun));
+        atomic_store(begun, i + 1);
+        r = attr_write(dir, lun_attribute(t->disk.host, l, "delete", path, sizeof(path)), "1");
+        return r == -ENOENT || r == -ENODEV ? 0 : r;
+}
+
+int driver_unbind(struct transaction *t, enum driver d)
+{
+        struct awake deadline = awake_in(FILES_BUDGET);
+        char driver[48], path[128];
+        int r;
+
+        assert(t->moved);
+        (void) snprintf(driver, sizeof(driver), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
+        for (;;) {
+                _cleanup_close_ int dir = -1;
+
+                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", t->interface);
+                dir = openat(t->roots.sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                r = dir < 0 ? -errno : record_check(t); /* the name does not say whose interface it is */
+                if (r >= 0)
+                        r = rule(t, dir);
+                (void) snprintf(path, sizeof(path), "%s/unbind", driver);
+                if (r >= 0)
+                        r = attr_write(t->roots.sys, path, t->interface);
+                /* A driver that is being registered binds what it finds before it gets its files (drivers/base/bus.c:bus_add_driver). */
+                if (r != -ENOENT || faccessat(t->roots.sys, driver, F_OK, 0) < 0 || awake_left(deadline) == 0)
+                        return r;
+                (void) poll(NULL, 0, FILES_AGAIN_MSEC);
+        }
+}
+
+int wait_for_probes(struct transaction *t, struct awake deadline)
+{
+        for (;;) {
+                bool awaited = false, probing = false;
+                int r;
+
+                for (size_t i = 0; i < t->disk.n_luns; i++) {
+                        awaited = awaited || lun_awaited(&t->disk.luns[i]);
+                        probing = probing || t->disk.luns[i].probing;
+                }
+                if (!awaited)
+                        return 0;
+                if (awake_left(deadline) == 0)
+                        return probing ? -EAGAIN : 0;
+                (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
+                r = look_for_media(t);
+                if (r < 0 && r != -ESTALE)
+                        return r;
+        }
+}
