@@ -92,6 +92,15 @@ bool history_matters(const struct history *h)
         return h->state == HISTORY_DISTRUSTED || h->state == HISTORY_TRIAL;
 }
 
+bool history_end_trial(struct history *h, const char *boot)
+{
+        if (h->state != HISTORY_TRIAL || !streq(h->boot, boot))
+                return false;
+        h->state = h->distrusted ? HISTORY_DISTRUSTED : HISTORY_ENDED;
+        h->distrusted = false;
+        return true;
+}
+
 /* ---- its key ---- */
 
 char *history_usb_id(const struct facts *f, char *ret, size_t size)

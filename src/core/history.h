@@ -34,6 +34,8 @@ struct history {
 int history_parse(const char *value, struct history *ret);
 /* What is held against a disk, or may be yet: the last to be forgotten for want of room. */
 bool history_matters(const struct history *h);
+/* Ends a trial of this boot without a result. Returns false, and changes nothing, if it is no such trial. */
+bool history_end_trial(struct history *h, const char *boot);
 /* The line without its key; -ENOBUFS if it does not fit. */
 int history_format(const struct history *h, char *ret, size_t size);
 

@@ -123,10 +123,8 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e, method_set_policy, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
-        r = manager_set_policy(e, (enum policy) p, force);
-        if (r < 0)
-                return sd_bus_error_set_errnof(error, -r, "The policy cannot be kept: %s", strerror(-r));
-        return manager_post_answer(data, message);
+        r = manager_set_policy(e, (enum policy) p, force, message);
+        return r < 0 ? r : 1;
 }
 
 static int refuse_trim(const struct entry *e, enum trim_offer offer, sd_bus_error *error)
@@ -158,47 +156,52 @@ static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *er
         r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e, method_set_trim, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
-        r = manager_set_trim(e, on, force, &offer);
+        r = manager_set_trim(e, on, force, message, &offer);
         if (r == -EOPNOTSUPP)
                 return refuse_trim(e, offer, error);
-        if (r < 0)
-                return sd_bus_error_set_errnof(error, -r, "TRIM cannot be turned %s: %s", word, strerror(-r));
-        return sd_bus_reply_method_return(message, NULL);
+        return r < 0 ? r : 1;
+}
+
+/* Reads the disk that a method is about. Returns 0 until polkit has answered, or an error. */
+static int may_on_disk(sd_bus_message *message, void *data, const char *may, method_fn method, struct entry **ret, sd_bus_error *error)
+{
+        int r = bus_read_disk(message, data, ret, error);
+
+        return r < 0 ? r : polkit_may(data, message, may, *ret, method, error);
 }
 
 /* A method that takes a disk, and answers nothing. */
-static int method_on_disk(sd_bus_message *message, void *data, const char *may, method_fn method, int (*act)(struct entry *e),
-                          sd_bus_error *error)
+static int method_on_disk(sd_bus_message *message, void *data, method_fn method, int (*act)(struct entry *e), sd_bus_error *error)
 {
         struct entry *e;
-        int r = bus_read_disk(message, data, &e, error);
+        int r = may_on_disk(message, data, MAY_SWITCH, method, &e, error);
 
-        if (r >= 0) {
-                r = polkit_may(data, message, may, e, method, error);
-                if (r == 0)
-                        return 1;
-        }
-        if (r >= 0) {
-                r = act(e);
-                if (r == -EBUSY)
-                        return bus_refuse_running(e, error);
-        }
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = act(e);
+        if (r == -EBUSY)
+                return bus_refuse_running(e, error);
         return r < 0 ? r : manager_post_answer(data, message);
 }
 
 static int method_release(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        return method_on_disk(message, data, MAY_SWITCH, method_release, manager_release, error);
+        return method_on_disk(message, data, method_release, manager_release, error);
 }
 
 static int method_cancel(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        return method_on_disk(message, data, MAY_SWITCH, method_cancel, manager_cancel, error);
+        return method_on_disk(message, data, method_cancel, manager_cancel, error);
 }
 
 static int method_forget(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-        return method_on_disk(message, data, MAY_POLICY, method_forget, manager_forget, error);
+        struct entry *e;
+        int r = may_on_disk(message, data, MAY_POLICY, method_forget, &e, error);
+
+        if (r > 0)
+                r = manager_forget(e, message);
+        return r < 0 ? r : 1;
 }
 
 static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,

@@ -35,6 +35,7 @@ struct entry *entry_new(struct manager *m)
 static void entry_free(struct entry *e)
 {
         queue_forget(e);
+        record_forget_entry(e);
         watch_remove(e->manager->watch, e);
         job_orphan(e->job);
         look_orphan(e->look);

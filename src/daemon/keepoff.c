@@ -27,10 +27,15 @@ static void tell_left_out(struct manager *m, const struct keepoff *made)
                             made->left_out[i], made->left_out_disks[i]);
 }
 
+void keepoff_look(struct manager *m)
+{
+        if (keepoff_review(m))
+                manager_rescan_all(m);
+}
+
 static int on_again(sd_event_source *s, uint64_t usec, void *data)
 {
-        if (keepoff_review(data))
-                manager_post_call(data, manager_rescan_all);
+        manager_post_call(data, keepoff_look);
         return 0;
 }
 

@@ -118,6 +118,7 @@ void manager_free(struct manager *m)
         if (!m)
                 return;
         m->env.stopping = true;
+        record_stop(m);
         bus_free(m->bus);
         m->bus = NULL;
         sleep_free(m->sleep);

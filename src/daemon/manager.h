@@ -12,6 +12,7 @@
 #include "core/trim.h"
 #include "core/trouble.h"
 #include "sys/roots.h"
+#include "sys/trims.h"
 
 /*
  * The one choke point: whatever happens becomes an event of one disk's machine here, and whatever the machine
@@ -26,6 +27,8 @@ struct inhibitor;
 struct post;
 struct boot;
 struct sleep;
+struct record;
+struct worker;
 
 /* What a user asked for, as org.uasd1.Job has it. */
 struct asked {
@@ -83,6 +86,8 @@ struct manager {
         sd_event_source *drain;     /* carries them out */
         bool draining;
         bool missed;                /* there was no memory for a post */
+        struct record *records;     /* records.c: not written yet, the oldest first */
+        struct worker *recorder;    /* writes the first of them */
         struct inhibitor *inhibitors;
         struct boot *boot; /* NULL: it is over */
         struct sleep *sleep;
@@ -144,6 +149,8 @@ void manager_post(struct entry *e, feed_fn feed, const struct event *event);
 int manager_post_answer(struct manager *m, sd_bus_message *call);
 /* Carries out all posts. The caller uses no entry. */
 void manager_drain(struct manager *m);
+/* A call is about this interface: reads it again, before the method looks its entry up. */
+void manager_rescan_now(struct manager *m, const char *interface);
 
 /* For manager_drain() alone, as these may remove entries; all others post them. */
 void manager_rescan(struct manager *m, const char *interface);
@@ -162,15 +169,16 @@ void manager_seen(struct entry *e, const struct event *users);
 void manager_look_at_waiting(struct manager *m);
 /* Requests of users. 0 or -errno; ret_request: the number JobRemoved will tell. */
 int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request);
-int manager_set_policy(struct entry *e, enum policy p, bool force);
+/* These three answer the call when it is done, unless they return an error. */
+int manager_set_policy(struct entry *e, enum policy p, bool force, sd_bus_message *call);
 /* -EOPNOTSUPP: none of its disks offers it, or none that shows; ret_offer is written in any case. */
-int manager_set_trim(struct entry *e, bool on, bool force, enum trim_offer *ret_offer);
+int manager_set_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer);
+int manager_forget(struct entry *e, sd_bus_message *call);
 /* What waits. -EBUSY: it is being switched. */
 int manager_cancel(struct entry *e);
 /* Whether somebody has said no outlives this process. */
 void keep_cancelled(const struct entry *e);
 int manager_release(struct entry *e);
-int manager_forget(struct entry *e);
 
 /* scan.c: events of the kernel and of udev */
 int scan_start(struct manager *m);
@@ -223,10 +231,57 @@ void trouble_stop(struct manager *m);
  * loaded first. True: they have changed, and facts are those of before.
  */
 bool keepoff_review(struct manager *m);
+/* A post: the same, and all disks are read again if the quirks have changed. */
+void keepoff_look(struct manager *m);
 /* What is wanted of it: what the configuration says of all disks, and udev's rules of this one, is known of those that are here alone. */
 void keepoff_see(struct entry *e, const struct facts *now);
 /* Another disk has its name: only their ports tell them apart. */
 bool manager_has_twin(const struct entry *e);
+
+/* worker.c: a child that does one thing, and answers */
+typedef void (*worker_fn)(const struct roots *r, void *data, int out); /* in the child */
+typedef void (*worker_done_fn)(void *data, const void *answer, size_t size); /* all that it wrote; the worker is gone after it */
+int worker_start(struct manager *m, worker_fn work, worker_done_fn done, void *data, struct worker **ret);
+/* Kills it, and done is not called any more. */
+void worker_orphan(struct worker *w);
+/* Waits without the event loop. Returns false if the answer is not complete at the deadline (CLOCK_MONOTONIC). */
+bool worker_wait(struct worker *w, uint64_t deadline);
+
+/* records.c: histories, policies and TRIM are written durably by a child, one after the other */
+enum record_type {
+        RECORD_HISTORY,
+        RECORD_END_TRIAL,
+        RECORD_END_TRIALS, /* of all disks */
+        RECORD_FORGET,
+        RECORD_POLICY,
+        RECORD_TRIM,
+};
+/* e: NULL if its disk is gone. r: 0 or -errno. */
+typedef void (*record_fn)(struct manager *m, struct entry *e, const struct record *rec, int r);
+struct record {
+        struct record *next;
+        struct manager *manager;
+        struct entry *entry; /* NULL: its disk is gone, or it is about no disk */
+        enum record_type type;
+        struct facts facts;
+        struct history history;
+        enum policy policy;
+        bool port, force; /* as kept_store() has it */
+        struct trim_lun luns[TRIM_LUNS_MAX];
+        size_t n_luns;
+        record_fn done;       /* or NULL */
+        sd_bus_message *call; /* whose answer is due then, or NULL */
+};
+/* Copies it; manager, entry and facts are filled in. Returns 0, or -errno and nothing is written. */
+int record_add(struct manager *m, struct entry *e, const struct record *rec);
+void record_forget_entry(struct entry *e);
+/* A history of this disk is being written. */
+bool record_pending(const struct manager *m, const struct facts *f);
+/* As past_read() and past_judge(), with all that is not written yet. */
+int record_read(const struct manager *m, const struct facts *f, struct history *ret);
+void record_judge(const struct manager *m, struct facts *f);
+/* Waits some seconds for what is not written yet. */
+void record_stop(struct manager *m);
 
 /* inhibit.c: whose work is not to be disturbed */
 struct inhibitor {

@@ -5,8 +5,9 @@
 #include "daemon/manager.h"
 
 /*
- * One queue. A source, a child that ended and the manager itself post what is to be done; one deferred source does it when the callback
- * that posted has returned. No caller up the stack holds an entry then. So entries are removed here and nowhere else.
+ * One queue. A source, a child that ended and the manager itself post what is to be done; one deferred source
+ * does it when the callback that posted has returned. No caller up the stack holds an entry then. So entries
+ * are removed here and nowhere else.
  */
 struct post {
         struct post *next;
@@ -58,6 +59,14 @@ void manager_drain(struct manager *m)
                 post_free(p);
         }
         m->draining = false;
+}
+
+void manager_rescan_now(struct manager *m, const char *interface)
+{
+        if (m->draining) /* it is called from the queue, where the interface was read just before */
+                return;
+        manager_post_rescan(m, interface);
+        manager_drain(m);
 }
 
 static int on_drain(sd_event_source *s, void *data)

@@ -3,10 +3,7 @@
 #include "common/log.h"
 #include "daemon/manager.h"
 #include "sys/marks.h"
-#include "sys/past.h"
-#include "sys/policies.h"
 #include "sys/trigger.h"
-#include "sys/trims.h"
 
 /* What users ask for: written down first, so that it outlives this process, then told to the machine. */
 
@@ -91,29 +88,33 @@ static void said(struct entry *e)
 /* Whoever says uas once more knows of the trial that failed. */
 static void try_once_more(struct entry *e)
 {
-        const struct roots *r = &e->manager->roots;
-        struct history h;
+        struct record rec = { .type = RECORD_HISTORY };
 
-        if (!e->life.disk.facts.trial_failed || past_read(r, &e->life.disk.facts, &h) <= 0)
+        if (!e->life.disk.facts.trial_failed || record_read(e->manager, &e->life.disk.facts, &rec.history) <= 0)
                 return;
-        h.state = HISTORY_DISTRUSTED;
-        h.failed = false;
-        (void) past_write(r, &e->life.disk.facts, &h);
+        rec.history.state = HISTORY_DISTRUSTED;
+        rec.history.failed = false;
+        (void) record_add(e->manager, e, &rec);
 }
 
-int manager_set_policy(struct entry *e, enum policy p, bool force)
+static void policy_kept(struct manager *m, struct entry *e, const struct record *rec, int r)
 {
-        struct manager *m = e->manager;
-        const struct facts *f = &e->life.disk.facts;
-        int r = policy_store(&m->roots, f, manager_has_twin(e), p, force);
-
-        if (r < 0)
-                return r;
-        if (p == POLICY_UAS)
+        if (r < 0) {
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "The policy cannot be kept: %s", strerror(-r));
+                return;
+        }
+        log_info("%s: policy is %s now", rec->facts.interface, policy_to_string(rec->policy));
+        if (e && rec->policy == POLICY_UAS)
                 try_once_more(e);
-        log_info("%s: policy is %s now", f->interface, policy_to_string(p));
-        said(e);
-        return 0;
+        if (e)
+                said(e);
+        (void) manager_post_answer(m, rec->call);
+}
+
+int manager_set_policy(struct entry *e, enum policy p, bool force, sd_bus_message *call)
+{
+        return record_add(e->manager, e, &(struct record){ .type = RECORD_POLICY, .policy = p, .force = force, .port = manager_has_twin(e),
+                                                           .done = policy_kept, .call = call });
 }
 
 /* Those of its LUNs that offer it, with force all that the kernel could turn it on for. */
@@ -138,22 +139,27 @@ static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns
         return n;
 }
 
-int manager_set_trim(struct entry *e, bool on, bool force, enum trim_offer *ret_offer)
+static void trim_kept(struct manager *m, struct entry *e, const struct record *rec, int r)
 {
-        const struct roots *roots = &e->manager->roots;
-        const struct disk *d = &e->life.disk;
-        struct trim_lun luns[TRIM_LUNS_MAX];
-        size_t n = on ? trim_luns(e, force, luns, ELEMENTSOF(luns), ret_offer) : 0;
-        int r;
+        bool on = rec->n_luns > 0;
 
-        if (on && n == 0)
-                return -EOPNOTSUPP;
-        r = trims_store(roots, &d->facts, manager_has_twin(e), luns, n);
+        if (r >= 0 && e) {
+                report_trim(e, on, rec->force);
+                /* udev's rule does it, as it does at the next attach. */
+                r = trigger_change(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
+        }
         if (r < 0)
-                return r;
-        report_trim(e, on, force);
-        /* udev's rule does it, as it does at the next attach. */
-        return trigger_change(roots, d->luns, d->n_luns);
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "TRIM cannot be turned %s: %s", on ? "on" : "off", strerror(-r));
+        else
+                (void) sd_bus_reply_method_return(rec->call, NULL);
+}
+
+int manager_set_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer)
+{
+        struct record rec = { .type = RECORD_TRIM, .force = force, .port = manager_has_twin(e), .done = trim_kept, .call = call };
+
+        rec.n_luns = on ? trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer) : 0;
+        return on && rec.n_luns == 0 ? -EOPNOTSUPP : record_add(e->manager, e, &rec);
 }
 
 /* The override without what waits. One that the disk follows was no part of that: it is in force again, or still. */
@@ -211,19 +217,26 @@ int manager_release(struct entry *e)
         return r == -ENOENT ? 0 : r; /* a disk that goes just now waits for nothing */
 }
 
-int manager_forget(struct entry *e)
+static void forgotten(struct manager *m, struct entry *e, const struct record *rec, int r)
+{
+        if (r < 0) {
+                (void) sd_bus_reply_method_errno(rec->call, r, NULL);
+                return;
+        }
+        log_info("%s: its history is forgotten", rec->facts.interface);
+        if (e) {
+                e->has_unkept = false;
+                trouble_begin(e);
+                said(e);
+        }
+        (void) manager_post_answer(m, rec->call);
+}
+
+int manager_forget(struct entry *e, sd_bus_message *call)
 {
         const struct roots *r = &e->manager->roots;
-        int k;
 
         (void) attachment_change(r, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){ .tried = false });
         e->life.tried = false;
-        k = past_forget(r, &e->life.disk.facts);
-        if (k < 0)
-                return k;
-        e->has_unkept = false;
-        trouble_begin(e);
-        log_info("%s: its history is forgotten", e->life.disk.facts.interface);
-        said(e);
-        return 0;
+        return record_add(e->manager, e, &(struct record){ .type = RECORD_FORGET, .done = forgotten, .call = call });
 }

@@ -3,22 +3,29 @@
 #include "daemon/manager.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
-#include "sys/past.h"
 #include "sys/scsicount.h"
 
 /* Disks that fail under uas: what is held against them, kept, told, and handed to the machine. */
 
-/* On record, durably; should that be impossible, at least as long as the disk stays. */
-static void keep(struct entry *e, const struct history *h)
+/* If it cannot be put on record it is remembered at least as long as the disk stays. */
+static void remember(struct manager *m, struct entry *e, const struct record *rec, int r)
 {
-        int r = past_write(&e->manager->roots, &e->life.disk.facts, h);
-
-        e->manager->keepoff_due = true;
         if (r >= 0)
                 return;
-        log_error("%s: what happened cannot be put on record: %s", e->life.disk.facts.interface, strerror(-r));
-        e->unkept = *h;
+        log_error("%s: what happened cannot be put on record: %s", rec->facts.interface, strerror(-r));
+        if (!e)
+                return;
+        e->unkept = rec->history;
         e->has_unkept = true;
+}
+
+static void keep(struct entry *e, const struct history *h)
+{
+        struct record rec = { .type = RECORD_HISTORY, .history = *h, .done = remember };
+        int r = record_add(e->manager, e, &rec);
+
+        if (r < 0)
+                remember(e->manager, e, &rec, r);
 }
 
 void trouble_begin(struct entry *e)
@@ -30,6 +37,7 @@ void trouble_begin(struct entry *e)
 
 void trouble_judge(struct entry *e, struct facts *f)
 {
+        record_judge(e->manager, f);
         if (e->has_unkept) {
                 e->unkept.firmware = f->bcd;
                 history_judge(&e->unkept, &(struct here){ .kernel = "" }, f);
@@ -153,52 +161,56 @@ bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool l
 
 /* ---- trials ---- */
 
+static void passed(struct manager *m, struct entry *e, const struct record *rec, int r)
+{
+        if (r < 0)
+                log_warning("%s: that it passed its trial cannot be put on record: %s", rec->facts.interface, strerror(-r));
+        else if (e && !e->troubled)
+                report_trial(e);
+}
+
 /* The watch is over. Passed is who had no trouble in all of it: the machine asks again after another one. */
 void trouble_trial_over(struct entry *e)
 {
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
-        struct history h;
+        struct record rec = { .type = RECORD_HISTORY, .done = passed };
+        struct history *h = &rec.history;
         int r;
 
         if (count_timeouts(e)) {
                 kmsg_keep(m->kmsg);
                 return;
         }
-        if (trouble_pending(&e->trouble, now_monotonic()))
+        if (trouble_pending(&e->trouble, now_monotonic()) || record_pending(m, f))
                 return;
-        if (past_read(&m->roots, f, &h) <= 0 || h.state != HISTORY_TRIAL)
-                h = (struct history){ .state = HISTORY_TRIAL };
-        h.state = h.distrusted ? HISTORY_DISTRUSTED : HISTORY_PASSED;
-        h.distrusted = false;
-        r = past_write(&m->roots, f, &h);
-        if (r < 0) {
-                log_warning("%s: that it passed its trial cannot be put on record: %s", f->interface, strerror(-r));
-                return;
-        }
-        report_trial(e);
-        m->keepoff_due = true;
-        manager_post_rescan(m, f->interface);
+        if (record_read(m, f, h) <= 0 || h->state != HISTORY_TRIAL)
+                *h = (struct history){ .state = HISTORY_TRIAL };
+        h->state = h->distrusted ? HISTORY_DISTRUSTED : HISTORY_PASSED;
+        h->distrusted = false;
+        r = record_add(m, e, &rec);
+        if (r < 0)
+                passed(m, e, &rec, r);
 }
 
 /* A disk seen for the first time by this uasd: its trial may have gone on before, or have ended with the machine. */
 void trouble_adopt(struct entry *e)
 {
-        const struct roots *r = &e->manager->roots;
+        struct manager *m = e->manager;
         struct facts *f = &e->life.disk.facts;
         struct history h;
 
         e->trouble.timeouts = timeouts(e); /* before anybody listened; what an earlier uasd has counted takes the place of it */
         if (facts_uas_alone(f))
                 return;
-        if (f->trial_failed && past_read(r, f, &h) > 0 && h.state == HISTORY_TRIAL) {
+        if (f->trial_failed && record_read(m, f, &h) > 0 && h.state == HISTORY_TRIAL) {
                 h = (struct history){ .state = HISTORY_DISTRUSTED, .failed = true };
                 (void) copy_string(h.reason, sizeof(h.reason), "the machine went down in the middle of its trial");
                 report_distrust(e, h.reason);
-                (void) past_write(r, f, &h); /* early in a boot there may be nothing to write to: it stays true */
-        } else if (f->trial_ended && f->driver == DRIVER_UAS && !e->manager->env.stopping)
-                f->trial_open = past_write(r, f, &(struct history){ .state = HISTORY_TRIAL }) >= 0;
-        e->manager->keepoff_due = true;
+                (void) record_add(m, e, &(struct record){ .type = RECORD_HISTORY, .history = h }); /* early in a boot there may be nothing to write to: it stays true */
+        } else if (f->trial_ended && f->driver == DRIVER_UAS && !m->env.stopping)
+                f->trial_open = record_add(m, e, &(struct record){ .type = RECORD_HISTORY, .history.state = HISTORY_TRIAL }) >= 0;
+        m->keepoff_due = true;
 }
 
 /* ---- disks that go by themselves and come back ---- */
@@ -226,11 +238,11 @@ void trouble_gone(struct entry *e)
 
         drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.running || e->troubled, &now);
         if (e->life.disk.facts.trial_open || e->life.running)
-                (void) past_end_trials(&e->manager->roots, &e->life.disk.facts);
+                (void) record_add(e->manager, e, &(struct record){ .type = RECORD_END_TRIAL });
 }
 
 void trouble_stop(struct manager *m)
 {
         /* Also that of a switch under way, and of a disk that was unplugged while its uasd-switch was killed. */
-        (void) past_end_trials(&m->roots, NULL);
+        (void) record_add(m, NULL, &(struct record){ .type = RECORD_END_TRIALS });
 }

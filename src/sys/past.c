@@ -2,12 +2,12 @@
 #include "sys/past.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <time.h>
 
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/conf.h"
+#include "sys/lock.h"
 #include "sys/statefile.h"
 #include "sys/sysfs.h"
 
@@ -15,8 +15,10 @@
 #define PATH_VAR STATE_DIR "/" STATE_HISTORY
 #define GENERATION "generation"
 #define LINES_MAX 256
+/* Whoever has the lock writes two small files; it may hang in an fsync. */
+#define LOCK_USEC (10 * USEC_PER_SEC)
 
-static void here_now(const struct roots *r, struct here *ret)
+void past_here(const struct roots *r, struct here *ret)
 {
         *ret = (struct here){ 0 };
         if (r->proc < 0)
@@ -107,7 +109,7 @@ void past_judge(const struct roots *r, struct facts *f)
         int k = past_read(r, f, &h);
 
         if (k > 0)
-                here_now(r, &here);
+                past_here(r, &here);
         history_judge(k > 0 ? &h : NULL, &here, f);
 }
 
@@ -150,7 +152,7 @@ int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *
 {
         struct judging j = { .fn = fn, .data = data };
 
-        here_now(r, &j.here);
+        past_here(r, &j.here);
         if (kernel)
                 (void) copy_string(j.here.kernel, sizeof(j.here.kernel), kernel);
         return past_list(r, judge_one, &j);
@@ -168,10 +170,8 @@ static int lock(const struct roots *r)
         fd = openat(r->run, RUN_HISTORY_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
                 return -errno;
-        while (flock(fd, LOCK_EX) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return TAKE_FD(fd);
+        k = lock_until(fd, awake_in(LOCK_USEC));
+        return k < 0 ? k : TAKE_FD(fd);
 }
 
 static bool line_matters(const char *line)
@@ -307,22 +307,28 @@ int past_put_back(const struct roots *r, const struct facts *f, const struct his
         return rewrite(r, drop_key, key, line);
 }
 
-int past_write(const struct roots *r, const struct facts *f, const struct history *h)
+void past_complete(const struct roots *r, const struct facts *f, struct history *h)
 {
         time_t now = time(NULL);
-        struct history full;
         struct here here;
         struct tm tm;
 
+        past_here(r, &here);
+        h->firmware = f->bcd;
+        memcpy(h->kernel, here.kernel, sizeof(h->kernel));
+        memcpy(h->boot, here.boot, sizeof(h->boot));
+        if (!gmtime_r(&now, &tm) || strftime(h->date, sizeof(h->date), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+                h->date[0] = '\0';
+}
+
+int past_write(const struct roots *r, const struct facts *f, const struct history *h)
+{
+        struct history full;
+
         if (!h)
                 return past_put_back(r, f, NULL);
-        here_now(r, &here);
         full = *h;
-        full.firmware = f->bcd;
-        memcpy(full.kernel, here.kernel, sizeof(full.kernel));
-        memcpy(full.boot, here.boot, sizeof(full.boot));
-        if (!gmtime_r(&now, &tm) || strftime(full.date, sizeof(full.date), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-                full.date[0] = '\0';
+        past_complete(r, f, &full);
         return past_put_back(r, f, &full);
 }
 
@@ -346,10 +352,8 @@ static int end_trial(char **line, void *data)
         struct history h;
         char *ended;
 
-        if ((e->key && !value_of(*line, e->key)) || history_parse(equals + 1, &h) < 0 || h.state != HISTORY_TRIAL || !streq(h.boot, e->boot))
+        if ((e->key && !value_of(*line, e->key)) || history_parse(equals + 1, &h) < 0 || !history_end_trial(&h, e->boot))
                 return 1;
-        h.state = h.distrusted ? HISTORY_DISTRUSTED : HISTORY_ENDED;
-        h.distrusted = false;
         if (history_format(&h, value, sizeof(value)) < 0)
                 return 1;
         if (asprintf(&ended, "%.*s=%s", (int) (equals - *line), *line, value) < 0)
@@ -364,6 +368,6 @@ int past_end_trials(const struct roots *r, const struct facts *f)
         char key[HISTORY_KEY_MAX];
         struct here here;
 
-        here_now(r, &here);
+        past_here(r, &here);
         return rewrite(r, end_trial, &(struct ending){ f ? history_key(f, key, sizeof(key)) : NULL, here.boot }, NULL);
 }

@@ -26,9 +26,14 @@ int past_list(const struct roots *r, int (*fn)(const char *key, const struct his
 int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
               void *data);
 
+/* The kernel and the boot of now. */
+void past_here(const struct roots *r, struct here *ret);
+/* Fills in firmware, kernel, boot and date of now. */
+void past_complete(const struct roots *r, const struct facts *f, struct history *h);
+
 /*
  * Keeps the record, with firmware, kernel, boot and date of now filled in. h: NULL takes it away, at this port.
- * Durable on return, in one place at least; -errno if it is not.
+ * Durable on return, in one place at least; -errno if it is not, -ETIMEDOUT if another process keeps the lock.
  */
 int past_write(const struct roots *r, const struct facts *f, const struct history *h);
 /* Puts on record what past_read() has returned, with the kernel, the boot and the date that it has. NULL: nothing. */

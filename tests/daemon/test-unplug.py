@@ -58,6 +58,7 @@ class Unplug(Machine):
             until(self.in_fsync, 'fsync number %d' % (i + 1))
             if i == n - 1:
                 self.unplug()
+                until(lambda: self.interfaces() == [], 'uasd sees that, and answers, in the middle of it')
                 os.unlink(self.tree.path('at-fsync'))
             os.unlink(self.tree.path('in-fsync'))
         self.lives()

@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd for a machine in a folder, on a private bus: the disk with /etc and /var hangs, or another process keeps the lock of the history."""
+
+import fcntl
+import os
+import time
+
+from machine import Machine, main, until
+
+ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
+
+
+class Records(Machine):
+    def setUp(self):
+        super().setUp()
+        os.mkfifo(self.tree.path('dev/kmsg'))
+        self.kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
+        self.addCleanup(os.close, self.kmsg)
+        fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # one read returns one record
+        self.tree.write('sys/block/sdz/device/iotmo_cnt', '0x5\n')
+        self.hears()
+
+    def fails_on_uas(self):
+        for number, ago in (1, 300), (2, 0):
+            os.write(self.kmsg, b'6,%d,%d,-;%s\n SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n' %
+                     (number, (time.monotonic() - ago) * 1000000, ABORT.encode()))
+
+    def history(self, folder='etc/uasd'):
+        try:
+            with open(self.tree.path(folder + '/history')) as f:
+                return f.read()
+        except FileNotFoundError:
+            return ''
+
+    def hangs(self):
+        self.tree.write('at-fsync', '')
+        self.addCleanup(self.goes_on)
+
+    def in_fsync(self):
+        return os.path.exists(self.tree.path('in-fsync'))
+
+    def goes_on(self):
+        for name in 'at-fsync', 'in-fsync':
+            if os.path.exists(self.tree.path(name)):
+                os.unlink(self.tree.path(name))
+
+    def locks(self):
+        lock = os.open(self.tree.path('run/uasd/history.lock'), os.O_RDWR | os.O_CREAT, 0o600)
+        self.addCleanup(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return lock
+
+    def test_disk_hangs(self):
+        "A disk that fails on uas is moved, though its record cannot be written; plugged in again it is distrusted, since uasd knows it."
+        self.both()
+        self.hangs()
+        self.fails_on_uas()
+        until(self.in_fsync, 'its record is being written')
+        self.driver_is('usb-storage')
+        self.pull()
+        self.bind('uas')
+        self.put_back(6)
+        self.driver_is('usb-storage')
+        self.assertEqual(self.disk()['reason_id'], 'distrusted')
+        self.assertNotIn('distrusted', self.history())
+        self.goes_on()
+        until(lambda: 'state=distrusted' in self.history() and 'state=distrusted' in self.history('var/lib/uasd'), 'it is on record')
+
+    def test_lock(self):
+        "So it is where another process has the lock; what uasd has seen is written when the lock is free."
+        lock = self.locks()
+        self.both()
+        self.fails_on_uas()
+        self.driver_is('usb-storage')
+        self.assertEqual(self.history(), '')
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        until(lambda: 'state=distrusted' in self.history(), 'it is on record')
+
+    def test_in_order(self):
+        "What is asked for meanwhile is written after it, and a caller has his answer when his word is on the disk."
+        self.both()
+        self.hangs()
+        self.fails_on_uas()
+        until(self.in_fsync, 'its record is being written')
+        self.driver_is('usb-storage')
+        forget = self.start_ctl('forget', 'sdz')
+        policy = self.start_ctl('policy', 'sdz', 'uas')
+        self.assertEqual(self.disk()['policy'], 'auto')
+        self.assertEqual((forget.poll(), policy.poll()), (None, None))
+        self.goes_on()
+        self.assertEqual((forget.wait(20), policy.wait(20)), (0, 0), self.journal())
+        self.assertEqual(self.disk()['policy'], 'uas')
+        self.assertNotIn('distrusted', self.history())
+
+    def test_stopped(self):
+        "uasd does not wait for such a disk for ever when it is stopped; the record is written all the same."
+        daemon = self.both()
+        self.hangs()
+        self.fails_on_uas()
+        until(self.in_fsync, 'its record is being written')
+        self.driver_is('usb-storage')
+        daemon.terminate()
+        self.assertEqual(daemon.wait(20), 0, self.journal())
+        self.goes_on()
+        until(lambda: 'state=distrusted' in self.history(), 'it is on record')
+
+
+if __name__ == '__main__':
+    main()
