@@ -130,7 +130,7 @@ bool attachment_same(const struct transaction *t, const struct facts *f)
 
 bool attachment_there(const struct transaction *t)
 {
-        struct facts now;
+        struct facts now = { .busnum = 0 };
 
         return attachment_now(t, &now.busnum, &now.devnum) >= 0 && attachment_same(t, &now);
 }
