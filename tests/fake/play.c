@@ -150,6 +150,8 @@ void scene_switch_in_child(const struct scene *s, struct result *ret)
         pid = fork();
         if (pid == 0) {
                 (void) setpgid(0, 0);
+                if (s->signals) /* it says there what has ended it */
+                        (void) freopen("/dev/null", "we", stderr);
                 scene_switch(s, ret);
                 _exit(ret->code);
         }
