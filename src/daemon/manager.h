@@ -52,6 +52,7 @@ struct entry {
         int *watches;            /* inotify watch descriptors */
         size_t n_watches;
         bool nodes_watched;      /* each node it has: a close of any will be told */
+        bool closed;             /* a node of it was closed, and nobody has looked yet */
         unsigned request;        /* number of the request under way, for the bus; 0: none */
         struct asked asked;      /* what it is */
         enum driver overridden;  /* the override that the request took the place of */

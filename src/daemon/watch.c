@@ -148,6 +148,7 @@ static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         struct watch *w = data;
         struct manager *m = w->manager;
+        bool lost = false;
         union {
                 struct inotify_event event;
                 char bytes[4096];
@@ -158,17 +159,21 @@ static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
                 struct inotify_event *i = (struct inotify_event *) (buffer.bytes + at);
 
                 at += (ssize_t) (sizeof(*i) + i->len);
-                if (i->mask & IN_Q_OVERFLOW) {
-                        watch_lost(w);
-                        continue;
-                }
+                lost = lost || (i->mask & IN_Q_OVERFLOW);
                 for (size_t k = 0; k < m->n_entries; k++)
                         for (size_t j = 0; j < m->entries[k]->n_watches; j++)
-                                if (m->entries[k]->watches[j] == i->wd && !(i->mask & IN_IGNORED)) {
-                                        manager_look(m->entries[k]);
-                                        break;
-                                }
+                                if (m->entries[k]->watches[j] == i->wd && !(i->mask & IN_IGNORED))
+                                        m->entries[k]->closed = true;
         }
+        for (size_t k = 0; k < m->n_entries; k++) { /* once for all that was read */
+                struct entry *e = m->entries[k];
+
+                if (e->closed)
+                        manager_look(e);
+                e->closed = false;
+        }
+        if (lost)
+                watch_lost(w);
         return 0;
 }
 

@@ -4,6 +4,7 @@
 
 import os
 import re
+import signal
 
 from machine import Machine, main, until
 
@@ -43,6 +44,22 @@ class Look(Machine):
         kinds = sorted(re.sub(r'^pipe:.*', 'pipe', target) for target in keeps.values() if not target.startswith(self.tree.top))
         self.assertEqual(kinds, ['anon_inode:inotify', 'pipe'], keeps)
         self.assertNotIn(self.tree.path('run/uasd/uasd.lock'), keeps.values())
+
+    def test_burst(self):
+        "A process that opens and closes the disk all the time causes one look for all that uasd reads at once."
+        daemon = self.both()
+        self.use(True)
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        daemon.send_signal(signal.SIGSTOP)
+        before = os.path.getsize(self.tree.path('looks'))
+        for _ in range(100):  # writers and readers in turn, as inotify merges events that are alike
+            for mode in 'ab', 'rb':
+                with open(self.tree.path('dev/sdz'), mode):
+                    pass
+        daemon.send_signal(signal.SIGCONT)
+        self.use(False)
+        self.driver_is('usb-storage')
+        self.assertLess(os.path.getsize(self.tree.path('looks')) - before, 20)
 
 
 if __name__ == '__main__':

@@ -17,8 +17,8 @@
  * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch. Modules that PID 1 is
  * asked for stand in the file "modules" there. What it tells the journal is in "journal" there, a line a field and an empty line after
  * each message, and on stderr as well. A byte into the FIFO "uevents", if there is one, is events that were lost. While the file "at-fsync"
- * is there each fsync makes the file "in-fsync" and waits until a test has removed it. Linked with
- * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next,fsync.
+ * is there each fsync makes the file "in-fsync" and waits until a test has removed it. Each quick look who uses a disk is a byte in the file "looks". Linked with
+ * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next,fsync,users_any.
  */
 
 static const char *top;
@@ -107,6 +107,22 @@ int __wrap_fsync(int fd)
         while (access(path, F_OK) >= 0)
                 (void) usleep(1000);
         return 0;
+}
+
+int __real_users_any(const struct roots *r, const struct lun *luns, size_t n);
+int __wrap_users_any(const struct roots *r, const struct lun *luns, size_t n);
+int __wrap_users_any(const struct roots *r, const struct lun *luns, size_t n)
+{
+        char path[PATH_MAX];
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/looks", top);
+        f = fopen(path, "ae");
+        if (f) {
+                (void) fputc('.', f);
+                (void) fclose(f);
+        }
+        return __real_users_any(r, luns, n);
 }
 
 /* As systemd says it of a service's. */
