@@ -98,6 +98,8 @@ int manager_start(struct manager *m)
         (void) keepoff_review(m); /* before a disk comes that it is for */
         manager_post_call(m, manager_rescan_all);
         manager_drain(m);
+        strings_wait(m);
+        manager_drain(m);
         m->looked = m->keepoff_due = true;
         if (keepoff_review(m))
                 manager_post_call(m, manager_rescan_all);
@@ -125,6 +127,7 @@ void manager_free(struct manager *m)
         kmsg_free(m->kmsg); /* the accounts of all that is there are kept */
         m->kmsg = NULL;
         entries_free(m);
+        strings_free(m);
         queue_free(m);
         inhibit_free(m);
         scan_free(m->scan);

@@ -11,7 +11,6 @@
 #include "sys/modules.h"
 #include "sys/trigger.h"
 #include "sys/usbdisk.h"
-#include "sys/usbstrings.h"
 #include "sys/users.h"
 
 /* A disk without a driver is given this long: udev may be loading one. */
@@ -190,7 +189,6 @@ static void keep_strings(const struct facts *old, struct facts *new)
         memcpy(new->manufacturer, old->manufacturer, sizeof(new->manufacturer));
         memcpy(new->product, old->product, sizeof(new->product));
         memcpy(new->serial, old->serial, sizeof(new->serial));
-        new->max_speed_mbps = old->max_speed_mbps;
 }
 
 static void take_scan(struct entry *e, struct usb_disk *d)
@@ -266,10 +264,12 @@ void manager_rescan(struct manager *m, const char *interface)
         struct usb_disk d = { 0 };
         struct look before = { 0 }, after;
         bool new = !e;
-        int r = usb_disk_read(&m->roots, interface, new, &d);
+        int r = usb_disk_read(&m->roots, interface, false, &d);
 
         assert(m->draining);
         if (r <= 0) {
+                if (r == 0 || r == -ENODEV)
+                        strings_drop(m, interface);
                 if (e && (r == 0 || r == -ENODEV))
                         entry_gone(e);
                 return;
@@ -281,14 +281,16 @@ void manager_rescan(struct manager *m, const char *interface)
                 manager_rescan(m, interface);
                 return;
         }
+        if (new && !strings_known(m, &d.facts)) { /* it is read again when they are */
+                usb_disk_done(&d);
+                return;
+        }
         if (new) {
                 e = entry_new(m);
                 if (!e) {
                         usb_disk_done(&d);
                         return;
                 }
-                if (d.strings_anew) /* for who starts while it hangs, ourselves among them */
-                        (void) strings_keep(&m->roots, &d.facts);
         } else {
                 before = look_of(&e->life.disk);
                 keep_strings(&e->life.disk.facts, &d.facts);

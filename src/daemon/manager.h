@@ -29,6 +29,7 @@ struct boot;
 struct sleep;
 struct record;
 struct worker;
+struct naming;
 
 /* What a user asked for, as org.uasd1.Job has it. */
 struct asked {
@@ -89,6 +90,7 @@ struct manager {
         bool missed;                /* there was no memory for a post */
         struct record *records;     /* records.c: not written yet, the oldest first */
         struct worker *recorder;    /* writes the first of them */
+        struct naming *namings;     /* strings.c: devices whose strings are being read */
         struct inhibitor *inhibitors;
         struct boot *boot; /* NULL: it is over */
         struct sleep *sleep;
@@ -247,6 +249,15 @@ int worker_start(struct manager *m, worker_fn work, worker_done_fn done, void *d
 void worker_orphan(struct worker *w);
 /* Waits without the event loop. Returns false if the answer is not complete at the deadline (CLOCK_MONOTONIC). */
 bool worker_wait(struct worker *w, uint64_t deadline);
+
+/* strings.c: what a device calls itself; a child reads it, since the kernel has the device locked while it configures it */
+/* True: f has them. False: they are being read, and the interface is posted when they are there. */
+bool strings_known(struct manager *m, struct facts *f);
+/* The interface is gone. */
+void strings_drop(struct manager *m, const char *interface);
+/* Waits for all that are being read, one second at most. */
+void strings_wait(struct manager *m);
+void strings_free(struct manager *m);
 
 /* records.c: histories, policies and TRIM are written durably by a child, one after the other */
 enum record_type {

@@ -122,6 +122,8 @@ bool worker_wait(struct worker *w, uint64_t deadline)
                 if (now >= deadline || poll(&p, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1) < 0)
                         return false;
         }
+        w->child = sd_event_source_disable_unref(w->child);
+        (void) waitpid(w->pid, NULL, 0); /* it has nothing left to do but to exit */
         finish(w);
         return true;
 }

@@ -180,11 +180,9 @@ static int read_usb_device(const struct roots *r, bool strings, struct facts *f,
                 (void) copy_string(f->usb_version, sizeof(f->usb_version), v);
         }
         f->authorized = f->authorized && optional_uint(usb, "authorized", 10, 1) != 0;
-        if (strings) {
-                if (!strings_kept(r, f))
-                        *ret_anew = read_strings(usb, f);
-                read_max_speed(usb, f);
-        }
+        if (strings && !strings_kept(r, f))
+                *ret_anew = read_strings(usb, f);
+        read_max_speed(usb, f);
         return read_descriptors(usb, f);
 }
 

@@ -23,7 +23,7 @@ void usb_disk_done(struct usb_disk *d);
 bool interface_name_valid(const char *name);
 
 /*
- * Reads one interface. strings: also manufacturer, product and serial, as kept or from the device, and the highest speed.
+ * Reads one interface. strings: also manufacturer, product and serial, as kept or from the device.
  * Returns 1; 0 if it is no mass storage interface (class 08, subclass 06) of ours to look at; -ENODEV if it is gone;
  * other -errno. Policy, verdict, quirks and the like are left zero: facts_complete() of sys/conf.h fills them.
  */

@@ -19,6 +19,13 @@ class Strings(Machine):
             os.unlink(path)
             os.mkfifo(path)
 
+    def opens(self, path):
+        """The other end of that attribute, when a process reads it."""
+        try:
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return None
+
     def names(self):
         one = self.disk()
         return one['manufacturer'], one['product'], one['serial']
@@ -44,6 +51,40 @@ class Strings(Machine):
         self.start_on_bus()
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S2'))
         self.assertEqual(os.listdir(self.tree.path('run/uasd/strings')), ['2-1:1.0@2-6'])
+
+    def test_locked(self):
+        "The kernel has a new device locked, as another interface of it is being probed: uasd sees to the other disks meanwhile."
+        self.hears()
+        self.both()
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S9')
+        path = self.tree.path('sys/devices/pci0000:00/0000:00:14.0/usb2/2-2/manufacturer')
+        os.unlink(path)
+        os.mkfifo(path)
+        self.look_again()
+        fifo = until(lambda: self.opens(path), 'a process reads it')
+        self.assertEqual(self.interfaces(), ['2-1'])
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.assertEqual(self.disk()['driver'], 'usb-storage')
+        os.write(fifo, b'Late\n')
+        os.close(fifo)
+        until(lambda: '2-2' in self.interfaces(), 'it is known when it has told its name')
+        [late] = [one for one in self.managed_disks() if one['Interface'] == '2-2:1.0']
+        self.assertEqual((late['Manufacturer'], late['Serial']), ('Late', 'S9'))
+
+    def test_locked_at_start(self):
+        "So it is when uasd starts, and a device that goes meanwhile leaves nothing behind."
+        self.hears()
+        self.hang('product')
+        self.both()
+        self.assertEqual(self.interfaces(), [])
+        fifo = until(lambda: self.opens(self.tree.path(f'{DEVICE}/product')), 'a process reads it')
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0'))
+        self.look_again()
+        os.close(fifo)
+        os.unlink(self.tree.path(f'{DEVICE}/product'))
+        self.tree.write(f'{DEVICE}/product', 'Other\n')
+        self.put_back(6)
+        self.assertEqual(self.names(), ('Maker', 'Other', 'S1'))
 
     def test_no_room(self):
         "Where they cannot be kept all is as it was."
