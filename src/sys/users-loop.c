@@ -102,18 +102,20 @@ static uint64_t now_msec(void)
 
 static bool read_answers(struct loops *l, int in)
 {
-        uint64_t deadline = now_msec() + ANSWER_MSEC;
+        uint64_t deadline = now_msec() + ANSWER_MSEC, now;
+        size_t i = 0;
 
-        for (size_t i = 0; i < l->n; i++) {
-                uint64_t now = now_msec();
+        while (i < l->n && (now = now_msec()) < deadline) {
+                int k = poll(&(struct pollfd){in, POLLIN, 0}, 1, (int) (deadline - now));
                 struct answer a;
 
-                if (now >= deadline || poll(&(struct pollfd){in, POLLIN, 0}, 1, (int) (deadline - now)) <= 0 ||
-                    read(in, &a, sizeof(a)) != sizeof(a))
-                        return false;
-                l->list[i].answer = a;
+                if (k == 0 || (k < 0 && errno == EINTR)) /* the time decides */
+                        continue;
+                if (k < 0 || read(in, &a, sizeof(a)) != sizeof(a))
+                        break;
+                l->list[i++].answer = a;
         }
-        return true;
+        return i == l->n;
 }
 
 static void ask_all(struct loops *l)
