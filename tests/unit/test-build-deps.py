@@ -3,6 +3,7 @@
 """test-build-deps.py SOURCE: meson.build, debian/control and tools/setup-host agree about what a build needs. dpkg knows
 which package has what meson asks for, so all of it must be installed."""
 
+import functools
 import glob
 import os
 import re
@@ -37,6 +38,7 @@ def owner(path):
     raise AssertionError(f"no package has {path}")
 
 
+@functools.cache
 def package(how, name):
     """The package that meson takes HOW('NAME') from."""
     if how == "find_program":
