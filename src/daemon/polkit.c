@@ -55,6 +55,8 @@ static void call_again(struct question *q)
         int r = sd_bus_message_rewind(q->message, 1);
 
         q->answered = true;
+        if (r >= 0 && q->disk[0] && !manager_find(q->manager, q->disk))
+                r = sd_bus_error_setf(&error, UASD_BUS_ERROR_NO_SUCH_DISK, "%s was unplugged meanwhile.", q->disk);
         if (r >= 0)
                 r = q->method(q->message, q->manager, &error);
         if (r < 0 || sd_bus_error_is_set(&error))
