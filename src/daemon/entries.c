@@ -36,6 +36,7 @@ static void entry_free(struct entry *e)
 {
         queue_forget(e);
         record_forget_entry(e);
+        who_forget(e);
         watch_remove(e->manager->watch, e);
         job_orphan(e->job);
         look_orphan(e->look);

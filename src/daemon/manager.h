@@ -30,6 +30,7 @@ struct sleep;
 struct record;
 struct worker;
 struct naming;
+struct walk;
 
 /* What a user asked for, as org.uasd1.Job has it. */
 struct asked {
@@ -90,6 +91,8 @@ struct manager {
         bool missed;                /* there was no memory for a post */
         struct record *records;     /* records.c: not written yet, the oldest first */
         struct worker *recorder;    /* writes the first of them */
+        struct walk *walk;          /* who.c: under way */
+        bool walks_long;            /* the last one took long */
         struct naming *namings;     /* strings.c: devices whose strings are being read */
         struct inhibitor *inhibitors;
         struct boot *boot; /* NULL: it is over */
@@ -393,5 +396,6 @@ void bus_request_changed(struct bus *b, struct entry *e);
 void bus_request_step(struct bus *b, struct entry *e, const char *step);
 void bus_request_done(struct bus *b, struct entry *e, int code, const char *step, const char *text);
 
-/* who.c: makes sure that the users of a disk are those of now. */
+/* who.c: makes sure that the users of a disk are those of now, unless it takes long to find them. */
 void who_uses(struct entry *e);
+void who_forget(struct entry *e);

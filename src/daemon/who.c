@@ -6,9 +6,9 @@
 #include "sys/users.h"
 
 /*
- * Who uses a disk is looked up when somebody asks: the machine needs to know only whether. The walk over every process is made
- * for disks that wait, where the answer is what one asks for: one walk for all of them, and for all properties of one question.
- * The tables are read once for all others.
+ * The users of a disk are looked up when a caller asks: the machine needs to know only whether there are any.
+ * For disks that wait the users are the answer, and a child walks over all processes: one walk for all such
+ * disks, and for all properties of one question. For all other disks the tables are read once.
  */
 #define FRESH_USEC (500 * USEC_PER_MSEC)
 
@@ -86,31 +86,212 @@ static void take_users(struct entry *e, struct users_of *of)
         d->n_users = of->n_users;
 }
 
+/* ---- the walk over all processes, in a child ---- */
+
+/* So long a call waits for a walk. After that it is answered with the users that were found last, and the bus
+ * hears of the new ones later. */
+#define WALK_USEC (300 * USEC_PER_MSEC)
+/* One that takes longer hangs: it is given up. */
+#define WALK_MOST_USEC (30 * USEC_PER_SEC)
+
+struct walk {
+        struct manager *manager;
+        struct worker *worker;
+        uint64_t began;
+        bool late; /* nobody waits for it any more */
+        size_t n;
+        struct entry **asked; /* NULL in it: it is gone */
+        struct users_of *of;
+};
+
+static void walk_free(struct walk *w)
+{
+        free(w->asked);
+        free(w->of);
+        free(w);
+}
+
+static void put_text(FILE *out, const char *text)
+{
+        uint32_t size = text ? (uint32_t) strlen(text) + 1 : 0;
+
+        (void) fwrite(&size, sizeof(size), 1, out);
+        if (text)
+                (void) fwrite(text, 1, size, out);
+}
+
+static void in_child(const struct roots *r, void *data, int out)
+{
+        const struct walk *w = data;
+        FILE *f = users_find_each(r, w->of, w->n, true) < 0 ? NULL : fdopen(out, "we");
+
+        if (!f)
+                return;
+        for (size_t i = 0; i < w->n; i++) {
+                (void) fwrite(&w->of[i].n_users, sizeof(w->of[i].n_users), 1, f);
+                for (size_t k = 0; k < w->of[i].n_users; k++) {
+                        const struct user *u = w->of[i].users + k;
+
+                        (void) fwrite(u, sizeof(*u), 1, f);
+                        put_text(f, u->where);
+                        put_text(f, u->namespace);
+                        put_text(f, u->command);
+                        put_text(f, u->unit);
+                        put_text(f, u->via);
+                }
+        }
+        (void) fclose(f);
+}
+
+struct reader {
+        const char *at;
+        size_t left;
+};
+
+static bool get(struct reader *r, void *ret, size_t size)
+{
+        if (r->left < size)
+                return false;
+        memcpy(ret, r->at, size);
+        r->at += size;
+        r->left -= size;
+        return true;
+}
+
+static bool get_text(struct reader *r, char **ret)
+{
+        uint32_t size;
+
+        *ret = NULL;
+        if (!get(r, &size, sizeof(size)) || size > r->left)
+                return false;
+        if (size > 0)
+                *ret = strndup(r->at, size - 1);
+        r->at += size;
+        r->left -= size;
+        return size == 0 || *ret;
+}
+
+static bool get_user(struct reader *r, struct user *u)
+{
+        struct user told;
+        bool whole;
+
+        if (!get(r, &told, sizeof(told)))
+                return false;
+        *u = told;
+        u->where = u->namespace = u->command = u->unit = u->via = NULL;
+        whole = get_text(r, &u->where);
+        whole = whole && get_text(r, &u->namespace);
+        whole = whole && get_text(r, &u->command);
+        whole = whole && get_text(r, &u->unit);
+        return whole && get_text(r, &u->via);
+}
+
+static bool get_users(struct reader *r, struct users_of *of)
+{
+        size_t n;
+
+        if (!get(r, &n, sizeof(n)) || n > r->left / sizeof(struct user))
+                return false;
+        of->users = calloc(n + 1, sizeof(struct user));
+        if (!of->users)
+                return false;
+        while (of->n_users < n)
+                if (!get_user(r, &of->users[of->n_users++]))
+                        return false;
+        return true;
+}
+
+static void on_walked(void *data, const void *answer, size_t size)
+{
+        struct walk *w = data;
+        struct manager *m = w->manager;
+        struct reader r = { answer, size };
+        uint64_t now = now_monotonic();
+        bool whole = true;
+
+        m->walk = NULL;
+        m->walks_long = now >= w->began + WALK_USEC;
+        for (size_t i = 0; i < w->n; i++) {
+                struct entry *e = w->asked[i];
+
+                w->of[i] = (struct users_of){ 0 };
+                whole = whole && get_users(&r, &w->of[i]);
+                if (!whole || !e) {
+                        users_free(w->of[i].users, w->of[i].n_users);
+                        continue;
+                }
+                e->users_at = now_boottime();
+                take_users(e, &w->of[i]);
+                if (w->late)
+                        bus_disk_changed(m->bus, e);
+        }
+        walk_free(w);
+}
+
+void who_forget(struct entry *e)
+{
+        struct walk *w = e->manager->walk;
+
+        for (size_t i = 0; w && i < w->n; i++)
+                if (w->asked[i] == e)
+                        w->asked[i] = NULL;
+}
+
+/* One at a time: a caller that asks again and again gets no more of them. */
+static void walk(struct manager *m, struct walk *w)
+{
+        w->manager = m;
+        w->began = now_monotonic();
+        if (worker_start(m, in_child, on_walked, w, &w->worker) < 0) {
+                walk_free(w);
+                return;
+        }
+        m->walk = w;
+        if (m->walks_long || !worker_wait(w->worker, w->began + WALK_USEC)) /* else it is gone */
+                w->late = true;
+}
+
 void who_uses(struct entry *e)
 {
         struct manager *m = e->manager;
         uint64_t now = now_boottime();
-        _cleanup_free_ struct users_of *of = NULL;
-        _cleanup_free_ struct entry **asked = NULL;
-        size_t n = 0;
+        bool deep = e->life.disk.state == STATE_WAITING;
+        struct walk *w;
 
         if (now < e->users_at + FRESH_USEC)
                 return;
-        of = calloc(m->n_entries + 1, sizeof(*of));
-        asked = calloc(m->n_entries + 1, sizeof(struct entry *));
-        if (!of || !asked)
+        if (deep && m->walk) {
+                if (now_monotonic() < m->walk->began + WALK_MOST_USEC)
+                        return;
+                worker_orphan(m->walk->worker);
+                walk_free(TAKE_PTR(m->walk));
+        }
+        w = calloc(1, sizeof(*w));
+        if (!w)
                 return;
+        w->of = calloc(m->n_entries + 1, sizeof(*w->of));
+        w->asked = calloc(m->n_entries + 1, sizeof(*w->asked));
+        if (!w->of || !w->asked) {
+                walk_free(w);
+                return;
+        }
         for (size_t i = 0; i < m->n_entries; i++) {
                 const struct disk *d = &m->entries[i]->life.disk;
 
                 if (!is_asked(m->entries[i], e, now))
                         continue;
                 m->entries[i]->users_at = now;
-                asked[n] = m->entries[i];
-                of[n++] = (struct users_of){ .luns = d->luns, .n_luns = d->n_luns };
+                w->asked[w->n] = m->entries[i];
+                w->of[w->n++] = (struct users_of){ .luns = d->luns, .n_luns = d->n_luns };
         }
-        if (users_find_each(&m->roots, of, n, e->life.disk.state == STATE_WAITING) < 0)
+        if (deep) {
+                walk(m, w);
                 return;
-        for (size_t i = 0; i < n; i++)
-                take_users(asked[i], &of[i]);
+        }
+        if (users_find_each(&m->roots, w->of, w->n, false) >= 0)
+                for (size_t i = 0; i < w->n; i++)
+                        take_users(w->asked[i], &w->of[i]);
+        walk_free(w);
 }

@@ -45,6 +45,25 @@ class Look(Machine):
         self.assertEqual(kinds, ['anon_inode:inotify', 'pipe'], keeps)
         self.assertNotIn(self.tree.path('run/uasd/uasd.lock'), keeps.values())
 
+    def test_asked(self):
+        "A caller who asks for the users of a disk that waits does not stop uasd; the bus hears of them when they are found."
+        self.both()
+        self.use(True)
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        [before] = self.managed_disks()
+        self.assertEqual([one[0] for one in before['Busy']], ['holder'])
+        listener = self.listen()
+        self.table_hangs()
+
+        def asks():
+            self.managed_disks()
+            return self.opens_table()
+        end = until(asks, 'a process reads the table')
+        self.assertEqual(self.disk()['state'], 'waiting')  # uasd answers
+        os.close(end)
+        until(lambda: 'PropertiesChanged' in listener.readline(), 'the bus hears of it')
+        self.assertEqual([one[0] for one in self.managed_disks()[0]['Busy']], ['holder'])
+
     def test_burst(self):
         "A process that opens and closes the disk all the time causes one look for all that uasd reads at once."
         daemon = self.both()
