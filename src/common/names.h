@@ -14,6 +14,7 @@
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
 #define UASD_BUS_ERROR_REFUSED "org.uasd1.Error.Refused"
+#define UASD_BUS_ERROR_FORCE_NEEDED "org.uasd1.Error.ForceNeeded"
 #define UASD_BUS_ERROR_IN_USE "org.uasd1.Error.InUse"
 #define UASD_BUS_ERROR_STOPPING "org.uasd1.Error.Stopping"
 

@@ -47,7 +47,8 @@ struct facts {
         enum policy policy;           /* of this disk; POLICY_AUTO if nobody said anything */
         enum policy_source policy_source;
         bool policy_forced;           /* --force: also against the kernel's own table */
-        enum verdict verdict;         /* hwdb */
+        enum verdict verdict;         /* hwdb; own history where that knows nothing, */
+        bool verdict_by_past;         /* ... which is then true */
         bool distrusted;              /* own history: it failed on uas with this firmware, port and kernel */
         bool trial_failed;            /* in a trial: uas by policy alone does not bring it back */
         bool trial_open;              /* a trial was begun in this boot, and has not ended */

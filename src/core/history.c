@@ -158,6 +158,9 @@ void history_judge(const struct history *h, const struct here *here, struct fact
 
         f->distrusted = f->trial_failed = f->trial_open = f->trial_ended = f->trial_passed = false;
         f->distrust_reason[0] = '\0';
+        if (f->verdict_by_past)
+                f->verdict = VERDICT_UNKNOWN;
+        f->verdict_by_past = false;
         if (!h)
                 return;
         switch (h->state) {
@@ -188,6 +191,8 @@ void history_judge(const struct history *h, const struct here *here, struct fact
         case _HISTORY_MAX:
                 break;
         }
-        if (f->verdict == VERDICT_UNKNOWN)
+        if (f->verdict == VERDICT_UNKNOWN) {
                 f->verdict = f->distrusted ? VERDICT_BAD : f->trial_passed ? VERDICT_GOOD : VERDICT_UNKNOWN;
+                f->verdict_by_past = f->verdict != VERDICT_UNKNOWN;
+        }
 }

@@ -5,16 +5,21 @@ void lease_decide(struct life *l)
 {
         struct facts *f = &l->disk.facts;
         enum driver target = f->override_target;
-        bool forced = f->override_forced;
+        bool forced = f->override_forced, policy_forced = f->policy_forced;
 
-        /* As the nearest word there is: what it does not overrule for a user, it does not for a lease. */
+        /*
+         * As the nearest word there is: what it does not overrule for a user, it does not for a lease. But a lease is for a moment: a
+         * policy that was set with --force does not stand in its way, and one for uas allows it uas.
+         */
         if (l->leased && l->lease_to != DRIVER_NONE) {
                 f->override_target = l->lease_to;
-                f->override_forced = l->lease_forced;
+                f->override_forced = l->lease_forced || (policy_forced && f->policy == POLICY_UAS);
+                f->policy_forced = false;
         }
         decide(f, &l->disk.decision);
         f->override_target = target;
         f->override_forced = forced;
+        f->policy_forced = policy_forced;
 }
 
 bool lease_wants(const struct life *l)

@@ -371,7 +371,7 @@ const struct row policy_rows[_REASON_MAX] = {
                 .target = DRIVER_USB_STORAGE,
                 .found = found_verdict,
                 .means = "This bridge is known to be bad at UAS: uasctl db tells who says so.",
-                .remedy = "uasctl policy DISK uas",
+                .remedy = "uasctl --force policy DISK uas",
         },
         {
                 .reason = REASON_QUIRK,

@@ -45,7 +45,9 @@ void look_at(const struct facts *f, struct look *ret)
         l.entry_ignores = strchr(l.letters, 'u');
         l.kernel_ignores = !l.entry && l.kernel.ignore_uas;
 
-        if (f->override_target == DRIVER_UAS || f->override_target == DRIVER_USB_STORAGE)
+        /* A policy that was set with --force outranks an override that was not. */
+        if ((f->override_target == DRIVER_UAS || f->override_target == DRIVER_USB_STORAGE) &&
+            (f->override_forced || !f->policy_forced || f->policy == POLICY_AUTO))
                 l.override = f->override_target;
         l.wish = l.override;
         l.forced = l.override ? f->override_forced : f->policy_forced;

@@ -54,6 +54,7 @@ static const struct field {
         FIELD(SOURCE, policy_source),
         FIELD(BOOL, policy_forced),
         FIELD(VERDICT, verdict),
+        FIELD(BOOL, verdict_by_past),
         FIELD(BOOL, distrusted),
         FIELD(BOOL, trial_failed),
         FIELD(BOOL, trial_open),

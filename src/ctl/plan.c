@@ -3,13 +3,12 @@
 
 #include "core/policy.h"
 
-static enum uasd_exit judge(const struct view *v, const struct facts *f, enum driver target,
-                            const struct decision *d)
+static enum uasd_exit judge(const struct view *v, const struct facts *f, const struct decision *d)
 {
-        if (target != DRIVER_NONE && f->driver != target && d->target != target)
-                return d->rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
         if (!decision_wants_switch(f, d))
                 return UASD_EXIT_OK;
+        if (d->target == DRIVER_UAS && f->uas_kept_away) /* uasd-switch cannot load it */
+                return UASD_EXIT_FAILED;
         /* Not knowing who uses it is not being free. */
         return v->disk.n_users > 0 || v->users_error < 0 ? UASD_EXIT_DEFERRED : UASD_EXIT_OK;
 }
@@ -20,10 +19,12 @@ void plan_switch(const struct view *v, enum driver target, bool force, struct pl
         struct bridge b;
 
         *ret = (struct plan){};
+        refuse_switch(&f, target, force, &ret->refusal);
+        force = force || (target == f.override_target && f.override_forced);
         f.override_target = target;
         f.override_forced = force;
         decide(&f, &ret->decision);
-        ret->code = judge(v, &f, target, &ret->decision);
+        ret->code = ret->refusal.code != UASD_EXIT_OK ? ret->refusal.code : judge(v, &f, &ret->decision);
         facts_bridge(&f, &b);
         if (decision_wants_switch(&f, &ret->decision))
                 (void) quirks_entry(f.quirks, &b, ret->decision.target, ret->quirk);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "common/exit-codes.h"
+#include "core/refusal.h"
 #include "ctl/view.h"
 
 /* What `switch` would come to, by the table the daemon uses. Pure. */
 struct plan {
         enum uasd_exit code;
+        struct refusal refusal;
         struct decision decision;
         char quirk[QUIRK_ENTRY_MAX]; /* the entry the kernel would need for it, or empty */
 };

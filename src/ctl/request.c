@@ -17,6 +17,7 @@ static const struct {
         {UASD_BUS_ERROR_NO_SUCH_DISK, UASD_EXIT_NO_DISK},
         {UASD_BUS_ERROR_INCAPABLE, UASD_EXIT_INCAPABLE},
         {UASD_BUS_ERROR_REFUSED, UASD_EXIT_REFUSED},
+        {UASD_BUS_ERROR_FORCE_NEEDED, UASD_EXIT_REFUSED},
         {UASD_BUS_ERROR_IN_USE, UASD_EXIT_REFUSED},
         {UASD_BUS_ERROR_STOPPING, UASD_EXIT_FAILED},
         {SD_BUS_ERROR_ACCESS_DENIED, UASD_EXIT_UNAUTHORIZED},
@@ -51,6 +52,8 @@ int request_reply(const struct ctl *c, struct remote *r, const struct remote_cal
                         log_error("Not permitted: %s", error.message ?: strerror(-k));
                 else
                         log_error("%s", error.message ?: strerror(-k));
+                if (sd_bus_error_has_name(&error, UASD_BUS_ERROR_FORCE_NEEDED))
+                        log_info(FORCE_HELPS);
                 return code;
         }
         return UASD_EXIT_OK;

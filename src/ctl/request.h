@@ -21,5 +21,8 @@ int request_disk(const struct ctl *c, const char *what, const char *method, cons
 /* Where there is one: it was made before what has just changed. */
 void say_initramfs_is_old(const struct ctl *c);
 
+/* Behind what is refused without force, and not with it. */
+#define FORCE_HELPS "Use --force to override."
+
 /* The exit status for an error of the daemon or the bus. */
 int request_code(const sd_bus_error *e);

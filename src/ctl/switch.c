@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "ctl/inhibitors.h"
 #include "ctl/plan.h"
 #include "ctl/progress.h"
 #include "ctl/request.h"
@@ -49,9 +50,10 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
         char label[VIEW_LABEL_MAX];
 
         (void) view_label(v, label);
-        if (p->code == UASD_EXIT_INCAPABLE || p->code == UASD_EXIT_REFUSED) {
-                log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target),
-                          reason_sentence(p->decision.reason));
+        if (p->refusal.code != UASD_EXIT_OK) {
+                log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target), refusal_text(&p->refusal));
+                if (p->refusal.force_helps)
+                        log_info(FORCE_HELPS);
                 log_info("'uasctl explain %s' tells more.", v->disk.facts.interface);
                 return p->code;
         }
@@ -59,8 +61,12 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
                 log_info("%s: would stay on %s.", label, from);
                 return p->code;
         }
+        if (p->code == UASD_EXIT_FAILED) {
+                log_error("%s: would stay on %s. %s", label, from, reason_sentence(REASON_UAS_KEPT_AWAY));
+                return p->code;
+        }
         log_info("%s: would be switched from %s to %s%s.", label, from, to,
-                 p->code == UASD_EXIT_DEFERRED ? " as soon as nothing uses it" : " now");
+                 p->code == UASD_EXIT_DEFERRED ? " as soon as nothing uses it or inhibits it" : " now");
         if (p->quirk[0])
                 log_info("  The kernel would be told by the quirk %s.", p->quirk);
         tell_users(v);
@@ -69,16 +75,42 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
         return p->code;
 }
 
+/* Whether somebody keeps switches of this disk from beginning. */
+static bool is_inhibited(struct remote *remote, const char *id)
+{
+        _cleanup_(inhibitors_done) struct inhibitors all = {};
+
+        if (inhibitors_read(remote, &all) < 0)
+                return false;
+        for (size_t i = 0; i < all.n; i++)
+                if (isempty(all.list[i].disk) || streq(all.list[i].disk, id))
+                        return true;
+        return false;
+}
+
+/* What uasd alone knows: leases and inhibitors. Without it only the kernel is asked. */
 static int dry_run(const struct ctl *c, const char *what, const struct wish *w)
 {
-        _cleanup_(views_done) struct views views = {};
-        const struct view *v;
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {}, theirs = {};
+        const struct view *v, *told = NULL;
+        char label[VIEW_LABEL_MAX];
         struct plan plan;
-        int code = source_local_disk(c, what, &views, &v);
+        int code;
 
+        code = source_local_disk(c, what, &views, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         plan_switch(v, w->target, w->force, &plan);
+        if (source_ask(c, &remote, &theirs))
+                told = views_find(&theirs, v->disk.facts.interface);
+        if (told && told->disk.lease[0]) {
+                log_error("%s: would not be switched. %s", view_label(v, label), told->disk.lease);
+                return UASD_EXIT_REFUSED;
+        }
+        if (told && plan.code == UASD_EXIT_OK && decision_wants_switch(&v->disk.facts, &plan.decision) &&
+            is_inhibited(&remote, v->disk.facts.interface))
+                plan.code = UASD_EXIT_DEFERRED;
         return tell_plan(v, w, &plan);
 }
 
@@ -175,12 +207,12 @@ static int request(const struct ctl *c, const char *what, const struct wish *w)
         k = watch_open(&watch, &remote, v->disk.facts.interface);
         if (k < 0)
                 return source_lost(k);
-        tell_wish(v, w);
         call.disk = v->disk.facts.interface;
         call.value = w->target == DRIVER_NONE ? "" : driver_to_string(w->target);
         code = request_call(c, &remote, &call, &job);
         if (code != UASD_EXIT_OK)
                 return code;
+        tell_wish(v, w);
         watch.job = job; /* its end, should it have come already, is still in the queue */
         return follow(&watch, w, v->disk.facts.interface, view_label(v, label));
 }

@@ -130,7 +130,7 @@ void verbs_help(void)
                "  -H, --host=[USER@]HOST       Ask uasd on another machine, by ssh\n"
                "      --no-ask-password        Do not ask for a password\n"
                "      --dry-run                switch, bench: say what would be done, and do nothing\n"
-               "      --force                  switch, policy: even where the kernel's own tables forbid uas;\n"
+               "      --force                  switch, policy: even where kernel or database forbid uas;\n"
                "                               trim: even where the disk does not offer it\n"
                "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
                "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"

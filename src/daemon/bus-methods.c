@@ -3,21 +3,26 @@
 #include "common/util.h"
 #include "daemon/bus.h"
 #include "daemon/polkit.h"
+#include "sys/conf.h"
+#include "sys/hwdb.h"
 
 /* org.uasd1.Manager: what users ask for. polkit_may() comes last before anything is done. */
 
 #define MAY_POLICY "org.uasd1.policy"
 #define MAY_FORCE "org.uasd1.force"
 
+static int find_disk(struct manager *m, const char *name, struct entry **ret, sd_bus_error *error)
+{
+        *ret = manager_find(m, name);
+        return *ret ? 0 : sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", name);
+}
+
 int bus_read_disk(sd_bus_message *message, struct manager *m, struct entry **ret, sd_bus_error *error)
 {
         const char *name;
         int r = sd_bus_message_read(message, "s", &name);
 
-        if (r < 0)
-                return r;
-        *ret = manager_find(m, name);
-        return *ret ? 0 : sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no USB disk %s.", name);
+        return r < 0 ? r : find_disk(m, name, ret, error);
 }
 
 /* a{sv}: unknown options are refused, a caller that asks for more than it gets has to know. */
@@ -47,11 +52,22 @@ static int read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *
 static int read_wish(sd_bus_message *message, struct manager *m, struct entry **ret, const char **ret_word, bool *ret_force,
                      sd_bus_error *error)
 {
-        int r = bus_read_disk(message, m, ret, error);
+        const char *name;
+        int r = sd_bus_message_read(message, "ss", &name, ret_word);
 
         if (r >= 0)
-                r = sd_bus_message_read(message, "s", ret_word);
-        return r < 0 ? r : read_options(message, ret_force, error);
+                r = read_options(message, ret_force, error);
+        return r < 0 ? r : find_disk(m, name, ret, error);
+}
+
+/* As a request is judged by: a write to the quirks parameter, or to the files of uasd, makes no uevent. */
+static void facts_now(const struct entry *e, struct facts *ret)
+{
+        struct manager *m = e->manager;
+
+        *ret = e->life.disk.facts;
+        facts_complete(&m->roots, &m->config, ret);
+        facts_complete_hwdb(&m->roots, ret);
 }
 
 int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error)
@@ -65,10 +81,34 @@ int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_erro
         return 0;
 }
 
+int bus_refuse(const struct entry *e, const struct refusal *no, sd_bus_error *error)
+{
+        const char *name = no->code == UASD_EXIT_INCAPABLE ? UASD_BUS_ERROR_INCAPABLE :
+                           no->force_helps                 ? UASD_BUS_ERROR_FORCE_NEEDED :
+                                                             UASD_BUS_ERROR_REFUSED;
+
+        if (no->code == UASD_EXIT_OK)
+                return 0;
+        return sd_bus_error_setf(error, name, "%s: %s", e->life.disk.facts.interface, refusal_text(no));
+}
+
 int bus_refuse_running(const struct entry *e, sd_bus_error *error)
 {
         return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED, "%s is being switched, and that is not broken off. What is asked for "
                                  "meanwhile is done next.", e->life.disk.facts.interface);
+}
+
+/* The holder of a lease measures both drivers: what the database says of one of them is no reason against that. */
+static int refuse(const struct entry *e, enum driver target, bool force, bool leased, sd_bus_error *error)
+{
+        struct refusal no;
+        struct facts f;
+
+        if (leased)
+                return target == DRIVER_NONE ? 0 : bus_refuse_impossible(e, target, error);
+        facts_now(e, &f);
+        refuse_switch(&f, target, force, &no);
+        return bus_refuse(e, &no, error);
 }
 
 static int method_switch(sd_bus_message *message, void *data, sd_bus_error *error)
@@ -87,12 +127,12 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
                 return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such driver to switch to: %s", name);
         if (m->env.stopping)
                 return sd_bus_error_set(error, UASD_BUS_ERROR_STOPPING, "The machine is going down.");
-        r = target == DRIVER_NONE ? 0 : bus_refuse_impossible(e, (enum driver) target, error);
-        if (r < 0)
-                return r;
         leased = bus_leased(e, message, error);
         if (leased < 0)
                 return leased;
+        r = refuse(e, (enum driver) target, force, leased, error);
+        if (r < 0)
+                return r;
         /* Who has the lease has been asked for his password. */
         if (!leased || force) {
                 r = polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e, method_switch, error);
@@ -108,7 +148,9 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
 
 static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *error)
 {
+        struct refusal no;
         struct entry *e;
+        struct facts f;
         const char *name;
         bool force = false;
         int p, r = read_wish(message, data, &e, &name, &force, error);
@@ -118,8 +160,11 @@ static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *
         p = policy_from_string(name);
         if (p < 0)
                 return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", name);
-        if (p == POLICY_USB_STORAGE && facts_uas_alone(&e->life.disk.facts))
-                return bus_refuse_impossible(e, DRIVER_USB_STORAGE, error);
+        facts_now(e, &f);
+        refuse_policy(&f, (enum policy) p, force, &no);
+        r = bus_refuse(e, &no, error);
+        if (r < 0)
+                return r;
         r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e, method_set_policy, error);
         if (r <= 0)
                 return r < 0 ? r : 1;

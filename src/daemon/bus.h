@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "core/refusal.h"
 #include "daemon/manager.h"
 
 /* Inside the bus: bus.c has the connections, bus-objects.c, bus-jobs.c and bus-methods.c what is on them. org.uasd1.xml is the contract. */
@@ -34,6 +35,8 @@ char *bus_disk_path(const struct entry *e);
 int bus_read_disk(sd_bus_message *message, struct manager *m, struct entry **ret, sd_bus_error *error);
 /* An error if this disk can never be on that driver. */
 int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error);
+/* The error for what core/refusal.h refuses; 0 if it does not. */
+int bus_refuse(const struct entry *e, const struct refusal *no, sd_bus_error *error);
 /* The error where a switch is under way. */
 int bus_refuse_running(const struct entry *e, sd_bus_error *error);
 

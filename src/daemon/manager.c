@@ -113,6 +113,18 @@ static void act(struct entry *e, const struct action *a, enum state before)
         }
 }
 
+/* The exit status of a request that ends without a switch. */
+static int at_rest(const struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+
+        if (e->life.cancelled)
+                return UASD_EXIT_FAILED;
+        if (e->asked.to == DRIVER_NONE || e->asked.to == d->facts.driver)
+                return UASD_EXIT_OK;
+        return d->decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
+}
+
 /* A request ends with the switch, or when the machine comes to rest without one. */
 static void settle_request(struct entry *e)
 {
@@ -132,12 +144,11 @@ static void settle_request(struct entry *e)
         if (d->state == STATE_FAILED || d->outcome.code == UASD_EXIT_OK || disk_went_wrong(d))
                 bus_request_done(e->manager->bus, e, d->outcome.code, d->outcome.step, d->outcome.text);
         else {
-                const struct decision *c = &d->decision;
-                bool there = c->target != DRIVER_NONE && c->target == d->facts.driver;
-                int code = e->life.cancelled          ? UASD_EXIT_FAILED :
-                           there                      ? UASD_EXIT_OK :
-                           c->rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE :
-                                                        UASD_EXIT_REFUSED;
+                int code = at_rest(e);
+
+                /* It was accepted, and what was found since speaks against it. */
+                if (code == UASD_EXIT_REFUSED || code == UASD_EXIT_INCAPABLE)
+                        request_undo(e);
                 bus_request_done(e->manager->bus, e, code, "", disk_reason(d, reason, sizeof(reason)));
         }
         e->request = 0;

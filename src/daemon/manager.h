@@ -175,6 +175,8 @@ void manager_seen(struct entry *e, const struct event *users);
 void manager_look_at_waiting(struct manager *m);
 /* Requests of users. 0 or -errno; ret_request: the number JobRemoved will tell. */
 int manager_request(struct entry *e, enum driver target, bool force, unsigned *ret_request);
+/* Puts the override of before the request back. */
+void request_undo(struct entry *e);
 /* These three answer the call when it is done, unless they return an error. */
 int manager_set_policy(struct entry *e, enum policy p, bool force, sd_bus_message *call);
 /* -EOPNOTSUPP: none of its disks offers it, or none that shows; ret_offer is written in any case. */

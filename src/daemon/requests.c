@@ -22,6 +22,16 @@ void keep_cancelled(const struct entry *e)
                 log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-k));
 }
 
+void request_undo(struct entry *e)
+{
+        struct facts *f = &e->life.disk.facts;
+
+        if (mark_override(e, e->overridden, e->overridden_forced) < 0)
+                return;
+        f->override_target = e->overridden;
+        f->override_forced = e->overridden_forced;
+}
+
 static int on_request(sd_event_source *s, void *data)
 {
         struct entry *e = data;
@@ -40,8 +50,12 @@ int manager_request(struct entry *e, enum driver target, bool force, unsigned *r
 {
         struct manager *m = e->manager;
         bool leased = lease_held(e);
-        int r = leased ? 0 : mark_override(e, target, force);
+        int r;
 
+        /* What was allowed with force stays so when it is asked for once more. */
+        if (!leased && target != DRIVER_NONE && target == e->life.disk.facts.override_target)
+                force = force || e->life.disk.facts.override_forced;
+        r = leased ? 0 : mark_override(e, target, force);
         if (r >= 0 && !e->request_source)
                 r = sd_event_add_defer(m->event, &e->request_source, on_request, e);
         if (r < 0)

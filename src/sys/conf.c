@@ -197,6 +197,7 @@ void facts_complete(const struct roots *r, const struct config *c, struct facts 
         f->policy_source = f->policy != POLICY_AUTO ? POLICY_BY_CONFIG : POLICY_BY_NOBODY;
         f->policy_forced = false;
         f->verdict = VERDICT_UNKNOWN;
+        f->verdict_by_past = false;
         ask_udev(r, f);
         if (policy_lookup(r, f, &f->policy, &f->policy_forced) > 0)
                 f->policy_source = POLICY_BY_USER;

@@ -37,8 +37,10 @@ void facts_complete_hwdb(const struct roots *r, struct facts *f)
         if (db_fill(&entry, get, &l) > 0) {
                 platform_read(r, platform);
                 v = db_verdict(&entry, f->bcd, platform);
-                if (v != VERDICT_UNKNOWN || entry.ruled)
+                if (v != VERDICT_UNKNOWN || entry.ruled) {
                         f->verdict = v;
+                        f->verdict_by_past = false;
+                }
         }
         (void) sd_hwdb_unref(l.hwdb);
 }

@@ -30,7 +30,7 @@ struct fake {
         const char *id, *block, *serial, *product;
         enum part part;
         const char *driver, *state, *target, *policy;
-        bool busy;
+        bool busy, forced; /* forced: its policy */
         struct {
                 int code;
                 const char *step, *text;
@@ -136,29 +136,47 @@ static struct fake *find(const char *id)
         return NULL;
 }
 
+/* What uasd refuses before it keeps anything of a request. */
+static bool refuses_uas(const struct fake *f, const char *target, bool force, sd_bus_error *e)
+{
+        if (!streq(target, "uas"))
+                return false;
+        if (f->part == PART_INCAPABLE)
+                (void) sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
+        else if (f->part == PART_REFUSED && !force && !f->forced)
+                (void) sd_bus_error_setf(e, UASD_BUS_ERROR_FORCE_NEEDED, "The kernel's table forbids it.");
+        return sd_bus_error_is_set(e);
+}
+
+static bool read_force(sd_bus_message *m)
+{
+        const char *key;
+        int force = 0;
+
+        if (sd_bus_message_enter_container(m, 'a', "{sv}") >= 0 && sd_bus_message_enter_container(m, 'e', "sv") > 0 &&
+            sd_bus_message_read(m, "s", &key) >= 0)
+                (void) sd_bus_message_read(m, "v", "b", &force);
+        return force;
+}
+
 static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *id, *target;
         struct fake *f;
-        int force = 0, r;
+        bool force;
+        int r;
 
         if (sd_bus_message_read(m, "ss", &id, &target) < 0 || !(f = find(id)))
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
-        if (sd_bus_message_enter_container(m, 'a', "{sv}") > 0 &&
-            sd_bus_message_enter_container(m, 'e', "sv") > 0) {
-                const char *key;
-
-                (void) sd_bus_message_read(m, "sv", &key, "b", &force);
-        }
+        force = read_force(m);
         printf("Switch %s %s%s\n", id, isempty(target) ? "-" : target, force ? " force" : "");
-        if (f->part == PART_INCAPABLE)
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_INCAPABLE, "It does not speak UAS.");
-        if (f->part == PART_REFUSED && !force && !f->lease)
-                return sd_bus_error_setf(e, UASD_BUS_ERROR_REFUSED,
-                                         "The kernel's table forbids it; --force overrides.");
+        if (refuses_uas(f, target, force || f->lease, e))
+                return -EPERM;
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
-        f->target = isempty(target) || streq(target, "uas") ? "uas" : "usb-storage";
+        f->target = !isempty(target)                                               ? streq(target, "uas") ? "uas" : "usb-storage"
+                    : f->part == PART_INCAPABLE || (f->part == PART_REFUSED && !f->forced) ? "usb-storage"
+                                                                                   : "uas";
         (void) snprintf(f->job, sizeof(f->job), UASD_BUS_PATH "/job/%u", ++n_jobs);
         f->busy = f->part == PART_BUSY;
         f->state = f->busy ? "waiting" : "switching";
@@ -238,6 +256,16 @@ static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
         return r < 0 ? r : 1;
 }
 
+/* The last inhibitor, and the disk it is for. */
+static sd_event_source *inhibitor;
+static char inhibited[16];
+
+static int on_inhibitor(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        inhibitor = sd_event_source_disable_unref(inhibitor);
+        return 0;
+}
+
 /* FORBIDDEN's owner alone may not. */
 static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
 {
@@ -253,15 +281,19 @@ static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return -errno;
+        inhibitor = sd_event_source_disable_unref(inhibitor);
+        (void) sd_event_add_io(event, &inhibitor, ends[1], 0, on_inhibitor, NULL);
+        (void) sd_event_source_set_io_fd_own(inhibitor, true);
+        (void) snprintf(inhibited, sizeof(inhibited), "%s", id);
         r = sd_bus_reply_method_return(m, "h", ends[0]);
-        (void) close(ends[0]); /* the other one is held for good */
+        (void) close(ends[0]);
         return r < 0 ? r : 1;
 }
 
 static int get_inhibitors(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                           void *data, sd_bus_error *e)
 {
-        return sd_bus_message_append(reply, "a(sss)", 1, "", "dd", "");
+        return sd_bus_message_append(reply, "a(sss)", inhibitor ? 1 : 0, inhibited, "dd", "");
 }
 
 static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -269,29 +301,32 @@ static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
         static char kept[32];
         const char *id, *policy;
         struct fake *f;
+        bool force;
 
         if (sd_bus_message_read(m, "ss", &id, &policy) < 0 || !(f = find(id)))
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
-        printf("SetPolicy %s %s\n", id, policy);
+        force = read_force(m);
+        printf("SetPolicy %s %s%s\n", id, policy, force ? " force" : "");
+        if (refuses_uas(f, policy, force, e))
+                return -EPERM;
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
         (void) copy_string(kept, sizeof(kept), policy);
         f->policy = kept;
+        f->forced = force;
         return sd_bus_reply_method_return(m, NULL);
 }
 
 /* Disk 2-2 does not offer it. */
 static int on_trim(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        const char *id, *trim, *key;
-        int force = 0;
+        const char *id, *trim;
         struct fake *f;
+        bool force;
 
         if (sd_bus_message_read(m, "ss", &id, &trim) < 0 || !(f = find(id)))
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
-        if (sd_bus_message_enter_container(m, 'a', "{sv}") >= 0 && sd_bus_message_enter_container(m, 'e', "sv") > 0 &&
-            sd_bus_message_read(m, "s", &key) >= 0)
-                (void) sd_bus_message_read(m, "v", "b", &force);
+        force = read_force(m);
         printf("SetTrim %s %s%s\n", id, trim, force ? " force" : "");
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
@@ -314,6 +349,13 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
         if (f->part == PART_HELD && sd_bus_message_is_method_call(m, NULL, "Release")) {
                 f->target = "uas";
                 after(f, 300);
+        }
+        if (f->busy && !sd_bus_message_is_method_call(m, NULL, "Forget")) {
+                f->timer = sd_event_source_disable_unref(f->timer);
+                f->busy = false;
+                f->state = "settled";
+                job_removed(f, UASD_EXIT_FAILED, "", "it was cancelled");
+                changed(f);
         }
         return sd_bus_reply_method_return(m, NULL);
 }

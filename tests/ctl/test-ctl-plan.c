@@ -76,6 +76,29 @@ static void another_drivers(void **state)
         assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_REFUSED);
 }
 
+/* uasd-switch would say so. */
+static void no_module(void **state)
+{
+        _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
+
+        v.disk.facts.uas_kept_away = true;
+        assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_FAILED);
+        v.disk.facts.driver = DRIVER_UAS;
+        assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_OK);
+}
+
+/* The database says bad: refused. Its own history: a user who asks knows. */
+static void bad_bridge(void **state)
+{
+        _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
+
+        v.disk.facts.verdict = VERDICT_BAD;
+        assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_REFUSED);
+        assert_int_equal(code(&v, DRIVER_UAS, true), UASD_EXIT_OK);
+        v.disk.facts.verdict_by_past = true;
+        assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_OK);
+}
+
 /* From uas to usb-storage the kernel has to be told. */
 static void quirk(void **state)
 {
@@ -97,6 +120,8 @@ int main(void)
                 cmocka_unit_test(incapable_disk),
                 cmocka_unit_test(against_the_kernel),
                 cmocka_unit_test(another_drivers),
+                cmocka_unit_test(no_module),
+                cmocka_unit_test(bad_bridge),
                 cmocka_unit_test(quirk),
         };
 

@@ -12,6 +12,8 @@ PIPES = b''.join(bytes([7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24,
                  for i, address in enumerate((0x01, 0x82, 0x83, 0x04)))
 INTERFACES = bytes([9, 2, 95, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 0, 8, 6, 0x50, 0, 9, 4, 0, 1, 4, 8, 6, 0x62, 0]) + PIPES
 
+BOT_ALONE = bytes([9, 2, 18, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 0, 8, 6, 0x50, 0])
+
 REMOTE = next((p for p in ('/usr/lib/systemd/systemd-journal-remote', '/lib/systemd/systemd-journal-remote') if os.path.exists(p)), None)
 MACHINE = '0123456789abcdef0123456789abcdef'
 BOOT = '00000000-0000-0000-0000-000000000001'
@@ -54,19 +56,19 @@ class Tree:
         """target: below the top as well."""
         os.symlink(os.path.relpath(self.path(target), os.path.dirname(self.path(path))), self.path(path))
 
-    def disk(self, port, block, driver='usb-storage', serial='S1', product='Disk', speed=5000, counts=None):
-        """A disk of one LUN. counts: attributes of its SCSI device."""
+    def disk(self, port, block, driver='usb-storage', serial='S1', product='Disk', speed=5000, counts=None, ids=(0x1209, 0x5a5a), uas=True):
+        """A disk of one LUN. counts: attributes of its SCSI device. uas: it offers that."""
         device = f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}'
         interface = f'{device}/{port}:1.0'
         scsi = f'{interface}/host3/target3:0:0/3:0:0:0'
-        vid, pid, bcd = 0x1209, 0x5a5a, 0x0214
+        vid, pid, bcd = *ids, 0x0214
         for name, value in {'busnum': port[0], 'devnum': 5, 'idVendor': f'{vid:04x}', 'idProduct': f'{pid:04x}',
                             'bcdDevice': f'{bcd:04x}', 'speed': speed, 'version': ' 3.20', 'manufacturer': 'Maker',
                             'product': product, 'serial': serial}.items():
             self.write(f'{device}/{name}', (f'{value}\n' if not isinstance(value, bytes) else value + b'\n'))
         self.write(f'{device}/descriptors',
                    bytes([18, 1, 0x20, 3, 0, 0, 0, 9, vid & 255, vid >> 8, pid & 255, pid >> 8, bcd & 255, bcd >> 8, 1, 2, 3, 1]) +
-                   INTERFACES)
+                   (INTERFACES if uas else BOT_ALONE))
         for name, value in {'bInterfaceClass': '08', 'bInterfaceSubClass': '06', 'bInterfaceProtocol': '50',
                             'bInterfaceNumber': '00'}.items():
             self.write(f'{interface}/{name}', value + '\n')
@@ -87,6 +89,14 @@ class Tree:
         if driver:
             self.link(f'{interface}/driver', f'sys/bus/usb/drivers/{driver}')
             self.link(f'sys/bus/usb/drivers/{driver}/{port}:1.0', interface)
+
+    def remove(self, port, block):
+        """The disk was never there."""
+        for link in f'sys/bus/usb/devices/{port}', f'sys/bus/usb/devices/{port}:1.0', f'sys/block/{block}', f'sys/class/block/{block}', \
+                    f'sys/bus/usb/drivers/uas/{port}:1.0', f'sys/bus/usb/drivers/usb-storage/{port}:1.0':
+            if os.path.lexists(self.path(link)):
+                os.unlink(self.path(link))
+        shutil.rmtree(self.path(f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}'))
 
     def journal(self, *entries, folder='var/log/journal'):
         """A real file of the journal with these entries, root's and of this boot unless they say otherwise, a second each."""

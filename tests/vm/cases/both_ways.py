@@ -113,6 +113,29 @@ def asked_and_answered(vm):
     assert guest.run("uasctl switch sda sideways").rc == 2
 
 
+@case(tier="fast", limit=120)
+def refused_and_forced(vm):
+    "A bridge in the kernel's table: refused with 6 as --dry-run says, with 0 done by force; a refused request leaves nothing behind."
+    disk = vm.disk(label="DATA", vid=0x2109, pid=0x0715)
+    guest = vm.resume()
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    assert only_disk(guest, "settled")["reason_id"] == "kernel-table"
+    before = guest.out("grep -r . /etc/uasd /var/lib/uasd /run/uasd/attachment; true")
+    for words in ("switch sda uas --dry-run", "switch sda uas", "policy sda uas"):
+        done = guest.run("uasctl " + words)
+        assert done.rc == 6 and "to uas, until" not in done.err, (words, done)
+        assert guest.driver(disk.interface) == "usb-storage"
+    assert guest.out("grep -r . /etc/uasd /var/lib/uasd /run/uasd/attachment; true") == before
+    guest.run("uasctl --force policy sda uas", check=True)
+    guest.wait_disk(disk.interface, driver="uas")
+    assert guest.run("uasctl switch sda usb-storage --dry-run").rc == 6
+    assert guest.run("uasctl switch sda usb-storage").rc == 6
+    assert guest.driver(disk.interface) == "uas"
+    assert guest.run("uasctl switch sda usb-storage --force --wait=60").rc == 0
+    assert guest.driver(disk.interface) == "usb-storage"
+
+
 @case(limit=300)
 def unreadable_under_uas(vm):
     "A disk that uas cannot read any more, all of it or part, is what usb-storage is there for: it goes over, and is whole."

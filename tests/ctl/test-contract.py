@@ -1,0 +1,357 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The exit statuses of uasctl(1), from uasd itself and from fake-uasd, for the same disks: where the two differ, fake-uasd is wrong.
+
+The arguments are uasd-in-tree, uasctl-in-tree and fake-uasd.
+"""
+
+import json
+import os
+import pwd
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '../daemon'))
+from machine import BUS, Machine, main, until  # noqa: E402
+import privatebus  # noqa: E402
+
+FAKE = sys.argv[3]
+NOBODY = pwd.getpwnam('nobody').pw_uid
+HOLDER = os.path.join(HERE, '../vm/within/leaseholder.py')
+BLACKLISTED = 0x2109, 0x0715  # US_FL_IGNORE_UAS in the kernel's table
+
+# As machine.SWITCH. One disk does not come back on its new driver.
+SWITCH = """#!/bin/sh
+interface= target=
+for word; do interface=$target target=$word; done
+case "$*" in *--claim*) echo KEPT; exec cat >/dev/null ;; esac
+echo "STEP claim 1"
+while [ -e "$TREE/at-claim" ]; do sleep 0.02; done
+echo "STEP bind 1"
+if [ $interface = 2-3:1.0 ]; then
+        echo "END 7 bind The disk did not come back."
+        exit 7
+fi
+ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$target")" "$TREE/sys/bus/usb/devices/$interface/driver"
+echo "END 0 release It is moved."
+"""
+
+
+class Contract:
+    """The cases. Both daemons know these disks, all of which are on usb-storage and stay there unless uas is asked for:
+    sda is free, sdb in use, sdc cannot be switched, sdd does not offer UAS, sde is in the kernel's table, sdf is not this user's,
+    sdg is unplugged in the middle of a switch, uasd dies of sdh, sdi is held."""
+
+    DISKS = 'FREE BUSY BAD INCAPABLE REFUSED FORBIDDEN ABSENT FATAL HELD'.split()
+
+    def setUp(self):
+        super().setUp()
+        self.tree.remove('2-1', 'sdz')
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.tree.top, 0o755)
+        for i, serial in enumerate(self.DISKS):
+            block = 'sd' + 'abcdefghi'[i]
+            self.tree.disk(f'2-{i + 1}', block, serial=serial, uas=serial != 'INCAPABLE',
+                           ids=BLACKLISTED if serial == 'REFUSED' else (0x1209, 0x5a5a))
+            self.tree.write(f'{BUS}/2-{i + 1}/devnum', f'{i + 5}\n')
+            self.tree.write('dev/' + block, '')
+        self.conf('[uasd]\nQuietSec=0\nUnknown=usb-storage\n')
+        self.play(SWITCH)
+        os.mkdir(self.tree.path('sys/class/block/sdb/holders/dm-9'))
+        self.hears()
+        self.start_bus()
+        self.start_contract()
+
+    def one(self, disk):
+        [one] = json.loads(self.ctl('status', disk, '--json').stdout)['disks']
+        return one
+
+    def switch_code(self, code, *args):
+        """The real call's, and beforehand that of --dry-run."""
+        self.ctl('switch', *args, '--dry-run', code=code)
+        return self.ctl('switch', *args, code=code)
+
+    def test_done(self):
+        p = self.switch_code(0, 'sda', 'uas')
+        self.assertEqual(p.stdout, '')
+        self.assertIn('from usb-storage to uas, until it is unplugged.', p.stderr)
+        self.assertEqual(self.one('sda')['driver'], 'uas')
+        self.ctl('switch', 'sda', 'uas')
+        self.ctl('switch', 'sda', 'usb-storage')
+        self.assertEqual(self.one('sda')['driver'], 'usb-storage')
+        self.ctl('switch', 'sda')
+        self.ctl('wait', 'sda')
+
+    def test_deferred(self):
+        p = self.switch_code(3, 'sdb', 'uas')
+        self.assertIn('uasctl cancel 2-2:1.0', p.stderr)
+        self.assertEqual(self.one('sdb')['state'], 'waiting')
+        self.ctl('wait', 'sdb', '--wait=0', code=3)
+        self.let_go()
+        self.ctl('wait', 'sdb', '--wait=20')
+        self.assertEqual(self.one('sdb')['driver'], 'uas')
+
+    def test_deferred_waits(self):
+        self.ctl('switch', 'sdb', 'uas', '--wait=1', code=3)
+        self.let_go()
+        self.ctl('switch', 'sdb', 'uas', '--wait=20')
+
+    def test_cancelled(self):
+        self.ctl('switch', 'sdb', 'uas', code=3)
+        self.ctl('cancel', 'sdb')
+        self.ctl('wait', 'sdb', '--wait=0')
+        self.ctl('cancel', 'sdb')
+        one = self.one('sdb')
+        self.assertEqual((one['driver'], one['state']), ('usb-storage', 'settled'))
+
+    def test_cancelled_by_another(self):
+        "Whoever waits for it is told."
+        waiting = self.start_ctl('switch', 'sdb', 'uas', '--wait=20', stderr=subprocess.PIPE)
+        until(lambda: self.one('sdb')['state'] == 'waiting', 'it waits')
+        self.ctl('cancel', 'sdb')
+        self.assertEqual(waiting.wait(20), 1)
+        self.assertIn('it was cancelled', waiting.stderr.read())
+
+    def test_rolled_back(self):
+        p = self.ctl('switch', 'sdc', 'uas', code=7)
+        self.assertIn('(step bind)', p.stderr)
+        self.assertEqual(self.one('sdc')['outcome']['code'], 7)
+
+    def refused(self, code, *args):
+        """Nothing is announced, and nothing of it is left."""
+        before = self.kept()
+        p = self.ctl(*args, code=code)
+        self.assertEqual(p.stdout, '')
+        self.assertNotIn('from usb-storage', p.stderr)
+        self.assertNotIn('from now on', p.stderr)
+        self.assertEqual(self.kept(), before)
+        return p
+
+    def test_incapable(self):
+        for force in [], ['--force']:
+            self.ctl('switch', 'sdd', 'uas', '--dry-run', *force, code=5)
+            self.refused(5, 'switch', 'sdd', 'uas', *force)
+            self.refused(5, 'policy', 'sdd', 'uas', *force)
+        self.switch_code(0, 'sdd', 'usb-storage')
+        self.switch_code(0, 'sdd')
+        self.assertEqual(self.ctl('policy', 'sdd').stdout, 'auto\n')
+        self.ctl('policy', 'sdd', 'usb-storage')
+
+    def test_refused(self):
+        self.ctl('switch', 'sde', 'uas', '--dry-run', code=6)
+        for verb in 'switch', 'policy':
+            self.assertIn('Use --force to override.', self.refused(6, verb, 'sde', 'uas').stderr)
+        self.assertEqual(self.ctl('policy', 'sde').stdout, 'auto\n')
+        self.switch_code(0, 'sde', 'usb-storage')
+        self.switch_code(0, 'sde', 'uas', '--force')
+        self.assertEqual(self.one('sde')['driver'], 'uas')
+
+    def test_forced_after_refused(self):
+        "What was refused does not stand in the way of what is forced."
+        self.ctl('switch', 'sde', 'uas', code=6)
+        self.ctl('--force', 'policy', 'sde', 'uas')
+        self.assertEqual(self.ctl('policy', 'sde').stdout, 'uas\n')
+        self.ctl('switch', 'sde', 'uas')
+        self.assertEqual(self.one('sde')['driver'], 'uas')
+
+    def test_no_such_disk(self):
+        for args in ['status'], ['switch'], ['switch', '--dry-run'], ['policy'], ['release'], ['cancel'], ['forget'], ['wait'], ['explain']:
+            self.ctl(*args, 'sdq', code=4)
+            self.ctl(*args, '/dev/nosuch', code=4)
+        self.ctl('switch', 'sdq', 'uas', code=4)
+        self.ctl('policy', 'sdq', 'uas', code=4)
+
+    def test_which_disk(self):
+        for args in ['status'], ['switch'], ['policy'], ['release'], ['cancel'], ['forget'], ['wait']:
+            p = self.ctl(*args, '1209:5a5a', code=2)
+            self.assertIn('2-1:1.0 (sda)', p.stderr)
+            self.assertEqual(p.stdout, '')
+        for name in 'sda', '2-1', '2-1:1.0', 'FREE', '1209:5a5a:FREE':
+            self.assertEqual(self.one(name)['id'], '2-1:1.0')
+
+    def test_usage(self):
+        for args in (['switch'], ['switch', 'sda', 'bot'], ['policy', 'sda', 'sometimes'], ['cancel'], ['forget'], ['release'], ['wait'],
+                     ['policy', 'sda', 'uas', '--dry-run'], ['cancel', 'sda', '--force'], ['switch', 'sda', 'uas', '--json']):
+            self.ctl(*args, code=2)
+
+    def test_policy(self):
+        self.assertEqual(self.ctl('policy', 'sda').stdout, 'auto\n')
+        p = self.ctl('policy', 'sda', 'usb-storage')
+        self.assertEqual(p.stdout, '')
+        self.assertIn('usb-storage', p.stderr)
+        self.assertEqual(self.ctl('policy', 'sda').stdout, 'usb-storage\n')
+        self.assertEqual([one['policy'] for one in json.loads(self.ctl('policy', 'sda', '--json').stdout)['disks']], ['usb-storage'])
+        self.ctl('policy', 'sda', 'auto')
+        self.assertEqual(self.ctl('policy', 'sda').stdout, 'auto\n')
+
+    def test_forbidden(self):
+        for args in ['switch', 'uas'], ['policy', 'uas'], ['release'], ['cancel'], ['forget']:
+            p = self.as_forbidden(args[0], 'sdf', *args[1:], '--no-ask-password')
+            self.assertEqual(p.returncode, 8, (args, p.stderr))
+            self.assertIn('Not permitted', p.stderr)
+
+    def test_held(self):
+        self.hold()
+        self.ctl('wait', 'sdi', '--wait=200ms', code=3)
+        self.ctl('release', 'sdi')
+        self.go_on()
+        self.ctl('wait', 'sdi', '--wait=20')
+
+    def test_forget(self):
+        self.ctl('forget', 'sda')
+        self.ctl('release', 'sda')
+
+    def test_unplugged(self):
+        p = self.begin('switch', 'sdg', 'uas')
+        self.unplug()
+        self.assertEqual(p.wait(20), 4, p.stderr.read())
+
+    def test_uasd_dies(self):
+        p = self.begin('switch', 'sdh', 'uas')
+        self.kill()
+        self.assertEqual(p.wait(20), 1)
+        self.assertIn('uasd is not there any more', p.stderr.read())
+
+    def test_inhibit(self):
+        self.assertEqual(self.ctl('inhibit', 'sh', '-c', 'echo out; exit 5', code=5).stdout, 'out\n')
+        self.ctl('inhibit', '--disk=sda', 'true')
+        self.ctl('inhibit', '--disk=sdq', 'true', code=4)
+        self.ctl('inhibit', '/nonexistent', code=127)
+
+    def begin(self, *args):
+        return self.start_ctl(*args, stderr=subprocess.PIPE)
+
+
+class Fake(Contract, Machine):
+    def start_contract(self):
+        self.fake = self.start([FAKE], stdout=subprocess.PIPE)
+        self.assertEqual(self.fake.stdout.readline(), 'ready\n')
+
+    def kept(self):
+        return [(one['id'], one['policy'], one['driver']) for one in json.loads(self.ctl('list', '--json').stdout)['disks']]
+
+    def let_go(self):
+        """It does by itself, 2.5 s after the switch was asked for."""
+
+    hold = go_on = unplug = kill = let_go
+
+    def as_forbidden(self, *args):
+        return self.tree.run(*args, env=self.env)
+
+
+class Real(Contract, Machine):
+    def start_contract(self):
+        self.uasd = self.start_on_bus()
+
+    def kept(self):
+        """What is on record, in /run and for good."""
+        found = {}
+        for folder in 'run/uasd/attachment', 'etc/uasd', 'var/lib/uasd':
+            for top, _, names in os.walk(self.tree.path(folder)):
+                for name in names:
+                    with open(os.path.join(top, name), errors='replace') as f:
+                        found[os.path.join(top, name)] = f.read()
+        return found
+
+    def let_go(self):
+        os.rmdir(self.tree.path('sys/class/block/sdb/holders/dm-9'))
+        with open(self.tree.path('dev/sdb')):
+            pass
+
+    def hold(self):
+        """It is, for the switch that it is in."""
+        self.begin('switch', 'sdi', 'uas')
+        deadline = int((time.clock_gettime(time.CLOCK_BOOTTIME) + 60) * 1000000)
+        self.tree.write('run/uasd/hold/2-9:1.0', f'BUSNUM=2\nDEVNUM=13\nDEADLINE={deadline}\n')
+
+    def go_on(self):
+        self.assertFalse(os.path.exists(self.tree.path('run/uasd/hold/2-9:1.0')))
+        os.unlink(self.tree.path('at-claim'))
+
+    def begin(self, *args):
+        self.tree.write('at-claim', '')
+        p = super().begin(*args)
+        self.step_is('claim')
+        return p
+
+    def unplug(self):
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-7:1.0'))
+        self.look_again()
+        until(lambda: '2-7' not in self.interfaces(), 'it has gone')
+        os.unlink(self.tree.path('at-claim'))
+
+    def kill(self):
+        privatebus.kill(self.uasd)
+        os.unlink(self.tree.path('at-claim'))
+
+    def as_forbidden(self, *args):
+        """Another user, and nobody has a polkit here."""
+        return self.tree.run(*args, env=self.env, user=NOBODY, group=NOBODY, extra_groups=[])
+
+    # What takes the kernel's and the database's word
+
+    def test_verdict(self):
+        "A bridge that the database calls bad: refused, and done with force."
+        self.tree.write(f'{BUS}/2-1/dev', '189:132\n')
+        self.tree.write('run/udev/data/c189:132', 'I:1\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
+        self.look_again()
+        until(lambda: self.one('sda')['verdict'] == 'bad', 'it is known')
+        self.ctl('switch', 'sda', 'uas', '--dry-run', code=6)
+        self.refused(6, 'switch', 'sda', 'uas')
+        self.refused(6, 'policy', 'sda', 'uas')
+        self.assertIn('known to be bad', self.ctl('switch', 'sda', 'uas', code=6).stderr)
+        self.switch_code(0, 'sda', 'usb-storage')
+        self.switch_code(0, 'sda', 'uas', '--force')
+        self.assertEqual(self.one('sda')['driver'], 'uas')
+        self.switch_code(0, 'sda', 'uas')  # already so
+        self.ctl('switch', 'sda')
+        until(lambda: self.one('sda')['driver'] == 'usb-storage', 'it is back')
+
+    def test_history(self):
+        "A disk that failed here itself may be tried again: whoever asks knows."
+        self.tree.write('etc/uasd/history', '1209:5a5a:FREE@0000:00:14.0/ss/1=state=distrusted firmware=0214 kernel=6.1.0-test boot=- '
+                                            'date=- reason=it failed\n')
+        self.look_again()
+        until(lambda: self.one('sda')['verdict'] == 'bad', 'it is distrusted')
+        self.switch_code(0, 'sda', 'uas')
+
+    def test_forced_policy(self):
+        "It goes before an override that was not forced, also one from before, and behind one that was."
+        self.ctl('switch', 'sda', 'usb-storage')
+        self.ctl('--force', 'policy', 'sda', 'uas')
+        until(lambda: self.one('sda')['driver'] == 'uas', 'it is on uas')
+        self.ctl('switch', 'sda', 'usb-storage', '--dry-run', code=6)
+        self.refused(6, 'switch', 'sda', 'usb-storage')
+        self.switch_code(0, 'sda', 'usb-storage', '--force')
+        self.assertEqual(self.one('sda')['driver'], 'usb-storage')
+        self.ctl('switch', 'sda')
+        until(lambda: self.one('sda')['driver'] == 'uas', 'it is on uas')
+
+    def test_leased(self):
+        "A disk that somebody else measures."
+        holder = self.start([sys.executable, HOLDER, self.tree.path('run/uasd/private'), 'lease', '2-1:1.0'], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE)
+        self.assertEqual(holder.stdout.readline(), 'taken\n', self.journal())
+        self.ctl('switch', 'sda', 'uas', '--dry-run', code=6)
+        self.refused(6, 'switch', 'sda', 'uas')
+
+    def test_trim(self):
+        "Under usb-storage it does not show whether the disk offers it; status says so, and so does the refusal."
+        self.tree.write(f'{BUS}/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.assertIn('Whether the disk offers it shows under uas', self.ctl('trim', 'sda').stdout)
+        self.assertIn('does not show under usb-storage', self.refused(6, 'trim', 'sda', 'on').stderr)
+
+    def test_inhibited(self):
+        holder = self.start_ctl('inhibit', '--disk=sda', 'sh', '-c', 'echo begun; read -r line', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(holder.stdout.readline(), 'begun\n')
+        self.switch_code(3, 'sda', 'uas')
+        self.ctl('switch', 'sdb', 'usb-storage', '--dry-run')
+        holder.communicate('go\n')
+        self.ctl('wait', 'sda', '--wait=20')
+        self.assertEqual(self.one('sda')['driver'], 'uas')
+
+
+if __name__ == '__main__':
+    main(without_root="other users are root's to be", programs=3)
