@@ -71,6 +71,15 @@ class BadInput(unittest.TestCase):
             self.assertIsNone(daemon.poll())
             time.sleep(0.01)
 
+    def inhibit(self):
+        """From now on a dd inhibits switches."""
+        p = subprocess.Popen([IN_TREE, self.tree.top, 'inhibit', 'dd', 'status=none'], env=dict(os.environ, **self.env),
+                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.addCleanup(lambda: (p.communicate(), p.wait()))
+        while 'Inhibit - dd' not in self.called():
+            self.assertIsNone(p.poll())
+            time.sleep(0.01)
+
     def called(self):
         with open(self.calls.name) as f:
             return f.read().splitlines()
@@ -175,9 +184,10 @@ class BadInput(unittest.TestCase):
                     json.loads(p.stdout)
         self.wrong('switch', 'sda', 'uas', '--dry-run', '--json', code=2, says='--json')
         self.wrong('inhibit', '--json', 'true', code=2, says='--json')
-        self.assertEqual(json.loads(self.tree.run('inhibit', '--list', '--json', env=self.env).stdout)['inhibitors'][0]['who'], 'dd')
         json.loads(self.tree.run('policy', '--kernel', '--json', env=self.env).stdout)
         self.assertEqual(self.called(), ['ready'])
+        self.inhibit()
+        self.assertEqual(json.loads(self.tree.run('inhibit', '--list', '--json', env=self.env).stdout)['inhibitors'][0]['who'], 'dd')
 
     def test_which_disk(self):
         for daemon in False, True:
@@ -209,6 +219,7 @@ class BadInput(unittest.TestCase):
         if FIO:
             self.media('sdf')
             self.wrong('bench', 'sdf', *BENCH[2:], '--no-ask-password', code=8, says='Not permitted: ', lines=20, **who)
+        self.inhibit()
         p = self.tree.run('inhibit', '--list', env=self.env, **who)
         self.assertEqual((p.returncode, p.stdout.split()[-3:]), (0, ['any', 'dd', '-']))
         for verb in DOES_WITHOUT - {'log', 'report'}:  # these read files of root's
