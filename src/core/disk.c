@@ -321,7 +321,9 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
         case STATE_IGNORED:
         case STATE_INCAPABLE:
         case _STATE_MAX:
-                say(ret, size, "%s%s%s%s", d->lease, *d->lease ? " " : "", say_cancelled(d, cancelled, sizeof(cancelled)), why);
+                say(ret, size, "%s%s%s%s%s%s%s", d->lease, *d->lease ? " " : "", say_cancelled(d, cancelled, sizeof(cancelled)),
+                    d->unattended ? "uasd is not running, which would switch it to " : "", d->unattended ? target : "",
+                    d->unattended ? ". " : "", why);
                 break;
         }
         return ret;

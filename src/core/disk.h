@@ -66,6 +66,7 @@ struct disk {
         struct outcome last;    /* of the last switch, as it is told, whatever has been asked for since */
         bool cancelled;      /* somebody said no to the switch that it wants: it stays where it is */
         char inhibited[256]; /* "WHO: WHY": nothing begins; else empty */
+        bool unattended;     /* uasd would switch it, and is not running */
         char lease[160];     /* a sentence: who has it for himself; else empty */
 };
 

@@ -84,7 +84,21 @@ static int run(char **command, int lock)
         return wait_for(pid, signals, lock);
 }
 
-/* disk: "" for any. */
+/* Without uasd there is nothing to inhibit. A disk that is named has to be there all the same. */
+static int go_without(const struct ctl *c)
+{
+        _cleanup_(views_done) struct views views = {};
+        const struct view *v;
+        int code = c->options->disk ? source_local_quick(c, &views) : UASD_EXIT_OK;
+
+        if (code == UASD_EXIT_OK && c->options->disk)
+                code = source_select(c, &views, c->options->disk, &v);
+        if (code == UASD_EXIT_OK)
+                log_info("uasd is not running: no switch can begin, unless it is started meanwhile.");
+        return code;
+}
+
+/* disk: "" for any. ret_lock stays as it is where there is no uasd. */
 static int take(const struct ctl *c, const char *command, int *ret_lock)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -96,7 +110,8 @@ static int take(const struct ctl *c, const char *command, int *ret_lock)
         const struct view *v;
         int code, fd;
 
-        code = source_connect(c, &remote, &views);
+        if (source_not_running(c, &remote, &views, &code))
+                return go_without(c);
         if (code == UASD_EXIT_OK && c->options->disk) {
                 code = source_select(c, &views, c->options->disk, &v);
                 if (code == UASD_EXIT_OK)

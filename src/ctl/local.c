@@ -21,8 +21,6 @@ static enum state derive_state(const struct roots *r, const struct disk *d)
 
         if (hold_in_force(r, &d->facts, now_boottime(), &deadline))
                 return STATE_HELD;
-        if (decision_wants_switch(&d->facts, &d->decision) && !d->cancelled)
-                return STATE_WAITING;
         if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)
                 return STATE_TRIAL;
         return d->decision.rest;
@@ -67,36 +65,28 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
         decide(&v.disk.facts, &v.disk.decision);
         (void) attachment_read(r, &v.disk.facts, &mark);
         v.disk.cancelled = mark.cancelled && decision_wants_switch(&v.disk.facts, &v.disk.decision);
+        v.disk.unattended = decision_wants_switch(&v.disk.facts, &v.disk.decision) && !v.disk.cancelled;
         v.disk.state = derive_state(r, &v.disk);
         return views_add(views, &v);
 }
 
-static bool wants_users(const struct view *v, bool quick)
-{
-        return !quick || v->disk.state == STATE_WAITING;
-}
-
-static int find_users(const struct roots *r, bool quick, struct views *views)
+static int find_users(const struct roots *r, struct views *views)
 {
         _cleanup_free_ struct users_of *of = calloc(views->n + 1, sizeof(*of));
-        size_t n = 0, at = 0;
         int k;
 
         if (!of)
                 return -ENOMEM;
         for (size_t i = 0; i < views->n; i++)
-                if (wants_users(&views->list[i], quick))
-                        of[n++] = (struct users_of){.luns = views->list[i].disk.luns, .n_luns = views->list[i].disk.n_luns};
+                of[i] = (struct users_of){.luns = views->list[i].disk.luns, .n_luns = views->list[i].disk.n_luns};
         /* The walk over every process shows others' files to root alone. */
-        k = users_find_each(r, of, n, geteuid() == 0);
+        k = users_find_each(r, of, views->n, geteuid() == 0);
         for (size_t i = 0; i < views->n; i++) {
                 struct view *v = &views->list[i];
 
-                if (!wants_users(v, quick))
-                        continue;
                 v->users_error = k;
-                v->disk.users = of[at].users;
-                v->disk.n_users = of[at++].n_users;
+                v->disk.users = of[i].users;
+                v->disk.n_users = of[i].n_users;
         }
         return 0;
 }
@@ -125,7 +115,7 @@ static int read_all(const struct roots *r, bool quick, struct views *ret)
                 if (k < 0)
                         return k;
         }
-        k = find_users(r, quick, &views);
+        k = quick ? 0 : find_users(r, &views);
         for (size_t i = 0; i < views.n && k >= 0; i++)
                 k = describe(&views.list[i]);
         if (k < 0)

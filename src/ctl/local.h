@@ -5,10 +5,10 @@
 #include "sys/roots.h"
 
 /*
- * The disks as kernel and files show them, without the daemon: what it would come to, by the same table. The
- * state is derived (held, waiting, or where the disk rests); a request of the running boot is in its marks.
- * Returns 0 or -errno.
+ * The disks as kernel and files show them, without the daemon. The target is decided by the same table. The state is held, or where the
+ * disk rests: without uasd it waits for nothing. Returns 0 or -errno.
  */
 int local_read(const struct roots *r, struct views *ret);
-/* The same, but who uses a disk is looked for where its reason says so alone: where it waits. */
+/* The same without the users of the disks. */
 int local_read_quick(const struct roots *r, struct views *ret);
+

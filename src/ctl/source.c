@@ -135,13 +135,10 @@ int source_read_brief(const struct ctl *c, struct views *ret)
         return read_any(c, look_brief, true, ret);
 }
 
-int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret)
+static int tell_unconnected(const struct ctl *c, int k)
 {
-        int k = open_remote(c, ret_remote, ret);
         char why[WHY_MAX];
 
-        if (k >= 0)
-                return UASD_EXIT_OK;
         if (c->options->host) {
                 log_error("%s: %s", c->options->host,
                           k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh"
@@ -159,6 +156,23 @@ int source_connect(const struct ctl *c, struct remote *ret_remote, struct views 
                 log_error("%s, and only it can do that: systemctl start uasd", why_no_answer(c, k, why));
         }
         return UASD_EXIT_FAILED;
+}
+
+int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret)
+{
+        int k = open_remote(c, ret_remote, ret);
+
+        return k < 0 ? tell_unconnected(c, k) : UASD_EXIT_OK;
+}
+
+bool source_not_running(const struct ctl *c, struct remote *ret_remote, struct views *ret, int *ret_code)
+{
+        int k = open_remote(c, ret_remote, ret);
+
+        if (k == -ENOTCONN && !c->options->host)
+                return true;
+        *ret_code = k < 0 ? tell_unconnected(c, k) : UASD_EXIT_OK;
+        return false;
 }
 
 int source_lacks(struct remote *r, const char *member)

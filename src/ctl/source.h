@@ -21,6 +21,8 @@ int source_read_brief(const struct ctl *c, struct views *ret);
 
 /* For verbs that write: without the daemon there is nothing to be done. */
 int source_connect(const struct ctl *c, struct remote *ret_remote, struct views *ret);
+/* The same for a verb that goes on without it. True: no uasd runs, which is not told; else ret_code is what source_connect() returns. */
+bool source_not_running(const struct ctl *c, struct remote *ret_remote, struct views *ret, int *ret_code);
 
 /* The one disk the user means. */
 int source_select(const struct ctl *c, const struct views *v, const char *what, const struct view **ret);

@@ -71,6 +71,7 @@ int view_take_life(struct view *v, const struct views *daemon)
         v->reason = TAKE_PTR(reason);
         v->reason_id = TAKE_PTR(reason_id);
         v->disk.state = d->disk.state;
+        v->disk.unattended = d->disk.unattended;
         v->disk.outcome = d->disk.outcome;
         v->disk.decision.target = d->disk.decision.target;
         memcpy(v->disk.lease, d->disk.lease, sizeof(v->disk.lease));

@@ -64,12 +64,12 @@ static int wait_local(const struct ctl *c, const char *id, uint64_t end)
                 v = views_find(&views, id);
                 if (!v)
                         return gone(id);
-                if (!state_is_pending(v->disk.state))
-                        return UASD_EXIT_OK;
-                if (v->disk.state == STATE_WAITING) { /* for somebody who is not there */
-                        log_info("%s: waits for uasd: systemctl start uasd", id);
+                if (!state_is_pending(v->disk.state) && v->disk.unattended) {
+                        log_info("%s: uasd would switch it to %s: systemctl start uasd", id, driver_to_string(v->disk.decision.target));
                         return UASD_EXIT_DEFERRED;
                 }
+                if (!state_is_pending(v->disk.state))
+                        return UASD_EXIT_OK;
                 if (now_boottime() >= end)
                         return out_of_time(v);
                 (void) usleep(LOOK_AGAIN_USEC);

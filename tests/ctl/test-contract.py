@@ -220,6 +220,23 @@ class Contract:
         self.ctl('inhibit', '--disk=sdq', 'true', code=4)
         self.ctl('inhibit', '/nonexistent', code=127)
 
+    def test_without_uasd(self):
+        "What changes something fails; a command is run, since no switch can disturb it; nothing waits."
+        self.end()
+        for args in ['switch', 'sda', 'uas'], ['policy', 'sda', 'uas'], ['cancel', 'sda'], ['release', 'sda'], ['forget', 'sda']:
+            self.assertIn('uasd is not running', self.ctl(*args, code=1).stderr)
+        p = self.ctl('inhibit', 'sh', '-c', 'echo out; exit 5', code=5)
+        self.assertEqual(p.stdout, 'out\n')
+        self.assertIn('uasd is not running', p.stderr)
+        self.ctl('inhibit', '--disk=sda', 'true')
+        self.ctl('inhibit', '--disk=sdq', 'true', code=4)
+        self.ctl('inhibit', '/nonexistent', code=127)
+        self.ctl('inhibit', '--list', code=1)
+        self.conf('[uasd]\nUnknown=uas\n')
+        disks = json.loads(self.ctl('list', '--json').stdout)['disks']
+        self.assertEqual([one['state'] for one in disks], ['settled'] * 3 + ['incapable'] + ['settled'] * 5)
+        self.assertEqual([one['reason'].startswith('uasd is not running') for one in disks], [True] * 3 + [False] * 2 + [True] * 4)
+
     def begin(self, *args):
         return self.start_ctl(*args, stderr=subprocess.PIPE)
 
@@ -235,6 +252,9 @@ class Fake(Contract, Machine):
     def let_go(self):
         """It does by itself, 2.5 s after the switch was asked for."""
 
+    def end(self):
+        privatebus.kill(self.fake)
+
     hold = go_on = unplug = kill = let_go
 
     def as_forbidden(self, *args):
@@ -244,6 +264,10 @@ class Fake(Contract, Machine):
 class Real(Contract, Machine):
     def start_contract(self):
         self.uasd = self.start_on_bus()
+
+    def end(self):
+        self.uasd.terminate()
+        self.assertEqual(self.uasd.wait(20), 0)
 
     def kept(self):
         """What is on record, in /run and for good."""

