@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/history.h"
 
+#include <ctype.h>
+
 #include "common/util.h"
 
 static const char *const states[_HISTORY_MAX] = {
@@ -137,6 +139,26 @@ char *history_key(const struct facts *f, char *ret, size_t size)
         (void) snprintf(ret + used, size - used, "%s/%s/%s", f->controller_device[0] ? f->controller_device : "usb",
                         f->speed_mbps >= SUPER_SPEED_MBPS ? "ss" : "hs", chain ? chain + 1 : f->port);
         return ret;
+}
+
+bool history_id_parse(const char *s, char *ret, size_t size)
+{
+        size_t n = strlen(s), bridge = strlen("1234:5678:");
+
+        if (n <= bridge || n >= size || s[4] != ':' || s[9] != ':')
+                return false;
+        for (size_t i = 0; i < bridge - 1; i++)
+                if (i != 4 && !isxdigit((unsigned char) s[i]))
+                        return false;
+        for (const char *p = s; *p; p++)
+                if (!isgraph((unsigned char) *p) && *p != ' ' && !((unsigned char) *p & 0x80))
+                        return false;
+        if (strpbrk(s, "=#") || s[n - 1] == ' ')
+                return false;
+        (void) snprintf(ret, size, "%s", s);
+        for (size_t i = 0; i < bridge; i++)
+                ret[i] = (char) tolower((unsigned char) ret[i]);
+        return true;
 }
 
 /* ---- what it comes to ---- */

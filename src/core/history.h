@@ -56,6 +56,12 @@ char *history_key(const struct facts *f, char *ret, size_t size);
 char *history_key_disk(const struct facts *f, char *ret, size_t size);
 #define HISTORY_KEY_MAX (USB_STRING_MAX * 4 + 128)
 
+/*
+ * True if that is "VID:PID:SERIAL", or a key; ret: with VID and PID as they are in a key. The serial stays as it is: what a line cannot hold
+ * is escaped in it already.
+ */
+bool history_id_parse(const char *s, char *ret, size_t size);
+
 const char *history_state_to_string(enum history_state s);
 
 /* What the record comes to here and now, into the facts. h: NULL if there is none. */

@@ -78,6 +78,8 @@ static int match_all(sd_journal *j, const struct events_filter *f)
                 k = journal_match(j, "MESSAGE_ID", endings[i].id);
         if (k >= 0 && disk)
                 k = journal_match(j, FIELD_USB_ID, history_usb_id(disk, id, sizeof(id)));
+        if (k >= 0 && f->id)
+                k = journal_match(j, FIELD_USB_ID, f->id);
         /* Two of a kind without a serial are told apart by the port alone. */
         if (k >= 0 && disk && !disk->serial[0])
                 k = journal_match(j, FIELD_INTERFACE, disk->interface);
@@ -178,6 +180,8 @@ int events_from_records(const struct roots *r, const struct events_filter *f, st
 {
         struct records records = {.filter = f, .events = e};
 
+        if (f->id)
+                (void) snprintf(records.key, sizeof(records.key), "%s@", f->id);
         if (f->disk)
                 (void) (f->disk->serial[0] ? history_key_disk : history_key)(f->disk, records.key, sizeof(records.key));
         return past_list(r, take_record, &records);

@@ -39,6 +39,7 @@ struct events {
 
 struct events_filter {
         const struct facts *disk; /* NULL: every disk */
+        const char *id;           /* or this one, VID:PID:SERIAL, which is not plugged in */
         uint64_t since_usec;      /* since 1970 */
         const char *boot;         /* id of the one boot, for the journal; NULL: every boot */
 };

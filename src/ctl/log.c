@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "ctl/absent.h"
 #include "ctl/events.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
@@ -45,13 +46,19 @@ int verb_log(const struct ctl *c, char **args)
         _cleanup_(events_done) struct events events = {};
         struct events_filter filter = {.since_usec = c->options->since_usec};
         int code = UASD_EXIT_OK, k;
+        char id[HISTORY_KEY_MAX];
         const struct view *v;
 
         if (args[0]) {
-                code = source_local_disk(c, args[0], &views, &v);
+                code = source_local(c, &views);
+                if (code == UASD_EXIT_OK && absent_recorded(c, &views, args[0], id))
+                        filter.id = id;
+                else if (code == UASD_EXIT_OK) {
+                        code = source_select(c, &views, args[0], &v);
+                        filter.disk = code == UASD_EXIT_OK ? &v->disk.facts : NULL;
+                }
                 if (code != UASD_EXIT_OK)
                         return code;
-                filter.disk = &v->disk.facts;
         }
         k = events_from_journal(c->root, &filter, &events);
         if (k < 0)

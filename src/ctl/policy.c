@@ -2,18 +2,26 @@
 #include "ctl/policy.h"
 
 #include "common/log.h"
+#include "common/names.h"
 #include "common/util.h"
 #include "core/policy.h"
+#include "ctl/absent.h"
 #include "ctl/json.h"
+#include "ctl/policies.h"
 #include "ctl/request.h"
 #include "ctl/source.h"
 
 static int show(const struct ctl *c, const char *what)
 {
         _cleanup_(views_done) struct views views = {};
+        char id[HISTORY_KEY_MAX];
         const struct view *v;
-        int code = source_read_disk(c, what, &views, &v);
+        int code = source_read(c, &views);
 
+        if (code == UASD_EXIT_OK && absent_named(c, &views, what, id))
+                return policies_show_id(c, id);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &views, what, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)
@@ -36,19 +44,44 @@ static void say_by_port(const struct views *views, const struct view *v)
                          f->serial[0] ? "another disk says the same serial number" : "the disk says no serial number");
 }
 
+/* For a disk that is not plugged in. */
+static int set_id(const struct ctl *c, struct remote *remote, const char *id, const char *policy)
+{
+        const struct remote_call call = {.method = "SetPolicyOf", .disk = id, .value = policy, .force = c->options->given & OPTION_FORCE};
+        int code = request_call(c, remote, &call, NULL);
+
+        if (code != UASD_EXIT_OK)
+                return code;
+        log_info("%s, which is not plugged in: the policy is %s from now on.", id, policy);
+        if (streq(policy, DRIVER_NAME_UAS))
+                log_info("Whether it can run on uas is not known.");
+        say_initramfs_is_old(c);
+        return UASD_EXIT_OK;
+}
+
 static int set(const struct ctl *c, const char *what, const char *policy)
 {
+        _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
-        char label[VIEW_LABEL_MAX];
+        struct remote_call call = {.method = "SetPolicy", .value = policy, .force = c->options->given & OPTION_FORCE};
+        char label[VIEW_LABEL_MAX], id[HISTORY_KEY_MAX];
         const struct view *v;
-        int code = request_disk(c, what, "SetPolicy", policy, &views, &v);
+        int code = source_connect(c, &remote, &views);
 
-        if (code == UASD_EXIT_OK) {
-                log_info("%s: the policy is %s from now on.", view_label(v, label), policy);
-                say_by_port(&views, v);
-                say_initramfs_is_old(c);
-        }
-        return code;
+        if (code == UASD_EXIT_OK && absent_named(c, &views, what, id))
+                return set_id(c, &remote, id, policy);
+        if (code == UASD_EXIT_OK)
+                code = source_select(c, &views, what, &v);
+        if (code != UASD_EXIT_OK)
+                return code;
+        call.disk = v->disk.facts.interface;
+        code = request_call(c, &remote, &call, NULL);
+        if (code != UASD_EXIT_OK)
+                return code;
+        log_info("%s: the policy is %s from now on.", view_label(v, label), policy);
+        say_by_port(&views, v);
+        say_initramfs_is_old(c);
+        return UASD_EXIT_OK;
 }
 
 int verb_policy(const struct ctl *c, char **args)
@@ -61,8 +94,11 @@ int verb_policy(const struct ctl *c, char **args)
                 return policy_kernel(c, args[0]);
         }
         if (!args[0]) {
-                log_error("Too few arguments: uasctl policy DISK [auto|uas|usb-storage|ignore], or: uasctl policy --kernel [DISK]");
-                return UASD_EXIT_USAGE;
+                if (c->options->given & OPTION_FORCE) {
+                        log_error("--force needs a policy to set.");
+                        return UASD_EXIT_USAGE;
+                }
+                return policies_show(c);
         }
         if (!args[1]) {
                 if (c->options->given & OPTION_FORCE) {

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "ctl/absent.h"
 #include "ctl/agent.h"
 #include "ctl/source.h"
 
@@ -120,9 +121,23 @@ int verb_cancel(const struct ctl *c, char **args)
 
 int verb_forget(const struct ctl *c, char **args)
 {
-        int code = simple(c, args, "Forget", "its history is forgotten");
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        char label[VIEW_LABEL_MAX], id[HISTORY_KEY_MAX];
+        const struct view *v = NULL;
+        bool absent;
+        int code = source_connect(c, &remote, &views);
 
+        absent = code == UASD_EXIT_OK && absent_named(c, &views, args[0], id);
+        if (code == UASD_EXIT_OK && !absent)
+                code = source_select(c, &views, args[0], &v);
         if (code == UASD_EXIT_OK)
-                say_initramfs_is_old(c);
-        return code;
+                code = request_call(c, &remote,
+                                    &(struct remote_call){.method = absent ? "ForgetOf" : "Forget", .disk = absent ? id : v->disk.facts.interface},
+                                    NULL);
+        if (code != UASD_EXIT_OK)
+                return code;
+        log_info("%s: its history is forgotten", absent ? id : view_label(v, label));
+        say_initramfs_is_old(c);
+        return UASD_EXIT_OK;
 }

@@ -13,8 +13,8 @@ const struct verb verbs[] = {
         {"db", 1, 1, OPTION_JSON, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
         {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT | OPTION_HOST, "DISK [uas|usb-storage]",
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
-        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, "DISK [auto|uas|usb-storage|ignore]",
-         "Show or set what is kept for a disk; --kernel [DISK]: as a line for the kernel", verb_policy, 1},
+        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, "[DISK] [auto|uas|usb-storage|ignore]",
+         "Show or set what is kept for a disk, or list all of it; --kernel: for the kernel", verb_policy, 1},
         {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, "DISK [on|off]", "Show or set whether a disk is told what is free", verb_trim, 1},
         {"release", 1, 1, OPTION_HOST, "DISK", "End a hold and cancel what waits, now", verb_release},
         {"cancel", 1, 1, OPTION_HOST, "DISK", "Cancel what waits", verb_cancel},
@@ -117,7 +117,8 @@ void verbs_help(void)
                         printf("  %s\n  %-28s %s\n", left, "", verbs[i].help);
         }
         printf("\nDISK is sdb, a device node or link, a mount point, a port (2-1), an interface\n"
-               "(2-1:1.0), VID:PID or a serial number, as long as it fits one disk.\n\n"
+               "(2-1:1.0), VID:PID or a serial number, as long as it fits one disk; for policy,\n"
+               "forget and log VID:PID:SERIAL also of a disk that is not plugged in.\n\n"
                "Options:\n"
                "  -h, --help                   Show this help\n"
                "      --version                Show the version\n"

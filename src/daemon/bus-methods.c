@@ -8,9 +8,6 @@
 
 /* org.uasd1.Manager: what users ask for. polkit_may() comes last before anything is done. */
 
-#define MAY_POLICY "org.uasd1.policy"
-#define MAY_FORCE "org.uasd1.force"
-
 static int find_disk(struct manager *m, const char *name, struct entry **ret, sd_bus_error *error)
 {
         *ret = manager_find(m, name);
@@ -26,7 +23,7 @@ int bus_read_disk(sd_bus_message *message, struct manager *m, struct entry **ret
 }
 
 /* a{sv}: unknown options are refused, a caller that asks for more than it gets has to know. */
-static int read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *error)
+int bus_read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *error)
 {
         const char *key;
         int r = sd_bus_message_enter_container(message, 'a', "{sv}"), force = 0;
@@ -56,7 +53,7 @@ static int read_wish(sd_bus_message *message, struct manager *m, struct entry **
         int r = sd_bus_message_read(message, "ss", &name, ret_word);
 
         if (r >= 0)
-                r = read_options(message, ret_force, error);
+                r = bus_read_options(message, ret_force, error);
         return r < 0 ? r : find_disk(m, name, ret, error);
 }
 
@@ -146,30 +143,35 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
         return sd_bus_reply_method_return(message, "o", job);
 }
 
-static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *error)
+int bus_set_policy(sd_bus_message *message, struct entry *e, const char *policy, bool force, bus_method_fn method, sd_bus_error *error)
 {
+        struct manager *m = e->manager;
         struct refusal no;
-        struct entry *e;
         struct facts f;
-        const char *name;
-        bool force = false;
-        int p, r = read_wish(message, data, &e, &name, &force, error);
+        int p = policy_from_string(policy), r;
 
-        if (r < 0)
-                return r;
-        p = policy_from_string(name);
         if (p < 0)
-                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", name);
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such policy: %s", policy);
         facts_now(e, &f);
         refuse_policy(&f, (enum policy) p, force, &no);
         r = bus_refuse(e, &no, error);
         if (r < 0)
                 return r;
-        r = polkit_may(data, message, force ? MAY_FORCE : MAY_POLICY, e, method_set_policy, error);
+        r = polkit_may(m, message, force ? MAY_FORCE : MAY_POLICY, e, method, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = manager_set_policy(e, (enum policy) p, force, message);
         return r < 0 ? r : 1;
+}
+
+static int method_set_policy(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct entry *e;
+        const char *name;
+        bool force = false;
+        int r = read_wish(message, data, &e, &name, &force, error);
+
+        return r < 0 ? r : bus_set_policy(message, e, name, force, method_set_policy, error);
 }
 
 static int refuse_trim(const struct entry *e, enum trim_offer offer, sd_bus_error *error)
@@ -269,6 +271,11 @@ const sd_bus_vtable bus_manager_vtable[] = {
                                 method_switch, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("SetPolicy", SD_BUS_ARGS("s", disk, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
                                 method_set_policy, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ListPolicies", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssbsas)", policies), bus_method_list_policies,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
+                                bus_method_set_policy_of, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_NO_RESULT, bus_method_forget_of, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_NO_RESULT,
                                 method_set_trim, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_release, SD_BUS_VTABLE_UNPRIVILEGED),

@@ -15,6 +15,8 @@ int bus_jobs_add(sd_bus *bus, struct manager *m);
 #define JOB_PATH_MAX (sizeof(JOB_PATH_PREFIX) + 16)
 
 #define MAY_SWITCH "org.uasd1.switch"
+#define MAY_POLICY "org.uasd1.policy"
+#define MAY_FORCE "org.uasd1.force"
 
 /* To everybody who is connected. */
 typedef int (*tell_fn)(sd_bus *bus, const char *path, void *data);
@@ -39,6 +41,17 @@ int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_erro
 int bus_refuse(const struct entry *e, const struct refusal *no, sd_bus_error *error);
 /* The error where a switch is under way. */
 int bus_refuse_running(const struct entry *e, sd_bus_error *error);
+
+/* a{sv}: the option force; any other is an error. */
+int bus_read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *error);
+typedef int (*bus_method_fn)(sd_bus_message *message, void *data, sd_bus_error *error);
+/* Answers `method`, which polkit may have called once more. */
+int bus_set_policy(sd_bus_message *message, struct entry *e, const char *policy, bool force, bus_method_fn method, sd_bus_error *error);
+
+/* bus-absent.c */
+int bus_method_list_policies(sd_bus_message *message, void *data, sd_bus_error *error);
+int bus_method_set_policy_of(sd_bus_message *message, void *data, sd_bus_error *error);
+int bus_method_forget_of(sd_bus_message *message, void *data, sd_bus_error *error);
 
 /* bus-lease.c */
 int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error);

@@ -270,7 +270,9 @@ enum record_type {
         RECORD_END_TRIAL,
         RECORD_END_TRIALS, /* of all disks */
         RECORD_FORGET,
+        RECORD_FORGET_ID, /* of a disk that is not plugged in */
         RECORD_POLICY,
+        RECORD_POLICY_ID,
         RECORD_TRIM,
 };
 /* e: NULL if its disk is gone. r: 0 or -errno. */
@@ -281,6 +283,7 @@ struct record {
         struct entry *entry; /* NULL: its disk is gone, or it is about no disk */
         enum record_type type;
         struct facts facts;
+        char id[HISTORY_KEY_MAX]; /* of a disk that is not plugged in */
         struct history history;
         enum policy policy;
         bool port, force; /* as kept_store() has it */

@@ -30,6 +30,10 @@ static int record_write(const struct roots *r, const struct record *rec)
                 return past_forget(r, &rec->facts);
         case RECORD_POLICY:
                 return policy_store(r, &rec->facts, rec->port, rec->policy, rec->force);
+        case RECORD_FORGET_ID:
+                return past_forget_id(r, rec->id);
+        case RECORD_POLICY_ID:
+                return policy_store_id(r, rec->id, rec->policy, rec->force);
         case RECORD_TRIM:
                 return trims_store(r, &rec->facts, rec->port, rec->luns, rec->n_luns);
         }
@@ -147,6 +151,8 @@ bool record_pending(const struct manager *m, const struct facts *f)
 static bool apply(const struct record *rec, const struct facts *f, const char *boot, bool found,
                   struct history *h)
 {
+        char id[HISTORY_KEY_MAX];
+
         switch (rec->type) {
         case RECORD_HISTORY:
                 if (!is_of(rec, f, history_key))
@@ -160,7 +166,10 @@ static bool apply(const struct record *rec, const struct facts *f, const char *b
                 break;
         case RECORD_FORGET:
                 return found && !is_of(rec, f, history_key_disk);
+        case RECORD_FORGET_ID:
+                return found && !streq(rec->id, history_usb_id(f, id, sizeof(id))) && !streq(rec->id, history_key(f, id, sizeof(id)));
         case RECORD_POLICY:
+        case RECORD_POLICY_ID:
         case RECORD_TRIM:
                 break;
         }

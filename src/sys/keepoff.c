@@ -42,7 +42,7 @@ static struct kept_disk *disk_of(struct reading *d, const char *key, bool record
         return disk;
 }
 
-static int take_policy(const char *key, enum policy policy, void *data)
+static int take_policy(const char *key, enum policy policy, bool forced, void *data)
 {
         struct kept_disk *disk = disk_of(data, key, false);
 

@@ -101,17 +101,14 @@ static int write_both(const struct roots *r, const char *file, const char *text)
         return k;
 }
 
-int kept_store(const struct roots *r, const struct facts *f, const struct kept_line *l)
+static int store(const struct roots *r, const struct keys *keys, bool port_alone, const struct kept_line *l)
 {
+        struct rewrite w = {.keys = keys, .port_alone = port_alone};
         _cleanup_free_ char *owned = NULL;
-        struct rewrite w = {.port_alone = l->port || !f->serial[0]};
-        struct keys keys;
         char *text = NULL;
         size_t size;
         int k;
 
-        make_keys(f, &keys);
-        w.keys = &keys;
         w.out = open_memstream(&text, &size);
         if (!w.out)
                 return -errno;
@@ -121,9 +118,28 @@ int kept_store(const struct roots *r, const struct facts *f, const struct kept_l
                 l->verb, l->file, l->file);
         k = kept_each(r, l->file, copy_line, &w);
         if (!l->usual || (w.port_alone && w.disk_said))
-                (void) fprintf(w.out, "%s=%s\n", w.port_alone ? keys.port : keys.disk, l->words);
+                (void) fprintf(w.out, "%s=%s\n", port_alone ? keys->port : keys->disk, l->words);
         if (fclose(w.out) < 0)
                 k = -ENOMEM;
         owned = text;
         return k < 0 ? k : write_both(r, l->file, text);
+}
+
+int kept_store(const struct roots *r, const struct facts *f, const struct kept_line *l)
+{
+        struct keys keys;
+
+        make_keys(f, &keys);
+        return store(r, &keys, l->port || !f->serial[0], l);
+}
+
+int kept_store_id(const struct roots *r, const char *id, const struct kept_line *l)
+{
+        const char *at = strchr(id, '@');
+        struct keys keys = {};
+
+        (void) copy_string(at ? keys.port : keys.disk, HISTORY_KEY_MAX, id);
+        if (at && at[-1] != ':') /* the same disk anywhere */
+                (void) snprintf(keys.disk, sizeof(keys.disk), "%.*s", (int) (at - id), id);
+        return store(r, &keys, at, l);
 }

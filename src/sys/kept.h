@@ -34,3 +34,5 @@ struct kept_line {
 
 /* Durable in both places on return. Returns 0 or -errno, nothing changed then. */
 int kept_store(const struct roots *r, const struct facts *f, const struct kept_line *l);
+/* The same for a disk that is not plugged in, by its key. */
+int kept_store_id(const struct roots *r, const char *id, const struct kept_line *l);

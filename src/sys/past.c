@@ -339,6 +339,29 @@ int past_forget(const struct roots *r, const struct facts *f)
         return rewrite(r, drop_disk, history_key_disk(f, disk, sizeof(disk)), NULL);
 }
 
+struct forgetting {
+        const char *id;
+        bool found;
+};
+
+static int drop_id(char **line, void *data)
+{
+        struct forgetting *f = data;
+        size_t n = strlen(f->id);
+        bool is = strncmp(*line, f->id, n) == 0 && ((*line)[n] == '@' || (*line)[n] == '=');
+
+        f->found = f->found || is;
+        return !is;
+}
+
+int past_forget_id(const struct roots *r, const char *id)
+{
+        struct forgetting f = { .id = id };
+        int k = rewrite(r, drop_id, &f, NULL);
+
+        return k < 0 ? k : f.found ? 0 : -ENOENT;
+}
+
 struct ending {
         const char *key; /* NULL: every disk */
         const char *boot;

@@ -41,6 +41,8 @@ int past_put_back(const struct roots *r, const struct facts *f, const struct his
 
 /* A disk's lines for every port. */
 int past_forget(const struct roots *r, const struct facts *f);
+/* Those of "VID:PID:SERIAL", or the one of a key. -ENOENT: there is none. */
+int past_forget_id(const struct roots *r, const char *id);
 
 /* Trials of this boot end without a result: that of this disk, or all of them (NULL). */
 int past_end_trials(const struct roots *r, const struct facts *f);

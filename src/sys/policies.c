@@ -35,7 +35,7 @@ int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret
 }
 
 struct each {
-        int (*fn)(const char *key, enum policy p, void *data);
+        int (*fn)(const char *key, enum policy p, bool forced, void *data);
         void *data;
 };
 
@@ -45,10 +45,10 @@ static int each_line(const char *key, const char *words, void *data)
         bool forced;
         int policy = parse(words, &forced);
 
-        return policy < 0 ? 0 : e->fn(key, (enum policy) policy, e->data);
+        return policy < 0 ? 0 : e->fn(key, (enum policy) policy, forced, e->data);
 }
 
-int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, void *data), void *data)
+int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
 {
         return kept_each(r, STATE_POLICY, each_line, &(struct each){ fn, data });
 }
@@ -59,4 +59,12 @@ int policy_store(const struct roots *r, const struct facts *f, bool port, enum p
 
         (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
         return kept_store(r, f, &(struct kept_line){ STATE_POLICY, "policy", words, p == POLICY_AUTO, port });
+}
+
+int policy_store_id(const struct roots *r, const char *id, enum policy p, bool forced)
+{
+        char words[48];
+
+        (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
+        return kept_store_id(r, id, &(struct kept_line){ STATE_POLICY, "policy", words, p == POLICY_AUTO, false });
 }

@@ -317,6 +317,56 @@ static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
+/* Of disks that are not plugged in: it has one policy. */
+static char absent[64], absent_policy[32];
+static bool absent_forced;
+
+static int on_list_policies(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r = sd_bus_message_new_method_return(m, &reply);
+
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ssbsas)");
+        if (r >= 0 && *absent)
+                r = sd_bus_message_append(reply, "(ssbsas)", absent, absent_policy, absent_forced, "user", 0);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(disks); i++) {
+                const struct fake *f = &disks[i];
+                char id[64];
+
+                (void) snprintf(id, sizeof(id), "1209:5a5a:%s", f->serial);
+                if (f->policy && !streq(f->policy, "auto"))
+                        r = sd_bus_message_append(reply, "(ssbsas)", id, f->policy, f->forced, "user", 1, f->id);
+        }
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int on_policy_of(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *id, *policy;
+
+        if (sd_bus_message_read(m, "ss", &id, &policy) < 0)
+                return -EBADMSG;
+        absent_forced = read_force(m);
+        printf("SetPolicyOf %s %s%s\n", id, policy, absent_forced ? " force" : "");
+        (void) copy_string(absent, sizeof(absent), streq(policy, "auto") ? "" : id);
+        (void) copy_string(absent_policy, sizeof(absent_policy), policy);
+        return sd_bus_reply_method_return(m, NULL);
+}
+
+/* Nothing is on record of any. */
+static int on_forget_of(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        const char *id;
+
+        if (sd_bus_message_read(m, "s", &id) < 0)
+                return -EBADMSG;
+        printf("ForgetOf %s\n", id);
+        return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "Nothing is on record of it.");
+}
+
 /* Disk 2-2 does not offer it. */
 static int on_trim(sd_bus_message *m, void *data, sd_bus_error *e)
 {
@@ -386,6 +436,9 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD("Inhibit", "sss", "h", on_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Inhibitors", "a(sss)", get_inhibitors, 0, 0),
         SD_BUS_METHOD("SetPolicy", "ssa{sv}", "", on_policy, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ListPolicies", "", "a(ssbsas)", on_list_policies, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("SetPolicyOf", "ssa{sv}", "", on_policy_of, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ForgetOf", "s", "", on_forget_of, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("SetTrim", "ssa{sv}", "", on_trim, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Release", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Cancel", "s", "", on_simple, SD_BUS_VTABLE_UNPRIVILEGED),

@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "ctl/inhibitors.h"
+#include "ctl/policies.h"
 #include "ctl/json.h"
 
 /* One of everything that is printed as JSON, a line each: with all there can be, and with as little as there can be. */
@@ -64,6 +65,8 @@ int main(void)
         struct event happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
         struct inhibiting inhibiting[] = {{(char *) "", (char *) "sh", (char *) ""}, {(char *) "2-1:1.0", (char *) "dd", (char *) "It is filled."}};
+        struct policy_row policies[] = {{.id = (char *) "1209:5a5a:S1", .policy = POLICY_UAS, .forced = true, .source = POLICY_BY_USER,
+                                         .disks = (char *[]){(char *) "2-1:1.0"}, .n_disks = 1}};
         const char *const changed[] = {"state", NULL};
         struct db_entry known = {.chip = "Chip", .n_says = 2}, unknown = {};
         int r = 0;
@@ -92,6 +95,7 @@ int main(void)
         r |= json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
         r |= json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}));
         r |= json_print_line(json_inhibitors(&(struct inhibitors){inhibiting, ELEMENTSOF(inhibiting)}));
+        r |= json_print_line(json_policies(&(struct policy_rows){policies, ELEMENTSOF(policies)}));
         r |= json_print_line(json_event(&f, "changed", 1, changed));
         return r ? 1 : 0;
 }

@@ -55,7 +55,7 @@ class Spoken:
 
     def values(self, verb):
         """The words that may follow DISK."""
-        m = re.search(r'DISK \[([a-z|-]+)\]', self.verbs[verb])
+        m = re.search(r'DISK\]? \[([a-z|-]+)\]', self.verbs[verb])
         return set(m[1].split('|')) if m else set()
 
     def takes_disk(self, verb):

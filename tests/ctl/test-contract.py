@@ -186,6 +186,37 @@ class Contract:
         self.ctl('policy', 'sda', 'auto')
         self.assertEqual(self.ctl('policy', 'sda').stdout, 'auto\n')
 
+    def policies(self, *args):
+        out = json.loads(self.ctl('policy', '--json', *args).stdout)
+        self.assertEqual(out['version'], 1)
+        return [(one['id'], one['policy'], one['forced'], one['source'], one['disks']) for one in out['policies']]
+
+    def test_absent(self):
+        "Policies of disks that are not plugged in are listed, changed and removed by VID:PID:SERIAL."
+        self.assertEqual(self.policies(), [])
+        self.assertIn('No policy is set', self.ctl('policy').stderr)
+        self.ctl('policy', '0bc2:ab38:NA7ABCDE', code=4)
+        p = self.ctl('policy', '0BC2:AB38:NA7ABCDE', 'uas')
+        self.assertIn('not plugged in', p.stderr)
+        self.assertIn('is not known', p.stderr)
+        self.ctl('policy', 'sda', 'usb-storage')
+        kept, plugged = ('0bc2:ab38:NA7ABCDE', 'uas', False, 'user', []), ('1209:5a5a:FREE', 'usb-storage', False, 'user', ['2-1:1.0'])
+        self.assertEqual(sorted(self.policies()), [kept, plugged])
+        self.assertEqual([line.split() for line in self.ctl('policy', '--no-legend').stdout.splitlines()],
+                         [['0bc2:ab38:NA7ABCDE', 'uas', 'uasctl', '-'], ['1209:5a5a:FREE', 'usb-storage', 'uasctl', '2-1:1.0']])
+        self.assertEqual(self.ctl('policy', '0bc2:ab38:NA7ABCDE').stdout, 'uas\n')
+        self.assertEqual(self.policies('0bc2:ab38:NA7ABCDE'), [kept])
+        self.ctl('policy', '0bc2:ab38:NA7ABCDE', 'usb-storage', '--force')
+        self.assertEqual(self.policies('0bc2:ab38:NA7ABCDE'), [(kept[0], 'usb-storage', True, 'user', [])])
+        self.ctl('policy', '0bc2:ab38:NA7ABCDE', 'sometimes', code=2)
+        self.ctl('policy', '0bc2:ab38:NA7ABCDE', 'auto')
+        self.ctl('policy', '0bc2:ab38:NA7ABCDE', 'auto')
+        self.assertEqual(self.policies(), [plugged])
+        self.ctl('policy', '--force', code=2)
+        for wrong in '0bc2:ab38:', '0bc2:ab3:X', '0bc2:ab38:a=b', 'xbc2:ab38:X':
+            self.ctl('policy', wrong, 'uas', code=4)
+        self.ctl('forget', '0bc2:ab38:NA7ABCDE', code=4)
+
     def test_forbidden(self):
         for args in ['switch', 'uas'], ['policy', 'uas'], ['release'], ['cancel'], ['forget']:
             p = self.as_forbidden(args[0], 'sdf', *args[1:], '--no-ask-password')
@@ -313,6 +344,63 @@ class Real(Contract, Machine):
     def as_forbidden(self, *args):
         """Another user, and nobody has a polkit here."""
         return self.tree.run(*args, env=self.env, user=NOBODY, group=NOBODY, extra_groups=[])
+
+    def test_absent_record(self):
+        "History and quirks go with what is forgotten, and the log is there by name."
+        record = '=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2026-11-20T15:45:07Z reason=it failed\n'
+        self.tree.write('etc/uasd/history', '0bc2:ab38:NA7ABCDE@0000:00:14.0/ss/1' + record + '0bc2:ab38:NA7ABCDE@0000:00:14.0/ss/2' + record +
+                        '0bc2:ab38:NA7@0000:00:14.0/ss/1' + record)
+        for name in '0bc2:ab38:NA7ABCDE', 'NA7ABCDE':
+            self.assertEqual(self.ctl('log', name).stdout.count('it failed'), 2)
+        self.ctl('log', 'NA7ABCD', code=4)
+        self.assertEqual(self.ctl('forget', '0bc2:ab38:NA7ABCDE').stdout, '')
+        self.ctl('log', '0bc2:ab38:NA7ABCDE', code=4)
+        self.assertEqual(self.ctl('log', 'NA7').stdout.count('it failed'), 1)
+        with open(self.tree.path('etc/uasd/history')) as f:
+            self.assertEqual(f.read().count('NA7ABCDE'), 0)
+        p = self.as_forbidden('policy', '0bc2:ab38:NA7', 'uas', '--no-ask-password')
+        self.assertEqual(p.returncode, 8, p.stderr)
+        self.assertEqual(self.as_forbidden('forget', '0bc2:ab38:NA7', '--no-ask-password').returncode, 8)
+
+    def quirks(self):
+        with open(self.tree.path('sys/module/usb_storage/parameters/quirks')) as f:
+            return f.read().strip()
+
+    def test_absent_quirk(self):
+        "The entry of a disk that was unplugged goes with its policy, and comes with it."
+        self.conf('[uasd]\nQuietSec=0\n')
+        self.end()
+        self.uasd = self.start_on_bus()
+        self.ctl('policy', 'sda', 'usb-storage')
+        self.assertIn('1209:5a5a:u', self.quirks())
+        for port in range(1, 10):
+            os.unlink(self.tree.path(f'sys/bus/usb/devices/2-{port}:1.0'))
+        self.look_again()
+        until(lambda: self.interfaces() == [], 'all have gone')
+        self.assertEqual(self.quirks(), '1209:5a5a:u')
+        self.ctl('policy', '1209:5a5a:FREE', 'auto')
+        self.assertEqual(self.quirks(), '')
+        self.ctl('policy', '1209:5a5b:OTHER', 'usb-storage')
+        self.assertEqual(self.quirks(), '1209:5a5b:u')
+        self.ctl('policy', '1209:5a5b:OTHER', 'auto')
+        self.assertEqual(self.quirks(), '')
+
+    def test_absent_sources(self):
+        "Who has set it, and that a policy which is kept for a port is changed by its name in the list."
+        self.tree.write('etc/uasd/policy', '1209:5a5a:@0000:00:14.0/ss/7=usb-storage\n1209:5a5a:FREE=uas force\n')
+        self.conf('[uasd]\nPolicy=usb-storage\n[Disk 152d:0578]\nPolicy=usb-storage\n[Disk 1209:5a5a:BUSY]\nPolicy=ignore\n')
+        self.tree.write(f'{BUS}/2-3/dev', '189:134\n')
+        self.tree.write('run/udev/data/c189:134', 'I:1\nE:UASD_POLICY=ignore\n')
+        self.end()
+        expected = [('1209:5a5a:@0000:00:14.0/ss/7', 'usb-storage', False, 'user', []), ('1209:5a5a:FREE', 'uas', True, 'user', ['2-1:1.0']),
+                    ('1209:5a5a:BAD', 'ignore', False, 'udev', ['2-3:1.0']),
+                    ('*', 'usb-storage', False, 'config', [f'2-{i}:1.0' for i in range(4, 10)]), ('152d:0578', 'usb-storage', False, 'config', []),
+                    ('1209:5a5a:BUSY', 'ignore', False, 'config', ['2-2:1.0'])]
+        self.assertEqual(self.policies(), expected)
+        self.uasd = self.start_on_bus()
+        self.assertEqual(self.policies(), expected)
+        self.ctl('policy', '1209:5a5a:@0000:00:14.0/ss/7', 'auto')
+        self.assertEqual(self.policies(), expected[1:])
 
     # What takes the kernel's and the database's word
 

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/policies.h"
+
+#include "common/log.h"
+#include "common/names.h"
+#include "core/history.h"
+#include "ctl/json-parts.h"
+#include "ctl/json.h"
+#include "ctl/local.h"
+#include "ctl/source.h"
+#include "ctl/style.h"
+#include "ctl/table.h"
+#include "sys/conf.h"
+
+/* ---- where they are from ---- */
+
+static int read_row(sd_bus_message *m, struct policy_rows *rows)
+{
+        const char *id, *policy, *source, *disk;
+        struct policy_row *row;
+        int forced, p, s, k = sd_bus_message_read(m, "ssbs", &id, &policy, &forced, &source);
+
+        if (k < 0)
+                return k;
+        p = policy_from_string(policy);
+        s = policy_source_from_string(source);
+        if (p < 0 || s < 0)
+                return -EBADMSG;
+        row = policy_rows_add(rows, id, (enum policy) p, forced, (enum policy_source) s);
+        k = row ? sd_bus_message_enter_container(m, 'a', "s") : -ENOMEM;
+        while (k >= 0 && (k = sd_bus_message_read(m, "s", &disk)) > 0)
+                k = strv_push(&row->disks, &row->n_disks, disk);
+        return k < 0 ? k : sd_bus_message_exit_container(m);
+}
+
+static int read_remote(const struct ctl *c, struct remote *remote, struct policy_rows *ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int k = sd_bus_call_method(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "ListPolicies", NULL, &reply, "");
+
+        if (k == -EBADR)
+                return source_lacks(remote, "ListPolicies");
+        if (k >= 0)
+                k = sd_bus_message_enter_container(reply, 'a', "(ssbsas)");
+        while (k >= 0 && (k = sd_bus_message_enter_container(reply, 'r', "ssbsas")) > 0) {
+                k = read_row(reply, ret);
+                if (k >= 0)
+                        k = sd_bus_message_exit_container(reply);
+        }
+        return k < 0 ? source_lost(k) : UASD_EXIT_OK;
+}
+
+static int read_files(const struct ctl *c, struct policy_rows *ret)
+{
+        _cleanup_free_ const struct facts **plugged = NULL;
+        _cleanup_(views_done) struct views views = {};
+        _cleanup_(config_done) struct config config;
+        int k;
+
+        config_init(&config);
+        k = local_read_quick(&c->roots, &views);
+        if (k >= 0)
+                k = conf_load(&c->roots, &config, NULL, NULL); /* local_read_quick() has reported its mistakes */
+        plugged = calloc(views.n + 1, sizeof(*plugged));
+        if (k >= 0 && !plugged)
+                k = -ENOMEM;
+        for (size_t i = 0; k >= 0 && i < views.n; i++)
+                plugged[i] = &views.list[i].disk.facts;
+        if (k >= 0)
+                k = policy_list(&c->roots, &config, plugged, views.n, ret);
+        if (k >= 0)
+                return UASD_EXIT_OK;
+        log_error("Cannot read the policies: %s", strerror(-k));
+        return UASD_EXIT_FAILED;
+}
+
+static int read_all(const struct ctl *c, struct policy_rows *ret)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        int code = UASD_EXIT_OK;
+
+        if (c->options->host)
+                code = source_connect(c, &remote, &views);
+        else if (!source_ask(c, &remote, &views))
+                return read_files(c, ret);
+        return code == UASD_EXIT_OK ? read_remote(c, &remote, ret) : code;
+}
+
+/* ---- what is printed ---- */
+
+static json_object *json_policy(const struct policy_row *p)
+{
+        json_object *o = json_object_new_object(), *disks = json_object_new_array();
+        bool ok = o && disks;
+
+        for (size_t i = 0; ok && i < p->n_disks; i++)
+                ok = append(disks, json_object_new_string(p->disks[i]));
+        if (!ok) {
+                json_object_put(disks);
+                return whole(o, false);
+        }
+        ok = put(o, "disks", disks, false);
+        return whole(o, ok && put_string(o, "id", p->id) && put_string(o, "policy", policy_to_string(p->policy)) &&
+                                put(o, "forced", json_object_new_boolean(p->forced), false) &&
+                                put_string(o, "source", policy_source_to_string(p->source)));
+}
+
+json_object *json_policies(const struct policy_rows *p)
+{
+        json_object *o = json_object_new_object(), *array = json_object_new_array();
+        bool ok = o && array;
+
+        for (size_t i = 0; ok && i < p->n; i++)
+                ok = append(array, json_policy(&p->list[i]));
+        if (!ok) {
+                json_object_put(array);
+                return whole(o, false);
+        }
+        ok = put(o, "policies", array, false);
+        return whole(o, ok && put_int(o, "version", JSON_VERSION));
+}
+
+enum { COLUMN_DISK, COLUMN_POLICY, COLUMN_BY, COLUMN_PLUGGED };
+
+static const struct table_column columns[] = {
+        [COLUMN_DISK] = {"DISK", 0},
+        [COLUMN_POLICY] = {"POLICY", 0},
+        [COLUMN_BY] = {"BY", 0},
+        [COLUMN_PLUGGED] = {"PLUGGED", SCOLS_FL_WRAP},
+};
+
+static const char *by(enum policy_source s)
+{
+        switch (s) {
+        case POLICY_BY_CONFIG:
+                return "uasd.conf";
+        case POLICY_BY_UDEV:
+                return "udev";
+        case POLICY_BY_USER:
+                return "uasctl";
+        case POLICY_BY_NOBODY:
+        case _POLICY_SOURCE_MAX:
+                break;
+        }
+        return "-";
+}
+
+static int add_line(struct libscols_table *t, const struct policy_row *p)
+{
+        struct libscols_line *line = scols_table_new_line(t, NULL);
+        char id[HISTORY_KEY_MAX], policy[32], disks[512] = "";
+        int r;
+
+        if (!line)
+                return -ENOMEM;
+        for (size_t i = 0; i < p->n_disks; i++)
+                (void) snprintf(disks + strlen(disks), sizeof(disks) - strlen(disks), "%s%s", i ? " " : "", p->disks[i]);
+        (void) snprintf(policy, sizeof(policy), "%s%s", policy_to_string(p->policy), p->forced ? ", forced" : "");
+        r = scols_line_set_data(line, COLUMN_DISK, harmless_sentence(p->id, id, sizeof(id)));
+        if (r == 0)
+                r = scols_line_set_data(line, COLUMN_POLICY, policy);
+        if (r == 0)
+                r = scols_line_set_data(line, COLUMN_BY, by(p->source));
+        if (r == 0)
+                r = scols_line_set_data(line, COLUMN_PLUGGED, *disks ? disks : "-");
+        return r;
+}
+
+int policies_show(const struct ctl *c)
+{
+        _cleanup_(policy_rows_done) struct policy_rows rows = {};
+        struct libscols_table *t;
+        int r = 0, code = read_all(c, &rows);
+
+        if (code != UASD_EXIT_OK)
+                return code;
+        if (c->options->json)
+                return json_print(json_policies(&rows)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        if (rows.n == 0) {
+                log_info("No policy is set: every disk gets the fastest driver known to be stable.");
+                return UASD_EXIT_OK;
+        }
+        t = table_new(columns, ELEMENTSOF(columns), c->options->legend);
+        for (size_t i = 0; t && i < rows.n && r == 0; i++)
+                r = add_line(t, &rows.list[i]);
+        return table_print(t, r) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}
+
+int policies_show_id(const struct ctl *c, const char *id)
+{
+        _cleanup_(policy_rows_done) struct policy_rows rows = {};
+        const struct policy_row *one = NULL;
+        int code = read_all(c, &rows);
+
+        if (code != UASD_EXIT_OK)
+                return code;
+        for (size_t i = 0; i < rows.n && !one; i++)
+                if (streq(rows.list[i].id, id)) /* what is kept comes first */
+                        one = rows.list + i;
+        if (!one) {
+                log_error("There is no USB disk '%s' plugged in, and no policy is set for it.", id);
+                return UASD_EXIT_NO_DISK;
+        }
+        if (c->options->json)
+                return json_print(json_policies(&(struct policy_rows){(struct policy_row *) one, 1})) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        puts(policy_to_string(one->policy));
+        return UASD_EXIT_OK;
+}
