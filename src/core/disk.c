@@ -223,9 +223,43 @@ static bool is_stacked(const struct disk *d, const struct user *u)
 
 #define STOP_IT ", then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart."
 
-const char *disk_system_remedy(const struct disk *d)
+bool disk_has_root(const struct disk *d)
+{
+        for (size_t i = 0; i < d->n_users; i++) {
+                const struct user *u = d->users + i;
+
+                if (u->kind == USER_MOUNT && !u->namespace && u->where && (streq(u->where, "/") || streq(u->where, "/usr")))
+                        return true;
+        }
+        return false;
+}
+
+/* No switch, and no policy of uasd, moves it: the kernel has to be told before it sees the disk. */
+static void say_root(const struct disk *d, char *ret, size_t size)
+{
+        const struct facts *f = &d->facts;
+        char entry[QUIRK_ENTRY_MAX];
+        struct bridge b;
+
+        facts_bridge(f, &b);
+        if (quirks_entry(f->quirks, &b, DRIVER_USB_STORAGE, entry) <= 0)
+                (void) snprintf(entry, sizeof(entry), "%04x:%04x:u", f->vid, f->pid);
+        (void) snprintf(ret, size, "The running system is on it: uasd cannot switch it while that runs.");
+        if (d->decision.target == DRIVER_USB_STORAGE)
+                (void) snprintf(ret + strlen(ret), size - strlen(ret),
+                                " With usb-storage.quirks=%s on the kernel command line it starts on usb-storage: uasctl policy --kernel %s",
+                                entry, f->interface);
+}
+
+char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
 {
         const char *remedy = "";
+
+        ret[0] = '\0';
+        if (disk_has_root(d)) {
+                say_root(d, ret, size);
+                return ret;
+        }
 
         for (size_t i = 0; i < d->n_users; i++) {
                 const struct user *u = d->users + i;
@@ -235,14 +269,12 @@ const char *disk_system_remedy(const struct disk *d)
                                                   : "It serves the running system: free it by swapoff, or restart.";
                 if (u->kind != USER_MOUNT || u->namespace || !u->where)
                         continue;
-                if (streq(u->where, "/") || streq(u->where, "/usr"))
-                        return "The running system is on it: that will not be before the next start, for which"
-                               " uasctl policy is kept.";
                 if (is_or_below(u->where, "/boot") || is_or_below(u->where, "/efi"))
                         remedy = is_stacked(d, u) ? "It serves the running system: free it by umount" STOP_IT
                                                   : "It serves the running system: free it by umount, or restart.";
         }
-        return remedy;
+        (void) snprintf(ret, size, "%s", remedy);
+        return ret;
 }
 
 /* What does not fit is cut off, and not in the middle of a character: D-Bus takes whole ones alone. */
@@ -286,8 +318,8 @@ static char *say_cancelled(const struct disk *d, char *ret, size_t size)
 
 char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
-        const char *why = reason_sentence(d->decision.reason), *remedy = disk_system_remedy(d), *target = driver_to_string(d->decision.target);
-        char names[256], cancelled[160];
+        const char *why = reason_sentence(d->decision.reason), *target = driver_to_string(d->decision.target);
+        char names[256], cancelled[160], remedy[REMEDY_MAX];
 
         switch (d->state) {
         case STATE_HELD:
@@ -299,6 +331,7 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                         break;
                 }
                 describe_users(d, names, sizeof(names));
+                (void) disk_system_remedy(d, remedy, sizeof(remedy));
                 if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
                         say(ret, size, "Has no driver, and is tried again: %s", d->outcome.text);
                 else if (*names)

@@ -110,8 +110,11 @@ bool disk_went_wrong(const struct disk *d);
  * ("Waits for uas until nothing uses it: /mnt/usb (sda1)."). Names in it are made harmless. Returns ret.
  */
 char *disk_reason(const struct disk *d, char *ret, size_t size);
-/* What to do about a disk that the running system itself is on; empty: it is not. */
-const char *disk_system_remedy(const struct disk *d);
+/* The root file system or /usr is on it. */
+bool disk_has_root(const struct disk *d);
+#define REMEDY_MAX 320
+/* What to do about a disk that the running system itself is on; empty: it is not. Returns ret. */
+char *disk_system_remedy(const struct disk *d, char *ret, size_t size);
 /* What is on record of it, a clause: "distrusted: ...", "on trial", "passed its trial", or "". Returns ret. */
 char *disk_history(const struct disk *d, char *ret, size_t size);
 /* The stable word beside it (`reason_id`). */

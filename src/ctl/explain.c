@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/util.h"
+#include "ctl/boot-place.h"
 #include "ctl/bench/history.h"
 #include "ctl/json.h"
 #include "ctl/output.h"
@@ -84,6 +85,7 @@ static int print_text(const struct ctl *c, const struct view *v, const struct to
 
         pager_open(c->options);
         output_status(v);
+        boot_place_print(c, v);
         output_sentence("Bench", t->bench);
         putchar('\n');
         k = output_rows(rows, t->n_rows, c->options->legend);

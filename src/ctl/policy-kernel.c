@@ -6,6 +6,7 @@
 #include "core/explain.h"
 #include "core/history.h"
 #include "core/policy.h"
+#include "ctl/boot-place.h"
 #include "ctl/json.h"
 #include "ctl/policy.h"
 #include "ctl/source.h"
@@ -49,8 +50,9 @@ static void leave_out_overrides(struct views *views)
 static int add_plugged_in(const struct views *views, struct kept_disks *kept)
 {
         for (size_t i = 0; i < views->n; i++) {
-                const struct facts *f = &views->list[i].disk.facts;
-                enum policy policy = kept_policy(f);
+                const struct disk *d = &views->list[i].disk;
+                const struct facts *f = &d->facts;
+                enum policy policy = d->decision.reason == REASON_VERDICT_BAD ? POLICY_USB_STORAGE : kept_policy(f);
                 char name[HISTORY_KEY_MAX];
                 struct kept_disk *k;
                 bool twin = false;
@@ -168,6 +170,7 @@ static void say_how(const struct ctl *c, const struct lines *l)
 {
         const char *command = initramfs_command(&c->roots);
         const struct quirk_line *on = kernel_line_base(&l->quirks, QUIRK_COMMAND_LINE);
+        char place[BOOT_PLACE_MAX];
 
         if (l->quirks.built_in) {
                 log_info("usb-storage is built into this kernel: modprobe.d does not reach it, the kernel command line does.");
@@ -177,6 +180,8 @@ static void say_how(const struct ctl *c, const struct lines *l)
                 log_info("The kernel command line has usb-storage.quirks= already: change it there, since it overrules modprobe.d.");
         else
                 log_info("One of the two places is enough; the kernel command line overrules modprobe.d, with all that is in it.");
+        if (boot_file(c))
+                log_info("%s", boot_place(c, place, sizeof(place)));
         log_info("For modprobe.d the initramfs has to be made anew, since usb-storage is loaded there, by a copy%s%s",
                  command ? ": " : ".", command ?: "");
 }
@@ -194,10 +199,12 @@ static json_object *to_json(const struct ctl *c, const struct lines *l)
 
 static void print_text(const struct ctl *c, const struct lines *l)
 {
+        const char *file = boot_file(c);
+
+        if (*l->command_line.made.quirks && c->options->legend)
+                printf("# For the kernel command line, in %s:\n", file ?: "the boot loader's configuration");
         if (*l->command_line.made.quirks)
-                printf("%susb-storage.quirks=%s\n",
-                       c->options->legend ? "# For the kernel command line, in the boot loader's configuration:\n" : "",
-                       l->command_line.made.quirks);
+                printf("usb-storage.quirks=%s\n", l->command_line.made.quirks);
         if (!l->quirks.built_in && *l->modprobe.made.quirks)
                 printf("%soptions usb-storage quirks=%s\n",
                        c->options->legend ? "# Or for a file in /etc/modprobe.d, instead of what is there:\n" : "",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "ctl/bench/history.h"
+#include "ctl/boot-place.h"
 #include "ctl/health.h"
 #include "ctl/json-parts.h"
 #include "ctl/json.h"
@@ -32,6 +33,7 @@ static void print_one(const struct ctl *c, const struct view *v, const struct he
         if (!first)
                 putchar('\n');
         output_status(v);
+        boot_place_print(c, v);
         print_bench(c, v);
         health_print(h, v);
         mentions_print(m);

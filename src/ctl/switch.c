@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "ctl/boot-place.h"
 #include "ctl/inhibitors.h"
 #include "ctl/plan.h"
 #include "ctl/progress.h"
@@ -126,8 +127,10 @@ static int tell_outcome(const char *label, const struct outcome *o)
         return o->code < 0 ? UASD_EXIT_FAILED : o->code;
 }
 
-static int tell_deferred(const char *label, const struct view *v)
+static int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
 {
+        char remedy[REMEDY_MAX], text[BOOT_PLACE_MAX];
+
         if (v->disk.n_users > 0)
                 log_info("%s: is in use:", label);
         else
@@ -135,8 +138,10 @@ static int tell_deferred(const char *label, const struct view *v)
         tell_users(v);
         log_info("It happens as soon as the disk is free; 'uasctl cancel %s' takes that back.",
                  v->disk.facts.interface);
-        if (*disk_system_remedy(&v->disk))
-                log_info("%s", disk_system_remedy(&v->disk));
+        if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
+                log_info("%s", remedy);
+        if (boot_place_wanted(v))
+                log_info("%s", boot_place(c, text, sizeof(text)));
         return UASD_EXIT_DEFERRED;
 }
 
@@ -144,7 +149,7 @@ static int tell_deferred(const char *label, const struct view *v)
  * The job's end, if it is to be seen: with --wait however long the disk is in use, without it only once the
  * switch itself has begun.
  */
-static int follow(struct watch *watch, const struct wish *w, const char *id, const char *label)
+static int follow(const struct ctl *c, struct watch *watch, const struct wish *w, const char *id, const char *label)
 {
         uint64_t start = now_boottime(), begin = start + BEGIN_USEC;
         uint64_t end = !w->wait                             ? start + WORK_USEC
@@ -185,7 +190,7 @@ static int follow(struct watch *watch, const struct wish *w, const char *id, con
                 if (w->wait || now_boottime() < begin)
                         continue;
                 if (v->disk.state == STATE_WAITING || v->disk.state == STATE_HELD)
-                        return tell_deferred(label, v);
+                        return tell_deferred(c, label, v);
                 pending = true;
         }
 }
@@ -214,7 +219,7 @@ static int request(const struct ctl *c, const char *what, const struct wish *w)
                 return code;
         tell_wish(v, w);
         watch.job = job; /* its end, should it have come already, is still in the queue */
-        return follow(&watch, w, v->disk.facts.interface, view_label(v, label));
+        return follow(c, &watch, w, v->disk.facts.interface, view_label(v, label));
 }
 
 int verb_switch(const struct ctl *c, char **args)

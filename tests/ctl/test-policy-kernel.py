@@ -57,6 +57,36 @@ class PolicyKernel(unittest.TestCase):
         self.conf('Unknown=usb-storage')
         self.both(LINES)
 
+    def bad(self):
+        """The database says so."""
+        self.tree.write('sys/bus/usb/devices/2-1/dev', '189:132\n')
+        self.tree.write('run/udev/data/c189:132', 'I:1\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
+
+    def test_verdict(self):
+        self.bad()
+        self.both(LINES)
+
+    def test_place(self):
+        "The file that the line belongs to, and what has to be done then."
+        self.bad()
+        self.assertIn('in the boot loader', self.tree.run('policy', '--kernel').stdout)
+        for path, then in ('etc/kernel/cmdline', 'kernel-install'), ('etc/default/grub', 'update-grub'), ('boot/cmdline.txt', 'one line'), \
+                          ('boot/firmware/cmdline.txt', 'one line'):
+            self.tree.write(path, '')
+            p = self.tree.run('policy', '--kernel', 'sda')
+            self.assertEqual(p.stdout.splitlines()[:2], [f'# For the kernel command line, in /{path}:', LINES[0]])
+            self.assertRegex(p.stderr, f'belongs into /{path}.*{then}.*Restart after that')
+
+    def test_root(self):
+        "The running system is on it: status and explain say where the line belongs."
+        self.bad()
+        self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
+        self.tree.write('boot/firmware/cmdline.txt', '')
+        for verb in 'status', 'explain':
+            self.assertRegex(' '.join(self.tree.run(verb, 'sda').stdout.split()), r'Boot: On this machine it belongs into /boot/firmware/cmdline.txt')
+        self.override('uas')
+        self.assertNotIn('Boot:', self.tree.run('status', 'sda').stdout)
+
     def test_property_against_section(self):
         "The nearer word wins."
         self.conf('', '[Disk 1209:5a5a:S1]', 'Policy=usb-storage')

@@ -134,13 +134,17 @@ static void test_reason(void **state)
                  "Waits for uas until nothing uses it: swap on sda2, /boot/firmware (sda1). It serves the running system: "
                  "free it by umount, or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 2, .n_users = 2},
-                 "Waits for uas until nothing uses it: / (sda1, in mnt:[1]), / (sda1). The running system is on it: that "
-                 "will not be before the next start, for which uasctl policy is kept."},
+                 "Waits for uas until nothing uses it: / (sda1, in mnt:[1]), / (sda1). The running system is on it: uasd "
+                 "cannot switch it while that runs."},
+                {{.state = STATE_WAITING, .facts = {.interface = "2-1:1.0", .vid = 0x152d, .pid = 0x0578, .driver = DRIVER_UAS},
+                  .decision.target = DRIVER_USB_STORAGE, .users = of_system + 3, .n_users = 1},
+                 "Waits for usb-storage until nothing uses it: / (sda1). The running system is on it: uasd cannot switch it while that runs. "
+                 "With usb-storage.quirks=152d:0578:u on the kernel command line it starts on usb-storage: uasctl policy --kernel 2-1:1.0"},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 4, .n_users = 1},
                  "Waits for uas until nothing uses it: /bootleg (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 5, .n_users = 1},
-                 "Waits for uas until nothing uses it: /usr (sda1). The running system is on it: that will not be before the "
-                 "next start, for which uasctl policy is kept."},
+                 "Waits for uas until nothing uses it: /usr (sda1). The running system is on it: uasd cannot switch it while "
+                 "that runs."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = of_system + 6, .n_users = 1},
                  "Waits for uas until nothing uses it: /usr/local (sda1)."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked, .n_users = 2},
@@ -151,7 +155,7 @@ static void test_reason(void **state)
                  "umount, then stop what holds it (vgchange -an, cryptsetup close, mdadm --stop), or restart."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 2, .n_users = 4},
                  "Waits for uas until nothing uses it: /boot (sda2), md0 (on sda2), / (sda3), a device (on sda3). The running "
-                 "system is on it: that will not be before the next start, for which uasctl policy is kept."},
+                 "system is on it: uasd cannot switch it while that runs."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = stacked + 6, .n_users = 2},
                  "Waits for uas until nothing uses it: /boot (sda4), btrfs 1-2 (on sda4). It serves the running system: free it "
                  "by umount, or restart."},

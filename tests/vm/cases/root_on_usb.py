@@ -96,7 +96,7 @@ def left(guest, disk, driver="usb-storage"):
     assert not errors, errors
 
 
-REMEDY = "The running system is on it: that will not be before the next start, for which uasctl policy is kept."
+REMEDY = "The running system is on it: uasd cannot switch it while that runs."
 
 
 def waits(guest, *disks):
