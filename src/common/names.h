@@ -34,6 +34,7 @@
 #define RUN_HOLD RUN_DIR "/hold"             /* one file an interface whose disks are held */
 #define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock an interface being switched */
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
+#define RUN_EARLY RUN_DIR "/early"           /* the same, in the initramfs */
 #define RUN_ATTACHMENT_LOCK RUN_DIR "/attachment.lock"
 #define RUN_STRINGS RUN_DIR "/strings"       /* what a plugged-in device calls itself: to ask it may hang */
 #define RUN_UNTOLD RUN_DIR "/untold"         /* a switch of this plugged-in device was begun, and its end is not told yet */
@@ -48,6 +49,7 @@
 #define KEY_ENTRY "ENTRY"
 #define RUN_HISTORY_LOCK RUN_DIR "/history.lock"
 #define RUN_KMSG RUN_DIR "/kmsg" /* up to where the kernel's words have been weighed */
+#define RUN_INITRAMFS RUN_DIR "/initramfs" /* the history that the initramfs of this kernel has */
 #define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */
 #define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
 #define RUN_PID1_SOCKET "systemd/private"

@@ -144,11 +144,6 @@ int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, vo
         return 0;
 }
 
-bool in_initramfs(const struct roots *r)
-{
-        return faccessat(r->etc, "initrd-release", F_OK, 0) == 0 || faccessat(r->etc, INITRAMFS_MARK, F_OK, 0) == 0;
-}
-
 bool cmdline_has(const struct roots *r, const char *word)
 {
         char text[4096], *save = NULL;

@@ -13,9 +13,6 @@
 typedef void (*conf_complain_fn)(const char *file, int line, const char *what, void *data);
 int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, void *data);
 
-/* Whether this is an initramfs. */
-bool in_initramfs(const struct roots *r);
-
 /* The kernel command line: true if the word stands on it. In the initramfs the rd. form counts as well. */
 bool cmdline_has(const struct roots *r, const char *word);
 

@@ -124,11 +124,17 @@ static int attachment_line(const char *key, const char *value, void *data)
         return 0;
 }
 
+/* No program of the root file system has seen what the initramfs did, nor has the initramfs its records: there the attachment is fresh. */
+static char *mark_path(const struct roots *r, const struct facts *f, char *ret, size_t size)
+{
+        return attachment_path(in_initramfs(r) ? RUN_EARLY : RUN_ATTACHMENT, f, ret, size);
+}
+
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret)
 {
         struct attachment_mark m = { .override_target = DRIVER_NONE };
         char path[PATH_MAX];
-        int k = state_read(r->run, attachment_path(RUN_ATTACHMENT, f, path, sizeof(path)), attachment_line, &m);
+        int k = state_read(r->run, mark_path(r, f, path, sizeof(path)), attachment_line, &m);
 
         if (k >= 0)
                 *ret = m;
@@ -148,7 +154,7 @@ static int attachment_write(const struct roots *r, const struct facts *f, const 
 
         (void) snprintf(text, sizeof(text), "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nCANCELLED=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\n",
                         m->tried, m->released, m->no_auto, m->cancelled, driver_to_string(m->override_target), m->override_forced);
-        return state_write(r->run, attachment_path(RUN_ATTACHMENT, f, path, sizeof(path)), text, false);
+        return state_write(r->run, mark_path(r, f, path, sizeof(path)), text, false);
 }
 
 /*
@@ -265,7 +271,7 @@ static int prune_one(const char *name, void *data)
 
 int attachments_prune(const struct roots *r)
 {
-        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_STRINGS, RUN_UNTOLD };
+        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS, RUN_UNTOLD };
         int k = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {

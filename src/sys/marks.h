@@ -25,7 +25,10 @@ int hold_write(const struct roots *r, const char *interface, const struct hold_m
 int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret);
 int hold_remove(const struct roots *r, const char *interface);
 
-/* attachment/INTERFACE@BUS-DEV: what was done to this plugged-in device; it goes when the device goes. */
+/*
+ * attachment/INTERFACE@BUS-DEV: what was done to this plugged-in device; it goes when the device goes. The initramfs has its own, in early/:
+ * it may be older than the record. A disk that it moved is fresh in the root file system, so uasd may hold and move it there.
+ */
 struct attachment_mark {
         bool tried;    /* one automatic switch was begun */
         bool released; /* its hold was ended: it is never held again */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 
+#include "common/names.h"
 #include "common/util.h"
 
 int roots_open(struct roots *ret, const char *prefix)
@@ -50,4 +51,9 @@ void roots_close(struct roots *r)
 
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 *fds[i] = close_keep_errno(*fds[i]);
+}
+
+bool in_initramfs(const struct roots *r)
+{
+        return faccessat(r->etc, "initrd-release", F_OK, 0) == 0 || faccessat(r->etc, INITRAMFS_MARK, F_OK, 0) == 0;
 }

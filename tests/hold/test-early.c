@@ -373,6 +373,75 @@ static void test_again_and_recover(void **state)
         tree_remove(&t);
 }
 
+static int arm(const struct roots *r, const char *interface, const struct hold_limits *l)
+{
+        return 0;
+}
+
+static bool held_in_root(struct tree *t)
+{
+        struct hold_answer a = {.hold = false};
+
+        assert_int_equal(hold_ask(&t->roots, &(struct block_event){"sda", "add", "disk"}, arm, &a), 0);
+        return a.hold;
+}
+
+static void distrust_later(struct tree *t)
+{
+        tree_write(t, "etc/uasd/history", "1209:5a5a:SN1@usb/hs/1=state=distrusted firmware=0100 kernel=6.1.0 boot=- date=- reason=it lost data\n");
+}
+static void policy_later(struct tree *t)
+{
+        config(t, "Policy=usb-storage");
+}
+
+/* The initramfs is older than what keeps the disk off uas: it moves the disk there, and the root file system holds it as if nothing had been. */
+static void test_stale(void **state)
+{
+        static void (*const rows[])(struct tree *t) = {distrust_later, policy_later};
+
+        reset();
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct tree t;
+
+                make(&t);
+                passed(&t);
+                assert_int_equal(move(&t), 1);
+                assert_int_equal(asked[0].target, DRIVER_UAS);
+                attachment(&t, true, true, false); /* as uasd-switch leaves it */
+                assert_int_equal(move(&t), 0);     /* and there the attachment is not fresh any more */
+                tree_link(&t, TREE_DIR "/driver", ON_UAS);
+
+                tree_unlink(&t, "etc/uasd/initramfs");
+                rows[i](&t);
+                assert_int_equal(move(&t), 0); /* off uas only under a hold */
+                assert_true(held_in_root(&t));
+                assert_true(tree_exists(&t, "run/uasd/hold/" TREE_INTERFACE));
+
+                /* Whatever became of the switch: once. */
+                assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
+                assert_false(held_in_root(&t));
+                tree_remove(&t);
+        }
+}
+
+/* Not a disk that is in use, as the one with the root file system is, nor one that the initramfs has put where it belongs. */
+static void test_stale_not(void **state)
+{
+        struct tree t;
+
+        make(&t);
+        attachment(&t, true, true, false);
+        tree_link(&t, TREE_DIR "/driver", ON_UAS);
+        tree_unlink(&t, "etc/uasd/initramfs");
+        assert_false(held_in_root(&t));
+        distrust_later(&t);
+        tree_write(&t, "proc/sys/kernel/osrelease", "6.1.0\n");
+        in_use(&t);
+        assert_false(held_in_root(&t));
+        tree_remove(&t);
+}
+
 static void test_let_go(void **state)
 {
         static const char path[] = "sys/class/block/sda/uevent";
@@ -397,6 +466,7 @@ int main(void)
                 cmocka_unit_test(test_coldplug),      cmocka_unit_test(test_not_an_initramfs),
                 cmocka_unit_test(test_no_driver),
                 cmocka_unit_test(test_again_and_recover), cmocka_unit_test(test_let_go),
+                cmocka_unit_test(test_stale), cmocka_unit_test(test_stale_not),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
