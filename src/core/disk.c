@@ -6,6 +6,7 @@
 #include "common/exit-codes.h"
 #include "common/util.h"
 #include "core/explain.h"
+#include "core/history.h"
 
 #define NAME_SIZE 96 /* of one name within a sentence */
 
@@ -316,10 +317,33 @@ static char *say_cancelled(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
+/* What happened, when, and with what, where that is what keeps the disk off uas. Empty: another row decides. */
+static char *say_event(const struct disk *d, char *ret, size_t size)
+{
+        ret[0] = '\0';
+        if (d->decision.reason == REASON_DISTRUSTED || d->decision.reason == REASON_TRIAL_FAILED)
+                (void) history_sentence(&d->facts, ret, size);
+        return ret;
+}
+
+/* The sentence of the row that decides; the event takes the place of the one on distrust. */
+static char *say_why(const struct disk *d, char *ret, size_t size)
+{
+        bool replaced = *say_event(d, ret, size) && d->decision.reason == REASON_DISTRUSTED;
+        size_t used = strlen(ret);
+
+        if (!replaced)
+                say(ret + used, size - used, "%s%s", used ? " " : "", reason_sentence(d->decision.reason));
+        return ret;
+}
+
 char *disk_reason(const struct disk *d, char *ret, size_t size)
 {
-        const char *why = reason_sentence(d->decision.reason), *target = driver_to_string(d->decision.target);
-        char names[256], cancelled[160], remedy[REMEDY_MAX];
+        const char *target = driver_to_string(d->decision.target);
+        char names[256], cancelled[160], why[2 * HISTORY_TEXT_MAX], event[HISTORY_TEXT_MAX], remedy[REMEDY_MAX];
+
+        (void) say_why(d, why, sizeof(why));
+        (void) say_event(d, event, sizeof(event));
 
         switch (d->state) {
         case STATE_HELD:
@@ -335,9 +359,10 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
                         say(ret, size, "Has no driver, and is tried again: %s", d->outcome.text);
                 else if (*names)
-                        say(ret, size, "Waits for %s until nothing uses it: %s.%s%s", target, names, *remedy ? " " : "", remedy);
+                        say(ret, size, "Waits for %s until nothing uses it: %s.%s%s%s%s", target, names, *remedy ? " " : "", remedy,
+                            *event ? " " : "", event);
                 else
-                        say(ret, size, "Waits for %s until it has been free for a while.", target);
+                        say(ret, size, "Waits for %s until it has been free for a while.%s%s", target, *event ? " " : "", event);
                 break;
         case STATE_SWITCHING:
                 say(ret, size, "Is being switched to %s. %s", target, why);
@@ -366,8 +391,11 @@ char *disk_history(const struct disk *d, char *ret, size_t size)
 {
         const struct facts *f = &d->facts;
 
+        char why[HISTORY_TEXT_MAX];
+
         if (f->distrusted)
-                say(ret, size, "distrusted: %s%s", f->distrust_reason, f->trial_open ? "; on trial again" : "");
+                say(ret, size, "distrusted: %s%s%s", history_clause(f, why, sizeof(why)), f->trial_open ? "; on trial again" : "",
+                    f->initramfs_old ? "; the initramfs is older than this record" : "");
         else
                 say(ret, size, "%s", f->trial_open ? "on trial" : f->trial_passed ? "passed its trial" : "");
         return ret;

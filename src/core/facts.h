@@ -57,7 +57,10 @@ struct facts {
         enum driver override_target;  /* uasctl switch; DRIVER_NONE: none */
         bool override_forced;
         enum driver unknown_target;   /* Unknown= of the configuration */
-        char distrust_reason[288];
+        char distrust_reason[160];    /* what happened */
+        char distrust_date[12];       /* "2026-11-20", empty: not known */
+        char distrust_kernel[65];     /* the kernel that it happened on, as uname(2) says; empty: not known */
+        bool initramfs_old;           /* it is distrusted, and the initramfs has an older record, by which it may move the disk to uas */
 };
 
 /* True if they are two USB devices that only their ports tell apart: VID:PID and serial, or its lack, are the same. */

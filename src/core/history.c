@@ -163,14 +163,43 @@ bool history_id_parse(const char *s, char *ret, size_t size)
 
 /* ---- what it comes to ---- */
 
+/* With which firmware need not be kept: with another one it is not distrusted. */
 static void describe(const struct history *h, const char *what, struct facts *f)
 {
-        char day[sizeof(h->date)];
+        (void) snprintf(f->distrust_date, sizeof(f->distrust_date), "%.*s", (int) strcspn(h->date, "T"), streq(h->date, "-") ? "" : h->date);
+        (void) copy_string(f->distrust_kernel, sizeof(f->distrust_kernel), streq(h->kernel, "-") ? "" : h->kernel);
+        (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "why is not on record");
+}
 
-        (void) copy_string(day, sizeof(day), h->date);
-        day[strcspn(day, "T")] = '\0';
-        (void) snprintf(f->distrust_reason, sizeof(f->distrust_reason), "%s (%s, firmware %x.%02x, Linux %s)", what,
-                        day[0] ? day : "-", h->firmware >> 8, h->firmware & 0xff, h->kernel);
+/* " (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)", or what is known of that. */
+static char *in_brackets(const struct facts *f, const char *date, char *ret, size_t size)
+{
+        const char *kernel = f->distrust_kernel;
+
+        if (*kernel)
+                (void) snprintf(ret, size, " (%s%sfirmware %x.%02x, Linux %s)", date, *date ? ", " : "", f->bcd >> 8, f->bcd & 0xff, kernel);
+        else
+                (void) snprintf(ret, size, "%s%s%s", *date ? " (" : "", date, *date ? ")" : "");
+        return ret;
+}
+
+char *history_clause(const struct facts *f, char *ret, size_t size)
+{
+        char with[112];
+
+        (void) snprintf(ret, size, "%s%s", f->distrust_reason, f->distrust_reason[0] ? in_brackets(f, f->distrust_date, with, sizeof(with)) : "");
+        return ret;
+}
+
+char *history_sentence(const struct facts *f, char *ret, size_t size)
+{
+        char with[112];
+
+        ret[0] = '\0';
+        if (f->distrust_reason[0])
+                (void) snprintf(ret, size, "UAS failed%s%s: %s%s.", f->distrust_date[0] ? " on " : "", f->distrust_date, f->distrust_reason,
+                                in_brackets(f, "", with, sizeof(with)));
+        return ret;
 }
 
 void history_judge(const struct history *h, const struct here *here, struct facts *f)
@@ -178,8 +207,8 @@ void history_judge(const struct history *h, const struct here *here, struct fact
         bool same_firmware = h && h->firmware == f->bcd, same_kernel = h && streq(h->kernel, here->kernel),
              same_boot = h && streq(h->boot, here->boot);
 
-        f->distrusted = f->trial_failed = f->trial_open = f->trial_ended = f->trial_passed = false;
-        f->distrust_reason[0] = '\0';
+        f->distrusted = f->trial_failed = f->trial_open = f->trial_ended = f->trial_passed = f->initramfs_old = false;
+        f->distrust_reason[0] = f->distrust_date[0] = f->distrust_kernel[0] = '\0';
         if (f->verdict_by_past)
                 f->verdict = VERDICT_UNKNOWN;
         f->verdict_by_past = false;

@@ -64,5 +64,13 @@ bool history_id_parse(const char *s, char *ret, size_t size);
 
 const char *history_state_to_string(enum history_state s);
 
+/*
+ * What a distrusted disk is distrusted for: "it had to be reset (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)"; and the same as a
+ * sentence: "UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux 6.1.0-56-amd64)." Empty if nothing is known of it. Return ret.
+ */
+char *history_clause(const struct facts *f, char *ret, size_t size);
+char *history_sentence(const struct facts *f, char *ret, size_t size);
+#define HISTORY_TEXT_MAX 320
+
 /* What the record comes to here and now, into the facts. h: NULL if there is none. */
 void history_judge(const struct history *h, const struct here *here, struct facts *f);

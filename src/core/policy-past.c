@@ -2,6 +2,7 @@
 #include "core/policy-table.h"
 
 #include "common/util.h"
+#include "core/history.h"
 
 /* The rows of a disk's own history. */
 
@@ -15,8 +16,10 @@ void found_trial(const struct look *l, char *ret, size_t size)
 {
         const struct facts *f = l->f;
 
+        char why[HISTORY_TEXT_MAX];
+
         if (f->trial_failed)
-                (void) snprintf(ret, size, "its trial failed: %s", f->distrust_reason);
+                (void) snprintf(ret, size, "its trial failed: %s", history_clause(f, why, sizeof(why)));
         else
                 (void) snprintf(ret, size, "%s",
                                 f->trial_open   ? "its trial is under way" :
@@ -31,8 +34,9 @@ bool fits_distrusted(const struct look *l)
 
 void found_distrusted(const struct look *l, char *ret, size_t size)
 {
-        const char *why = l->f->distrust_reason;
+        char why[HISTORY_TEXT_MAX];
 
+        (void) history_clause(l->f, why, sizeof(why));
         (void) snprintf(ret, size, "%s%s%s", l->f->distrusted ? "distrusted" : "nothing is held against it",
                         l->f->distrusted && *why ? ": " : "", l->f->distrusted ? why : "");
 }

@@ -64,6 +64,9 @@ static const struct field {
         FIELD(BOOL, override_forced),
         FIELD(DRIVER, unknown_target),
         FIELD(TEXT, distrust_reason),
+        FIELD(TEXT, distrust_date),
+        FIELD(TEXT, distrust_kernel),
+        FIELD(BOOL, initramfs_old),
 #undef FIELD
 };
 

@@ -71,6 +71,7 @@ static int redact_disk(struct serials *known, struct view *v)
                 k = redact_user(&d->users[i]);
         redact_text(d->outcome.text, sizeof(d->outcome.text));
         redact_text(d->facts.distrust_reason, sizeof(d->facts.distrust_reason));
+        d->facts.distrust_date[0] = d->facts.distrust_kernel[0] = '\0';
         redact_text(d->inhibited, sizeof(d->inhibited));
         redact_text(d->lease, sizeof(d->lease));
         (void) disk_history(d, v->history, sizeof(v->history));

@@ -6,7 +6,7 @@
 /* A disk as it is shown: what daemon or kernel say of it, with the words of whoever said it. */
 struct view {
         struct disk disk;
-        char history[320]; /* a clause, or "" */
+        char history[400]; /* a clause, or "" */
         char *reason;    /* a sentence */
         char *reason_id; /* a stable word */
         int users_error; /* 0, or the -errno that kept the users from being found */

@@ -38,7 +38,8 @@ static void every_field(void **state)
                                f.manufacturer + sizeof(f.manufacturer), f.product + sizeof(f.product), f.serial + sizeof(f.serial),
                                f.driver_name + sizeof(f.driver_name), f.controller + sizeof(f.controller),
                                f.controller_device + sizeof(f.controller_device), f.quirks + sizeof(f.quirks),
-                               f.quirks_own + sizeof(f.quirks_own), f.distrust_reason + sizeof(f.distrust_reason)};
+                               f.quirks_own + sizeof(f.quirks_own), f.distrust_reason + sizeof(f.distrust_reason),
+                               f.distrust_date + sizeof(f.distrust_date), f.distrust_kernel + sizeof(f.distrust_kernel)};
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
                 texts[i][-1] = '\0';
         round_trip(&f, &back);

@@ -4,6 +4,8 @@
 #include "core/explain.h"
 #include "unit.h"
 
+#define EVENT .bcd = 0x0114, .distrust_reason = "the machine went down in the middle of its trial", .distrust_date = "2026-11-24", .distrust_kernel = "6.1.0"
+
 static struct block sda_parts[] = {{"sda1", 8, 1}, {"sda2", 8, 2}};
 static struct lun luns[] = {
         {.disk = {"sda", 8, 0}, .parts = sda_parts, .n_parts = 2},
@@ -176,6 +178,22 @@ static void test_reason(void **state)
                  "one."},
                 {{.state = STATE_SWITCHING, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
                  "Is being switched to usb-storage. It had trouble on UAS before."},
+                {{.state = STATE_SETTLED, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
+                 "UAS failed on 2026-11-24: the machine went down in the middle of its trial (firmware 1.14, Linux 6.1.0)."},
+                {{.state = STATE_WAITING, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
+                 "Waits for usb-storage until it has been free for a while. UAS failed on 2026-11-24: the machine went down in the middle of its "
+                 "trial (firmware 1.14, Linux 6.1.0)."},
+                {{.state = STATE_WAITING, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}, .users = users + 2, .n_users = 1},
+                 "Waits for usb-storage until nothing uses it: a mount (sda1). UAS failed on 2026-11-24: the machine went down in the middle of its "
+                 "trial (firmware 1.14, Linux 6.1.0)."},
+                {{.state = STATE_HELD, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_DISTRUSTED}},
+                 "Its mounts are held back until it is on usb-storage. UAS failed on 2026-11-24: the machine went down in the middle of "
+                 "its trial (firmware 1.14, Linux 6.1.0)."},
+                {{.state = STATE_SETTLED, .facts = {EVENT}, .decision = {DRIVER_USB_STORAGE, .reason = REASON_TRIAL_FAILED}},
+                 "UAS failed on 2026-11-24: the machine went down in the middle of its trial (firmware 1.14, Linux 6.1.0). The policy is uas, and "
+                 "its trial there failed: it is not risked again unasked."},
+                {{.state = STATE_SETTLED, .facts = {EVENT}, .decision = {DRIVER_UAS, .reason = REASON_FASTEST}},
+                 "Nothing speaks against UAS, and it is the faster one."},
                 {{.state = STATE_TRIAL,
                   .facts.driver = DRIVER_UAS,
                   .decision = {DRIVER_UAS, .reason = REASON_POLICY}},
@@ -319,6 +337,8 @@ static void test_history(void **state)
                 {{.trial_passed = true}, "passed its trial"},
                 {{.distrusted = true, .distrust_reason = "it had to be reset"}, "distrusted: it had to be reset"},
                 {{.distrusted = true, .trial_open = true, .distrust_reason = "x"}, "distrusted: x; on trial again"},
+                {{.distrusted = true, EVENT}, "distrusted: the machine went down in the middle of its trial (2026-11-24, firmware 1.14, Linux 6.1.0)"},
+                {{.distrusted = true, .initramfs_old = true, .distrust_reason = "x"}, "distrusted: x; the initramfs is older than this record"},
         };
         char ret[320];
 

@@ -24,7 +24,7 @@ static const struct {
         {"the way to the data was gone: on any kernel", "state=distrusted firmware=0114 kernel=6.12 date=2026-11-20T15:45:07Z lost=1 reason=it had to be reset",
          true, false, false, false, FAILED_TEXT "6.12)"},
         {"but not with any firmware", "state=distrusted firmware=0115 kernel=6.12 lost=1 reason=x", false, false, false, false, ""},
-        {"in a trial", "state=distrusted firmware=0114 kernel=" KERNEL " failed=1 reason=x", true, true, false, false, "x (-, firmware 1.14, Linux " KERNEL ")"},
+        {"in a trial", "state=distrusted firmware=0114 kernel=" KERNEL " failed=1 reason=x", true, true, false, false, "x (firmware 1.14, Linux " KERNEL ")"},
         {"in a trial on another kernel", "state=distrusted firmware=0114 kernel=6.12 failed=1 reason=x", false, false, false, false, ""},
         {"a trial under way", "state=trial firmware=0114 kernel=" KERNEL " boot=" BOOT " reason=", false, false, true, false, ""},
         {"a trial of another boot: the machine died", "state=trial firmware=0114 kernel=" KERNEL " boot=8f3c0000-0000-0000-0000-000000000002 date=2026-11-20 reason=",
@@ -45,6 +45,7 @@ static void test_judge(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(judged); i++) {
                 struct facts f = {.bcd = 0x0114, .distrusted = true, .trial_failed = true, .trial_open = true, .trial_passed = true, .distrust_reason = "old"};
+                char text[HISTORY_TEXT_MAX];
                 struct history h;
 
                 if (judged[i].line)
@@ -52,9 +53,47 @@ static void test_judge(void **state)
                 history_judge(judged[i].line ? &h : NULL, &here, &f);
                 if (f.distrusted != judged[i].distrusted || f.trial_failed != judged[i].failed || f.trial_open != judged[i].open || f.trial_passed != judged[i].passed)
                         fail_msg("%s: distrusted %i failed %i open %i passed %i", judged[i].what, f.distrusted, f.trial_failed, f.trial_open, f.trial_passed);
-                assert_string_equal(f.distrust_reason, judged[i].reason);
+                assert_string_equal(history_clause(&f, text, sizeof(text)), judged[i].reason);
                 assert_row(i, f.verdict == (judged[i].distrusted ? VERDICT_BAD : judged[i].passed ? VERDICT_GOOD : VERDICT_UNKNOWN));
         }
+}
+
+static void test_sentence(void **state)
+{
+        static const struct {
+                struct facts f;
+                const char *clause, *sentence;
+        } rows[] = {
+                {{.bcd = 0x0114}, "", ""},
+                {{.bcd = 0x0114, .distrust_reason = "it had to be reset", .distrust_date = "2026-11-20", .distrust_kernel = KERNEL},
+                 FAILED_TEXT KERNEL ")", "UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux " KERNEL ")."},
+                {{.bcd = 0x0114, .distrust_reason = "it had to be reset", .distrust_kernel = KERNEL},
+                 "it had to be reset (firmware 1.14, Linux " KERNEL ")", "UAS failed: it had to be reset (firmware 1.14, Linux " KERNEL ")."},
+                /* As it is while it cannot be put on record. */
+                {{.bcd = 0x0114, .distrust_reason = "it had to be reset"}, "it had to be reset", "UAS failed: it had to be reset."},
+                {{.bcd = 0x0114, .distrust_reason = "x", .distrust_date = "2026-11-20"}, "x (2026-11-20)", "UAS failed on 2026-11-20: x."},
+        };
+        char text[HISTORY_TEXT_MAX];
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                assert_string_equal(history_clause(&rows[i].f, text, sizeof(text)), rows[i].clause);
+                assert_string_equal(history_sentence(&rows[i].f, text, sizeof(text)), rows[i].sentence);
+        }
+}
+
+/* A line that says nothing of date and kernel. */
+static void test_dashes(void **state)
+{
+        char text[HISTORY_TEXT_MAX];
+        struct facts f = {.bcd = 0x0114};
+        struct history h;
+
+        assert_int_equal(history_parse("state=distrusted firmware=0114 kernel=- boot=- date=- lost=1 reason=it lost data", &h), 0);
+        history_judge(&h, &here, &f);
+        assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: it lost data.");
+        assert_int_equal(history_parse("state=distrusted firmware=0114 lost=1", &h), 0);
+        history_judge(&h, &here, &f);
+        assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: why is not on record.");
 }
 
 static void test_round_trip(void **state)
@@ -122,6 +161,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_judge),
+                cmocka_unit_test(test_sentence),
+                cmocka_unit_test(test_dashes),
                 cmocka_unit_test(test_round_trip),
                 cmocka_unit_test(test_malformed),
                 cmocka_unit_test(test_key),
