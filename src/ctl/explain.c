@@ -9,6 +9,7 @@
 #include "ctl/output.h"
 #include "ctl/pager.h"
 #include "ctl/source.h"
+#include "sys/initramfs.h"
 #include "sys/link.h"
 #include "sys/probelog.h"
 #include "sys/quirkfacts.h"
@@ -25,6 +26,7 @@ struct told {
         struct link_facts link;
         struct mentions names;
         char unbound[512];
+        char initramfs[256];
         char bench[BENCH_LAST_MAX]; /* the last result, or "" */
 };
 
@@ -70,8 +72,9 @@ static void print_advice(const struct told *t)
         char advice[512];
 
         (void) link_advice(&t->link, advice, sizeof(advice));
-        if (*advice || *t->unbound || t->names.n)
+        if (*advice || *t->unbound || *t->initramfs || t->names.n)
                 putchar('\n');
+        output_sentence("Initramfs", t->initramfs);
         output_sentence("Unbound", t->unbound);
         output_sentence("Advice", advice);
         mentions_print(&t->names);
@@ -97,6 +100,16 @@ static int print_text(const struct ctl *c, const struct view *v, const struct to
         return 0;
 }
 
+static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret, size_t size)
+{
+        const char *command = initramfs_command(&c->roots);
+
+        ret[0] = '\0';
+        if (f->initramfs_old)
+                (void) snprintf(ret, size, "It is older than the record of this disk and may put it on uas at the next start. Update it%s%s",
+                                command ? ": " : ".", command ?: "");
+}
+
 /* Takes nothing of v. 0 or -ENOMEM. */
 static int tell(const struct ctl *c, const struct view *v, struct told *ret)
 {
@@ -109,6 +122,7 @@ static int tell(const struct ctl *c, const struct view *v, struct told *ret)
         ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
         (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->roots, f->interface) : 0, ret->unbound,
                                sizeof(ret->unbound));
+        tell_initramfs(c, f, ret->initramfs, sizeof(ret->initramfs));
         link_read(&c->roots, f, &ret->link);
         (void) bench_last(&c->roots, f->vid, f->pid, f->serial, ret->bench);
         return mentions_read(&c->roots, f->interface, &ret->names);
@@ -122,6 +136,7 @@ static json_object *told_json(const struct view *v, const struct told *t)
                 {"link", json_link(&t->link)},
                 {"names", json_names(&t->names)},
                 {"unbound", json_object_new_string(t->unbound)},
+                {"initramfs", json_object_new_string(t->initramfs)},
                 {"bench", json_object_new_string(t->bench)},
         };
 

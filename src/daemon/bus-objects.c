@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/bus.h"
+#include "sys/past.h"
 
 char *bus_disk_path(const struct entry *e)
 {
@@ -101,6 +102,8 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
                 if (streq(texts[i].name, property)) {
                         if (texts[i].text == TEXT_REASON && e->life.disk.state == STATE_WAITING)
                                 who_uses(e);
+                        if (texts[i].text == TEXT_HISTORY && e->life.disk.facts.initramfs_old) /* the initramfs may be newer by now */
+                                e->life.disk.facts.initramfs_old = past_initramfs_old(&e->manager->roots, &e->life.disk.facts);
                         return bus_append_text(reply, text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
                 }
         return -EINVAL;

@@ -4,6 +4,7 @@
 #include "common/names.h"
 #include "core/history.h"
 #include "daemon/manager.h"
+#include "sys/initramfs.h"
 
 #define ENDING_MAX 512
 
@@ -141,10 +142,21 @@ void report_state(const struct entry *e, enum state before)
 
 void report_distrust(const struct entry *e, const char *reason)
 {
-        char text[512];
+        const struct facts *f = &e->life.disk.facts;
+        char text[512], why[HISTORY_TEXT_MAX];
 
-        (void) snprintf(text, sizeof(text), "it failed under uas and is distrusted: %s", reason);
+        /* When, and with which firmware and kernel, the record says. */
+        (void) snprintf(text, sizeof(text), "it failed under uas and is distrusted: %s",
+                        streq(f->distrust_reason, reason) ? history_clause(f, why, sizeof(why)) : reason);
         ending(e, LOG_WARNING, MESSAGE_DISTRUSTED, text);
+}
+
+void report_old_initramfs(const struct entry *e)
+{
+        const char *command = initramfs_command(&e->manager->roots);
+
+        log_warning("%s: the initramfs is older than the record of this disk and may put it on uas at the next start; update it%s%s",
+                    e->life.disk.facts.interface, command ? ": " : "", command ?: "");
 }
 
 void report_trouble(const struct entry *e, const struct finding *f)

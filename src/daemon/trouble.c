@@ -3,6 +3,7 @@
 #include "daemon/manager.h"
 #include "sys/conf.h"
 #include "sys/marks.h"
+#include "sys/past.h"
 #include "sys/scsicount.h"
 
 /* Disks that fail under uas: what is held against them, kept, told, and handed to the machine. */
@@ -42,6 +43,7 @@ void trouble_judge(struct entry *e, struct facts *f)
                 e->unkept.firmware = f->bcd;
                 history_judge(&e->unkept, &(struct here){ .kernel = "" }, f);
         }
+        f->initramfs_old = past_initramfs_old(&e->manager->roots, f);
 }
 
 static void distrust(struct entry *e, const struct finding *finding)
@@ -70,6 +72,8 @@ static void distrust(struct entry *e, const struct finding *finding)
         trouble_judge(e, f);
         decide(f, &e->life.disk.decision);
         report_distrust(e, h.reason);
+        if (f->initramfs_old)
+                report_old_initramfs(e);
         manager_post_rescan(m, f->interface);
         manager_post(e, manager_feed, &(struct event){ .type = EVENT_TROUBLE });
 }
@@ -210,6 +214,8 @@ void trouble_adopt(struct entry *e)
                 (void) record_add(m, e, &(struct record){ .type = RECORD_HISTORY, .history = h }); /* early in a boot there may be nothing to write to: it stays true */
         } else if (f->trial_ended && f->driver == DRIVER_UAS && !m->env.stopping)
                 f->trial_open = record_add(m, e, &(struct record){ .type = RECORD_HISTORY, .history.state = HISTORY_TRIAL }) >= 0;
+        if (f->initramfs_old)
+                report_old_initramfs(e);
         m->keepoff_due = true;
 }
 

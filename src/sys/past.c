@@ -6,7 +6,6 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/conf.h"
 #include "sys/lock.h"
 #include "sys/statefile.h"
 #include "sys/sysfs.h"
@@ -85,21 +84,49 @@ static const char *value_of(const char *line, const char *key)
         return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
 }
 
-int past_read(const struct roots *r, const struct facts *f, struct history *ret)
+/* 1 and the last record with that key, or 0. */
+static int find_key(const struct file *file, const char *key, struct history *ret)
 {
-        char key[HISTORY_KEY_MAX];
-        struct file file;
-        int k = read_newest(r, &file), found = 0;
+        int found = 0;
 
-        history_key(f, key, sizeof(key));
-        for (size_t i = 0; i < file.n; i++) {
-                const char *value = value_of(file.lines[i], key);
+        for (size_t i = 0; i < file->n; i++) {
+                const char *value = value_of(file->lines[i], key);
 
                 if (value && history_parse(value, ret) >= 0)
                         found = 1;
         }
+        return found;
+}
+
+int past_read(const struct roots *r, const struct facts *f, struct history *ret)
+{
+        char key[HISTORY_KEY_MAX];
+        struct file file;
+        int k = read_newest(r, &file), found;
+
+        found = find_key(&file, history_key(f, key, sizeof(key)), ret);
         file_done(&file);
         return k < 0 ? k : found;
+}
+
+bool past_initramfs_old(const struct roots *r, const struct facts *f)
+{
+        struct here here = { .kernel = "" };
+        char key[HISTORY_KEY_MAX];
+        struct file file = { 0 };
+        struct facts judged = *f;
+        struct history h;
+        bool there;
+        int found;
+
+        if (!f->distrusted)
+                return false;
+        there = state_read(r->run, RUN_INITRAMFS, take_line, &file) > 0;
+        found = find_key(&file, history_key(f, key, sizeof(key)), &h);
+        past_here(r, &here);
+        history_judge(found > 0 ? &h : NULL, &here, &judged);
+        file_done(&file);
+        return there && !judged.distrusted;
 }
 
 void past_judge(const struct roots *r, struct facts *f)
@@ -111,6 +138,7 @@ void past_judge(const struct roots *r, struct facts *f)
         if (k > 0)
                 past_here(r, &here);
         history_judge(k > 0 ? &h : NULL, &here, f);
+        f->initramfs_old = past_initramfs_old(r, f);
 }
 
 int past_list(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data)

@@ -13,6 +13,9 @@
 /* Fills the facts; never fails: what cannot be read is not known. */
 void past_judge(const struct roots *r, struct facts *f);
 
+/* Of a distrusted disk: whether the initramfs has a record that does not distrust it. False without an initramfs of ours, which moves no disk. */
+bool past_initramfs_old(const struct roots *r, const struct facts *f);
+
 /* 1 and the record of this disk at this port; 0: none; -errno. */
 int past_read(const struct roots *r, const struct facts *f, struct history *ret);
 

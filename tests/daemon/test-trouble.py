@@ -3,6 +3,7 @@
 """uasd for a machine in a folder, on a private bus: what the kernel says of a disk on uas, and what is remembered of it."""
 
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -154,6 +155,46 @@ class Trouble(Machine):
         self.assertNotIn('TROUBLE', [name for name, _ in self.messages()])
         self.drops(9)
         until(lambda: 'TROUBLE' in [name for name, _ in self.messages()], 'it is told')
+
+    def record(self, path, state):
+        self.tree.write(path, 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=%s firmware=0214 kernel=6.1.0-test boot=- '
+                              'date=2026-11-20T15:45:07Z reason=it had to be reset\n' % state)
+
+    def test_older_initramfs(self):
+        "An initramfs that is older than the record is reported until it is made anew; the reason names the event."
+        older = 'the initramfs is older than th'
+        self.tree.write('etc/initramfs-tools/initramfs.conf', '')
+        self.record('etc/uasd/history', 'distrusted')
+        self.record('run/uasd/initramfs', 'passed')
+        self.both()
+        self.driver_is('usb-storage')
+        one = self.disk()
+        self.assertEqual(one['reason'], 'UAS failed on 2026-11-20: it had to be reset (firmware 2.14, Linux 6.1.0-test).')
+        self.assertIn(older + 'is record', one['history'])
+        self.assertEqual(self.journal().count(older + 'e record of this disk and may put it on uas at the next start; '
+                                                      'update it: update-initramfs -u'), 1)
+        self.assertIn('Initramfs: It is older than the record of this disk', self.ctl('explain', 'sdz').stdout)
+        self.assertIn('update-initramfs -u', json.loads(self.ctl('explain', 'sdz', '--json').stdout)['disks'][0]['initramfs'])
+        self.record('run/uasd/initramfs', 'distrusted')
+        self.assertEqual(self.disk()['history'], 'distrusted: it had to be reset (2026-11-20, firmware 2.14, Linux 6.1.0-test)')
+        self.assertNotIn('Initramfs:', self.ctl('explain', 'sdz').stdout)
+
+    def test_initramfs_becomes_older(self):
+        "So is one that is older from now on; without one of uasd's nothing is said of it."
+        for made in False, True:
+            with self.subTest(made=made):
+                if made:
+                    self.record('run/uasd/initramfs', 'passed')
+                    self.ctl('forget', 'sdz')
+                    self.driver_is('uas')
+                else:
+                    self.both()
+                self.says(1 + 2 * made, 1000 * made)
+                self.says(2 + 2 * made, 1000 * made + 300)
+                self.driver_is('usb-storage')
+                self.assertEqual('update it' in self.journal(), made)
+        self.assertRegex(self.journal(), r'is distrusted: commands were not answered in time, 2 times within ten minutes \(\d{4}-\d\d-\d\d, '
+                                         r'firmware 2.14, Linux 6.1.0-test\)')
 
     def test_forgotten(self):
         "What a user has forgotten is not remembered by a restart."

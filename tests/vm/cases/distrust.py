@@ -5,6 +5,8 @@ import time
 
 from context import case
 from evidence import disk_in, gone, hang_once, impatient, listed, only_disk, record_of, stranded
+from holds import boot, held_and_released, mounted_at_boot
+from stacks import bound, distrusted, passed
 
 RECORD = "1209:5a5a:UASD-DISK0@0000:00:02.0/ss/1=state=distrusted firmware=%04x kernel=%s boot=- date=2026-01-01T00:00:00Z%s reason=it had to be reset\n"
 
@@ -146,3 +148,28 @@ def met_somebody_on_the_way_back(vm):
     guest.wait_disk(disk.interface, driver="usb-storage")
     one = only_disk(guest, "settled")
     guest.run("udevadm settle; mount /dev/disk/by-label/DATA /mnt", check=True)
+
+
+@case(image="vendor", tier="full", limit=600)
+def older_initramfs(vm):
+    "The initramfs has the trial that a disk passed, the root file system the distrust of later: the disk is off uas before it is mounted, and uasd reports the initramfs."
+    disk = vm.disk(label="DATA")
+    guest = boot(vm, disk, files=distrusted(vm, disk, 1), initramfs=passed(vm, disk))
+    line = mounted_at_boot(guest, disk, "usb-storage")
+    held_and_released(line, 20)
+    assert "uasd-switch: %s: moved from usb-storage to uas" % disk.interface in guest.kernel_log()  # that was the initramfs
+    assert bound(guest) < line.mounted
+    assert disk.stats()["uas"]["writes"] == 0, disk.stats()["uas"]
+
+    one = listed(guest, disk)
+    assert one["state"] == "settled" and one["reason"].startswith("UAS failed on 2026-01-01: "), one
+    older = "the initramfs is older than this record"
+    assert older in one["history"], one
+    assert older in guest.out("uasctl status " + disk.interface)
+    assert "Update it: update-initramfs -u" in guest.out("uasctl explain " + disk.interface)
+    assert "update it: update-initramfs -u" in guest.journal("-b -u uasd")
+    # What update-initramfs does besides takes minutes here.
+    guest.run("mkdir -p /run/made/etc && DESTDIR=/run/made version=$(uname -r) MODULES=dep verbose=n __MODULES_TO_ADD=/run/modules "
+              "sh -e /usr/share/initramfs-tools/hooks/uasd", timeout=100)
+    assert older not in guest.out("uasctl status " + disk.interface)
+    assert "Initramfs" not in guest.out("uasctl explain " + disk.interface)
