@@ -33,10 +33,11 @@ static int take(const char *value, const char *end, uint64_t *min)
         return 0;
 }
 
+#define TAB_KEY "x-systemd.device-timeout="
+
 /* fstab and crypttab have their options in the fourth field; a comment's do not count. */
 static int take_tab_line(const char *line, uint64_t *min)
 {
-        static const char key[] = "x-systemd.device-timeout=";
         const char *p = line + strspn(line, " \t");
 
         if (*p == '#')
@@ -48,8 +49,8 @@ static int take_tab_line(const char *line, uint64_t *min)
         for (;;) {
                 size_t n = strcspn(p, ", \t\n");
 
-                if (n >= sizeof(key) - 1 && memcmp(p, key, sizeof(key) - 1) == 0) {
-                        int r = take(p + sizeof(key) - 1, ", \t\n", min);
+                if (strncmp(p, TAB_KEY, strlen(TAB_KEY)) == 0) {
+                        int r = take(p + strlen(TAB_KEY), ", \t\n", min);
                         if (r < 0)
                                 return r;
                 }
@@ -60,14 +61,30 @@ static int take_tab_line(const char *line, uint64_t *min)
         }
 }
 
+/* One of two keys of a file of systemd. */
+static int take_key_line(const char *line, const char *const keys[static 2], uint64_t *min)
+{
+        line += strspn(line, " \t");
+        for (size_t i = 0; i < 2; i++) {
+                size_t n = strlen(keys[i]);
+
+                if (strncmp(line, keys[i], n) != 0 || line[n + strspn(line + n, " \t")] != '=')
+                        continue;
+                line += n + strcspn(line + n, "=") + 1;
+                line += strspn(line, " \t");
+                return take(line, "\n", min);
+        }
+        return 0;
+}
+
 static int take_system_conf_line(const char *line, uint64_t *min)
 {
-        static const char *const keys[] = {"DefaultDeviceTimeoutSec=", "DefaultTimeoutStartSec="};
+        return take_key_line(line, (const char *const[]){"DefaultDeviceTimeoutSec", "DefaultTimeoutStartSec"}, min);
+}
 
-        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
-                if (strncmp(line, keys[i], strlen(keys[i])) == 0)
-                        return take(line + strlen(keys[i]), "\n", min);
-        return 0;
+static int take_device_line(const char *line, uint64_t *min)
+{
+        return take_key_line(line, (const char *const[]){"JobRunningTimeoutSec", "JobTimeoutSec"}, min);
 }
 
 struct reading {
@@ -93,21 +110,66 @@ static int read_file(const struct reading *f, const char *path)
         return r;
 }
 
+struct dropins {
+        const struct reading *reading;
+        char path[512]; /* of the directory */
+};
+
 static int read_dropin(const char *name, void *data)
 {
-        char path[512];
+        const struct dropins *d = data;
+        char path[1024];
 
-        (void) snprintf(path, sizeof(path), "systemd/system.conf.d/%s", name);
-        return read_file(data, path);
+        (void) snprintf(path, sizeof(path), "%s/%s", d->path, name);
+        return read_file(d->reading, path);
+}
+
+/* Of a directory that is there. */
+static int read_dropins(const struct reading *f, const char *parent, const char *name)
+{
+        struct dropins d = {.reading = f};
+        int r;
+
+        (void) snprintf(d.path, sizeof(d.path), "%s/%s", parent, name);
+        r = dir_each(f->dirfd, d.path, read_dropin, &d);
+        return r == -ENOENT || r == -EBADF || r == -ENOTDIR ? 0 : r;
 }
 
 static int read_system_conf(int dirfd, uint64_t *min)
 {
-        struct reading f = {dirfd, take_system_conf_line, min};
+        const struct reading f = {dirfd, take_system_conf_line, min};
         int r = read_file(&f, "systemd/system.conf");
 
-        if (r >= 0)
-                r = dir_each(dirfd, "systemd/system.conf.d", read_dropin, &f);
+        return r < 0 ? r : read_dropins(&f, "systemd", "system.conf.d");
+}
+
+#define UNITS "systemd/system"
+
+static bool ends_with(const char *s, const char *end)
+{
+        size_t n = strlen(s), m = strlen(end);
+
+        return n >= m && streq(s + n - m, end);
+}
+
+/* x.device, x.device.d, and device.d for all of them. */
+static int read_device(const char *name, void *data)
+{
+        char path[512];
+
+        if (ends_with(name, ".device")) {
+                (void) snprintf(path, sizeof(path), UNITS "/%s", name);
+                return read_file(data, path);
+        }
+        return streq(name, "device.d") || ends_with(name, ".device.d") ? read_dropins(data, UNITS, name) : 0;
+}
+
+/* What systemd's generators make of fstab and the command line is made at the same time as this is run. */
+static int read_devices(int dirfd, uint64_t *min)
+{
+        struct reading f = {dirfd, take_device_line, min};
+        int r = dir_each(dirfd, UNITS, read_device, &f);
+
         return r == -ENOENT || r == -EBADF ? 0 : r;
 }
 
@@ -120,6 +182,9 @@ static int read_cmdline(const struct roots *r, uint64_t *min)
 
         if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
                 return 0;
+        /* systemd.mount-extra=, systemd.swap-extra=, luks.options=, rootflags=: wherever options may stand. */
+        for (const char *p = text; k >= 0 && (p = strstr(p, TAB_KEY)); p += strlen(TAB_KEY))
+                k = take(p + strlen(TAB_KEY), ",: \"'\n", min);
         for (char *w = strtok_r(text, " \n", &save); k >= 0 && w; w = strtok_r(NULL, " \n", &save))
                 for (size_t i = 0; k >= 0 && i < ELEMENTSOF(keys); i++)
                         if (strncmp(w, keys[i], strlen(keys[i])) == 0)
@@ -130,16 +195,20 @@ static int read_cmdline(const struct roots *r, uint64_t *min)
 int smallest_device_timeout(const struct roots *r, uint64_t *ret_usec)
 {
         uint64_t min = DEFAULT_USEC;
-        struct reading tab = {r->etc, take_tab_line, &min};
+        struct reading tab = {r->etc, take_tab_line, &min}, credential = {r->run, take_tab_line, &min};
+        const int trees[] = {r->lib, r->run, r->etc};
         int k;
 
         k = read_file(&tab, "fstab");
         if (k >= 0)
                 k = read_file(&tab, "crypttab");
         if (k >= 0)
-                k = read_system_conf(r->lib, &min);
-        if (k >= 0)
-                k = read_system_conf(r->etc, &min);
+                k = read_file(&credential, "credentials/@system/fstab.extra");
+        for (size_t i = 0; k >= 0 && i < ELEMENTSOF(trees); i++) {
+                k = read_system_conf(trees[i], &min);
+                if (k >= 0)
+                        k = read_devices(trees[i], &min);
+        }
         if (k >= 0)
                 k = read_cmdline(r, &min);
         if (k >= 0)

@@ -77,6 +77,23 @@ static void test_timeouts(void **state)
                 {"etc/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=1min\n", 60},
                 {"usr/lib/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=infinity\n", 90},
                 {"proc/cmdline", "quiet systemd.default_device_timeout_sec=15 ro\n", 15},
+                {"run/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec = 20\n", 20},
+                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=11\n", 11},
+                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobTimeoutSec=13s\nJobTimeoutAction=none\n", 13},
+                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=infinity\n#JobTimeoutSec=3\n", 90},
+                {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=soon\n", -EBADMSG},
+                {"run/systemd/system/dev-.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec = 14\n", 14},
+                {"usr/lib/systemd/system/device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=16\n", 16},
+                {"etc/systemd/system/dev-sda1.device", "[Unit]\nJobRunningTimeoutSec=17\n", 17},
+                {"etc/systemd/system/x.service", "[Unit]\nJobRunningTimeoutSec=5\n", 90},
+                {"etc/systemd/system/x.service.d/x.conf", "[Unit]\nJobRunningTimeoutSec=5\n", 90},
+                {"run/credentials/@system/fstab.extra", "LABEL=x /mnt ext4 x-systemd.device-timeout=18\n", 18},
+                {"proc/cmdline", "systemd.mount-extra=LABEL=x:/mnt:ext4:ro,x-systemd.device-timeout=19 ro\n", 19},
+                {"proc/cmdline", "systemd.mount-extra=\"LABEL=x:/mnt:ext4:x-systemd.device-timeout=21\" ro\n", 21},
+                {"proc/cmdline", "luks.options=1d2c=x-systemd.device-timeout=22s,discard\n", 22},
+                {"proc/cmdline", "systemd.swap-extra=LABEL=s:x-systemd.device-timeout=23\n", 23},
+                {"proc/cmdline", "rootflags=ro,x-systemd.device-timeout=infinity quiet\n", 90},
+                {"proc/cmdline", "rootflags=x-systemd.device-timeout=x quiet\n", -EBADMSG},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
