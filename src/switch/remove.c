@@ -10,7 +10,7 @@
 #include "switch/transaction.h"
 
 /*
- * The rule: no LUN is deleted and no interface is unbound unless every block device below the interface is claimed, or there is
+ * The rule: a LUN may be deleted, and an interface unbound, only if every block device below the interface is claimed, or there is
  * none, or it is offline and has no user. "None" means: no SCSI device, or one whose type never gets a block device. An error while
  * looking counts as "in use". Only this file writes `delete` and `unbind` (tools/check-layers), and it applies the rule immediately
  * before each write, also on the way back.

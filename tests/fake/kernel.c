@@ -251,10 +251,10 @@ static void delete_lets_nobody_in(struct fake_usb *u, unsigned lun)
                 claimed[i] = u->luns[i].there && fake_claims(u->luns[i].nodes[0].name);
         tree_scsi_state(u, lun, "cancel");
         for (int tries = 0; claimed[lun] && fake_claims(u->luns[lun].nodes[0].name); tries++) {
-                if (tries == 2000)
+                if (tries == 10000) {
                         fake_break("kept its claim through the delete of", u->luns[lun].nodes[0].name);
-                if (tries == 2000)
                         break;
+                }
                 fake_pause(1000);
         }
         for (unsigned i = 0; i < u->n_luns; i++)

@@ -154,7 +154,7 @@ static void test_mounted_when_it_appears(void **state)
         assert_true(all);
 }
 
-/* Others have the kernel scan for disks between a delete and the unbind: what comes back is in nobody's claim. */
+/* Another program has the kernel scan for disks between a delete and the unbind: a LUN that comes back is not claimed. */
 static void test_rescanned(void **state)
 {
         static const enum driver ways[] = {BOT, UAS};
@@ -297,7 +297,7 @@ static bool writes_a_driver(const char *op)
         return strncmp(op, "bind", 4) == 0 || strncmp(op, "unbind", 6) == 0 || strncmp(op, "drivers_probe", 13) == 0;
 }
 
-/* The dead man's timer has given the disk to any driver: a uasd-switch that wakes up after that leaves it alone. */
+/* The dead man's timer has given the disk to any driver: a uasd-switch that wakes up after that does not touch it. */
 static void test_rescued(void **state)
 {
         struct scene s = {BOT, UAS, .partitions = 1};
