@@ -128,20 +128,20 @@ static int character_device(const struct search *s, unsigned major, unsigned min
         return 0;
 }
 
-/* A node by its own name. */
+/* A node by its own name, if its number does not say that it is another one. */
 static const char *node_named(const struct task *p, const char *name, const char *target)
 {
-        const char *device = strncmp(target, "/dev/", 5) == 0 ? search_name(p->s, target + 5) : NULL, *by_number;
+        const char *device = strncmp(target, "/dev/", 5) == 0 ? search_name(p->s, target + 5) : NULL, *other = NULL;
         struct stat st;
 
-        /* "/dev/sda (deleted)" is the node of a disk that was; a name alone proves nothing either. */
+        /* "/dev/sda (deleted)" is the node of a disk that was, and "/dev/sda" of a container may be any. */
         if (!device || fstatat(p->dir, name, &st, 0) < 0)
                 return NULL;
-        if (S_ISCHR(st.st_mode)) /* the container of a process may call any device "/dev/sg0" */
-                return character_device(p->s, major(st.st_rdev), minor(st.st_rdev), &by_number) != 0 ? device : NULL;
-        if (!S_ISBLK(st.st_mode) || !luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev), NULL))
-                return NULL;
-        return device;
+        if (S_ISCHR(st.st_mode))
+                return character_device(p->s, major(st.st_rdev), minor(st.st_rdev), &other) < 0 ? device : other;
+        if (S_ISBLK(st.st_mode))
+                (void) luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev), &other);
+        return other;
 }
 
 /*

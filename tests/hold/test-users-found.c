@@ -214,12 +214,29 @@ static void test_characters(void **state)
         }
 }
 
+/* The name of one disk's node and the number of the other's: where both are looked for, the number decides. */
+static void test_two_disks(void **state)
+{
+        static const struct lun other = {.scsi = "1:0:0:0", .sg = "sg1", .disk = {"sdb", 8, 16}};
+        struct users_of of[] = {{.luns = &disk, .n_luns = 1}, {.luns = &other, .n_luns = 1}};
+        struct tree t;
+
+        make(&t, (struct file[]){{"proc/41/fd/3", "-> /dev/null"}, {"sys/dev/char/1:3", OTHER "scsi_generic/sg1"}}, 2);
+        assert_int_equal(users_find_each(&t.roots, of, 2, true), 0);
+        assert_int_equal(of[0].n_users, 0);
+        assert_int_equal(of[1].n_users, 1);
+        assert_string_equal(of[1].users[0].device, "sg1");
+        users_free(of[1].users, of[1].n_users);
+        tree_remove(&t);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_kinds),      cmocka_unit_test(test_unknown),
                 cmocka_unit_test(test_unreadable), cmocka_unit_test(test_loop_without_a_node),
                 cmocka_unit_test(test_characters),
+                cmocka_unit_test(test_two_disks),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
