@@ -240,6 +240,7 @@ static bool pair(const struct scene *s, const struct clean *c, unsigned n, unsig
         scene_make(&now);
         scene_switch(&now, &r);
         text = fake->opened_at && !still_mounted() ? "the mount is gone" : NULL;
+        fake->refused = false; /* the claim has refused a mount, and then an error ended the switch: there is no other way */
         /* In use on its new driver, it stays there, and so without the LUN that this driver does not show. */
         if (fake->usb[0].missing_on_uas && fake->usb[0].driver == UAS)
                 fake->usb[0].n_luns = fake->usb[0].missing_on_uas - 1;
