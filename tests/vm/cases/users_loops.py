@@ -80,6 +80,6 @@ def sg_by_number(vm):
     guest.run("systemd-run --quiet --unit=sg unshare -m sh -ec 'mount --bind /dev/sg1 /dev/sg0; exec sleep 1000 </dev/sg0' && "
               "until ls -l /proc/*/fd | grep -q /dev/sg0; do sleep 0.1; done", check=True)
     target = ask(guest, other)
-    waits(guest, other, {"kind": "open", "device": "sg1", "command": "sleep", "unit": "sg.service"}, told=False)
+    waits(guest, other, {"kind": "open", "device": "sg1", "command": "sleep", "unit": "sg.service"})
     assert guest.run("uasctl switch sda %s --wait=60" % target).rc == 0
-    goes(guest, other, target, "systemctl stop sg", slack=35)
+    goes(guest, other, target, "systemctl stop sg")
