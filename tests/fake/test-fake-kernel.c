@@ -127,6 +127,27 @@ static void scan_brings_back(void)
         assert_int_equal(kernel_scan(5), -ENOENT);
 }
 
+static void disk_comes_late(void)
+{
+        const char *scsi = "sys/bus/scsi/devices/0:0:0:0";
+
+        disk(BOT, 1);
+        assert_int_equal(kernel_unbind(BOT, IF), 0);
+        u->spun_at = fake->clock + 10 * USEC_PER_SEC;
+        for (int tries = 0; tries < 2; tries++) {
+                fakesys_set_quirks("1209:5a5a:u");
+                assert_int_equal(kernel_bind(BOT, IF), 0);
+                kernel_pass(2 * USEC_PER_SEC);
+                assert_true(tree_exists("%s/driver", scsi) && tree_exists("%s/delete", scsi) && !tree_exists("%s/block", scsi));
+                assert_false(sda->there);
+                if (tries == 0)
+                        assert_int_equal(kernel_unbind(BOT, IF), 0);
+                assert_int_equal(tree_exists("%s", scsi), tries);
+        }
+        kernel_pass(8 * USEC_PER_SEC);
+        assert_true(sda->there && tree_exists("%s/block", scsi));
+}
+
 static void bind_busy(void)
 {
         disk(UAS, 1);
@@ -417,6 +438,7 @@ static const struct {
         REACTION(delete_takes_one_lun),
         REACTION(delete_lets_nobody_in),
         REACTION(scan_brings_back),
+        REACTION(disk_comes_late),
         REACTION(bind_busy),
         REACTION(bind_uas_with_u),
         REACTION(bind_bot_declines),

@@ -422,6 +422,7 @@ void fakesys_make(void)
         fakesys_set_quirks("");
         tree_write("", "sys/bus/usb/drivers/usb-storage/bind");
         tree_write("", "sys/bus/usb/drivers/uas/bind");
+        tree_write("", "sys/bus/scsi/drivers/sd/bind");
         tree_write("", "sys/block/loop0/size");
         tree_write("Filename Type Size Used Priority\n", "proc/swaps");
         tree_write("quiet\n", "proc/cmdline");

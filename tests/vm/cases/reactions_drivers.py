@@ -94,6 +94,36 @@ settle()
         assert answer == [None, True, True, driver, "ENOENT"], answer
 
 
+# A disk that is not ready; what sd answers to that is START STOP UNIT, and to ask again each second.
+SPINS_UP = {"name": "fail", "op": 0x00, "key": 2, "asc": 4, "ascq": 1}
+
+
+@case(product=False)
+def disk_comes_late(vm):
+    "While a disk spins up its SCSI device is there, with its driver and state running, and no block device; unbind takes it all the same."
+    guest, disk = plugged(vm, "uas")
+    for driver in BOTH:
+        move(guest, disk, driver)
+        disk.fault(**SPINS_UP)
+        answer = python(guest, disk, """
+def again():
+    assert unbind(sys.argv[2]) is None and bind(sys.argv[2]) is None
+    while not at("host*/target*/*/driver"):
+        time.sleep(0.005)
+def seen():
+    [scsi] = map(os.path.dirname, at("host*/target*/*/delete"))
+    return [os.path.basename(os.readlink(scsi + "/driver")), open(scsi + "/state").read().strip(), disks()]
+again()
+answer = [seen(), unbind(sys.argv[2]), at("host*"), driver()]
+assert bind(sys.argv[2]) is None
+again()
+answer += [seen()]
+""", driver)
+        assert answer == [["sd", "running", []], None, [], None, ["sd", "running", []]], answer
+        disk.clear_faults()
+        guest.wait_disk(disk.interface, driver=driver)
+
+
 @case(product=False)
 def bind_busy(vm):
     "bind of the driver that has the interface: EBUSY."
