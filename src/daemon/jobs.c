@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 
 #include "common/exit-codes.h"
@@ -229,10 +228,10 @@ bool job_foreign(struct manager *m, const char *interface, bool *ret_stale)
 
         if (ret_stale)
                 *ret_stale = false;
-        fd = openat(m->roots.run, switch_lock_path(interface, path, sizeof(path)), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        fd = openat(m->roots.run, switch_lock_path(interface, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
                 return false;
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        if (switch_lock_held(fd, SWITCH_LOCK))
                 return true;
         if (ret_stale)
                 *ret_stale = switch_recorded(&m->roots, interface);

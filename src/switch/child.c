@@ -11,8 +11,7 @@
 
 /*
  * Who claims a disk for a switch, since that may hang, lives no longer than the switch: nobody else would end it, and
- * nobody could mount the disk. While it lives it has a lock on the record's lock file, of another kind than the switch's
- * own, so whoever puts things in order knows when it is gone with all that it had open.
+ * nobody could mount the disk. While it lives it has a lock of its own on the record's lock file (sys/await.h), so whoever puts things in order knows when it is gone with all that it had open.
  */
 
 #define LEFT_TRIES 200 /* two seconds: one that hangs in the kernel cannot be waited for */
@@ -32,15 +31,13 @@ void child_begin(struct transaction *t, pid_t parent, int other_end)
         (void) close_keep_errno(t->lock);
         t->lock = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (t->lock >= 0)
-                (void) fcntl(t->lock, F_OFD_SETLK, &(struct flock){ .l_type = F_RDLCK, .l_whence = SEEK_SET });
+                (void) switch_lock_take(t->lock, SWITCH_LOCK_CHILDREN);
 }
 
 void children_end(const struct transaction *t)
 {
         for (int tries = 0; tries < LEFT_TRIES; tries++) {
-                struct flock left = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-                if (fcntl(t->lock, F_OFD_GETLK, &left) < 0 || left.l_type == F_UNLCK)
+                if (!switch_lock_held(t->lock, SWITCH_LOCK_CHILDREN))
                         return;
                 (void) usleep(LEFT_PAUSE_USEC);
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/file.h>
 
 #include "common/names.h"
 #include "sys/await.h"
@@ -26,8 +25,9 @@ static int take_lock(struct transaction *t)
         fd = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
                 return -errno;
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-                return errno == EWOULDBLOCK ? -EALREADY : -errno;
+        r = switch_lock_take(fd, SWITCH_LOCK);
+        if (r < 0)
+                return r == -EAGAIN ? -EALREADY : r;
         t->lock = TAKE_FD(fd);
         return 0;
 }

@@ -26,6 +26,20 @@ char *switch_lock_path(const char *interface, char *ret, size_t size)
         return ret;
 }
 
+int switch_lock_take(int fd, enum switch_lock which)
+{
+        struct flock lock = { .l_type = which == SWITCH_LOCK ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1 };
+
+        return fcntl(fd, F_OFD_SETLK, &lock) >= 0 ? 0 : errno == EACCES ? -EAGAIN : -errno;
+}
+
+bool switch_lock_held(int fd, enum switch_lock which)
+{
+        struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1 };
+
+        return fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
+}
+
 bool switch_recorded(const struct roots *r, const char *interface)
 {
         char path[PATH_MAX];

@@ -20,6 +20,20 @@
 /* Below roots.run: what a switch of it writes down of itself, and the lock that its uasd-switch has for life. Both return RET. */
 char *switch_record_path(const char *interface, char *ret, size_t size);
 char *switch_lock_path(const char *interface, char *ret, size_t size);
+/*
+ * The lock file has two locks, each on a byte of its own: that of uasd-switch, and one that its children share, since a child may hang and
+ * outlive it. They belong to the open file (F_OFD_SETLK), and whether one is held can be asked without taking it: nobody who
+ * only looks keeps a uasd-switch from beginning.
+ */
+enum switch_lock {
+        SWITCH_LOCK,
+        SWITCH_LOCK_CHILDREN,
+};
+/* Returns 0; -EAGAIN: another open file has it; or another -errno. */
+int switch_lock_take(int fd, enum switch_lock which);
+/* By another open file than `fd`. In doubt it is. */
+bool switch_lock_held(int fd, enum switch_lock which);
+
 /* Whether there is a record: of a switch at work, or of one that was killed. */
 bool switch_recorded(const struct roots *r, const char *interface);
 

@@ -97,7 +97,7 @@ class Endings(Machine):
         os.makedirs(self.tree.path('run/uasd/switch'))
         self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
         with open(self.tree.path('run/uasd/switch/2-1:1.0.lock'), 'w') as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.lockf(lock, fcntl.LOCK_EX, 1)
             self.both()
             self.assertEqual(self.disk()['state'], 'switching')
         until(lambda: self.disk()['state'] != 'switching', 'it has ended')
@@ -111,7 +111,7 @@ class Endings(Machine):
         os.makedirs(os.path.dirname(record))
         self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
         with open(record + '.lock', 'w') as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.lockf(lock, fcntl.LOCK_EX, 1)
             with open(record, 'w') as file:
                 file.write(f'PID={os.getpid()}\nBUSNUM=2\nDEVNUM=99\nFROM=uas\nTO=usb-storage\nSTEP=verify\n')
             self.both()

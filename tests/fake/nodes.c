@@ -194,6 +194,19 @@ int __wrap_flock(int fd, int operation)
         return r < 0 ? fail_with(r) : 0;
 }
 
+/* That of the record; those of the children are no operation of the switch. */
+int __wrap_switch_lock_take(int fd, enum switch_lock which)
+{
+        int r;
+
+        if (!fake || which != SWITCH_LOCK)
+                return __real_switch_lock_take(fd, which);
+        r = op_begin("lock");
+        if (r == 0)
+                r = __real_switch_lock_take(fd, which);
+        return op_end("lock", r);
+}
+
 int __wrap_fsync(int fd)
 {
         char name[32];

@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "sys/await.h"
 #include "sys/marks.h"
 #include "sys/statefile.h"
 
@@ -200,7 +201,7 @@ static bool locked(void)
         fd = open(path, O_RDWR | O_CLOEXEC);
         if (fd < 0)
                 return false;
-        yes = flock(fd, LOCK_EX | LOCK_NB) < 0;
+        yes = switch_lock_held(fd, SWITCH_LOCK);
         (void) close(fd);
         return yes;
 }

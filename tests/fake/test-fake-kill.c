@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "common/names.h"
+#include "sys/await.h"
 #include "sys/marks.h"
 #include "sys/sysfs.h"
 
@@ -227,7 +228,7 @@ static pid_t child_left(unsigned msec, unsigned *ops_then)
         if (pid == 0) {
                 int fd = openat(fake->roots.run, RUN_SWITCH "/2-1:1.0.lock", O_RDONLY | O_CLOEXEC);
 
-                (void) fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_RDLCK, .l_whence = SEEK_SET});
+                (void) switch_lock_take(fd, SWITCH_LOCK_CHILDREN);
                 (void) !write(fds[1], "", 1);
                 (void) usleep(msec * 1000);
                 *ops_then = fake->n_ops;

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 
 #include "play.h"
+#include "sys/await.h"
 #include "sys/statefile.h"
 
 /* The switches that do not come about, and those that are taken back: how each of them ends. */
@@ -308,7 +309,7 @@ static void test_locked(void **state)
         tree_write("PID=1\n", "run/uasd/switch/2-1:1.0");
         (void) snprintf(path, sizeof(path), "%s/run/uasd/switch/2-1:1.0.lock", fake->path);
         fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+        assert_true(fd >= 0 && switch_lock_take(fd, SWITCH_LOCK) == 0);
         scene_switch(&s, &r);
         assert_int_equal(r.code, UASD_EXIT_DEFERRED);
         assert_string_equal(r.step, "record");

@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "sys/await.h"
 #include "sys/claim.h"
 #include "sys/pid1.h"
 #include "sys/uevents.h"
@@ -20,6 +21,7 @@ WRAPPED(int, __openat64_2, int dirfd, const char *path, int flags);
 WRAPPED(int, fstat64, int fd, struct stat *st);
 WRAPPED(int, fstatat64, int dirfd, const char *path, struct stat *st, int flags);
 WRAPPED(int, flock, int fd, int operation);
+WRAPPED(int, switch_lock_take, int fd, enum switch_lock which);
 WRAPPED(int, fsync, int fd);
 WRAPPED(int, poll, struct pollfd *fds, nfds_t n, int timeout);
 WRAPPED(int, inotify_init1, int flags);
