@@ -7,7 +7,7 @@ import json
 import time
 
 from context import case
-from evidence import gone, only_disk, switch, waiting, well
+from evidence import gone, only_disk, switch, waiting, well, when
 from holds import boot
 from users import ask, goes, settled
 
@@ -82,13 +82,13 @@ def clock_jumps(vm):
     well(guest, disk)
 
 
-def sleep(guest, when="sleep 1"):
-    """The whole way to sleep and back, processes and devices, five seconds long: the kernel's own test of it. WHEN: shell, ends as it begins."""
+def sleep(guest, first="sleep 1", how="echo freeze >/sys/power/state"):
+    """The whole way to sleep and back, processes and devices, five seconds long: the kernel's own test of it. FIRST: shell, ends as it begins."""
     def woken():
         with open(guest.folder + "/console.log", errors="replace") as log:
             return log.read().count("PM: suspend exit")
     before = woken()
-    guest.run("echo devices >/sys/power/pm_test; (%s; echo freeze >/sys/power/state) </dev/null >/dev/null 2>&1 &" % when, check=True)
+    guest.run("echo devices >/sys/power/pm_test; (%s; %s) </dev/null >/dev/null 2>&1 &" % (first, how), check=True)
     # The agent's port sleeps as well, and would lose a question.
     guest.until(lambda: woken() > before, 120, "the guest is awake again")
     guest.agent.drop()
@@ -137,6 +137,34 @@ def asleep_in_the_middle(vm):
         assert rc in (0, 7), guest.read("/run/vm-said")
         well(guest, disk, target if rc == 0 else before)
         guest.run("mount -o ro /dev/disk/by-label/DATA /mnt && test \"$(sha256sum </mnt/file)\" = \"$(cat /root/sum)\" && umount /mnt", check=True)
+
+
+@case(tier="full", image="vendor", limit=400)
+def asleep_by_logind(vm):
+    "logind sends the machine to sleep while uasd-switch is at work: the machine sleeps when the switch has ended, and uasd goes on afterwards."
+    disk = vm.disk(label="DATA")
+    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nTrialSec=0\n",
+                             "/etc/systemd/logind.conf.d/vm.conf": "[Login]\nInhibitDelayMaxSec=90\n"})
+    guest.run("systemctl restart systemd-logind", check=True)
+    inhibits = "systemd-inhibit --list --no-pager | grep -E '^uasd .* sleep .* delay$'"
+    guest.wait_until(inhibits, 60)
+    guest.plug(disk)
+    before = well(guest, disk)["driver"]
+    target = "uas" if before == "usb-storage" else "usb-storage"
+    disk.fault(name="delay", op="any", ms=150)
+    sleep(guest, AT_WORK % {"interface": disk.interface, "target": target, "record": "/run/uasd/switch/" + disk.interface},
+          "systemctl suspend")
+    disk.clear_faults()
+    asleep = guest.out("cat /run/vm-asleep")
+    assert "TO=%s\n" % target in asleep, asleep
+    rc = int(guest.wait_until("cat /run/vm-rc", 60).text)
+    assert rc in (0, 7), guest.read("/run/vm-said")  # a slow machine rolls back
+    ended, fell = when(guest, "moved from %s to %s|rolled back at step" % (before, target)), when(guest, "PM: suspend entry")
+    journal = guest.journal("-b")
+    assert ended is not None and fell is not None and ended < fell, (ended, fell, journal[-3000:])
+    guest.wait_until(inhibits, 60)
+    well(guest, disk, target if rc == 0 else before)
+    assert switch(guest, disk, before if rc == 0 else target).rc == 0
 
 
 @case(tier="full", image="vendor")
