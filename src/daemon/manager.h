@@ -293,7 +293,7 @@ struct record {
         sd_bus_message *call; /* whose answer is due then, or NULL */
 };
 /* Copies it; manager, entry and facts are filled in. Returns 0, or -errno and nothing is written. */
-int record_add(struct manager *m, struct entry *e, const struct record *rec);
+int record_add(struct manager *m, struct entry *e, const struct record *template);
 void record_forget_entry(struct entry *e);
 /* A history of this disk is being written. */
 bool record_pending(const struct manager *m, const struct facts *f);
