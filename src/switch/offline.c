@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <limits.h>
+#include <poll.h>
 
 #include "common/names.h"
 #include "sys/marks.h"
@@ -7,6 +8,8 @@
 #include "switch/transaction.h"
 
 #define CLAIM_TRIES 5
+#define OPEN_BUDGET USEC_PER_SEC
+#define OPEN_AGAIN_MSEC 20
 #define PROBE_BUDGET (2 * USEC_PER_SEC) /* a probe without a spin-up takes a fraction of it; uasd waits for a longer one */
 
 const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size)
@@ -45,6 +48,20 @@ static int open_online(struct transaction *t, struct awake deadline, char ret_bu
         return n == 0 ? 0 : claim_prepare(&t->roots, online, n, t->from, deadline, &t->claim, ret_busy);
 }
 
+/* The kernel shows a disk in sysfs a moment before it can be opened. */
+static int open_until(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
+{
+        struct awake end = awake_in(OPEN_BUDGET);
+
+        for (;;) {
+                int r = open_online(t, deadline, ret_busy);
+
+                if ((r != -ENXIO && r != -ENOENT) || awake_left(end) == 0 || !attachment_there(t))
+                        return r;
+                (void) poll(NULL, 0, OPEN_AGAIN_MSEC);
+        }
+}
+
 int claim_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
 {
         struct awake probed = awake_in(PROBE_BUDGET);
@@ -57,7 +74,7 @@ int claim_online(struct transaction *t, struct awake deadline, char ret_busy[sta
                 if (r >= 0 && t->n_disks == 0)
                         r = -EAGAIN;
                 if (r >= 0)
-                        r = open_online(t, deadline, ret_busy);
+                        r = open_until(t, deadline, ret_busy);
                 if (r >= 0)
                         r = look_for_media(t);
         }

@@ -132,6 +132,33 @@ static void test_luns(void **state)
         assert_true(all);
 }
 
+static unsigned late_usec;
+
+static void comes_at_some_moment(struct fake_usb *u)
+{
+        probed_for(u, 0);
+        kernel_pass(USEC_PER_SEC);
+        assert_true(u->luns[0].there);
+        tree_lun_gone(u, 0);
+        u->luns[0].there = false;
+        u->luns[0].probing = true;
+        tree_scsi(u, 0);
+        u->spun_at = fake->clock + late_usec;
+}
+
+/* The kernel shows a disk in sysfs a moment before it can be opened: that is no failure of the disk. */
+static void test_appears_in_the_claim(void **state)
+{
+        bool all = true;
+
+        for (late_usec = 0; late_usec < 120 * USEC_PER_MSEC; late_usec += 2 * USEC_PER_MSEC) {
+                const struct scene s = {BOT, UAS, .partitions = 1, .prepare = comes_at_some_moment};
+
+                all = play("a disk that appears in the claim", &s, UASD_EXIT_OK, true) && all;
+        }
+        assert_true(all);
+}
+
 /* The disk appears in the middle of the switch, and is mounted at once. */
 static void test_mounted_when_it_appears(void **state)
 {
@@ -369,6 +396,7 @@ static void test_media_keep_changing(void **state)
 int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_luns),
+                                           cmocka_unit_test(test_appears_in_the_claim),
                                            cmocka_unit_test(test_mounted_when_it_appears),
                                            cmocka_unit_test(test_rescanned),
                                            cmocka_unit_test(test_rescued),
