@@ -29,7 +29,7 @@ static int run(struct manager *m)
                 r = manager_start(m);
         if (r >= 0) {
                 (void) sd_notify(0, "READY=1\nSTATUS=Looking after USB disks");
-                r = sd_event_loop(m->event);
+                r = watchdog_loop(m->event);
                 (void) sd_notify(0, "STOPPING=1");
         }
         sd_event_source_unref(term);

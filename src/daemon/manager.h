@@ -114,6 +114,12 @@ int manager_start(struct manager *m);
 void manager_stop(struct manager *m);
 void manager_free(struct manager *m);
 
+/*
+ * watchdog.c: sd_event_loop() under PID 1's watchdog. sd_event_set_watchdog() would wake up for ever to say that nothing hangs; this
+ * switches the watchdog off while uasd is at rest. Returns 0 after sd_event_exit(), or -errno.
+ */
+int watchdog_loop(sd_event *event);
+
 /* Once: from now on disks that are not held may be claimed. */
 void manager_booted(struct manager *m);
 

@@ -164,7 +164,7 @@ int main(int argc, char **argv)
         if (r >= 0)
                 r = manager_start(m);
         if (r >= 0)
-                r = sd_event_loop(m->event);
+                r = watchdog_loop(m->event);
         manager_free(m);
         return r < 0;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What PID 1 does for uasd: it restarts it without a limit, and `systemctl isolate` takes nothing away that a hold needs."""
+"""What PID 1 does for uasd: it restarts it without a limit, also one that hangs, and `systemctl isolate` takes nothing away that a hold needs."""
 
 from context import case
+from evidence import listed, switch, well
 from stepped import back, main_pid
 
 KILLS = 20
@@ -46,3 +47,41 @@ def isolate(vm):
     guest.wait_until("! " + held, 60)
     guest.run("systemctl kill -s CONT uasd", check=True)
     guest.wait_disk(disk.interface, driver="usb-storage")
+
+
+@case(limit=300)
+def watchdog(vm):
+    "A uasd that hangs is replaced by another one, and one that is at rest is not."
+    guest = vm.resume()
+    guest.run("grep -qx WatchdogSec=1min /lib/systemd/system/uasd.service", check=True)
+    guest.put("/etc/systemd/system/uasd.service.d/vm.conf", "[Service]\nWatchdogSec=5\nTimeoutAbortSec=2\n")
+    guest.run("systemctl daemon-reload && systemctl restart uasd", check=True)
+    before = main_pid(guest)
+    guest.run("sleep 15", check=True)
+    assert main_pid(guest) == before
+    # In the middle of an event, but for less than a second.
+    guest.run("uasctl list && kill -STOP %d" % before, check=True)
+    back(guest, before)
+    assert guest.out("journalctl -b -u uasd -o cat | grep -c 'Watchdog timeout'") == "1"
+
+
+@case(limit=300)
+def gadget_slow_to_name(vm):
+    "The kernel has a disk's device locked for half a minute, as its other interfaces tell their names: uasd answers, sees to another disk, and then to this one."
+    other, slow = vm.disk(), vm.disk(others=7, other_name_ms=4500)
+    guest = vm.resume()
+    guest.run("systemctl stop udisks2")
+    guest.plug(other)
+    well(guest, other, "uas")
+    before = main_pid(guest)
+    guest.plug(slow)
+    guest.wait_until("test -e /sys/bus/usb/devices/" + slow.interface, 30)
+    for target in ("usb-storage", "uas", "usb-storage"):
+        done = switch(guest, other, target)
+        assert done.rc == 0, done
+        # The lock is held: its name cannot be read.
+        assert guest.run("timeout 0.5 cat /sys/bus/usb/devices/%s/../serial" % slow.interface).rc == 124
+    guest.wait_disk(slow.interface, timeout=60)
+    guest.until(lambda: listed(guest, slow), 60, "uasd knows it")
+    assert switch(guest, slow, "usb-storage").rc == 0
+    assert main_pid(guest) == before

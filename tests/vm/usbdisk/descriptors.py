@@ -11,6 +11,7 @@ DATA_IN, DATA_OUT, STATUS, COMMAND = 0x81, 0x02, 0x83, 0x04
 UAS_PIPES = ((COMMAND, 1), (STATUS, 2), (DATA_IN, 3), (DATA_OUT, 4))
 BOT_PIPES = (DATA_IN, DATA_OUT)
 PROTOCOL_NUMBER = {BOT: 0x50, UAS: 0x62}
+OTHER_NAME = 4
 
 
 def protocols(cfg):
@@ -46,6 +47,11 @@ def _interface(alt, protocol, endpoints):
     return struct.pack("<BBBBBBBBB", 9, 4, 0, alt, endpoints, 8, 6, PROTOCOL_NUMBER[protocol], 0)
 
 
+def _other(number):
+    """An interface of the vendor's own class: no endpoint, but a name."""
+    return struct.pack("<BBBBBBBBB", 9, 4, number, 0, 0, 0xFF, 0, 0, OTHER_NAME)
+
+
 def configuration(cfg):
     body = b""
     for alt, protocol in enumerate(protocols(cfg)):
@@ -58,8 +64,9 @@ def configuration(cfg):
             body += _endpoint(cfg, address, 0 if address == COMMAND else cfg["streams"])
             if cfg["pipe_usage"]:
                 body += bytes((4, 0x24, pipe, 0))
+    body += b"".join(_other(number + 1) for number in range(cfg["others"]))
     power = cfg["max_power"] // (8 if cfg["speed"] == "super" else 2)
-    return struct.pack("<BBHBBBBB", 9, 2, 9 + len(body), 1, 1, 0, 0xC0, min(power, 255)) + body
+    return struct.pack("<BBHBBBBB", 9, 2, 9 + len(body), 1 + cfg["others"], 1, 0, 0xC0, min(power, 255)) + body
 
 
 def bos(cfg):
@@ -74,7 +81,8 @@ def bos(cfg):
 def string(cfg, index):
     if index == 0:
         return bytes((4, 3, 9, 4))
-    text = {1: cfg["manufacturer"], 2: cfg["product"], 3: cfg["serial"]}.get(index)
+    text = {1: cfg["manufacturer"], 2: cfg["product"], 3: cfg["serial"],
+            OTHER_NAME: "Control" if cfg["others"] else ""}.get(index)
     if not text:
         return None
     data = text.encode("utf-16-le", "surrogatepass")[:252]  # half a pair is no text, but a device may say it
@@ -94,11 +102,13 @@ def get(cfg, kind, index):
     return None
 
 
-def interface_info(protocol):
-    """usbredir's interface_info for the one interface."""
-    def column(value):
-        return bytes((value,)).ljust(32, b"\0")
-    return (struct.pack("<I", 1) + column(0) + column(8) + column(6) + column(PROTOCOL_NUMBER[protocol]))
+def interface_info(cfg, protocol):
+    """usbredir's interface_info: numbers, classes, subclasses, protocols."""
+    def column(first, *others):
+        return bytes((first, *others)).ljust(32, b"\0")
+    others = cfg["others"]
+    return (struct.pack("<I", 1 + others) + column(0, *range(1, 1 + others)) + column(8, *[0xFF] * others) + column(6)
+            + column(PROTOCOL_NUMBER[protocol]))
 
 
 def ep_info(cfg, protocol, streams):

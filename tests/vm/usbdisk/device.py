@@ -18,6 +18,8 @@ DEFAULTS = {
     "serial": "USBDISK0001", "speed": "super", "streams": 5, "max_power": 496, "alts": "both", "pipe_usage": True,
     "luns": [], "wcache": "volatile", "cache_mb": 256, "latency": {"kind": "none"}, "plugged": False,
     "resume": "replug", "bus_powered": False, "faults": [],
+    # more interfaces, and how long it takes to say the name of one
+    "others": 0, "other_name_ms": 0,
 }
 TRANSPORTS = {desc.BOT: Bot, desc.UAS: Uas}
 
@@ -98,7 +100,7 @@ class Device:
     def _describe(self, streams=None):
         protocol = self.protocol()
         streams = desc.stream_count(self.cfg) if streams is None else streams
-        self._send(ur.INTERFACE_INFO, 0, desc.interface_info(protocol))
+        self._send(ur.INTERFACE_INFO, 0, desc.interface_info(self.cfg, protocol))
         self._send(ur.EP_INFO, 0, desc.ep_info(self.cfg, protocol, streams))
 
     def protocol(self):
@@ -287,8 +289,12 @@ class Device:
             return
         data = data[:length]
         done = len(data) if kind & 0x80 else length
-        self._send(ur.CONTROL_PACKET, ident,
-                   ur.CONTROL.pack(endpoint, request, kind, ur.SUCCESS, value, index, done), data)
+        answer = ur.CONTROL.pack(endpoint, request, kind, ur.SUCCESS, value, index, done)
+        if (kind, request, value) == (0x80, 6, 0x300 | desc.OTHER_NAME):
+            self.log("other_name")
+            self.loop.call_later(self.cfg["other_name_ms"] / 1e3, lambda: self._send(ur.CONTROL_PACKET, ident, answer, data))
+        else:
+            self._send(ur.CONTROL_PACKET, ident, answer, data)
 
     def _control_data(self, kind, request, value, index):
         """What the data stage carries, or None for a stall."""

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+#include <systemd/sd-daemon.h>
+
+#include "common/util.h"
+#include "daemon/manager.h"
+
+/* The event loop, and PID 1's watchdog over it (WatchdogSec= in uasd.service). */
+
+/* So long after the last event uasd is at rest: it waits in epoll_wait(), where it cannot hang. */
+#define REST_USEC USEC_PER_SEC
+
+struct watchdog {
+        uint64_t period_usec; /* WatchdogSec=; 0: PID 1 does not watch */
+        uint64_t told_at;     /* CLOCK_MONOTONIC; 0: told that uasd is at rest */
+};
+
+/* An event is about to be handled. If that takes longer than the period, PID 1 ends uasd and starts another one. */
+static void watchdog_work(struct watchdog *w)
+{
+        uint64_t now = now_monotonic();
+
+        if (w->period_usec == 0 || (w->told_at > 0 && now - w->told_at < w->period_usec / 4))
+                return;
+        (void) sd_notifyf(0, "WATCHDOG_USEC=%" PRIu64 "\nWATCHDOG=1", w->period_usec);
+        w->told_at = now;
+}
+
+static void watchdog_rest(struct watchdog *w)
+{
+        (void) sd_notify(0, "WATCHDOG_USEC=0");
+        w->told_at = 0;
+}
+
+int watchdog_loop(sd_event *event)
+{
+        struct watchdog w = { .told_at = now_monotonic() }; /* PID 1 watches from READY=1 on */
+        int r = sd_watchdog_enabled(true, &w.period_usec);
+
+        if (r <= 0)
+                w = (struct watchdog){ 0 };
+        while (sd_event_get_state(event) != SD_EVENT_FINISHED) {
+                r = sd_event_prepare(event);
+                if (r == 0)
+                        r = sd_event_wait(event, w.told_at > 0 ? REST_USEC : UINT64_MAX);
+                if (r == 0 && w.told_at > 0)
+                        watchdog_rest(&w);
+                if (r > 0) {
+                        watchdog_work(&w);
+                        r = sd_event_dispatch(event);
+                }
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
