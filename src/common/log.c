@@ -12,6 +12,7 @@ static const char *log_program = "uasd";
 static int log_max_level = LOG_INFO;
 static bool log_journal;
 static pid_t log_object;
+static void (*log_before)(void);
 
 /* $JOURNAL_STREAM is inherited: it counts only if stderr still is that very stream (systemd.exec(5)). */
 static bool stderr_is_journal(void)
@@ -29,6 +30,11 @@ void log_open(const char *program, int max_level)
         log_program = program;
         log_max_level = max_level;
         log_journal = stderr_is_journal();
+}
+
+void log_before_line(void (*f)(void))
+{
+        log_before = f;
 }
 
 void log_for(pid_t pid)
@@ -75,6 +81,8 @@ static void send(int level, const char *message, const char *message_id, const s
         char harmless[1024], line[1100];
         int length;
 
+        if (log_before)
+                log_before();
         make_harmless(message, harmless, sizeof(harmless));
         if (log_journal && send_journal(level, harmless, message_id, fields, n))
                 return;

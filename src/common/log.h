@@ -13,6 +13,8 @@
  * fails the caller: without a journal the text goes to stderr, without stderr nowhere.
  */
 void log_open(const char *program, int max_level);
+/* Calls f before each line: what stands on the terminal is wiped out first. */
+void log_before_line(void (*f)(void));
 /* For that process, too: of one that has ended by the time journald looks it finds no unit, and `journalctl -u` no word. */
 void log_for(pid_t pid);
 _printf_(2, 3) void log_full(int level, const char *format, ...);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/absent.h"
 
+#include "client/select.h"
 #include "common/names.h"
 #include "ctl/journal.h"
-#include "ctl/select.h"
 #include "sys/past.h"
 #include "sys/policies.h"
 
 static bool is_plugged_in(const struct ctl *c, const struct views *views, const char *what)
 {
         _cleanup_free_ const struct view **found = calloc(views->n + 1, sizeof(*found));
-        int k = found ? select_disks(&c->roots, views, what, found) : -ENOMEM;
+        int k = found ? select_disks(&c->client.roots, views, what, found) : -ENOMEM;
 
         return k != 0 && k != -ENOENT;
 }
@@ -70,8 +70,8 @@ bool absent_recorded(const struct ctl *c, const struct views *views, const char 
 
         if (isempty(what) || strchr(what, '/') || is_plugged_in(c, views, what))
                 return false;
-        (void) past_list(&c->roots, look_at_record, &s);
-        (void) policy_each(&c->roots, look_at_policy, &s);
+        (void) past_list(&c->client.roots, look_at_record, &s);
+        (void) policy_each(&c->client.roots, look_at_policy, &s);
         look_at_journal(c, &s);
         return s.found;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/history.h"
-#include "ctl/verbs.h"
+#include "ctl/context.h"
 
 /*
  * True if `what` is VID:PID:SERIAL of a disk that is none of these; ret_id: as it is on record, where it also may have "@PORT" behind it.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/util.h"
 #include "ctl/output.h"
 #include "sys/initramfs.h"
@@ -21,7 +22,7 @@ static const struct {
 static int find(const struct ctl *c)
 {
         for (size_t i = 0; i < ELEMENTSOF(places); i++)
-                if (faccessat(c->roots.etc, places[i].at, F_OK, 0) == 0)
+                if (faccessat(c->client.roots.etc, places[i].at, F_OK, 0) == 0)
                         return (int) i;
         return -ENOENT;
 }
@@ -35,7 +36,7 @@ const char *boot_file(const struct ctl *c)
 
 char *boot_place(const struct ctl *c, char *ret, size_t size)
 {
-        const char *command = initramfs_command(&c->roots);
+        const char *command = initramfs_command(&c->client.roots);
         int i = find(c);
 
         if (i >= 0)
@@ -57,4 +58,11 @@ void boot_place_print(const struct ctl *c, const struct view *v)
 
         if (boot_place_wanted(v))
                 output_sentence("Boot", boot_place(c, text, sizeof(text)));
+}
+
+void say_initramfs_is_old(const struct ctl *c)
+{
+        /* Only made with initramfs-tools does it know of policies and records at all. */
+        if (faccessat(c->client.roots.etc, "initramfs-tools/initramfs.conf", F_OK, 0) == 0)
+                log_info("The initramfs goes by what was before until it is made anew: update-initramfs -u");
 }

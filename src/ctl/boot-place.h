@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "ctl/verbs.h"
-#include "ctl/view.h"
+#include "client/view.h"
+#include "ctl/context.h"
 
 /* The file that the kernel command line of this machine comes from; NULL: none is known. */
 const char *boot_file(const struct ctl *c);
@@ -14,3 +14,6 @@ char *boot_place(const struct ctl *c, char *ret, size_t size);
 bool boot_place_wanted(const struct view *v);
 /* The field Boot of such a disk; nothing for others. */
 void boot_place_print(const struct ctl *c, const struct view *v);
+
+/* For a change of what initramfs-tools copies: says that the initramfs does not have it yet. */
+void say_initramfs_is_old(const struct ctl *c);

@@ -3,7 +3,7 @@
 
 #include "common/log.h"
 #include "common/util.h"
-#include "ctl/style.h"
+#include "term/style.h"
 
 static const char *const names[_COLUMN_MAX] = {
         [COLUMN_ID] = "ID",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "ctl/view.h"
+#include "client/view.h"
 
 /* What `uasctl list` can show of a disk. Called as the members of JSON are, where there is one. */
 enum column {

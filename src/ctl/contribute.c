@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "client/source.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "core/bridge-db.h"
 #include "core/history.h"
 #include "ctl/report.h"
-#include "ctl/source.h"
 #include "sys/bridgedb.h"
 #include "sys/past.h"
 
@@ -171,10 +171,10 @@ static int find(const struct ctl *c, const struct facts *f, struct findings *ret
 
         /* Without a serial only the port says that it is this one. */
         (void) (f->serial[0] ? history_key_disk : history_key)(f, ret->key, sizeof(ret->key));
-        platform_read(&c->roots, platform);
+        platform_read(&c->client.roots, platform);
         platform[strcspn(platform, " ")] = '\0';
         copy_plain(ret->host, sizeof(ret->host), platform[0] ? platform : "*");
-        return past_list(&c->roots, take_record, ret);
+        return past_list(&c->client.roots, take_record, ret);
 }
 
 int report_hwdb(const struct ctl *c, const char *disk)
@@ -186,12 +186,12 @@ int report_hwdb(const struct ctl *c, const char *disk)
         const struct facts *f;
         int code, k;
 
-        code = source_local_disk(c, disk, &views, &v);
+        code = source_local_disk(&c->client, disk, &views, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         f = &v->disk.facts;
         k = find(c, f, &found);
-        (void) bridgedb_read(&c->roots, f->port, &known);
+        (void) bridgedb_read(&c->client.roots, f->port, &known);
         if (k < 0 && k != -ENOBUFS) {
                 log_error("Cannot read what is on record of %s: %s", f->interface, strerror(-k));
                 return UASD_EXIT_FAILED;

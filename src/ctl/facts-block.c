@@ -2,8 +2,7 @@
 #include "ctl/facts-block.h"
 
 #include "ctl/facts-json.h"
-#include "ctl/json-parts.h"
-#include "ctl/json.h"
+#include "ctl/json-disk.h"
 
 #define BLOCK_VERSION 1
 #define DEPTH_MAX 6

@@ -3,8 +3,8 @@
 
 #include <json-c/json.h>
 
+#include "client/view.h"
 #include "core/policy.h"
-#include "ctl/view.h"
 
 /* The end of a report: what was known of every disk and what was decided, for `report --replay`. JSON between two lines. */
 #define FACTS_BLOCK_BEGIN "-----BEGIN UASD FACTS-----"

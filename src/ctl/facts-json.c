@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/facts-json.h"
 
-#include "ctl/json-parts.h"
+#include "term/json.h"
 
 #define ERRNO_MAX 4095 /* as the kernel has it */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "client/view.h"
 #include "core/link.h"
 #include "core/trim.h"
 #include "ctl/smart.h"
-#include "ctl/view.h"
 #include "sys/roots.h"
 #include "sys/scsicount.h"
 

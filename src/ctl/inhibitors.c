@@ -2,10 +2,9 @@
 #include "ctl/inhibitors.h"
 
 #include "common/names.h"
-#include "ctl/json-parts.h"
-#include "ctl/json.h"
-#include "ctl/style.h"
-#include "ctl/table.h"
+#include "ctl/json-disk.h"
+#include "term/style.h"
+#include "term/table.h"
 
 void inhibitors_done(struct inhibitors *i)
 {

@@ -3,7 +3,7 @@
 
 #include <json-c/json.h>
 
-#include "ctl/remote.h"
+#include "client/remote.h"
 
 /* Whose work no switch is to disturb, as the daemon tells it. */
 struct inhibitors {

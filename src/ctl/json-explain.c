@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/json.h"
-#include "ctl/json-parts.h"
+#include "ctl/json-disk.h"
 
 /* What explain and policy --kernel have to say besides the disk. */
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/json.h"
+#include "ctl/json-disk.h"
 
 #include <limits.h>
 
-#include "ctl/json-parts.h"
 
 /* What status has to say besides the disk. */
 

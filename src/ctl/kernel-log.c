@@ -90,7 +90,7 @@ int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_lo
                 if (host_of(v->list[i].disk.host, &host) && host < HOSTS_MAX)
                         s.hosts[host] = true;
         /* Numbers of hosts mean something in one boot alone. */
-        k = journal_boot(&c->roots, boot);
+        k = journal_boot(&c->client.roots, boot);
         if (k >= 0)
                 k = journal_match(j, "_BOOT_ID", boot);
         if (k >= 0)

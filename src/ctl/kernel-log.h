@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctl/verbs.h"
+#include "ctl/context.h"
 
 /* What the kernel said in this boot of USB disks: of the ports they are at now, and of each SCSI host of usb-storage and uas. */
 

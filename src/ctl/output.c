@@ -2,13 +2,35 @@
 #include "ctl/output.h"
 
 #include "common/util.h"
-#include "ctl/fold.h"
-#include "ctl/table.h"
+#include "term/fold.h"
+#include "term/table.h"
 
 /* Four characters for every byte that is not harmless. */
 #define HARMLESS(s, size) make_harmless(s, (char[4 * (size) + 1]){}, 4 * (size) + 1)
 
 #define SENTENCE(s) harmless_sentence(s, (char[2048]){}, 2048)
+
+const char *sgr_of_state(enum state s)
+{
+        switch (s) {
+        case STATE_SETTLED:
+                return SGR_GREEN;
+        case STATE_HELD:
+        case STATE_WAITING:
+        case STATE_SWITCHING:
+        case STATE_TRIAL:
+                return SGR_YELLOW;
+        case STATE_FAILED:
+        case STATE_UNBOUND:
+                return SGR_RED;
+        case STATE_IGNORED:
+        case STATE_INCAPABLE:
+                return SGR_DIM;
+        case _STATE_MAX:
+                break;
+        }
+        return "";
+}
 
 enum { ROW_MARK, ROW_REASON, ROW_FITS, ROW_FOUND };
 
@@ -165,7 +187,7 @@ void output_status(const struct view *v)
         const struct outcome *o = &v->disk.outcome;
         char text[1200], product[2 * USB_STRING_MAX];
 
-        printf("%s%s%s %s\n", colour_of_state(v->disk.state), style_utf8() ? "●" : "*", colour_end(),
+        printf("%s%s%s %s\n", colour(sgr_of_state(v->disk.state)), style_utf8() ? "●" : "*", colour_end(),
                HARMLESS(f->interface, sizeof(f->interface)));
         output_field("Product", view_product(v, product, sizeof(product)));
         (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8,
@@ -189,7 +211,7 @@ void output_status(const struct view *v)
         output_field("Policy", text);
         output_field("Verdict", verdict_to_string(f->verdict));
         output_sentence("History", v->history);
-        printf("%10s: %s%s%s\n", "State", colour_of_state(v->disk.state), state_to_string(v->disk.state),
+        printf("%10s: %s%s%s\n", "State", colour(sgr_of_state(v->disk.state)), state_to_string(v->disk.state),
                colour_end());
         output_sentence("Reason", v->reason);
         for (size_t i = 0; i < v->disk.n_users; i++)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "client/view.h"
 #include "core/bridge-db.h"
 #include "core/explain.h"
-#include "ctl/style.h"
-#include "ctl/view.h"
+#include "term/style.h"
 
 /* What people read, on stdout. All that a device or a user named is made harmless. 0 or -ENOMEM. */
+
+/* One of SGR_*. */
+const char *sgr_of_state(enum state s);
 
 int output_rows(const struct explain_row *rows, size_t n, bool legend);
 /* The one that decides, in sentences, id being what the disk is called. remedy: a better one than the row's, or NULL. */

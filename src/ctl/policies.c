@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/policies.h"
 
+#include "client/local.h"
+#include "client/source.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "core/history.h"
-#include "ctl/json-parts.h"
-#include "ctl/json.h"
-#include "ctl/local.h"
-#include "ctl/source.h"
-#include "ctl/style.h"
-#include "ctl/table.h"
+#include "ctl/json-disk.h"
 #include "sys/conf.h"
+#include "term/style.h"
+#include "term/table.h"
 
 /* ---- where they are from ---- */
 
@@ -58,16 +57,16 @@ static int read_files(const struct ctl *c, struct policy_rows *ret)
         int k;
 
         config_init(&config);
-        k = local_read_quick(&c->roots, &views);
+        k = local_read_quick(&c->client.roots, &views);
         if (k >= 0)
-                k = conf_load(&c->roots, &config, NULL, NULL); /* local_read_quick() has reported its mistakes */
+                k = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read_quick() has reported its mistakes */
         plugged = calloc(views.n + 1, sizeof(*plugged));
         if (k >= 0 && !plugged)
                 k = -ENOMEM;
         for (size_t i = 0; k >= 0 && i < views.n; i++)
                 plugged[i] = &views.list[i].disk.facts;
         if (k >= 0)
-                k = policy_list(&c->roots, &config, plugged, views.n, ret);
+                k = policy_list(&c->client.roots, &config, plugged, views.n, ret);
         if (k >= 0)
                 return UASD_EXIT_OK;
         log_error("Cannot read the policies: %s", strerror(-k));
@@ -80,9 +79,9 @@ static int read_all(const struct ctl *c, struct policy_rows *ret)
         _cleanup_(views_done) struct views views = {};
         int code = UASD_EXIT_OK;
 
-        if (c->options->host)
-                code = source_connect(c, &remote, &views);
-        else if (!source_ask(c, &remote, &views))
+        if (c->client.host)
+                code = source_connect(&c->client, &remote, &views);
+        else if (!source_ask(&c->client, &remote, &views))
                 return read_files(c, ret);
         return code == UASD_EXIT_OK ? read_remote(c, &remote, ret) : code;
 }

@@ -3,7 +3,7 @@
 
 #include <json-c/json.h>
 
-#include "ctl/verbs.h"
+#include "ctl/context.h"
 #include "sys/policy-list.h"
 
 /* `uasctl policy` without a disk: every policy that somebody has set. Returns an enum uasd_exit. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/kernel-line.h"
 
+#include "client/source.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/explain.h"
 #include "core/history.h"
 #include "core/policy.h"
 #include "ctl/boot-place.h"
-#include "ctl/json.h"
+#include "ctl/json-disk.h"
 #include "ctl/policy.h"
-#include "ctl/source.h"
 #include "sys/conf.h"
 #include "sys/initramfs.h"
 #include "sys/keepoff.h"
@@ -108,13 +108,13 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
         int k;
 
         config_init(&config);
-        k = conf_load(&c->roots, &config, NULL, NULL); /* whoever read the disks has told of its mistakes */
+        k = conf_load(&c->client.roots, &config, NULL, NULL); /* whoever read the disks has told of its mistakes */
         if (k >= 0)
-                k = kept_disks_read(&c->roots, &config, NULL, &l->kept);
+                k = kept_disks_read(&c->client.roots, &config, NULL, &l->kept);
         if (k >= 0)
                 k = add_plugged_in(views, &l->kept);
         if (k >= 0)
-                k = quirk_facts_read(&c->roots, &l->quirks);
+                k = quirk_facts_read(&c->client.roots, &l->quirks);
         if (k >= 0)
                 return UASD_EXIT_OK;
         log_error("Cannot read what is kept of disks: %s", strerror(-k));
@@ -168,7 +168,7 @@ static void say_alike(const struct lines *l, const struct views *views, const st
 
 static void say_how(const struct ctl *c, const struct lines *l)
 {
-        const char *command = initramfs_command(&c->roots);
+        const char *command = initramfs_command(&c->client.roots);
         const struct quirk_line *on = kernel_line_base(&l->quirks, QUIRK_COMMAND_LINE);
         char place[BOOT_PLACE_MAX];
 
@@ -191,7 +191,7 @@ static json_object *to_json(const struct ctl *c, const struct lines *l)
         const struct json_kernel k = {
                 .command_line = &l->command_line.made,
                 .modprobe = l->quirks.built_in ? NULL : &l->modprobe.made,
-                .initramfs = l->quirks.built_in ? NULL : initramfs_command(&c->roots),
+                .initramfs = l->quirks.built_in ? NULL : initramfs_command(&c->client.roots),
         };
 
         return json_kernel(&k);
@@ -214,7 +214,7 @@ static void print_text(const struct ctl *c, const struct lines *l)
 static int choose(const struct ctl *c, const struct views *views, const char *what, const struct view **ret)
 {
         char label[VIEW_LABEL_MAX];
-        int code = source_select(c, views, what, ret);
+        int code = source_select(&c->client, views, what, ret);
 
         if (code != UASD_EXIT_OK || (*ret)->disk.decision.target != DRIVER_NONE)
                 return code;
@@ -230,7 +230,7 @@ int policy_kernel(const struct ctl *c, const char *what)
         const struct view *one = NULL;
         int code, left_out;
 
-        code = source_local_quick(c, &views);
+        code = source_local_quick(&c->client, &views);
         leave_out_overrides(&views);
         if (code == UASD_EXIT_OK && what)
                 code = choose(c, &views, what, &one);

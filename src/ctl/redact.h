@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "client/view.h"
 #include "core/quirk-words.h"
 #include "ctl/events.h"
 #include "ctl/kernel-log.h"
-#include "ctl/view.h"
 
 #define REDACTED "(redacted)"
 

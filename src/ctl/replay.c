@@ -4,8 +4,8 @@
 #include "common/log.h"
 #include "ctl/facts-block.h"
 #include "ctl/output.h"
-#include "ctl/pager.h"
 #include "ctl/report.h"
+#include "term/pager.h"
 
 /* A whole file, or as much as a report may have and a byte more. */
 static int read_report(const char *path, char **ret, size_t *ret_size)
@@ -85,7 +85,7 @@ int report_replay(const struct ctl *c, const char *file)
                 log_error("Of the report '%s' the facts cannot be read: %s.", file, *why ? why : strerror(-k));
         if (k < 0)
                 return UASD_EXIT_FAILED;
-        pager_open(c->options);
+        pager_open(c->options->pager);
         output_field("There", block.version);
         output_field("Here", UASD_VERSION);
         for (size_t i = 0; i < block.n && k >= 0; i++)

@@ -86,7 +86,7 @@ static void print_configuration(const struct ctl *c)
 
         config_init(&config);
         config_init(&usual);
-        if (conf_load(&c->roots, &config, NULL, NULL) < 0)
+        if (conf_load(&c->client.roots, &config, NULL, NULL) < 0)
                 return;
         if (config.policy != usual.policy)
                 put_word(told, sizeof(told), "Policy", policy_to_string(config.policy));
@@ -120,12 +120,12 @@ void report_machine(const struct ctl *c, bool daemon)
                 (void) snprintf(text, sizeof(text), "%s %s %s", u.sysname, u.release, u.machine);
                 output_field("System", text);
         }
-        print_distribution(&c->roots);
+        print_distribution(&c->client.roots);
         print_systemd(c->root);
-        platform_read(&c->roots, platform);
+        platform_read(&c->client.roots, platform);
         output_field("Host", platform);
-        print_command_line(&c->roots);
-        if (attr_read(c->roots.sys, SYSFS_QUIRKS, quirks, sizeof(quirks)) >= 0)
+        print_command_line(&c->client.roots);
+        if (attr_read(c->client.roots.sys, SYSFS_QUIRKS, quirks, sizeof(quirks)) >= 0)
                 output_field("Quirks", quirks[0] ? quirks : "(none)");
         print_configuration(c);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "ctl/verbs.h"
+#include "ctl/context.h"
 
 /* What `report` consists of, or does with a file or for the databases. Those that return an int tell what goes wrong, by an enum uasd_exit. */
 

@@ -5,9 +5,9 @@
 
 #include "common/log.h"
 #include "common/util.h"
-#include "ctl/pager.h"
-#include "ctl/progress.h"
 #include "ctl/verbs.h"
+#include "term/pager.h"
+#include "term/progress.h"
 
 static int run(int argc, char **argv, const char *root)
 {
@@ -28,7 +28,8 @@ static int run(int argc, char **argv, const char *root)
                 return UASD_EXIT_OK;
         }
         log_open("uasctl", o.quiet ? LOG_ERR : LOG_INFO);
-        progress_open(&o);
+        progress_open(o.quiet);
+        log_before_line(progress_clear);
         verb = verb_check(&o, argv + first);
         if (!verb)
                 return UASD_EXIT_USAGE;
@@ -38,7 +39,7 @@ static int run(int argc, char **argv, const char *root)
                 log_error("There is no sysfs to look at: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
-        return verb->run(&(struct ctl){&o, roots, root}, argv + first + (first < argc));
+        return verb->run(&(struct ctl){&o, {roots, o.host, o.ask_password}, root}, argv + first + (first < argc));
 }
 
 int uasctl_run(int argc, char **argv, const char *root)
@@ -50,6 +51,7 @@ int uasctl_run(int argc, char **argv, const char *root)
         (void) setlocale(LC_MESSAGES, "");
         log_open("uasctl", LOG_INFO);
         code = run(argc, argv, root);
+        progress_clear();
         /* A full disk behind stdout must not pass for success; who leaves the pager early has seen enough. */
         if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
                 log_error("Cannot write to the standard output: %s", strerror(errno));

@@ -7,10 +7,10 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/capture.h"
-#include "ctl/style.h"
 #include "sys/await.h"
 #include "sys/leases.h"
 #include "sys/usbdisk.h"
+#include "term/style.h"
 
 #define LOOKUP_USEC (2 * USEC_PER_SEC) /* in a file */
 #define ASK_USEC (5 * USEC_PER_SEC)    /* the disk: a command that hangs takes 30 s */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "client/view.h"
 #include "core/smart.h"
-#include "ctl/view.h"
 #include "sys/roots.h"
 
 /* What smartctl(8) says of a disk, where it may be asked; and how it is to be called where it is not. */

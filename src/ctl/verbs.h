@@ -2,17 +2,7 @@
 #pragma once
 
 #include "common/exit-codes.h"
-#include "ctl/options.h"
-#include "ctl/remote.h"
-#include "ctl/view.h"
-#include "sys/roots.h"
-
-/* What every verb gets. */
-struct ctl {
-        const struct options *options;
-        struct roots roots; /* none with --host */
-        const char *root; /* the folder they are in; NULL: the machine itself */
-};
+#include "ctl/context.h"
 
 /*
  * A verb tells what goes wrong itself and returns an enum uasd_exit. args: what follows it, NULL-terminated,

@@ -3,7 +3,7 @@
 #include "bench-samples.h"
 
 #include "ctl/bench/json.h"
-#include "ctl/json.h"
+#include "term/json.h"
 
 /* All that may be null is. */
 static struct bench little(void)

@@ -172,16 +172,16 @@ static int tell(struct bench *b, char **argv)
 static int kept(char **argv)
 {
         const struct options o = {.legend = !getenv("NO_LEGEND"), .json = getenv("JSON"), .pager = false};
-        struct ctl c = {.options = &o, .roots = ROOTS_NULL, .root = argv[2]};
+        struct ctl c = {.options = &o, .client = {.roots = ROOTS_NULL}, .root = argv[2]};
         int code = 2;
 
-        if (roots_open(&c.roots, argv[2]) < 0)
+        if (roots_open(&c.client.roots, argv[2]) < 0)
                 return 2;
         if (streq(argv[1], "history"))
                 code = bench_history(&c, argv[3]);
         else if (argv[3] && argv[4])
                 code = bench_diff(&c, argv[3], argv[4]);
-        roots_close(&c.roots);
+        roots_close(&c.client.roots);
         return code;
 }
 

@@ -4,8 +4,8 @@
 #include <limits.h>
 
 #include "ctl/inhibitors.h"
+#include "ctl/json-disk.h"
 #include "ctl/policies.h"
-#include "ctl/json.h"
 
 /* One of everything that is printed as JSON, a line each: with all there can be, and with as little as there can be. */
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "client/view.h"
 #include "common/util.h"
-#include "ctl/view.h"
 
 /* Views as a daemon would hand them out. */
 struct view sample_view(const char *interface, const char *block, const char *serial);

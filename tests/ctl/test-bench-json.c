@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "ctl/bench/json.h"
-#include "ctl/json.h"
+#include "term/json.h"
 
 static char *text_of(const struct bench *b)
 {

@@ -3,7 +3,7 @@
 
 #include "ctl/facts-block.h"
 #include "ctl/facts-json.h"
-#include "ctl/json.h"
+#include "ctl/json-disk.h"
 
 static void round_trip(const struct facts *f, struct facts *ret)
 {

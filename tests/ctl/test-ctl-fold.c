@@ -4,8 +4,8 @@
 
 #include "bench.h"
 
-#include "ctl/fold.h"
-#include "ctl/style.h"
+#include "term/fold.h"
+#include "term/style.h"
 
 static void lines(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
-#include "ctl/plan.h"
+#include "client/plan.h"
 
 /* --dry-run: the same exit status as the switch would come to. */
 

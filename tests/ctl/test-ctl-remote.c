@@ -6,8 +6,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "client/remote.h"
 #include "common/names.h"
-#include "ctl/remote.h"
 #include "sys/marks.h"
 
 /* A message that was never sent: sd-bus wants a started bus to make one. */

@@ -6,7 +6,7 @@
 #include "ctl/bench/doubts.h"
 #include "ctl/bench/json.h"
 #include "ctl/bench/print.h"
-#include "ctl/json.h"
+#include "term/json.h"
 #include "fuzz.h"
 
 static char *text_of(const struct bench *b)

@@ -2,7 +2,7 @@
 /* A report that somebody has sent: what stands between its two lines. */
 #include "core/explain.h"
 #include "ctl/facts-block.h"
-#include "ctl/json.h"
+#include "ctl/json-disk.h"
 #include "fuzz.h"
 
 static char *block_of(const char *json)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "ctl/view.h"
+#include "client/view.h"
 
 /*
  * --destroy-data: the disk's serial number has to be typed in, or to come on the standard input where that is

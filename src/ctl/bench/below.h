@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "ctl/view.h"
+#include "client/view.h"
 #include "sys/roots.h"
 
 /* What a file system stands on: a disk itself, or what is below LUKS, LVM or md. */

@@ -9,12 +9,11 @@
 #include "ctl/bench/pairs.h"
 #include "ctl/bench/print.h"
 #include "ctl/bench/units.h"
-#include "ctl/fit.h"
-#include "ctl/json-parts.h"
-#include "ctl/json.h"
-#include "ctl/pager.h"
-#include "ctl/style.h"
-#include "ctl/table.h"
+#include "term/fit.h"
+#include "term/json.h"
+#include "term/pager.h"
+#include "term/style.h"
+#include "term/table.h"
 
 enum { AT_PATTERN, AT_DRIVER, AT_FIRST, AT_SECOND, AT_RATIO, AT_NOTES, AT_SECOND_IS, _AT_MAX };
 
@@ -144,7 +143,7 @@ static int print_text(const struct ctl *c, const struct bench *a, const struct b
                 return -ENOMEM;
         to->a = a;
         to->b = b;
-        pager_open(c->options);
+        pager_open(c->options->pager);
         r = print_conditions(a, b);
         t = table_new(columns, _AT_MAX, c->options->legend);
         for (size_t i = 0; t && i < n && r == 0; i++)
@@ -207,7 +206,7 @@ int bench_diff(const struct ctl *c, const char *a, const char *b)
         size_t n = 0;
         int r, code;
 
-        r = kept_open(&c->roots, &k);
+        r = kept_open(&c->client.roots, &k);
         if (r < 0)
                 log_warning("Cannot read the results that are kept: %s", strerror(-r));
         code = bench_load(&k, a, &first);

@@ -3,9 +3,9 @@
 
 #include "common/util.h"
 #include "ctl/bench/head.h"
-#include "ctl/fit.h"
-#include "ctl/style.h"
-#include "ctl/table.h"
+#include "term/fit.h"
+#include "term/style.h"
+#include "term/table.h"
 
 #define LABELS 2     /* columns before the figures: pattern and driver */
 #define CELL_WIDTH 8 /* "99.9 ms" and what is between */

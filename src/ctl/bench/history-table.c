@@ -2,9 +2,9 @@
 #include "ctl/bench/history-table.h"
 
 #include "common/util.h"
-#include "ctl/fold.h"
-#include "ctl/style.h"
-#include "ctl/table.h"
+#include "term/fold.h"
+#include "term/style.h"
+#include "term/table.h"
 
 #define NARROW 80   /* below it a link's speed and the rounds are not worth their room */
 #define WORD_MAX 24 /* a longer one is cut before others have to go for it */

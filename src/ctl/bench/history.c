@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/bench/history.h"
 
+#include "client/source.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/bench/head.h"
@@ -9,10 +10,8 @@
 #include "ctl/bench/kept.h"
 #include "ctl/bench/units.h"
 #include "ctl/bench/verdict.h"
-#include "ctl/json-parts.h"
-#include "ctl/json.h"
-#include "ctl/pager.h"
-#include "ctl/source.h"
+#include "term/json.h"
+#include "term/pager.h"
 
 #define LAST_LOOKS 64 /* at the newest: a disk not among them has not been measured lately */
 
@@ -154,8 +153,8 @@ static int find_disk(const struct ctl *c, const struct kept *k, const char *disk
                 if (kept_read(k, i, &b) == 0 && b.conditions.serial && streq(b.conditions.serial, disk))
                         return UASD_EXIT_OK;
         }
-        code = source_read_quick(c, views);
-        return code == UASD_EXIT_OK ? source_select(c, views, disk, ret) : code;
+        code = source_read_quick(&c->client, views);
+        return code == UASD_EXIT_OK ? source_select(&c->client, views, disk, ret) : code;
 }
 
 static bool is_asked_for(const struct bench *b, const char *disk, const struct view *v)
@@ -224,7 +223,7 @@ static int print_results(const struct ctl *c, const struct kept *k, const char *
                 log_info("No result is kept%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
                 return 0;
         }
-        pager_open(c->options);
+        pager_open(c->options->pager);
         return history_table_print(&t, c->options->legend);
 }
 
@@ -233,7 +232,7 @@ int bench_history(const struct ctl *c, const char *disk)
         _cleanup_(kept_close) struct kept k = {.dirfd = -1};
         _cleanup_(views_done) struct views views = {};
         const struct view *v = NULL;
-        int r = kept_open(&c->roots, &k), code;
+        int r = kept_open(&c->client.roots, &k), code;
 
         if (r < 0) {
                 log_error("Cannot read the results that are kept: %s", strerror(-r));

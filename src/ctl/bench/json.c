@@ -5,7 +5,7 @@
 
 #include "ctl/bench/doubts.h"
 #include "ctl/bench/verdict.h"
-#include "ctl/json-parts.h"
+#include "term/json.h"
 
 static const char *const axes[_BENCH_AXIS_MAX] = {
         [BENCH_AXIS_NONE] = "none",     [BENCH_AXIS_DEPTH] = "depth",     [BENCH_AXIS_JOBS] = "jobs",

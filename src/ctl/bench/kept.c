@@ -9,8 +9,8 @@
 #include "common/util.h"
 #include "ctl/bench/history.h"
 #include "ctl/bench/json.h"
-#include "ctl/json.h"
 #include "sys/statefile.h"
+#include "term/json.h"
 
 #define TIME_FORMAT "%Y%m%dT%H%M%SZ"
 #define TIME_LENGTH 16

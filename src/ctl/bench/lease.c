@@ -4,12 +4,13 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "client/request.h"
+#include "client/source.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "ctl/request.h"
-#include "ctl/source.h"
 #include "sys/marks.h"
+#include "term/progress.h"
 
 /* A switch that is at work, its undo included, is over by then; and a node that has its name has its device. */
 #define SWITCH_USEC (150 * USEC_PER_SEC)
@@ -61,10 +62,10 @@ int lease_take(const struct ctl *c, struct remote *r, const struct view *v, unsi
         l->remote = r;
         l->lun = lun;
         (void) copy_string(l->interface, sizeof(l->interface), v->disk.facts.interface);
-        k = watch_open(&l->watch, r, l->interface);
+        k = watch_open(&l->watch, r, l->interface, progress_show);
         if (k < 0)
                 return source_lost(k);
-        code = request_reply(c, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
+        code = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
         if (code != UASD_EXIT_OK)
                 return code;
         k = take_descriptor(reply, &l->fd);
@@ -163,7 +164,7 @@ static bool await_node(struct lease *l)
         uint64_t deadline = now_boottime() + NODE_USEC;
 
         for (;;) {
-                if (read_again(l) == LEASE_GOOD && faccessat(l->ctl->roots.dev, l->block, R_OK, 0) == 0)
+                if (read_again(l) == LEASE_GOOD && faccessat(l->ctl->client.roots.dev, l->block, R_OK, 0) == 0)
                         return true;
                 if (now_boottime() >= deadline)
                         return false;
@@ -179,7 +180,7 @@ int lease_switch(struct lease *l, enum driver to, char *ret_text, size_t size)
 
         ret_text[0] = '\0';
         code = request_call(
-                l->ctl, l->remote,
+                &l->ctl->client, l->remote,
                 &(struct remote_call){.method = "Switch", .disk = l->interface, .value = driver_to_string(to)},
                 &job);
         if (code != UASD_EXIT_OK) {
@@ -209,7 +210,7 @@ void lease_keep_off_uas(const struct ctl *c, const char *interface)
                 int k;
 
                 /* By a connection of its own: to the lease's it would be a move under the lease. */
-                if (source_connect(c, &remote, &views) != UASD_EXIT_OK)
+                if (source_connect(&c->client, &remote, &views) != UASD_EXIT_OK)
                         return;
                 k = remote_call(&remote, &call, NULL, &error);
                 if (k >= 0) {

@@ -6,7 +6,7 @@
 #include "ctl/bench/head.h"
 #include "ctl/bench/units.h"
 #include "ctl/bench/verdict.h"
-#include "ctl/style.h"
+#include "term/style.h"
 
 /* As code: there nothing is markup, no name is called, and a cell of a table has no ends in it. */
 static void code(FILE *out, const char *s)

@@ -5,10 +5,10 @@
 #include "ctl/bench/grid.h"
 #include "ctl/bench/units.h"
 #include "ctl/bench/verdict.h"
-#include "ctl/fit.h"
-#include "ctl/fold.h"
-#include "ctl/style.h"
-#include "ctl/table.h"
+#include "term/fit.h"
+#include "term/fold.h"
+#include "term/style.h"
+#include "term/table.h"
 
 #define WIDE 118 /* columns of a terminal that has room for everything but the mean */
 #define WIDE_MEAN 128

@@ -4,8 +4,8 @@
 #include <sys/ioctl.h>
 
 #include "common/util.h"
-#include "ctl/style.h"
 #include "sys/marks.h"
+#include "term/style.h"
 
 #define RENEW_USEC (250 * USEC_PER_MSEC)
 #define LINE_MAX 256

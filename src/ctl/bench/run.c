@@ -27,7 +27,7 @@ static bool is_there(const struct session *s)
         if (!s->subject->interface)
                 return true;
         (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", s->subject->interface);
-        return faccessat(s->ctl->roots.sys, path, F_OK, 0) == 0;
+        return faccessat(s->ctl->client.roots.sys, path, F_OK, 0) == 0;
 }
 
 /* 0, or what ends all of it. */
@@ -115,7 +115,7 @@ static const char *path_of(const struct session *s, char *ret, size_t size)
         if (s->subject->path)
                 return s->subject->path;
         /* By the descriptor, so that a machine in a folder has its own. */
-        (void) snprintf(ret, size, "/proc/self/fd/%i/%s", s->ctl->roots.dev, s->subject->block);
+        (void) snprintf(ret, size, "/proc/self/fd/%i/%s", s->ctl->client.roots.dev, s->subject->block);
         return ret;
 }
 
@@ -220,7 +220,7 @@ static int run_once(struct session *s, const struct step *step, const struct fio
         struct bench_run r = {}, *many = NULL;
         int k;
 
-        traffic_read(&s->ctl->roots, s->subject->interface, s->subject->block, &before);
+        traffic_read(&s->ctl->client.roots, s->subject->interface, s->subject->block, &before);
         if (n_clients > 0)
                 k = clients_run(job, s->subject->hosts, n_clients, run_tick, s, &many, ret_words);
         else
@@ -229,14 +229,14 @@ static int run_once(struct session *s, const struct step *step, const struct fio
                 return k;
         took = now_boottime() - begin;
         s->run_usec[step->pattern] = took;
-        traffic_read(&s->ctl->roots, s->subject->interface, s->subject->block, &after);
+        traffic_read(&s->ctl->client.roots, s->subject->interface, s->subject->block, &after);
         if (n_clients > 0) {
                 for (size_t i = 0; i <= n_clients; i++) /* they are charged elsewhere */
                         many[i].device_read_bytes = many[i].device_written_bytes = -1;
                 traffic_tell(&before, &after, job->pattern, took, &many[0]);
                 return add_clients(s, many, n_clients, step);
         }
-        if (!traffic_is_counted(&s->ctl->roots))
+        if (!traffic_is_counted(&s->ctl->client.roots))
                 r.device_read_bytes = r.device_written_bytes = -1;
         traffic_tell(&before, &after, job->pattern, took, &r);
         return add_run(s, &r, step, next_order(s));

@@ -132,9 +132,9 @@ static void arrive(struct session *s, enum driver d)
         subject->driver = d;
         if (subject->lease)
                 (void) copy_string(subject->block, sizeof(subject->block), subject->lease->block);
-        conditions_driver(&s->ctl->roots, subject->block, d, &s->bench->conditions);
+        conditions_driver(&s->ctl->client.roots, subject->block, d, &s->bench->conditions);
         if (subject->interface &&
-            errors_begin(&s->errors, &s->ctl->roots, subject->interface, subject->block) < 0)
+            errors_begin(&s->errors, &s->ctl->client.roots, subject->interface, subject->block) < 0)
                 log_info("What goes wrong with the disk meanwhile cannot be seen.");
         if (subject->lease)
                 subject->lease->distrusted = false;

@@ -56,7 +56,7 @@ int bench_show(const struct ctl *c, const char *what)
 
         if (code != UASD_EXIT_OK)
                 return code;
-        r = kept_open(&c->roots, &k);
+        r = kept_open(&c->client.roots, &k);
         if (r < 0) /* a path is none of those */
                 log_warning("Cannot read the results that are kept: %s", strerror(-r));
         code = bench_load(&k, what, &b);
@@ -66,7 +66,7 @@ int bench_show(const struct ctl *c, const char *what)
 int bench_remove(const struct ctl *c, const char *what)
 {
         _cleanup_(kept_close) struct kept k = {.dirfd = -1};
-        int r = kept_open(&c->roots, &k);
+        int r = kept_open(&c->client.roots, &k);
         size_t i;
 
         if (r < 0) {

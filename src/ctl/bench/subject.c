@@ -5,13 +5,13 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "client/local.h"
+#include "client/plan.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/explain.h"
 #include "ctl/bench/below.h"
 #include "ctl/bench/clients.h"
-#include "ctl/local.h"
-#include "ctl/plan.h"
 
 /* Of a scratch file at least, where nobody says one: with less the caches of hard disks were seen to answer. */
 #define SCRATCH_SIZE (5ULL << 30)
@@ -91,7 +91,7 @@ static int look_at_switch(const struct ctl *c, const struct found *f)
         const struct view *v;
         struct plan plan;
 
-        if (to == f->subject.driver || local_read_quick(&c->roots, &views) < 0)
+        if (to == f->subject.driver || local_read_quick(&c->client.roots, &views) < 0)
                 return UASD_EXIT_OK;
         v = views_find(&views, f->subject.interface);
         if (!v)
@@ -107,7 +107,7 @@ static int look_at_switch(const struct ctl *c, const struct found *f)
 
 static int look_at_node(const struct ctl *c, bool writes, const char *block)
 {
-        if (faccessat(c->roots.dev, block, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
+        if (faccessat(c->client.roots.dev, block, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
                 return UASD_EXIT_OK;
         if (errno == EACCES || errno == EPERM) {
                 log_error("Not permitted: /dev/%s may be %s by root alone.", block,
@@ -125,7 +125,7 @@ int find_disk(const struct ctl *c, const char *what, struct found *f)
         const struct lun *lun;
         int code;
 
-        code = source_connect_disk(c, what, &f->remote, &f->views, &f->view);
+        code = source_connect_disk(&c->client, what, &f->remote, &f->views, &f->view);
         if (code != UASD_EXIT_OK)
                 return code;
         lun = pick_lun(f->view, what);
@@ -239,14 +239,14 @@ static int find_named_disk(const struct ctl *c, const char *what, const struct s
         struct below below = {};
         int code;
 
-        code = source_read_quick(c, &f->views);
+        code = source_read_quick(&c->client, &f->views);
         if (code == UASD_EXIT_OK)
-                code = source_select(c, &f->views, what, &f->view);
+                code = source_select(&c->client, &f->views, what, &f->view);
         if (code != UASD_EXIT_OK)
                 return code;
         /* Which partition a file system is on is the kernel's to tell: uasd names whole disks alone. */
-        if (st && local_read_quick(&c->roots, &views) >= 0)
-                disks_below(&c->roots, &views, st->st_dev, f->view->disk.facts.interface, &below);
+        if (st && local_read_quick(&c->client.roots, &views) >= 0)
+                disks_below(&c->client.roots, &views, st->st_dev, f->view->disk.facts.interface, &below);
         if (below.known && !below.asked) {
                 log_error("'%s' is not on %s but on %s: its figures would be told of a disk that was not measured.",
                           c->options->bench.file, view_label(f->view, label),
@@ -264,10 +264,10 @@ static void find_its_disk(const struct ctl *c, const struct stat *st, struct fou
 {
         struct below below = {};
 
-        if (local_read_quick(&c->roots, &f->views) < 0)
+        if (local_read_quick(&c->client.roots, &f->views) < 0)
                 return;
         if (st)
-                disks_below(&c->roots, &f->views, st->st_dev, NULL, &below);
+                disks_below(&c->client.roots, &f->views, st->st_dev, NULL, &below);
         f->view = below.one;
         if (f->view)
                 take_disk(f, "");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "client/source.h"
 #include "ctl/bench/scratch.h"
 #include "ctl/bench/session.h"
-#include "ctl/source.h"
 
 /*
  * What is to be measured, found and looked at before anything is begun: these tell what speaks against it, and

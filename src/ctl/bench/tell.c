@@ -4,7 +4,7 @@
 #include "ctl/bench/json.h"
 #include "ctl/bench/markdown.h"
 #include "ctl/bench/print.h"
-#include "ctl/json.h"
+#include "term/json.h"
 
 static int tell_json(const struct bench *b, FILE *out)
 {

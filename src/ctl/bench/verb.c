@@ -12,6 +12,7 @@
 #include "ctl/bench/subject.h"
 #include "ctl/bench/units.h"
 #include "ctl/bench/verdict.h"
+#include "ctl/verbs.h"
 
 #define PROFILE_DEFAULT "cdm"
 
@@ -28,7 +29,7 @@ static void tell_profiles(const struct ctl *c, const char *name)
         char **names = NULL;
 
         log_error("There is no profile '%s'. There are:", name);
-        if (profile_names(&c->roots, &names) < 0)
+        if (profile_names(&c->client.roots, &names) < 0)
                 return;
         for (char **i = names; i && *i; i++)
                 log_error("  %s", *i);
@@ -39,7 +40,7 @@ static void tell_profiles(const struct ctl *c, const char *name)
 static int load_profile(const struct ctl *c, bool writes, struct profile **ret, bool *ret_dropped)
 {
         const char *name = c->options->bench.profile ?: PROFILE_DEFAULT;
-        int k = profile_load(&c->roots, name, complain, NULL, ret);
+        int k = profile_load(&c->client.roots, name, complain, NULL, ret);
 
         switch (k) {
         case -ENOENT:
@@ -88,9 +89,9 @@ static int describe(const struct ctl *c, const struct found *f, const char *fio,
         if (k < 0)
                 return k;
         (void) snprintf(b->id, sizeof(b->id), SD_ID128_UUID_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
-        k = conditions_machine(&c->roots, fio, &b->conditions);
+        k = conditions_machine(&c->client.roots, fio, &b->conditions);
         if (k >= 0 && f->view)
-                k = conditions_disk(&c->roots, f->view, f->lun, &b->conditions);
+                k = conditions_disk(&c->client.roots, f->view, f->lun, &b->conditions);
         if (k >= 0 && c->options->bench.file) {
                 b->conditions.path = strdup(c->options->bench.file);
                 k = b->conditions.path ? 0 : -ENOMEM;
@@ -138,7 +139,7 @@ static int tell(const struct ctl *c, const struct bench *b, int code)
         if (b->n_runs == 0)
                 return code;
         if (!b->interrupted && (code == UASD_EXIT_OK || code == UASD_EXIT_ROLLED_BACK)) {
-                k = bench_keep(&c->roots, b, NULL);
+                k = bench_keep(&c->client.roots, b, NULL);
                 if (k < 0)
                         log_info("The result is not kept: %s", strerror(-k));
         } else

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "client/local.h"
+
+#include "common/log.h"
+#include "core/config.h"
+#include "core/policy.h"
+#include "sys/conf.h"
+#include "sys/marks.h"
+#include "sys/modules.h"
+#include "sys/usbdisk.h"
+#include "sys/users.h"
+
+static void complain(const char *file, int line, const char *what, void *data)
+{
+        log_warning("%s:%i: %s", file, line, what);
+}
+
+static enum state derive_state(const struct roots *r, const struct disk *d)
+{
+        uint64_t deadline;
+
+        if (hold_in_force(r, &d->facts, now_boottime(), &deadline))
+                return STATE_HELD;
+        if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)
+                return STATE_TRIAL;
+        return d->decision.rest;
+}
+
+static int describe(struct view *v)
+{
+        char text[1024];
+
+        v->reason = strdup(disk_reason(&v->disk, text, sizeof(text)));
+        (void) disk_history(&v->disk, v->history, sizeof(v->history));
+        v->reason_id = strdup(disk_reason_id(&v->disk));
+        return v->reason && v->reason_id ? 0 : -ENOMEM;
+}
+
+static int read_one(const struct roots *r, const struct config *c, const char *interface, struct views *views)
+{
+        _cleanup_(view_done) struct view v = {};
+        struct attachment_mark mark = {};
+        struct usb_disk u = {};
+        int k;
+
+        k = usb_disk_read(r, interface, true, &u);
+        if (k == -ENODEV || k == 0) /* unplugged meanwhile, or no disk */
+                return 0;
+        if (k == -ENOMEM)
+                return k;
+        if (k < 0) { /* the others are there all the same */
+                log_warning("%s cannot be read: %s", interface, strerror(-k));
+                return 0;
+        }
+        v.disk.facts = u.facts;
+        (void) copy_string(v.disk.host, sizeof(v.disk.host), u.host);
+        v.disk.luns = TAKE_PTR(u.luns);
+        v.disk.n_luns = u.n_luns;
+        u.n_luns = 0;
+        usb_disk_done(&u);
+
+        v.disk.outcome.code = -1;
+        facts_complete(r, c, &v.disk.facts);
+        facts_complete_module(r, &v.disk.facts);
+        decide(&v.disk.facts, &v.disk.decision);
+        (void) attachment_read(r, &v.disk.facts, &mark);
+        v.disk.cancelled = mark.cancelled && decision_wants_switch(&v.disk.facts, &v.disk.decision);
+        v.disk.unattended = decision_wants_switch(&v.disk.facts, &v.disk.decision) && !v.disk.cancelled;
+        v.disk.state = derive_state(r, &v.disk);
+        return views_add(views, &v);
+}
+
+static int find_users(const struct roots *r, struct views *views)
+{
+        _cleanup_free_ struct users_of *of = calloc(views->n + 1, sizeof(*of));
+        int k;
+
+        if (!of)
+                return -ENOMEM;
+        for (size_t i = 0; i < views->n; i++)
+                of[i] = (struct users_of){.luns = views->list[i].disk.luns, .n_luns = views->list[i].disk.n_luns};
+        /* The walk over every process shows others' files to root alone. */
+        k = users_find_each(r, of, views->n, geteuid() == 0);
+        for (size_t i = 0; i < views->n; i++) {
+                struct view *v = &views->list[i];
+
+                v->users_error = k;
+                v->disk.users = of[i].users;
+                v->disk.n_users = of[i].n_users;
+        }
+        return 0;
+}
+
+static void free_list(char ***list)
+{
+        strv_free(*list);
+}
+
+static int read_all(const struct roots *r, bool quick, struct views *ret)
+{
+        _cleanup_(free_list) char **interfaces = NULL;
+        _cleanup_(views_done) struct views views = {};
+        _cleanup_(config_done) struct config c;
+        int k;
+
+        config_init(&c);
+        k = conf_load(r, &c, complain, NULL);
+        if (k < 0)
+                return k;
+        k = usb_disk_enumerate(r, &interfaces);
+        if (k < 0)
+                return k;
+        for (char **i = interfaces; i && *i; i++) {
+                k = read_one(r, &c, *i, &views);
+                if (k < 0)
+                        return k;
+        }
+        k = quick ? 0 : find_users(r, &views);
+        for (size_t i = 0; i < views.n && k >= 0; i++)
+                k = describe(&views.list[i]);
+        if (k < 0)
+                return k;
+        views_sort(&views);
+        *ret = views;
+        views = (struct views){};
+        return 0;
+}
+
+int local_read(const struct roots *r, struct views *ret)
+{
+        return read_all(r, false, ret);
+}
+
+int local_read_quick(const struct roots *r, struct views *ret)
+{
+        return read_all(r, true, ret);
+}

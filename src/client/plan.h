@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "client/view.h"
+#include "common/exit-codes.h"
+#include "core/refusal.h"
+
+/* What `switch` would come to, by the table the daemon uses. Pure. */
+struct plan {
+        enum uasd_exit code;
+        struct refusal refusal;
+        struct decision decision;
+        char quirk[QUIRK_ENTRY_MAX]; /* the entry the kernel would need for it, or empty */
+};
+
+/* target: DRIVER_NONE takes the override back. v: from the kernel itself (client/local.h). */
+void plan_switch(const struct view *v, enum driver target, bool force, struct plan *ret);

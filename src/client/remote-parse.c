@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stddef.h>
+
+#include "client/remote.h"
+#include "common/names.h"
+#include "common/util.h"
+
+/*
+ * The properties of org.uasd1.Disk, a row each. What this table does not know is left out: a newer daemon may
+ * say more. What it knows but cannot read is an error: half an answer is none.
+ */
+struct property {
+        const char *name, *contents;
+        int (*read)(sd_bus_message *m, const struct property *p, struct view *v);
+        size_t offset, size;
+};
+
+static int read_buffer(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        const char *s;
+        int k = sd_bus_message_read_basic(m, 's', &s);
+
+        if (k >= 0)
+                (void) copy_string((char *) v + p->offset, p->size, s);
+        return k;
+}
+
+static int read_allocated(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        char **field = (char **) (void *) ((char *) v + p->offset), *copy;
+        const char *s;
+        int k = sd_bus_message_read_basic(m, 's', &s);
+
+        if (k < 0)
+                return k;
+        copy = strdup(s);
+        if (!copy)
+                return -ENOMEM;
+        free(*field);
+        *field = copy;
+        return 0;
+}
+
+static int read_u16(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        return sd_bus_message_read_basic(m, 'q', (char *) v + p->offset);
+}
+
+static int read_u32(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        return sd_bus_message_read_basic(m, 'u', (char *) v + p->offset);
+}
+
+static int read_driver(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        struct facts *f = &v->disk.facts;
+        const char *s;
+        int k = sd_bus_message_read_basic(m, 's', &s);
+
+        if (k < 0)
+                return k;
+        (void) copy_string(f->driver_name, sizeof(f->driver_name), s);
+        f->driver = isempty(s)                  ? DRIVER_NONE
+                    : streq(s, DRIVER_NAME_UAS) ? DRIVER_UAS
+                    : streq(s, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE
+                                                : DRIVER_OTHER;
+        return 0;
+}
+
+static int read_capable(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        int b, k = sd_bus_message_read_basic(m, 'b', &b);
+
+        if (k >= 0)
+                v->disk.facts.caps.uas = v->disk.facts.caps.pipes = b;
+        return k;
+}
+
+/* One of the words of core/types.h; "" means `otherwise`. */
+static int read_word(sd_bus_message *m, int (*from_string)(const char *), int otherwise, int *ret)
+{
+        const char *s;
+        int k = sd_bus_message_read_basic(m, 's', &s);
+
+        if (k < 0)
+                return k;
+        k = isempty(s) ? otherwise : from_string(s);
+        if (k < 0)
+                return -EBADMSG;
+        *ret = k;
+        return 0;
+}
+
+static int read_policy(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        int word, k = read_word(m, policy_from_string, -EINVAL, &word);
+
+        if (k >= 0)
+                v->disk.facts.policy = (enum policy) word;
+        return k;
+}
+
+static int read_target(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        int word, k = read_word(m, driver_from_string, DRIVER_NONE, &word);
+
+        if (k >= 0)
+                v->disk.decision.target = (enum driver) word;
+        return k;
+}
+
+static int read_state(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        int word, k = read_word(m, state_from_string, -EINVAL, &word);
+
+        if (k >= 0)
+                v->disk.state = (enum state) word;
+        return k;
+}
+
+static int read_verdict(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        int word, k = read_word(m, verdict_from_string, -EINVAL, &word);
+
+        if (k >= 0)
+                v->disk.facts.verdict = (enum verdict) word;
+        return k;
+}
+
+static int read_disks(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        struct disk *d = &v->disk;
+        const char *name;
+        uint64_t size;
+        uint32_t lun;
+        int k;
+
+        k = sd_bus_message_enter_container(m, 'a', "(sut)");
+        if (k < 0)
+                return k;
+        luns_free(TAKE_PTR(d->luns), d->n_luns);
+        d->n_luns = 0;
+        while ((k = sd_bus_message_read(m, "(sut)", &name, &lun, &size)) > 0) {
+                struct lun *grown = reallocarray(d->luns, d->n_luns + 1, sizeof(*grown));
+
+                if (!grown)
+                        return -ENOMEM;
+                d->luns = grown;
+                grown[d->n_luns] = (struct lun){.lun = lun, .size = size};
+                (void) copy_string(grown[d->n_luns++].disk.name, BLOCK_NAME_MAX, name);
+        }
+        return k < 0 ? k : sd_bus_message_exit_container(m);
+}
+
+static int copy_if_said(const char *s, char **ret)
+{
+        if (isempty(s))
+                return 0;
+        *ret = strdup(s);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int read_busy(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        const char *kind, *device, *where, *namespace, *command, *unit;
+        struct disk *d = &v->disk;
+        uint32_t pid;
+        int k;
+
+        k = sd_bus_message_enter_container(m, 'a', "(sssssus)");
+        if (k < 0)
+                return k;
+        users_free(TAKE_PTR(d->users), d->n_users);
+        d->n_users = 0;
+        while ((k = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) >
+               0) {
+                struct user *grown = reallocarray(d->users, d->n_users + 1, sizeof(*grown)), *u;
+                int type = user_kind_from_string(kind);
+
+                if (!grown)
+                        return -ENOMEM;
+                d->users = grown;
+                if (type < 0)
+                        return -EBADMSG;
+                u = &grown[d->n_users++];
+                *u = (struct user){.kind = (enum user_kind) type, .pid = (pid_t) pid};
+                (void) copy_string(u->device, sizeof(u->device), device);
+                if (copy_if_said(where, &u->where) < 0 || copy_if_said(namespace, &u->namespace) < 0 ||
+                    copy_if_said(command, &u->command) < 0 || copy_if_said(unit, &u->unit) < 0)
+                        return -ENOMEM;
+                /* The bus has no kind for it: its name tells. */
+                u->btrfs = u->kind == USER_HOLDER && strncmp(where, HOLDER_BTRFS, strlen(HOLDER_BTRFS)) == 0;
+        }
+        return k < 0 ? k : sd_bus_message_exit_container(m);
+}
+
+static int read_outcome(sd_bus_message *m, const struct property *p, struct view *v)
+{
+        struct outcome *o = &v->disk.outcome;
+        const char *step, *text;
+        int32_t code;
+        int k = sd_bus_message_read(m, "(iss)", &code, &step, &text);
+
+        if (k < 0)
+                return k;
+        o->code = code;
+        (void) copy_string(o->step, sizeof(o->step), step);
+        (void) copy_string(o->text, sizeof(o->text), text);
+        return 0;
+}
+
+#define AT(field) offsetof(struct view, field), sizeof(((struct view *) NULL)->field)
+
+static const struct property properties[] = {
+        {"Id", "s", read_buffer, AT(disk.facts.interface)},
+        {"VendorId", "q", read_u16, AT(disk.facts.vid)},
+        {"ProductId", "q", read_u16, AT(disk.facts.pid)},
+        {"Revision", "q", read_u16, AT(disk.facts.bcd)},
+        {"Manufacturer", "s", read_buffer, AT(disk.facts.manufacturer)},
+        {"Product", "s", read_buffer, AT(disk.facts.product)},
+        {"Serial", "s", read_buffer, AT(disk.facts.serial)},
+        {"SpeedMbps", "u", read_u32, AT(disk.facts.speed_mbps)},
+        {"MaxSpeedMbps", "u", read_u32, AT(disk.facts.max_speed_mbps)},
+        {"UsbVersion", "s", read_buffer, AT(disk.facts.usb_version)},
+        {"Driver", "s", read_driver},
+        {"Capable", "b", read_capable},
+        {"Policy", "s", read_policy},
+        {"Target", "s", read_target},
+        {"State", "s", read_state},
+        {"Reason", "s", read_allocated, AT(reason)},
+        {"ReasonId", "s", read_allocated, AT(reason_id)},
+        {"Verdict", "s", read_verdict},
+        {"History", "s", read_buffer, AT(history)},
+        {"Host", "s", read_buffer, AT(disk.host)},
+        {"Disks", "a(sut)", read_disks},
+        {"Busy", "a(sssssus)", read_busy},
+        {"Outcome", "(iss)", read_outcome},
+        {"Lease", "s", read_buffer, AT(disk.lease)},
+};
+
+static const struct property *property_find(const char *name)
+{
+        for (size_t i = 0; i < ELEMENTSOF(properties); i++)
+                if (streq(properties[i].name, name))
+                        return &properties[i];
+        return NULL;
+}
+
+static int read_property(sd_bus_message *m, struct view *v)
+{
+        const struct property *p;
+        const char *name;
+        int k;
+
+        k = sd_bus_message_read_basic(m, 's', &name);
+        if (k < 0)
+                return k;
+        p = property_find(name);
+        if (!p)
+                return sd_bus_message_skip(m, "v");
+        k = sd_bus_message_enter_container(m, 'v', p->contents);
+        if (k < 0)
+                return k;
+        k = p->read(m, p, v);
+        return k < 0 ? k : sd_bus_message_exit_container(m);
+}
+
+static int read_properties(sd_bus_message *m, struct view *v)
+{
+        int k;
+
+        k = sd_bus_message_enter_container(m, 'a', "{sv}");
+        if (k < 0)
+                return k;
+        while ((k = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
+                k = read_property(m, v);
+                if (k < 0)
+                        return k;
+                k = sd_bus_message_exit_container(m);
+                if (k < 0)
+                        return k;
+        }
+        return k < 0 ? k : sd_bus_message_exit_container(m);
+}
+
+/* 1: it was a disk. */
+static int read_object(sd_bus_message *m, struct view *v)
+{
+        const char *path, *interface;
+        bool found = false;
+        int k;
+
+        k = sd_bus_message_read_basic(m, 'o', &path);
+        if (k < 0)
+                return k;
+        k = sd_bus_message_enter_container(m, 'a', "{sa{sv}}");
+        if (k < 0)
+                return k;
+        while ((k = sd_bus_message_enter_container(m, 'e', "sa{sv}")) > 0) {
+                k = sd_bus_message_read_basic(m, 's', &interface);
+                if (k < 0)
+                        return k;
+                if (!found && streq(interface, UASD_BUS_DISK)) {
+                        k = read_properties(m, v);
+                        found = true;
+                } else
+                        k = sd_bus_message_skip(m, "a{sv}");
+                if (k < 0)
+                        return k;
+                k = sd_bus_message_exit_container(m);
+                if (k < 0)
+                        return k;
+        }
+        if (k < 0)
+                return k;
+        k = sd_bus_message_exit_container(m);
+        return k < 0 ? k : found;
+}
+
+static int finish(struct view *v)
+{
+        struct facts *f = &v->disk.facts;
+
+        if (!f->interface[0])
+                return -EBADMSG;
+        (void) copy_string(f->port, sizeof(f->port), f->interface);
+        f->port[strcspn(f->port, ":")] = '\0';
+        if (!v->reason)
+                v->reason = strdup("");
+        if (!v->reason_id)
+                v->reason_id = strdup("");
+        return v->reason && v->reason_id ? 0 : -ENOMEM;
+}
+
+static int parse(sd_bus_message *m, struct views *views)
+{
+        int k;
+
+        k = sd_bus_message_enter_container(m, 'a', "{oa{sa{sv}}}");
+        if (k < 0)
+                return k;
+        while ((k = sd_bus_message_enter_container(m, 'e', "oa{sa{sv}}")) > 0) {
+                _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
+
+                k = read_object(m, &v);
+                if (k < 0)
+                        return k;
+                if (k > 0) {
+                        k = finish(&v);
+                        if (k >= 0)
+                                k = views_add(views, &v);
+                        if (k < 0)
+                                return k;
+                }
+                k = sd_bus_message_exit_container(m);
+                if (k < 0)
+                        return k;
+        }
+        return k;
+}
+
+/* In the order of UASD_BUS_BRIEF. */
+static const char *const brief[] = {
+        "Id", "Disks", "SpeedMbps", "MaxSpeedMbps", "Driver", "State", "Manufacturer", "Product", "Reason",
+};
+
+static int parse_brief(sd_bus_message *m, struct views *views)
+{
+        int k = sd_bus_message_enter_container(m, 'a', "(" UASD_BUS_BRIEF ")");
+
+        while (k >= 0 && (k = sd_bus_message_enter_container(m, 'r', UASD_BUS_BRIEF)) > 0) {
+                _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
+
+                for (size_t i = 0; k >= 0 && i < ELEMENTSOF(brief); i++) {
+                        const struct property *p = property_find(brief[i]);
+
+                        k = p->read(m, p, &v);
+                }
+                if (k >= 0)
+                        k = finish(&v);
+                if (k >= 0)
+                        k = views_add(views, &v);
+                if (k >= 0)
+                        k = sd_bus_message_exit_container(m);
+        }
+        return k;
+}
+
+static int parse_all(int (*parse_them)(sd_bus_message *m, struct views *views), sd_bus_message *m,
+                     struct views *ret)
+{
+        _cleanup_(views_done) struct views views = {};
+        int k;
+
+        k = parse_them(m, &views);
+        if (k < 0)
+                return k == -ENOMEM ? k : -EBADMSG;
+        views_sort(&views);
+        *ret = views;
+        views = (struct views){};
+        return 0;
+}
+
+int remote_parse(sd_bus_message *m, struct views *ret)
+{
+        return parse_all(parse, m, ret);
+}
+
+int remote_parse_brief(sd_bus_message *m, struct views *ret)
+{
+        return parse_all(parse_brief, m, ret);
+}
+
+int remote_parse_added(sd_bus_message *m, struct view *ret)
+{
+        _cleanup_(view_done) struct view v = { .disk.outcome.code = -1 };
+        int k = read_object(m, &v);
+
+        if (k > 0 && finish(&v) < 0)
+                k = -EBADMSG;
+        if (k > 0) {
+                *ret = v;
+                v = (struct view){};
+        }
+        return k;
+}
+
+int remote_parse_changed(sd_bus_message *m, struct view *v)
+{
+        int k = read_properties(m, v);
+
+        return k < 0 ? k : finish(v);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "client/client.h"
+#include "client/remote.h"
+#include "common/exit-codes.h"
+
+/*
+ * Hands a request to the daemon, with a password asked for if that is allowed and needed. ret_job: NULL, or
+ * room for the path of the job that comes of it. Tells what goes wrong; returns an enum uasd_exit.
+ */
+int request_call(const struct client *c, struct remote *r, const struct remote_call *call, char **ret_job);
+/* The same, with the answer itself: for methods that begin no job. */
+int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply);
+
+/*
+ * Connects, and hands in a request that begins no job, for the one disk the user means. value: NULL for methods that take
+ * none; else force goes with it. *ret_disk is in *ret, and goes with it.
+ */
+int request_disk(const struct client *c, const char *what, const char *method, const char *value, bool force,
+                 struct views *ret, const struct view **ret_disk);
+
+/* Behind what is refused without force, and not with it. */
+#define FORCE_HELPS "Use --force to override."
+
+/* The exit status for an error of the daemon or the bus. */
+int request_code(const sd_bus_error *e);

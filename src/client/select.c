@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "client/select.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/util.h"
+#include "sys/mounttab.h"
+#include "sys/sysfs.h"
+#include "sys/usbdisk.h"
+
+struct selection {
+        const struct roots *roots;
+        const struct views *views;
+        const struct view **found;
+        int n;
+        unsigned depth;
+};
+
+static void add(struct selection *s, const struct view *v)
+{
+        for (int i = 0; i < s->n; i++)
+                if (s->found[i] == v)
+                        return;
+        s->found[s->n++] = v;
+}
+
+static void add_matching(struct selection *s, bool (*fits)(const struct view *v, const char *what),
+                         const char *what)
+{
+        for (size_t i = 0; i < s->views->n; i++)
+                if (fits(&s->views->list[i], what))
+                        add(s, &s->views->list[i]);
+}
+
+static bool fits_interface(const struct view *v, const char *what)
+{
+        return streq(v->disk.facts.interface, what);
+}
+
+static bool fits_port(const struct view *v, const char *what)
+{
+        return streq(v->disk.facts.port, what);
+}
+
+static bool fits_block(const struct view *v, const char *what)
+{
+        for (size_t i = 0; i < v->disk.n_luns; i++)
+                if (streq(v->disk.luns[i].disk.name, what))
+                        return true;
+        return false;
+}
+
+static bool fits_serial(const struct view *v, const char *what)
+{
+        return v->disk.facts.serial[0] && streq(v->disk.facts.serial, what);
+}
+
+/* "1209:5a5a" or "1209:5a5a:SERIAL", as lsusb and uasd.conf write it. */
+static bool fits_ids(const struct view *v, const char *what)
+{
+        const struct facts *f = &v->disk.facts;
+        char ids[16];
+
+        (void) snprintf(ids, sizeof(ids), "%04x:%04x", f->vid, f->pid);
+        if (strncasecmp(what, ids, strlen(ids)) != 0)
+                return false;
+        what += strlen(ids);
+        return !*what || (*what == ':' && fits_serial(v, what + 1));
+}
+
+/* What a block device stands on, through device mapper, md and the like. */
+static int add_below(struct selection *s, const char *block);
+
+static int add_slave(const char *name, void *data)
+{
+        return add_below(data, name);
+}
+
+static int add_below(struct selection *s, const char *block)
+{
+        char interface[INTERFACE_NAME_MAX], slaves[BLOCK_NAME_MAX + sizeof("class/block//slaves")];
+        int k;
+
+        k = usb_disk_of_block(s->roots, block, interface);
+        if (k >= 0) {
+                add_matching(s, fits_interface, interface);
+                return 0;
+        }
+        if (strlen(block) >= BLOCK_NAME_MAX || s->depth >= 8)
+                return 0;
+        (void) snprintf(slaves, sizeof(slaves), "class/block/%s/slaves", block);
+        s->depth++;
+        k = dir_each(s->roots->sys, slaves, add_slave, s);
+        s->depth--;
+        return k == -ENOENT ? 0 : k;
+}
+
+struct mounted {
+        const char *path;
+        dev_t devno;
+        char *source;
+        bool found;
+};
+
+/* The last one there is the one that is seen. */
+static int take_mount(const struct mount_line *line, void *data)
+{
+        struct mounted *m = data;
+
+        if (!line->target || !streq(line->target, m->path))
+                return 0;
+        free(m->source);
+        m->source = line->source ? strdup(line->source) : NULL;
+        m->devno = line->devno;
+        m->found = true;
+        return line->source && !m->source ? -ENOMEM : 0;
+}
+
+/* The block device a file system is on. Those of btrfs have no number of their own: there the source tells. */
+static int device_of_mount(const char *path, dev_t *ret)
+{
+        struct mounted m = {.path = path};
+        struct stat st;
+        int k = mount_lines(AT_FDCWD, "/proc/self/mountinfo", MOUNTS_FORMAT, take_mount, &m);
+
+        if (k >= 0 && !m.found)
+                k = -ENOTBLK;
+        else if (k >= 0 && major(m.devno) != 0)
+                *ret = m.devno;
+        else if (k >= 0 && m.source && stat(m.source, &st) >= 0 && S_ISBLK(st.st_mode))
+                *ret = st.st_rdev;
+        else if (k >= 0)
+                k = -EXDEV;
+        free(m.source);
+        return k;
+}
+
+static int device_of_path(const char *what, dev_t *ret)
+{
+        _cleanup_free_ char *path = NULL;
+        struct stat st;
+
+        path = realpath(what, NULL);
+        if (!path || stat(path, &st) < 0)
+                return -errno;
+        if (!S_ISBLK(st.st_mode))
+                return device_of_mount(path, ret);
+        *ret = st.st_rdev;
+        return 0;
+}
+
+static int add_path(struct selection *s, const char *what)
+{
+        char link[64], block[BLOCK_NAME_MAX];
+        dev_t dev = 0;
+        int k;
+
+        k = device_of_path(what, &dev);
+        if (k < 0)
+                return k;
+        (void) snprintf(link, sizeof(link), "dev/block/%u:%u", major(dev), minor(dev));
+        if (link_basename(s->roots->sys, link, block, sizeof(block)) < 0)
+                return -EXDEV;
+        k = add_below(s, block);
+        if (k < 0)
+                return k;
+        return s->n > 0 ? 0 : -EXDEV;
+}
+
+static int add_by_id(struct selection *s, const char *what)
+{
+        char path[512];
+
+        if ((size_t) snprintf(path, sizeof(path), "/dev/disk/by-id/%s", what) >= sizeof(path) ||
+            access(path, F_OK) < 0)
+                return 0;
+        return add_path(s, path);
+}
+
+static bool is_block_name(const char *s)
+{
+        if (!islower((unsigned char) *s) || strlen(s) >= BLOCK_NAME_MAX)
+                return false;
+        for (; *s; s++)
+                if (!isalnum((unsigned char) *s) && *s != '-' && *s != '_')
+                        return false;
+        return true;
+}
+
+int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found)
+{
+        struct selection s = {.roots = r, .views = v, .found = found};
+        int k;
+
+        if (!*what)
+                return 0;
+        if (strchr(what, '/')) {
+                k = add_path(&s, what);
+                return k < 0 ? k : s.n;
+        }
+        add_matching(&s, fits_interface, what);
+        if (s.n == 0)
+                add_matching(&s, fits_port, what);
+        if (s.n == 0)
+                add_matching(&s, fits_block, what);
+        if (s.n == 0 && r->sys >= 0 && is_block_name(what)) { /* a partition, or dm-0 */
+                k = add_below(&s, what);
+                if (k < 0)
+                        return k;
+        }
+        if (s.n == 0)
+                add_matching(&s, fits_ids, what);
+        if (s.n == 0 && r->sys >= 0) {
+                k = add_by_id(&s, what);
+                if (k < 0 && k != -EXDEV)
+                        return k;
+        }
+        if (s.n == 0)
+                add_matching(&s, fits_serial, what);
+        return s.n;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "client/source.h"
+
+#include "client/local.h"
+#include "client/select.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+
+#define SOCKET_MAX (sizeof("/proc/self/fd//" RUN_PRIVATE_SOCKET) + 16)
+
+/* Below the /run that was handed in, for root alone: NULL for others. */
+static const char *private_socket(const struct client *c, char ret[static SOCKET_MAX])
+{
+        if (geteuid() != 0 || c->roots.run < 0)
+                return NULL;
+        (void) snprintf(ret, SOCKET_MAX, "/proc/self/fd/%i/" RUN_PRIVATE_SOCKET, c->roots.run);
+        return ret;
+}
+
+static int open_remote(const struct client *c, struct remote *ret_remote, struct views *ret)
+{
+        char path[SOCKET_MAX];
+
+        if (c->host)
+                return remote_open_host(c->host, ORDER_USEC, ret_remote, ret);
+        return remote_open(private_socket(c, path), ORDER_USEC, ret_remote, ret);
+}
+
+#define WHY_MAX 256
+
+/* Which one it is, if it says so: not by ssh, which would be one more login. */
+static const char *why_not_understood(const struct client *c, char ret[static WHY_MAX])
+{
+        char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
+
+        if (c->host || !remote_ask_version(private_socket(c, path), GLANCE_USEC, theirs) ||
+            streq(theirs, UASD_VERSION))
+                return "uasd's answer is not understood (is it of another version?)";
+        (void) snprintf(ret, WHY_MAX,
+                        "uasd's answer is not understood: it is version %s, and this uasctl " UASD_VERSION,
+                        theirs);
+        return ret;
+}
+
+static const char *why_no_answer(const struct client *c, int error, char ret[static WHY_MAX])
+{
+        switch (error) {
+        case -ETIMEDOUT:
+                return "uasd runs, but does not answer";
+        case -EBADMSG:
+                return why_not_understood(c, ret);
+        default:
+                return "uasd is not running";
+        }
+}
+
+static bool answered(const struct client *c, int error)
+{
+        if (error < 0) {
+                char why[WHY_MAX];
+
+                log_info("%s: this is what the kernel itself shows.", why_no_answer(c, error, why));
+        }
+        return error >= 0;
+}
+
+bool source_ask(const struct client *c, struct remote *ret_remote, struct views *ret)
+{
+        return answered(c, open_remote(c, ret_remote, ret));
+}
+
+bool source_look(const struct client *c, struct views *ret)
+{
+        char path[SOCKET_MAX];
+
+        return answered(c, remote_look(private_socket(c, path), GLANCE_USEC, ret));
+}
+
+static bool look_brief(const struct client *c, struct views *ret)
+{
+        char path[SOCKET_MAX];
+
+        return answered(c, remote_look_brief(private_socket(c, path), GLANCE_USEC, ret));
+}
+
+static int read_local(const struct client *c, bool quick, struct views *ret)
+{
+        int k = quick ? local_read_quick(&c->roots, ret) : local_read(&c->roots, ret);
+
+        if (k < 0) {
+                log_error("Cannot read the USB disks from sysfs: %s", strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        for (size_t i = 0; i < ret->n; i++)
+                if (ret->list[i].users_error < 0)
+                        log_info("Cannot find out who uses %s: %s", ret->list[i].disk.facts.interface,
+                                 strerror(-ret->list[i].users_error));
+        return UASD_EXIT_OK;
+}
+
+int source_local(const struct client *c, struct views *ret)
+{
+        return read_local(c, false, ret);
+}
+
+int source_local_quick(const struct client *c, struct views *ret)
+{
+        return read_local(c, true, ret);
+}
+
+static int read_any(const struct client *c, bool (*look)(const struct client *c, struct views *ret), bool quick,
+                    struct views *ret)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+
+        if (c->host)
+                return source_connect(c, &remote, ret);
+        return look(c, ret) ? UASD_EXIT_OK : read_local(c, quick, ret);
+}
+
+int source_read(const struct client *c, struct views *ret)
+{
+        return read_any(c, source_look, false, ret);
+}
+
+int source_read_quick(const struct client *c, struct views *ret)
+{
+        return read_any(c, source_look, true, ret);
+}
+
+int source_read_brief(const struct client *c, struct views *ret)
+{
+        return read_any(c, look_brief, true, ret);
+}
+
+static int tell_unconnected(const struct client *c, int k)
+{
+        char why[WHY_MAX];
+
+        if (c->host) {
+                log_error("%s: %s", c->host,
+                          k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh"
+                                             : why_no_answer(c, k, why));
+                return UASD_EXIT_FAILED;
+        }
+        switch (k) {
+        case -ETIMEDOUT:
+                log_error("%s; 'systemctl status uasd' may tell more.", why_no_answer(c, k, why));
+                break;
+        case -EBADMSG:
+                log_error("%s", why_no_answer(c, k, why));
+                break;
+        default:
+                log_error("%s, and only it can do that: systemctl start uasd", why_no_answer(c, k, why));
+        }
+        return UASD_EXIT_FAILED;
+}
+
+int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret)
+{
+        int k = open_remote(c, ret_remote, ret);
+
+        return k < 0 ? tell_unconnected(c, k) : UASD_EXIT_OK;
+}
+
+bool source_not_running(const struct client *c, struct remote *ret_remote, struct views *ret, int *ret_code)
+{
+        int k = open_remote(c, ret_remote, ret);
+
+        if (k == -ENOTCONN && !c->host)
+                return true;
+        *ret_code = k < 0 ? tell_unconnected(c, k) : UASD_EXIT_OK;
+        return false;
+}
+
+int source_lacks(struct remote *r, const char *member)
+{
+        char theirs[REMOTE_VERSION_MAX];
+
+        if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
+                log_error("The uasd that runs is version %s, and this uasctl " UASD_VERSION
+                          ": it knows no '%s'. "
+                          "After an update: systemctl restart uasd",
+                          theirs, member);
+        else
+                log_error("The uasd that runs is of another version than this uasctl (" UASD_VERSION
+                          "): it knows no '%s'. "
+                          "After an update: systemctl restart uasd",
+                          member);
+        return UASD_EXIT_FAILED;
+}
+
+int source_lost(int error)
+{
+        log_error("%s any more.", error == -ETIMEDOUT ? "uasd does not answer" : "uasd is not there");
+        return UASD_EXIT_FAILED;
+}
+
+int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret)
+{
+        const struct view **found;
+        char label[VIEW_LABEL_MAX], product[2 * USB_STRING_MAX];
+        int k;
+
+        if (c->host && strchr(what, '/')) {
+                log_error("'%s' is a path of this machine; a disk of %s goes by name, port, VID:PID or serial number.", what,
+                          c->host);
+                return UASD_EXIT_USAGE;
+        }
+        found = calloc(v->n + 1, sizeof(struct view *));
+        if (!found)
+                return UASD_EXIT_FAILED;
+        k = select_disks(&c->roots, v, what, found);
+        if (k == 1)
+                *ret = found[0];
+        else if (k > 1) {
+                log_error("'%s' fits more than one disk:", what);
+                for (int i = 0; i < k; i++)
+                        log_error("  %s  %s  serial %s", view_label(found[i], label),
+                                  view_product(found[i], product, sizeof(product)),
+                                  found[i]->disk.facts.serial[0] ? found[i]->disk.facts.serial : "none");
+        } else if (k == -EXDEV)
+                log_error("'%s' is not on a USB disk.", what);
+        else if (k == -ENOTBLK)
+                log_error("'%s' is neither a disk nor a mount point.", what);
+        else if (k < 0 && k != -ENOENT)
+                log_error("Cannot look at '%s': %s", what, strerror(-k));
+        else
+                log_error("There is no USB disk '%s'; uasctl lists them.", what);
+        free(found);
+        return k == 1 ? UASD_EXIT_OK : k > 1 ? UASD_EXIT_USAGE : UASD_EXIT_NO_DISK;
+}
+
+int source_local_disk(const struct client *c, const char *what, struct views *ret, const struct view **ret_disk)
+{
+        int code = source_local(c, ret);
+
+        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
+}
+
+int source_read_disk(const struct client *c, const char *what, struct views *ret, const struct view **ret_disk)
+{
+        int code = source_read(c, ret);
+
+        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
+}
+
+int source_connect_disk(const struct client *c, const char *what, struct remote *ret_remote, struct views *ret,
+                        const struct view **ret_disk)
+{
+        int code = source_connect(c, ret_remote, ret);
+
+        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
+}

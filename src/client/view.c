@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "client/view.h"
+
+#include <inttypes.h>
+
+#include "common/names.h"
+#include "common/util.h"
+
+void view_done(struct view *v)
+{
+        disk_done(&v->disk);
+        free(v->reason);
+        free(v->reason_id);
+        *v = (struct view){};
+}
+
+void views_done(struct views *v)
+{
+        for (size_t i = 0; i < v->n; i++)
+                view_done(&v->list[i]);
+        free(v->list);
+        *v = (struct views){};
+}
+
+int views_add(struct views *v, struct view *item)
+{
+        struct view *grown = reallocarray(v->list, v->n + 1, sizeof(*grown));
+
+        if (!grown)
+                return -ENOMEM;
+        v->list = grown;
+        grown[v->n++] = *item;
+        *item = (struct view){};
+        return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+        const struct view *x = a, *y = b;
+
+        return strverscmp(x->disk.facts.interface, y->disk.facts.interface);
+}
+
+void views_sort(struct views *v)
+{
+        if (v->n > 1)
+                qsort(v->list, v->n, sizeof(*v->list), compare);
+}
+
+const struct view *views_find(const struct views *v, const char *interface)
+{
+        for (size_t i = 0; i < v->n; i++)
+                if (streq(v->list[i].disk.facts.interface, interface))
+                        return &v->list[i];
+        return NULL;
+}
+
+int view_take_life(struct view *v, const struct views *daemon)
+{
+        const struct view *d = views_find(daemon, v->disk.facts.interface);
+        _cleanup_free_ char *reason = NULL, *reason_id = NULL;
+
+        if (!d)
+                return 0;
+        reason = strdup(d->reason);
+        reason_id = strdup(d->reason_id);
+        if (!reason || !reason_id)
+                return -ENOMEM;
+        free(v->reason);
+        free(v->reason_id);
+        v->reason = TAKE_PTR(reason);
+        v->reason_id = TAKE_PTR(reason_id);
+        v->disk.state = d->disk.state;
+        v->disk.unattended = d->disk.unattended;
+        v->disk.outcome = d->disk.outcome;
+        v->disk.decision.target = d->disk.decision.target;
+        memcpy(v->disk.lease, d->disk.lease, sizeof(v->disk.lease));
+        return 0;
+}
+
+char *view_block_names(const struct view *v, char *ret, size_t size)
+{
+        size_t used = 0;
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < v->disk.n_luns && used < size; i++)
+                if (v->disk.luns[i].disk.name[0])
+                        used += (size_t) snprintf(ret + used, size - used, "%s%s", used ? " " : "",
+                                                  v->disk.luns[i].disk.name);
+        if (used == 0)
+                (void) copy_string(ret, size, "-");
+        return ret;
+}
+
+const char *view_label(const struct view *v, char ret[static VIEW_LABEL_MAX])
+{
+        char names[60];
+
+        if (streq(view_block_names(v, names, sizeof(names)), "-"))
+                (void) copy_string(ret, VIEW_LABEL_MAX, v->disk.facts.interface);
+        else
+                (void) snprintf(ret, VIEW_LABEL_MAX, "%s (%s)", v->disk.facts.interface, names);
+        return ret;
+}
+
+const char *view_driver(const struct view *v)
+{
+        const struct facts *f = &v->disk.facts;
+
+        switch (f->driver) {
+        case DRIVER_UAS:
+                return DRIVER_NAME_UAS;
+        case DRIVER_USB_STORAGE:
+                return DRIVER_NAME_BOT;
+        case DRIVER_NONE:
+        case DRIVER_OTHER:
+        case _DRIVER_MAX:
+                break;
+        }
+        return f->driver_name[0] ? f->driver_name : NULL;
+}
+
+bool view_capable(const struct view *v)
+{
+        const struct facts *f = &v->disk.facts;
+
+        return f->caps_error == 0 && f->caps.uas && f->caps.pipes;
+}
+
+char *view_product(const struct view *v, char *ret, size_t size)
+{
+        const struct facts *f = &v->disk.facts;
+
+        (void) snprintf(ret, size, "%s%s%s", f->manufacturer, f->manufacturer[0] && f->product[0] ? " " : "",
+                        f->product);
+        return ret;
+}
+
+char *user_text(const struct user *u, char *ret, size_t size)
+{
+        size_t used = 0;
+
+        switch (u->kind) {
+        case USER_MOUNT:
+                used = (size_t) snprintf(ret, size, "mounted on %s%s%s", u->where ?: "?",
+                                         u->namespace ? " in the namespace " : "", u->namespace ?: "");
+                break;
+        case USER_SWAP:
+                used = (size_t) snprintf(ret, size, "used as swap");
+                break;
+        case USER_HOLDER:
+                used = (size_t) snprintf(ret, size, "held by %s", u->where ?: "another block device");
+                break;
+        case USER_OPEN:
+                used = (size_t) snprintf(ret, size, "opened by %s", u->command ?: "a process");
+                break;
+        case USER_LOOP:
+                used = (size_t) snprintf(ret, size, "behind %s", u->where ?: "a loop device");
+                break;
+        case USER_CLAIM:
+                used = (size_t) snprintf(ret, size, "claimed by %s", u->command ?: u->where ?: "somebody");
+                break;
+        case _USER_KIND_MAX:
+                ret[0] = '\0';
+                break;
+        }
+        if (u->pid > 0 && used < size)
+                used += (size_t) snprintf(ret + used, size - used, ", pid %i%s%s", (int) u->pid, u->unit ? " of " : "",
+                                          u->unit ?: "");
+        if (u->device[0] && used < size)
+                (void) snprintf(ret + used, size - used, " (%s)", u->device);
+        return ret;
+}
+
+char *size_text(uint64_t size, char *ret, size_t n)
+{
+        static const char units[] = "BKMGTPE";
+        uint64_t tenths = size;
+        size_t u = 0;
+
+        if (size < 1024) {
+                (void) snprintf(ret, n, "%" PRIu64 "B", size);
+                return ret;
+        }
+        while (tenths >= 1024 * 1024 && units[u + 2])
+                tenths /= 1024, u++;
+        tenths = (tenths * 10 + 512) / 1024, u++;
+        if (tenths % 10)
+                (void) snprintf(ret, n, "%" PRIu64 ".%" PRIu64 "%c", tenths / 10, tenths % 10, units[u]);
+        else
+                (void) snprintf(ret, n, "%" PRIu64 "%c", tenths / 10, units[u]);
+        return ret;
+}
+
+bool state_is_pending(enum state s)
+{
+        switch (s) {
+        case STATE_HELD:
+        case STATE_WAITING:
+        case STATE_SWITCHING:
+                return true;
+        case STATE_SETTLED:
+        case STATE_TRIAL:
+        case STATE_FAILED:
+        case STATE_UNBOUND:
+        case STATE_IGNORED:
+        case STATE_INCAPABLE:
+        case _STATE_MAX:
+                break;
+        }
+        return false;
+}

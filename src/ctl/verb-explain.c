@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/explain.h"
+
+#include "client/source.h"
+#include "common/log.h"
+#include "common/util.h"
+#include "ctl/bench/history.h"
+#include "ctl/boot-place.h"
+#include "ctl/json-disk.h"
+#include "ctl/output.h"
+#include "ctl/verbs.h"
+#include "sys/initramfs.h"
+#include "sys/link.h"
+#include "sys/probelog.h"
+#include "sys/quirkfacts.h"
+#include "term/pager.h"
+
+#define WORDS_MAX 32
+
+/* What there is to be said of one disk. */
+struct told {
+        struct explain_row rows[_REASON_MAX];
+        size_t n_rows;
+        struct quirk_facts quirks;
+        struct quirk_word words[WORDS_MAX]; /* they point into the quirks */
+        size_t n_words;
+        struct link_facts link;
+        struct mentions names;
+        char unbound[512];
+        char initramfs[256];
+        char bench[BENCH_LAST_MAX]; /* the last result, or "" */
+};
+
+static void told_done(struct told *t)
+{
+        quirk_facts_done(&t->quirks);
+        mentions_done(&t->names);
+}
+
+/* Who put the deciding entry there tells how to be rid of it. NULL: no entry decides. */
+static const char *remedy_of_quirk(const struct told *t, char *ret, size_t size)
+{
+        const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
+
+        if (row && row->reason == REASON_QUIRK)
+                for (size_t i = 0; i < t->n_words; i++)
+                        if (t->words[i].source != QUIRK_KEPT && t->words[i].effect <= QUIRK_SECOND) {
+                                (void) quirk_word_remedy(t->words + i, ret, size);
+                                (void) snprintf(ret + strlen(ret), size - strlen(ret), " Or: uasctl policy DISK uas");
+                                return ret;
+                        }
+        return NULL;
+}
+
+static void print_quirks(const struct told *t)
+{
+        if (t->n_words)
+                putchar('\n');
+        for (size_t i = 0; i < t->n_words; i++) {
+                const struct quirk_word *w = t->words + i;
+                char who[512], effect[512], text[1300];
+
+                (void) snprintf(text, sizeof(text), "%s, by %s: %s", w->entry, quirk_word_who(w, who, sizeof(who)),
+                                quirk_word_effect(w, effect, sizeof(effect)));
+                output_sentence(i == 0 ? "Quirks" : "", text);
+                if (w->effect > QUIRK_SECOND)
+                        output_sentence("", quirk_word_remedy(w, text, sizeof(text)));
+        }
+}
+
+static void print_advice(const struct told *t)
+{
+        char advice[512];
+
+        (void) link_advice(&t->link, advice, sizeof(advice));
+        if (*advice || *t->unbound || *t->initramfs || t->names.n)
+                putchar('\n');
+        output_sentence("Initramfs", t->initramfs);
+        output_sentence("Unbound", t->unbound);
+        output_sentence("Advice", advice);
+        mentions_print(&t->names);
+}
+
+static int print_text(const struct ctl *c, const struct view *v, const struct told *t)
+{
+        const struct explain_row *rows = t->rows;
+        char remedy[512];
+        int k;
+
+        pager_open(c->options->pager);
+        output_status(v);
+        boot_place_print(c, v);
+        output_sentence("Bench", t->bench);
+        putchar('\n');
+        k = output_rows(rows, t->n_rows, c->options->legend);
+        if (k < 0)
+                return k;
+        output_decision(rows, t->n_rows, remedy_of_quirk(t, remedy, sizeof(remedy)), v->disk.facts.interface);
+        print_quirks(t);
+        print_advice(t);
+        return 0;
+}
+
+static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret, size_t size)
+{
+        const char *command = initramfs_command(&c->client.roots);
+
+        ret[0] = '\0';
+        if (f->initramfs_old)
+                (void) snprintf(ret, size, "It is older than the record of this disk and may put it on uas at the next start. Update it%s%s",
+                                command ? ": " : ".", command ?: "");
+}
+
+/* Takes nothing of v. 0 or -ENOMEM. */
+static int tell(const struct ctl *c, const struct view *v, struct told *ret)
+{
+        const struct facts *f = &v->disk.facts;
+        int k = quirk_facts_read(&c->client.roots, &ret->quirks);
+
+        if (k < 0)
+                return k;
+        ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
+        ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
+        (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->client.roots, f->interface) : 0, ret->unbound,
+                               sizeof(ret->unbound));
+        tell_initramfs(c, f, ret->initramfs, sizeof(ret->initramfs));
+        link_read(&c->client.roots, f, &ret->link);
+        (void) bench_last(&c->client.roots, f->vid, f->pid, f->serial, ret->bench);
+        return mentions_read(&c->client.roots, f->interface, &ret->names);
+}
+
+static json_object *told_json(const struct view *v, const struct told *t)
+{
+        const struct json_member members[] = {
+                {"rows", json_rows(t->rows, t->n_rows)},
+                {"quirks", json_quirks(t->words, t->n_words)},
+                {"link", json_link(&t->link)},
+                {"names", json_names(&t->names)},
+                {"unbound", json_object_new_string(t->unbound)},
+                {"initramfs", json_object_new_string(t->initramfs)},
+                {"bench", json_object_new_string(t->bench)},
+        };
+
+        return json_disk_with_all(v, members, ELEMENTSOF(members));
+}
+
+/* The rows are of the files as they are, and the state is of a uasd that has read its configuration when it was started. */
+static void say_other_view(const struct view *v, const struct told *t)
+{
+        const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
+
+        if (row && !*v->disk.lease && !streq(v->reason_id, reason_to_string(row->reason)))
+                log_info("uasd itself goes by the row %s so far, and the table below by what is written now. What has changed in uasd.conf "
+                         "it takes up when it is restarted: systemctl restart uasd", v->reason_id);
+}
+
+int verb_explain(const struct ctl *c, char **args)
+{
+        _cleanup_(views_done) struct views views = {}, daemon = {};
+        _cleanup_(told_done) struct told told = {};
+        const struct view *found;
+        struct view *v;
+        int code, k;
+
+        code = source_local_disk(&c->client, args[0], &views, &found);
+        if (code != UASD_EXIT_OK)
+                return code;
+        v = &views.list[found - views.list];
+        if (source_look(&c->client, &daemon) && view_take_life(v, &daemon) < 0)
+                return UASD_EXIT_FAILED;
+        if (tell(c, v, &told) < 0)
+                return UASD_EXIT_FAILED;
+        say_other_view(v, &told);
+        k = c->options->json ? json_print(told_json(v, &told)) : print_text(c, v, &told);
+        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "client/request.h"
+#include "client/source.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "ctl/inhibitors.h"
+#include "ctl/verbs.h"
+
+/* uasctl inhibit: while a command runs, no switch begins. */
+
+/* As shells have it. */
+#define EXIT_NOT_RUN 126
+#define EXIT_NOT_FOUND 127
+#define EXIT_BY_SIGNAL 128
+
+__attribute__((noreturn)) static void in_child(char **command, pid_t parent, const sigset_t *mask)
+{
+        /* It was promised not to be disturbed: without us it is not to go on. */
+        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent)
+                _exit(EXIT_NOT_RUN);
+        (void) sigprocmask(SIG_SETMASK, mask, NULL);
+        (void) execvp(command[0], command);
+        log_error("%s cannot be run: %s", command[0], strerror(errno));
+        _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+}
+
+/* Until it has ended. The terminal's signals are for the command; it says how it takes them. */
+static int wait_for(pid_t pid, int signals, int lock)
+{
+        struct pollfd p[] = { { signals, POLLIN, 0 }, { lock, 0, 0 } };
+        struct signalfd_siginfo si;
+        int status = 0;
+
+        for (;;) {
+                pid_t gone;
+
+                if (poll(p, ELEMENTSOF(p), -1) < 0 && errno != EINTR)
+                        return UASD_EXIT_FAILED;
+                if (p[1].revents) {
+                        log_warning("uasd is gone, and with it what was inhibited: the next uasd switches disks while the command runs.");
+                        p[1].fd = -1;
+                        p[1].revents = 0;
+                }
+                if (!p[0].revents || read(signals, &si, sizeof(si)) != sizeof(si))
+                        continue;
+                if (si.ssi_signo != SIGCHLD && si.ssi_signo != SIGINT && si.ssi_signo != SIGQUIT)
+                        (void) kill(pid, (int) si.ssi_signo);
+                gone = waitpid(pid, &status, WNOHANG);
+                if (gone < 0)
+                        return UASD_EXIT_FAILED;
+                if (gone > 0)
+                        return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BY_SIGNAL + WTERMSIG(status);
+        }
+}
+
+static int run(char **command, int lock)
+{
+        _cleanup_close_ int signals = -1;
+        pid_t parent = getpid(), pid;
+        sigset_t mask, before;
+
+        (void) sigemptyset(&mask);
+        (void) sigaddset(&mask, SIGCHLD);
+        (void) sigaddset(&mask, SIGINT);
+        (void) sigaddset(&mask, SIGQUIT);
+        (void) sigaddset(&mask, SIGTERM);
+        (void) sigaddset(&mask, SIGHUP);
+        (void) sigprocmask(SIG_BLOCK, &mask, &before);
+        signals = signalfd(-1, &mask, SFD_CLOEXEC);
+        pid = signals < 0 ? -1 : fork();
+        if (pid == 0)
+                in_child(command, parent, &before);
+        if (pid < 0) {
+                log_error("%s cannot be run: %s", command[0], strerror(errno));
+                return EXIT_NOT_RUN;
+        }
+        return wait_for(pid, signals, lock);
+}
+
+/* Without uasd there is nothing to inhibit. A disk that is named has to be there all the same. */
+static int go_without(const struct ctl *c)
+{
+        _cleanup_(views_done) struct views views = {};
+        const struct view *v;
+        int code = c->options->disk ? source_local_quick(&c->client, &views) : UASD_EXIT_OK;
+
+        if (code == UASD_EXIT_OK && c->options->disk)
+                code = source_select(&c->client, &views, c->options->disk, &v);
+        if (code == UASD_EXIT_OK)
+                log_info("uasd is not running: no switch can begin, unless it is started meanwhile.");
+        return code;
+}
+
+/* disk: "" for any. ret_lock stays as it is where there is no uasd. */
+static int take(const struct ctl *c, const char *command, int *ret_lock)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        const char *slash = strrchr(command, '/');
+        struct remote_call call = {.method = "Inhibit", .disk = "", .value = slash && slash[1] ? slash + 1 : command,
+                                   .why = c->options->why ?: ""};
+        const struct view *v;
+        int code, fd;
+
+        if (source_not_running(&c->client, &remote, &views, &code))
+                return go_without(c);
+        if (code == UASD_EXIT_OK && c->options->disk) {
+                code = source_select(&c->client, &views, c->options->disk, &v);
+                if (code == UASD_EXIT_OK)
+                        call.disk = v->disk.facts.interface;
+        }
+        if (code == UASD_EXIT_OK)
+                code = request_reply(&c->client, &remote, &call, &reply);
+        if (code != UASD_EXIT_OK)
+                return code;
+        /* Not for the command, and not for what that leaves behind. */
+        if (sd_bus_message_read(reply, "h", &fd) < 0 || (*ret_lock = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
+                log_error("uasd's answer is not understood.");
+                return UASD_EXIT_FAILED;
+        }
+        return UASD_EXIT_OK;
+}
+
+static int list(const struct ctl *c)
+{
+        _cleanup_(inhibitors_done) struct inhibitors all = {};
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        int code, k;
+
+        code = source_connect(&c->client, &remote, &views);
+        if (code != UASD_EXIT_OK)
+                return code;
+        k = inhibitors_read(&remote, &all);
+        if (k == -ENOSYS)
+                return source_lacks(&remote, "Inhibitors");
+        if (k < 0)
+                return source_lost(k);
+        if (c->options->json)
+                k = inhibitors_json(&all);
+        else if (all.n == 0)
+                log_info("Nobody inhibits switches.");
+        else
+                k = inhibitors_table(&all, c->options->legend);
+        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}
+
+int verb_inhibit(const struct ctl *c, char **args)
+{
+        _cleanup_close_ int lock = -1;
+        bool listing = c->options->given & OPTION_LIST;
+        int code;
+
+        if (listing != !args[0] || (listing && c->options->given & (OPTION_DISK | OPTION_WHY))) {
+                log_error(listing ? "--list lists, and takes neither a command nor --disk and --why." :
+                                    "Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list");
+                return UASD_EXIT_USAGE;
+        }
+        if (listing)
+                return list(c);
+        if (c->options->given & OPTION_JSON) {
+                log_error("The output is the command's own: --json is for --list.");
+                return UASD_EXIT_USAGE;
+        }
+        code = take(c, args[0], &lock);
+        return code == UASD_EXIT_OK ? run(args, lock) : code;
+}

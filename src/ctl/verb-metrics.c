@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+
+#include "client/source.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "ctl/events.h"
+#include "ctl/journal.h"
+#include "ctl/openmetrics.h"
+#include "ctl/verbs.h"
+#include "sys/quirkparam.h"
+#include "sys/scsicount.h"
+#include "sys/statefile.h"
+#include "sys/sysfs.h"
+
+#define TEXTFILE "uasd.prom"
+#define BYTES_PER_MBIT 125000
+
+/* What is measured. */
+struct measured {
+        const struct events *events; /* of this boot */
+        const struct roots *roots;
+        const struct views *views;
+        bool daemon; /* uasd has answered */
+};
+
+/* ---- of the machine ---- */
+
+static const struct metric_family build_info = {"uasd_build_info", false, "The version of uasctl."},
+                                  up = {"uasd_up", false, "1 if uasd answers, 0 if this is what the kernel alone shows."},
+                                  quirks_used = {"uasd_quirks_used_bytes", false,
+                                                 "How much of the quirks parameter of usb_storage is used."},
+                                  quirks_size = {"uasd_quirks_size_bytes", false,
+                                                 "How much the quirks parameter of usb_storage holds."},
+                                  endings = {"uasd_endings_total", true,
+                                             "What uasd wrote to the journal in this boot: switches, roll-backs, distrust."};
+
+static uint64_t count_endings(const struct events *e, const char *word)
+{
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < e->n; i++)
+                n += streq(e->list[i].values[EVENT_WORD], word);
+        return n;
+}
+
+static void write_machine(struct metrics_writer *w, const struct measured *m)
+{
+        char quirks[QUIRKS_MAX + 1];
+
+        metrics_sample(w, &build_info, 1, (const struct metric_label[]){{"version", UASD_VERSION}, {}});
+        metrics_sample(w, &up, m->daemon, NULL);
+        if (quirks_param_read(m->roots, quirks) >= 0) {
+                metrics_sample(w, &quirks_used, strlen(quirks), NULL);
+                metrics_sample(w, &quirks_size, QUIRKS_MAX, NULL);
+        }
+        for (size_t i = 0; m->events->journal && events_word(i); i++)
+                metrics_sample(w, &endings, count_endings(m->events, events_word(i)),
+                               (const struct metric_label[]){{"event", events_word(i)}, {}});
+}
+
+/* ---- of a disk ---- */
+
+#define OF_DISK(v) "interface", (v)->disk.facts.interface
+
+static void write_info(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
+{
+        const struct facts *facts = &v->disk.facts;
+        char vid[8], pid[8], revision[8];
+
+        (void) snprintf(vid, sizeof(vid), "%04x", facts->vid);
+        (void) snprintf(pid, sizeof(pid), "%04x", facts->pid);
+        (void) snprintf(revision, sizeof(revision), "%04x", facts->bcd);
+        metrics_sample(w, f, 1,
+                       (const struct metric_label[]){
+                               {OF_DISK(v)},
+                               {"vendor_id", vid},
+                               {"product_id", pid},
+                               {"revision", revision},
+                               {"manufacturer", facts->manufacturer},
+                               {"product", facts->product},
+                               {"serial", facts->serial},
+                               {"driver", view_driver(v)},
+                               {"target", v->disk.decision.target == DRIVER_NONE ? NULL : driver_to_string(v->disk.decision.target)},
+                               {"policy", policy_to_string(facts->policy)},
+                               {"verdict", verdict_to_string(facts->verdict)},
+                               {"reason_id", v->reason_id},
+                               {},
+                       });
+}
+
+static void write_state(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
+{
+        for (enum state s = 0; s < _STATE_MAX; s++)
+                metrics_sample(w, f, s == v->disk.state,
+                               (const struct metric_label[]){{OF_DISK(v)}, {"state", state_to_string(s)}, {}});
+}
+
+static void write_speed(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
+{
+        metrics_sample(w, f, (uint64_t) v->disk.facts.speed_mbps * BYTES_PER_MBIT, (const struct metric_label[]){{OF_DISK(v)}, {}});
+}
+
+static void write_distrusted(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
+{
+        metrics_sample(w, f, v->disk.facts.distrusted, (const struct metric_label[]){{OF_DISK(v)}, {}});
+}
+
+static void write_passed(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
+{
+        metrics_sample(w, f, v->disk.facts.trial_passed, (const struct metric_label[]){{OF_DISK(v)}, {}});
+}
+
+static void write_last(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
+{
+        if (v->disk.outcome.code >= 0)
+                metrics_sample(w, f, (uint64_t) v->disk.outcome.code, (const struct metric_label[]){{OF_DISK(v)}, {}});
+}
+
+static const struct {
+        struct metric_family family;
+        void (*write)(struct metrics_writer *w, const struct metric_family *f, const struct view *v);
+} of_disk[] = {
+        {{"uasd_disk_info", false, "What a disk is, which driver it has and which it is to have."}, write_info},
+        {{"uasd_disk_state", false, "1 for the state a disk is in, 0 for the others."}, write_state},
+        {{"uasd_disk_link_speed_bytes", false, "Speed of the USB link, in bytes a second."}, write_speed},
+        {{"uasd_disk_distrusted", false, "1 if a failure under uas is held against a disk here and now."}, write_distrusted},
+        {{"uasd_disk_trial_passed", false, "1 if a disk has passed its trial on uas."}, write_passed},
+        {{"uasd_disk_last_switch_code", false,
+          "How the last switch since plug-in ended, as an exit status of uasctl: 0 done, 7 rolled back."},
+         write_last},
+};
+
+/* ---- of a LUN ---- */
+
+static const struct metric_family of_lun[_SCSI_COUNT_MAX] = {
+        [SCSI_COUNT_REQUESTS] = {"uasd_scsi_requests_total", true, "SCSI commands sent since the disk came to its driver."},
+        [SCSI_COUNT_DONE] = {"uasd_scsi_completed_total", true, "SCSI commands that came back, failed ones included."},
+        [SCSI_COUNT_ERRORS] = {"uasd_scsi_errors_total", true, "SCSI commands that came back failed."},
+        [SCSI_COUNT_TIMEOUTS] = {"uasd_scsi_timeouts_total", true, "SCSI commands that ran out of time."},
+};
+
+static void write_count(struct metrics_writer *w, const struct measured *m, enum scsi_count which, const struct view *v)
+{
+        for (size_t i = 0; i < v->disk.n_luns; i++) {
+                const struct lun *l = &v->disk.luns[i];
+                char number[16];
+                uint64_t count;
+
+                if (!l->disk.name[0] || scsi_count_read(m->roots, l->disk.name, which, &count) < 0)
+                        continue;
+                (void) snprintf(number, sizeof(number), "%u", l->lun);
+                metrics_sample(w, &of_lun[which], count,
+                               (const struct metric_label[]){{OF_DISK(v)}, {"device", l->disk.name}, {"lun", number}, {}});
+        }
+}
+
+static void write_all(struct metrics_writer *w, const struct measured *m)
+{
+        write_machine(w, m);
+        for (size_t k = 0; k < ELEMENTSOF(of_disk); k++)
+                for (size_t i = 0; i < m->views->n; i++)
+                        of_disk[k].write(w, &of_disk[k].family, &m->views->list[i]);
+        for (enum scsi_count k = 0; k < _SCSI_COUNT_MAX; k++)
+                for (size_t i = 0; i < m->views->n; i++)
+                        write_count(w, m, k, &m->views->list[i]);
+        metrics_end(w);
+}
+
+/* Those that may not read the journal leave that out: it would look as if nothing had happened. */
+static void read_events(const struct ctl *c, struct events *e)
+{
+        char boot[SD_ID128_STRING_MAX];
+
+        if (journal_boot(&c->client.roots, boot) < 0 || events_from_journal(c->root, &(struct events_filter){.boot = boot}, e) < 0 ||
+            (e->n == 0 && geteuid() != 0))
+                e->journal = false;
+}
+
+/* ---- where to ---- */
+
+static int write_textfile(const struct measured *m, const char *folder)
+{
+        _cleanup_close_ int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_free_ char *text = NULL;
+        struct metrics_writer w = {.prometheus = true};
+        size_t size;
+        int k;
+
+        if (dir < 0)
+                return -errno;
+        w.out = open_memstream(&text, &size);
+        if (!w.out)
+                return -errno;
+        write_all(&w, m);
+        k = ferror(w.out) ? -ENOMEM : 0;
+        if (fclose(w.out) != 0)
+                k = -ENOMEM;
+        /* By rename, from a name that node_exporter does not read. */
+        return k < 0 ? k : state_write(dir, TEXTFILE, text, false);
+}
+
+int verb_metrics(const struct ctl *c, char **args)
+{
+        _cleanup_(views_done) struct views views = {}, daemon = {};
+        _cleanup_(events_done) struct events events = {};
+        struct measured m = {.roots = &c->client.roots, .views = &views, .events = &events};
+        const char *folder = c->options->textfile;
+        int code, k = 0;
+
+        code = source_local(&c->client, &views);
+        if (code != UASD_EXIT_OK)
+                return code;
+        m.daemon = source_look(&c->client, &daemon);
+        for (size_t i = 0; k >= 0 && i < views.n; i++)
+                k = view_take_life(&views.list[i], &daemon);
+        if (k < 0)
+                return UASD_EXIT_FAILED;
+        read_events(c, &events);
+        if (!folder) {
+                write_all(&(struct metrics_writer){.out = stdout}, &m);
+                return UASD_EXIT_OK;
+        }
+        k = write_textfile(&m, folder);
+        if (k < 0) {
+                log_error("Cannot write %s/" TEXTFILE ": %s%s", folder, strerror(-k),
+                          k == -ENOENT || k == -ENOTDIR ? ". It takes the directory that node_exporter reads." :
+                          k == -EACCES                  ? ". Run it as root." :
+                                                          "");
+                return UASD_EXIT_FAILED;
+        }
+        return UASD_EXIT_OK;
+}

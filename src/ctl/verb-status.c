@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "client/source.h"
+#include "common/log.h"
+#include "ctl/bench/history.h"
+#include "ctl/boot-place.h"
+#include "ctl/health.h"
+#include "ctl/json-disk.h"
+#include "ctl/output.h"
+#include "ctl/verbs.h"
+#include "term/pager.h"
+
+static json_object *json_one(const struct view *v, const struct health *h, const struct mentions *m)
+{
+        const struct json_member members[] = {
+                {"commands", json_commands(h)}, {"trim", json_trim(h, v->disk.facts.driver)},
+                {"smart", json_smart(h)},       {"names", json_names(m)},
+                {"link", json_link(&h->link)},
+        };
+
+        return json_object_with_all(v, members, ELEMENTSOF(members));
+}
+
+static void print_bench(const struct ctl *c, const struct view *v)
+{
+        const struct facts *f = &v->disk.facts;
+        char last[BENCH_LAST_MAX];
+
+        output_sentence("Bench", bench_last(&c->client.roots, f->vid, f->pid, f->serial, last));
+}
+
+static void print_one(const struct ctl *c, const struct view *v, const struct health *h, const struct mentions *m, bool first)
+{
+        if (!first)
+                putchar('\n');
+        output_status(v);
+        boot_place_print(c, v);
+        print_bench(c, v);
+        health_print(h, v);
+        mentions_print(m);
+}
+
+/* one: it was named, so it may be asked how it is. disks: NULL for text. 0 or -ENOMEM. */
+static int tell(const struct ctl *c, const struct view *v, bool one, bool first, json_object *disks)
+{
+        _cleanup_(health_done) struct health h = {};
+        _cleanup_(mentions_done) struct mentions m = {};
+        int k = health_read(&c->client.roots, v, &h);
+
+        if (k == 0)
+                k = mentions_read(&c->client.roots, v->disk.facts.interface, &m);
+        if (k < 0)
+                return k;
+        if (one)
+                health_ask(&c->client.roots, c->root, v, &h);
+        if (disks)
+                return append(disks, json_one(v, &h, &m)) ? 0 : -ENOMEM;
+        pager_open(c->options->pager);
+        print_one(c, v, &h, &m, first);
+        return 0;
+}
+
+int verb_status(const struct ctl *c, char **args)
+{
+        _cleanup_(views_done) struct views views = {};
+        const struct view *one = NULL;
+        json_object *disks;
+        struct views shown;
+        int code, k = 0;
+
+        code = source_read(&c->client, &views);
+        if (code == UASD_EXIT_OK && args[0])
+                code = source_select(&c->client, &views, args[0], &one);
+        if (code != UASD_EXIT_OK)
+                return code;
+        shown = one ? (struct views){(struct view *) one, 1} : views;
+        disks = c->options->json ? json_object_new_array() : NULL;
+        if (c->options->json && !disks)
+                return UASD_EXIT_FAILED;
+        if (!disks && shown.n == 0)
+                log_info("There are no USB disks.");
+        for (size_t i = 0; k == 0 && i < shown.n; i++)
+                k = tell(c, &shown.list[i], one, i == 0, disks);
+        if (k < 0)
+                json_object_put(disks);
+        else if (disks)
+                k = json_print(json_document(disks));
+        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}

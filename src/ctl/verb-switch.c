@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/explain.h"
+
+#include "client/plan.h"
+#include "client/request.h"
+#include "client/source.h"
+#include "client/watch.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "ctl/boot-place.h"
+#include "ctl/inhibitors.h"
+#include "ctl/verbs.h"
+#include "sys/marks.h"
+#include "term/progress.h"
+
+/* A free disk is taken on at once: one that still waits after this is in use. */
+#define BEGIN_USEC (1 * USEC_PER_SEC)
+/* A switch at work, its undo included, is over by then. */
+#define WORK_USEC (120 * USEC_PER_SEC)
+
+struct wish {
+        enum driver target; /* DRIVER_NONE: the override goes */
+        bool force, wait;
+        uint64_t wait_usec;
+};
+
+static void tell_users(const struct view *v)
+{
+        char text[512];
+
+        for (size_t i = 0; i < v->disk.n_users; i++)
+                log_info("  %s", user_text(&v->disk.users[i], text, sizeof(text)));
+}
+
+static void tell_wish(const struct view *v, const struct wish *w)
+{
+        const char *from = view_driver(v) ?: "no driver";
+        char label[VIEW_LABEL_MAX];
+
+        if (w->target == DRIVER_NONE)
+                log_info("%s: back to what its policy says.", view_label(v, label));
+        else if (v->disk.facts.driver == w->target)
+                log_info("%s: stays on %s until it is unplugged.", view_label(v, label), from);
+        else
+                log_info("%s: from %s to %s, until it is unplugged.", view_label(v, label), from,
+                         driver_to_string(w->target));
+}
+
+static int tell_plan(const struct view *v, const struct wish *w, const struct plan *p)
+{
+        const char *from = view_driver(v) ?: "no driver", *to = driver_to_string(p->decision.target);
+        char label[VIEW_LABEL_MAX];
+
+        (void) view_label(v, label);
+        if (p->refusal.code != UASD_EXIT_OK) {
+                log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target), refusal_text(&p->refusal));
+                if (p->refusal.force_helps)
+                        log_info(FORCE_HELPS);
+                log_info("'uasctl explain %s' tells more.", v->disk.facts.interface);
+                return p->code;
+        }
+        if (!decision_wants_switch(&v->disk.facts, &p->decision)) {
+                log_info("%s: would stay on %s.", label, from);
+                return p->code;
+        }
+        if (p->code == UASD_EXIT_FAILED) {
+                log_error("%s: would stay on %s. %s", label, from, reason_sentence(REASON_UAS_KEPT_AWAY));
+                return p->code;
+        }
+        log_info("%s: would be switched from %s to %s%s.", label, from, to,
+                 p->code == UASD_EXIT_DEFERRED ? " as soon as nothing uses it or inhibits it" : " now");
+        if (p->quirk[0])
+                log_info("  The kernel would be told by the quirk %s.", p->quirk);
+        tell_users(v);
+        if (v->users_error < 0)
+                log_info("  Who uses it cannot be found out: %s", strerror(-v->users_error));
+        return p->code;
+}
+
+/* Whether somebody keeps switches of this disk from beginning. */
+static bool is_inhibited(struct remote *remote, const char *id)
+{
+        _cleanup_(inhibitors_done) struct inhibitors all = {};
+
+        if (inhibitors_read(remote, &all) < 0)
+                return false;
+        for (size_t i = 0; i < all.n; i++)
+                if (isempty(all.list[i].disk) || streq(all.list[i].disk, id))
+                        return true;
+        return false;
+}
+
+/* What uasd alone knows: leases and inhibitors. Without it only the kernel is asked. */
+static int dry_run(const struct ctl *c, const char *what, const struct wish *w)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {}, theirs = {};
+        const struct view *v, *told = NULL;
+        char label[VIEW_LABEL_MAX];
+        struct plan plan;
+        int code;
+
+        code = source_local_disk(&c->client, what, &views, &v);
+        if (code != UASD_EXIT_OK)
+                return code;
+        plan_switch(v, w->target, w->force, &plan);
+        if (source_ask(&c->client, &remote, &theirs))
+                told = views_find(&theirs, v->disk.facts.interface);
+        if (told && told->disk.lease[0]) {
+                log_error("%s: would not be switched. %s", view_label(v, label), told->disk.lease);
+                return UASD_EXIT_REFUSED;
+        }
+        if (told && plan.code == UASD_EXIT_OK && decision_wants_switch(&v->disk.facts, &plan.decision) &&
+            is_inhibited(&remote, v->disk.facts.interface))
+                plan.code = UASD_EXIT_DEFERRED;
+        return tell_plan(v, w, &plan);
+}
+
+static int tell_outcome(const char *label, const struct outcome *o)
+{
+        if (o->code == UASD_EXIT_OK)
+                log_info("%s: %s", label, o->text[0] ? o->text : "done.");
+        else if (o->step[0])
+                log_error("%s: %s%s (step %s)", label, o->code == UASD_EXIT_ROLLED_BACK ? "rolled back: " : "",
+                          o->text, o->step);
+        else
+                log_error("%s: %s", label, o->text[0] ? o->text : "failed.");
+        return o->code < 0 ? UASD_EXIT_FAILED : o->code;
+}
+
+static int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
+{
+        char remedy[REMEDY_MAX], text[BOOT_PLACE_MAX];
+
+        if (v->disk.n_users > 0)
+                log_info("%s: is in use:", label);
+        else
+                log_info("%s: not yet. %s", label, v->reason);
+        tell_users(v);
+        log_info("It happens as soon as the disk is free; 'uasctl cancel %s' takes that back.",
+                 v->disk.facts.interface);
+        if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
+                log_info("%s", remedy);
+        if (boot_place_wanted(v))
+                log_info("%s", boot_place(c, text, sizeof(text)));
+        return UASD_EXIT_DEFERRED;
+}
+
+/*
+ * The job's end, if it is to be seen: with --wait however long the disk is in use, without it only once the
+ * switch itself has begun.
+ */
+static int follow(const struct ctl *c, struct watch *watch, const struct wish *w, const char *id, const char *label)
+{
+        uint64_t start = now_boottime(), begin = start + BEGIN_USEC;
+        uint64_t end = !w->wait                             ? start + WORK_USEC
+                       : w->wait_usec >= UINT64_MAX - start ? UINT64_MAX
+                                                            : start + w->wait_usec;
+        bool pending = false;
+
+        for (;;) {
+                _cleanup_(views_done) struct views views = {};
+                const struct view *v;
+                int k;
+
+                k = watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
+                if (watch->ended)
+                        return tell_outcome(label, &watch->outcome);
+                if (watch->gone)
+                        return source_lost(-ENOTCONN);
+                if (k < 0 && k != -ETIMEDOUT)
+                        return source_lost(k);
+                watch->changed = false;
+                k = remote_read(watch->remote, ORDER_USEC, &views);
+                if (k < 0)
+                        return source_lost(k);
+                (void) watch_next(watch, 0); /* the end may have come with the answer */
+                if (watch->ended)
+                        return tell_outcome(label, &watch->outcome);
+                v = views_find(&views, id);
+                if (!v) {
+                        log_error("%s: it is not there any more.", label);
+                        return UASD_EXIT_NO_DISK;
+                }
+                if (now_boottime() >= end) {
+                        log_info("%s: still %s; the request stays.", label, state_to_string(v->disk.state));
+                        return UASD_EXIT_DEFERRED;
+                }
+                if (w->wait || now_boottime() < begin)
+                        continue;
+                if (v->disk.state == STATE_WAITING || v->disk.state == STATE_HELD)
+                        return tell_deferred(c, label, v);
+                pending = true;
+        }
+}
+
+static int request(const struct ctl *c, const char *what, const struct wish *w)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        _cleanup_(watch_close) struct watch watch = {};
+        _cleanup_free_ char *job = NULL;
+        struct remote_call call = {.method = "Switch", .force = w->force};
+        char label[VIEW_LABEL_MAX];
+        const struct view *v;
+        int code, k;
+
+        code = source_connect_disk(&c->client, what, &remote, &views, &v);
+        if (code != UASD_EXIT_OK)
+                return code;
+        k = watch_open(&watch, &remote, v->disk.facts.interface, progress_show);
+        if (k < 0)
+                return source_lost(k);
+        call.disk = v->disk.facts.interface;
+        call.value = w->target == DRIVER_NONE ? "" : driver_to_string(w->target);
+        code = request_call(&c->client, &remote, &call, &job);
+        if (code != UASD_EXIT_OK)
+                return code;
+        tell_wish(v, w);
+        watch.job = job; /* its end, should it have come already, is still in the queue */
+        return follow(c, &watch, w, v->disk.facts.interface, view_label(v, label));
+}
+
+int verb_switch(const struct ctl *c, char **args)
+{
+        struct wish w = {
+                .force = c->options->given & OPTION_FORCE,
+                .wait = c->options->given & OPTION_WAIT,
+                .wait_usec = c->options->wait_usec,
+        };
+
+        if (args[1]) {
+                if (!streq(args[1], DRIVER_NAME_UAS) && !streq(args[1], DRIVER_NAME_BOT)) {
+                        log_error("'%s' is no driver to switch to: uas or usb-storage.", args[1]);
+                        return UASD_EXIT_USAGE;
+                }
+                w.target = streq(args[1], DRIVER_NAME_UAS) ? DRIVER_UAS : DRIVER_USB_STORAGE;
+        }
+        return c->options->given & OPTION_DRY_RUN ? dry_run(c, args[0], &w) : request(c, args[0], &w);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "client/source.h"
+#include "client/watch.h"
+#include "common/log.h"
+#include "ctl/verbs.h"
+#include "sys/marks.h"
+#include "term/progress.h"
+
+/* Without the daemon nobody tells when a hold ends. */
+#define LOOK_AGAIN_USEC (500 * USEC_PER_MSEC)
+
+static int gone(const char *what)
+{
+        log_error("%s: it is not there any more.", what);
+        return UASD_EXIT_NO_DISK;
+}
+
+static int out_of_time(const struct view *v)
+{
+        log_info("%s: the time is out. %s", v->disk.facts.interface, v->reason);
+        return UASD_EXIT_DEFERRED;
+}
+
+static int wait_remote(struct remote *remote, const char *id, uint64_t end)
+{
+        _cleanup_(watch_close) struct watch watch = {};
+        int k;
+
+        k = watch_open(&watch, remote, id, progress_show);
+        if (k < 0)
+                return source_lost(k);
+        for (;;) {
+                _cleanup_(views_done) struct views views = {};
+                const struct view *v;
+
+                k = remote_read(remote, ORDER_USEC, &views);
+                if (k < 0)
+                        return source_lost(k);
+                v = views_find(&views, id);
+                if (!v)
+                        return gone(id);
+                if (!state_is_pending(v->disk.state))
+                        return UASD_EXIT_OK;
+                if (now_boottime() >= end)
+                        return out_of_time(v);
+                watch.changed = false;
+                k = watch_next(&watch, end);
+                if ((k < 0 && k != -ETIMEDOUT) || watch.gone)
+                        return source_lost(k < 0 ? k : -ENOTCONN);
+        }
+}
+
+static int wait_local(const struct ctl *c, const char *id, uint64_t end)
+{
+        for (;;) {
+                _cleanup_(views_done) struct views views = {};
+                const struct view *v;
+                int code;
+
+                code = source_local(&c->client, &views);
+                if (code != UASD_EXIT_OK)
+                        return code;
+                v = views_find(&views, id);
+                if (!v)
+                        return gone(id);
+                if (!state_is_pending(v->disk.state) && v->disk.unattended) {
+                        log_info("%s: uasd would switch it to %s: systemctl start uasd", id, driver_to_string(v->disk.decision.target));
+                        return UASD_EXIT_DEFERRED;
+                }
+                if (!state_is_pending(v->disk.state))
+                        return UASD_EXIT_OK;
+                if (now_boottime() >= end)
+                        return out_of_time(v);
+                (void) usleep(LOOK_AGAIN_USEC);
+        }
+}
+
+int verb_wait(const struct ctl *c, char **args)
+{
+        _cleanup_(remote_close) struct remote remote = {};
+        _cleanup_(views_done) struct views views = {};
+        char id[INTERFACE_NAME_MAX];
+        uint64_t now = now_boottime(), end = UINT64_MAX;
+        const struct view *v;
+        int code = UASD_EXIT_OK;
+        bool daemon;
+
+        if (c->options->wait_usec < UINT64_MAX - now)
+                end = now + c->options->wait_usec;
+        daemon = c->client.host || source_ask(&c->client, &remote, &views);
+        if (c->client.host)
+                code = source_connect(&c->client, &remote, &views);
+        if (!daemon)
+                code = source_local(&c->client, &views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(&c->client, &views, args[0], &v);
+        if (code != UASD_EXIT_OK)
+                return code;
+        (void) copy_string(id, sizeof(id), v->disk.facts.interface);
+        return daemon ? wait_remote(&remote, id, end) : wait_local(c, id, end);
+}

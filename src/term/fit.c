@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "term/fit.h"
+
+#include "common/util.h"
+#include "term/fold.h"
+#include "term/style.h"
+
+#define COLUMNS_MAX 32
+
+struct layout {
+        const struct fit_column *how;
+        size_t n;
+        bool shown[COLUMNS_MAX];
+        unsigned least[COLUMNS_MAX];  /* if nothing else helps */
+        unsigned usual[COLUMNS_MAX];  /* as narrow as it is to be as long as columns can be left out */
+        unsigned whole[COLUMNS_MAX];
+        unsigned width[COLUMNS_MAX];
+};
+
+static void widen(unsigned *width, unsigned to)
+{
+        *width = to > *width ? to : *width;
+}
+
+static void measure_cell(struct layout *l, size_t i, const char *text)
+{
+        unsigned whole = fold_width(text), words = fold_longest_word(text), parts = fold_longest_part(text);
+        const unsigned least[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_NAMES] = parts, [FIT_LAST] = parts};
+        const unsigned usual[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_NAMES] = words, [FIT_LAST] = whole};
+
+        widen(&l->whole[i], whole);
+        widen(&l->usual[i], usual[l->how[i].folds]);
+        widen(&l->least[i], least[l->how[i].folds]);
+}
+
+static void measure(struct libscols_table *t, struct layout *l)
+{
+        for (size_t i = 0; i < l->n; i++) {
+                struct libscols_column *c = scols_table_get_column(t, i);
+                const char *name = scols_cell_get_data(scols_column_get_header(c));
+
+                l->shown[i] = true;
+                if (!scols_table_is_noheadings(t) && name)
+                        measure_cell(l, i, name);
+                for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
+                        const char *text = scols_cell_get_data(scols_line_get_column_cell(scols_table_get_line(t, row), c));
+
+                        if (text)
+                                measure_cell(l, i, text);
+                }
+        }
+}
+
+/* Of all columns, and the blank before each of them but the first. */
+static unsigned sum(const struct layout *l, const unsigned widths[static COLUMNS_MAX])
+{
+        unsigned all = 0, shown = 0;
+
+        for (size_t i = 0; i < l->n; i++)
+                if (l->shown[i]) {
+                        all += widths[i];
+                        shown++;
+                }
+        return all + (shown > 0 ? shown - 1 : 0);
+}
+
+static void leave_out(struct layout *l, unsigned room)
+{
+        for (unsigned turn = 1; turn <= l->n && sum(l, l->usual) > room; turn++)
+                for (size_t i = 0; i < l->n; i++)
+                        if (l->how[i].goes == turn)
+                                l->shown[i] = false;
+}
+
+/* What room is left goes to the columns from the left on. */
+static void grow(struct layout *l, unsigned room, const unsigned to[static COLUMNS_MAX])
+{
+        for (size_t i = 0; i < l->n; i++) {
+                unsigned used = sum(l, l->width), left = used < room ? room - used : 0, lacks = to[i] - l->width[i];
+
+                if (l->shown[i])
+                        l->width[i] += lacks < left ? lacks : left;
+        }
+}
+
+static int fold_cells(struct libscols_table *t, struct libscols_column *c, unsigned width)
+{
+        int r = fold_column(c);
+
+        for (size_t row = 0; row < scols_table_get_nlines(t) && r == 0; row++) {
+                struct libscols_cell *cell = scols_line_get_column_cell(scols_table_get_line(t, row), c);
+                const char *text = scols_cell_get_data(cell);
+                _cleanup_free_ char *folded = text ? fold_parts(text, width) : NULL;
+
+                if (text)
+                        r = folded ? scols_cell_set_data(cell, folded) : -ENOMEM;
+        }
+        return r;
+}
+
+int table_fit(struct libscols_table *t, const struct fit_column *how, size_t n)
+{
+        struct layout l = {.how = how, .n = n};
+        unsigned room = style_width();
+        int r = 0;
+
+        if (room == 0)
+                return 0;
+        if (n > COLUMNS_MAX)
+                return -EINVAL;
+        measure(t, &l);
+        leave_out(&l, room);
+        memcpy(l.width, l.least, sizeof(l.width));
+        grow(&l, room, l.usual);
+        grow(&l, room, l.whole);
+        for (size_t i = 0; i < n && r == 0; i++) {
+                struct libscols_column *c = scols_table_get_column(t, i);
+
+                if (!l.shown[i])
+                        r = scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
+                else if (l.width[i] < l.whole[i])
+                        r = fold_cells(t, c, l.width[i]);
+        }
+        return r;
+}

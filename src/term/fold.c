@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "term/fold.h"
+
+#include <wchar.h>
+
+#include "common/util.h"
+#include "term/style.h"
+
+#define MARK_ROOM 3 /* what style_shorten() may add, and the end */
+#define READABLE 20 /* less is not folded to: there would be hardly two words a line */
+
+static unsigned width_of(const char *s, size_t length)
+{
+        mbstate_t state = {};
+        unsigned width = 0;
+        wchar_t c;
+
+        for (size_t n; length > 0; s += n, length -= n) {
+                n = mbrtowc(&c, s, length, &state);
+                if (n == 0 || n > length) /* broken: a byte a cell */
+                        return width + (unsigned) length;
+                width += wcwidth(c) > 0 ? (unsigned) wcwidth(c) : 0;
+        }
+        return width;
+}
+
+unsigned fold_width(const char *s)
+{
+        return width_of(s, strlen(s));
+}
+
+/* How far the next piece of a line goes: to a blank, or if dashes may end one, behind the first of them. */
+static size_t piece(const char *s, bool dashes)
+{
+        size_t word = strcspn(s, " "), dash = dashes ? strcspn(s, "-") + 1 : word;
+
+        return dash < word ? dash : word;
+}
+
+static unsigned longest(const char *s, bool dashes)
+{
+        unsigned longest = 0;
+
+        for (size_t n; *(s += strspn(s, " ")); s += n) {
+                unsigned width;
+
+                n = piece(s, dashes);
+                width = width_of(s, n);
+                longest = width > longest ? width : longest;
+        }
+        return longest;
+}
+
+unsigned fold_longest_word(const char *s)
+{
+        return longest(s, false);
+}
+
+unsigned fold_longest_part(const char *s)
+{
+        return longest(s, true);
+}
+
+static char *fold_at(const char *s, unsigned width, bool dashes)
+{
+        /* Each piece may be marked, and be followed by an end that was not there. */
+        char *ret = width > 0 ? malloc(strlen(s) * (MARK_ROOM + 1) + MARK_ROOM) : strdup(s), *to = ret;
+        unsigned used = 0;
+
+        if (!ret || width == 0)
+                return ret;
+        *to = '\0';
+        for (size_t n, blanks; blanks = strspn(s, " "), *(s += blanks); s += n) {
+                unsigned word;
+
+                n = piece(s, dashes);
+                word = width_of(s, n);
+                if (to > ret && used + (blanks > 0) + word > width) {
+                        *to++ = '\n';
+                        used = 0;
+                } else if (to > ret && blanks > 0) {
+                        *to++ = ' ';
+                        used++;
+                }
+                memcpy(to, s, n);
+                to[n] = '\0';
+                if (word > width)
+                        style_shorten(to, width);
+                used += width_of(to, strlen(to));
+                to += strlen(to);
+        }
+        return ret;
+}
+
+char *fold(const char *s, unsigned width)
+{
+        return fold_at(s, width, false);
+}
+
+char *fold_parts(const char *s, unsigned width)
+{
+        return fold_at(s, width, fold_longest_word(s) > width);
+}
+
+int fold_print(FILE *out, const char *s, unsigned indent)
+{
+        unsigned width = style_width();
+        _cleanup_free_ char *text = fold(s, width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE);
+        const char *line = text;
+
+        if (!text)
+                return -ENOMEM;
+        for (const char *end; (end = strchr(line, '\n')) && width > 0; line = end + 1)
+                (void) fprintf(out, "%.*s\n%*s", (int) (end - line), line, (int) indent, "");
+        (void) fprintf(out, "%s\n", line);
+        return 0;
+}
+
+int fold_column(struct libscols_column *c)
+{
+        int r = scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_WRAP);
+
+        /* Else the ends of lines would be made visible where there is no UTF-8. */
+        r = r ?: scols_column_set_safechars(c, "\n");
+        return r ?: scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "term/pager.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "common/util.h"
+#include "term/style.h"
+
+/* As systemd asks of it: end if all fits the screen (F), let colours through (R), cut lines (S), leave the screen as it is (X). */
+#define LESS_DEFAULT "FRSXMK"
+#define WORDS_MAX 16
+
+static pid_t pager;
+
+/* Words with blanks in between; there is no shell to make more of them. */
+static void exec_words(const char *words)
+{
+        char *copy = strdup(words), *argv[WORDS_MAX + 1] = {}, *save = NULL;
+        size_t n = 0;
+
+        for (char *w = copy ? strtok_r(copy, " \t\n", &save) : NULL; w && n < WORDS_MAX; w = strtok_r(NULL, " \t\n", &save))
+                argv[n++] = w;
+        if (n > 0)
+                (void) execvp(argv[0], argv);
+        free(copy);
+}
+
+static void copy_through(void)
+{
+        char room[4096];
+        ssize_t n;
+
+        while ((n = read(STDIN_FILENO, room, sizeof(room))) > 0)
+                for (ssize_t done = 0, k; done < n; done += k) {
+                        k = write(STDOUT_FILENO, room + done, (size_t) (n - done));
+                        if (k <= 0)
+                                _exit(EXIT_FAILURE);
+                }
+        _exit(EXIT_SUCCESS);
+}
+
+static void run(const char *asked, int reading, int parent)
+{
+        static const char *const others[] = {"pager", "less", "more"};
+        const char *less = getenv("SYSTEMD_LESS");
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent || dup2(reading, STDIN_FILENO) < 0)
+                _exit(EXIT_FAILURE);
+        (void) setenv("LESS", less ?: LESS_DEFAULT, 1);
+        if (style_utf8())
+                (void) setenv("LESSCHARSET", "utf-8", 1);
+        /* Whoever may run uasctl alone as root gets no shell of it. */
+        (void) setenv("LESSSECURE", "1", 1);
+        if (asked)
+                exec_words(asked);
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                exec_words(others[i]);
+        copy_through();
+}
+
+void pager_open(bool wanted)
+{
+        const char *asked = getenv("SYSTEMD_PAGER") ?: getenv("PAGER");
+        int ends[2], parent = getpid();
+
+        if (pager > 0 || !wanted || !isatty(STDOUT_FILENO) || style_dumb() || (asked && (!*asked || streq(asked, "cat"))))
+                return;
+        /* Later a pipe would be all there is to be seen. */
+        (void) style_colours();
+        (void) style_width();
+        if (fflush(stdout) != 0 || pipe2(ends, O_CLOEXEC) < 0)
+                return;
+        pager = fork();
+        if (pager == 0) {
+                (void) close(ends[1]); /* who copies what he reads would never see its end */
+                run(asked, ends[0], parent);
+        }
+        (void) close(ends[0]);
+        if (pager > 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
+                /* Who has seen enough leaves; Ctrl+C is the pager's. */
+                (void) signal(SIGPIPE, SIG_IGN);
+                (void) signal(SIGINT, SIG_IGN);
+        }
+        (void) close(ends[1]);
+}
+
+bool pager_close(void)
+{
+        if (pager <= 0)
+                return false;
+        (void) fclose(stdout);
+        while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+                ;
+        pager = 0;
+        return true;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * The step of a switch that is under way: one line on the terminal behind stderr, which the next one overwrites. Elsewhere,
+ * and with quiet, nothing is shown. Call progress_clear() before anything else is printed.
+ */
+void progress_open(bool quiet);
+void progress_show(const char *disk, const char *step); /* step: "" for none */
+void progress_clear(void);
