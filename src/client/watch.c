@@ -3,7 +3,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 
 static int read_one(sd_bus_message *m, struct job_step *t)
 {

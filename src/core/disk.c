@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/disk.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 
 #include "common/exit-codes.h"
@@ -9,6 +10,20 @@
 #include "core/history.h"
 
 #define NAME_SIZE 96 /* of one name within a sentence */
+
+bool interface_name_valid(const char *name)
+{
+        const char *colon = strchr(name, ':');
+        unsigned bus, configuration, interface;
+        int end = 0;
+
+        if (!colon || strlen(name) >= INTERFACE_NAME_MAX || !isdigit((unsigned char) name[0]))
+                return false;
+        for (const char *p = name; p < colon; p++)
+                if (!isdigit((unsigned char) *p) && *p != '-' && *p != '.')
+                        return false;
+        return sscanf(name, "%u-%*[0-9.]:%u.%u%n", &bus, &configuration, &interface, &end) == 3 && !name[end];
+}
 
 void luns_free(struct lun *luns, size_t n)
 {

@@ -70,6 +70,9 @@ struct disk {
         char lease[160];     /* a sentence: who has it for himself; else empty */
 };
 
+/* Whether the name is that of a USB interface ("2-1.4:1.0"). */
+bool interface_name_valid(const char *name);
+
 /* All take NULL; free() is of the structure too, done() of what is in it. */
 void luns_free(struct lun *luns, size_t n);
 void users_free(struct user *users, size_t n);

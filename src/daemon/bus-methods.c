@@ -3,7 +3,7 @@
 #include "common/util.h"
 #include "daemon/bus.h"
 #include "daemon/polkit.h"
-#include "sys/conf.h"
+#include "sys/facts.h"
 #include "sys/hwdb.h"
 
 /* org.uasd1.Manager: what users ask for. polkit_may() comes last before anything is done. */

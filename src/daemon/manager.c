@@ -5,7 +5,8 @@
 
 #include "common/exit-codes.h"
 #include "common/log.h"
-#include "sys/conf.h"
+#include "sys/clock.h"
+#include "sys/facts.h"
 #include "sys/hwdb.h"
 #include "sys/marks.h"
 #include "sys/modules.h"

@@ -4,7 +4,7 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/past.h"
 #include "sys/policies.h"
 

@@ -2,6 +2,7 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "daemon/manager.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "sys/trigger.h"
 

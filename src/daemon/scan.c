@@ -7,6 +7,7 @@
 #include "core/policy.h"
 #include "daemon/manager.h"
 #include "sys/await.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "sys/statefile.h"
 #include "sys/uevents.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/usbdisk.h"
 #include "sys/usbstrings.h"
 

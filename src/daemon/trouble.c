@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/conf.h"
+#include "sys/clock.h"
+#include "sys/facts.h"
 #include "sys/marks.h"
 #include "sys/past.h"
 #include "sys/scsicount.h"

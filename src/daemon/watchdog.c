@@ -4,6 +4,7 @@
 
 #include "common/util.h"
 #include "daemon/manager.h"
+#include "sys/clock.h"
 
 /* The event loop, and PID 1's watchdog over it (WatchdogSec= in uasd.service). */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/util.h"
 #include "daemon/manager.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/udevdb.h"
 #include "sys/users.h"
 

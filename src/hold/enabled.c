@@ -6,7 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/conf.h"
+#include "sys/boot.h"
 #include "sys/sysfs.h"
 
 #define UNITS "systemd/system"

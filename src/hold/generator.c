@@ -11,6 +11,7 @@
 #include "hold/dropin.h"
 #include "hold/enabled.h"
 #include "hold/timeouts.h"
+#include "sys/boot.h"
 #include "sys/conf.h"
 
 /* Less than this helps nobody. */

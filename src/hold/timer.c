@@ -2,7 +2,7 @@
 #include "hold/timer.h"
 
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/pid1.h"
 
 /*

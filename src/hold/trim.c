@@ -4,7 +4,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/config.h"
-#include "sys/conf.h"
+#include "sys/boot.h"
 #include "sys/trims.h"
 #include "sys/udevdb.h"
 

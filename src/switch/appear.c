@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "sys/await.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "sys/udevdb.h"
 #include "switch/transaction.h"

@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "sys/quirkparam.h"
 #include "sys/sysfs.h"

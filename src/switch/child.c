@@ -6,7 +6,6 @@
 
 #include "common/log.h"
 #include "sys/await.h"
-#include "sys/marks.h"
 #include "switch/transaction.h"
 
 /*

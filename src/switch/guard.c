@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/users.h"
 #include "switch/transaction.h"
 

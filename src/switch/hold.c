@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/names.h"
 #include "sys/await.h"
-#include "sys/conf.h"
+#include "sys/boot.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "sys/pid1.h"
 #include "sys/trigger.h"

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "common/names.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "sys/sysfs.h"
 #include "switch/transaction.h"

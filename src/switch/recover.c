@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "sys/past.h"
 #include "sys/usbstrings.h"

@@ -4,8 +4,8 @@
 #include <poll.h>
 
 #include "common/names.h"
+#include "sys/clock.h"
 #include "sys/luns.h"
-#include "sys/marks.h"
 #include "sys/sysfs.h"
 #include "switch/transaction.h"
 

@@ -3,7 +3,8 @@
 
 #include "common/log.h"
 #include "sys/await.h"
-#include "sys/conf.h"
+#include "sys/clock.h"
+#include "sys/facts.h"
 #include "sys/marks.h"
 #include "sys/modules.h"
 #include "sys/pid1.h"

@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "core/history.h"
 #include "sys/claim.h"
+#include "sys/clock.h"
 #include "sys/pid1.h"
 #include "sys/uevents.h"
 #include "sys/usbdisk.h"

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "common/names.h"
+#include "sys/clock.h"
 #include "sys/fingerprint.h"
 #include "sys/marks.h"
 #include "sys/scsicount.h"

@@ -9,7 +9,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/statefile.h"
 
 #define LOOK_AGAIN_MSEC 100 /* nobody tells of a uasd-switch that was killed */

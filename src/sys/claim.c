@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/util.h"
+#include "sys/clock.h"
 #include "sys/lock.h"
 #include "sys/opens.h"
 #include "sys/sysfs.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/disk.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/roots.h"
 
 /*

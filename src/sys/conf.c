@@ -7,15 +7,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/await.h"
-#include "sys/bridgedb.h"
 #include "sys/dropins.h"
-#include "sys/keepoff.h"
-#include "sys/marks.h"
-#include "sys/past.h"
-#include "sys/policies.h"
-#include "sys/sysfs.h"
-#include "sys/udevdb.h"
 
 /* So many lines of a file that are no assignments are told. */
 #define BAD_MAX 32
@@ -142,63 +134,4 @@ int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, vo
         }
         *ret = c;
         return 0;
-}
-
-bool cmdline_has(const struct roots *r, const char *word)
-{
-        char text[4096], *save = NULL;
-        bool initrd = in_initramfs(r);
-
-        if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
-                return false;
-        for (char *w = strtok_r(text, " \n", &save); w; w = strtok_r(NULL, " \n", &save))
-                if (streq(w, word) || (initrd && strncmp(w, "rd.", 3) == 0 && streq(w + 3, word)))
-                        return true;
-        return false;
-}
-
-/* What udev rules and the hwdb said of the USB device. */
-static void ask_udev(const struct roots *r, struct facts *f)
-{
-        char id[UDEVDB_ID_MAX], value[32], platform[PLATFORM_MAX];
-        struct db_entry entry;
-        int v;
-
-        if (!udevdb_usb_id(r, f->port, id))
-                return;
-        if (udevdb_property(r, id, PROP_POLICY, value, sizeof(value)) > 0 && (v = policy_from_string(value)) >= 0) {
-                f->policy = (enum policy) v;
-                f->policy_source = POLICY_BY_UDEV;
-        }
-        if (bridgedb_read(r, f->port, &entry) > 0) {
-                platform_read(r, platform);
-                f->verdict = db_verdict(&entry, f->bcd, platform);
-        }
-}
-
-void facts_complete(const struct roots *r, const struct config *c, struct facts *f)
-{
-        struct attachment_mark a = { .override_target = DRIVER_NONE };
-
-        if (attr_read(r->sys, SYSFS_QUIRKS, f->quirks, sizeof(f->quirks)) < 0)
-                f->quirks[0] = '\0';
-        keepoff_own(r, f->vid, f->pid, f->quirks_own);
-        f->unknown_target = c->unknown_target;
-
-        f->just_unbound = f->driver == DRIVER_NONE && switch_at_work(r, f->interface);
-
-        /* The nearer word wins: kept policy, then udev, then the configuration. */
-        f->policy = config_policy(c, f->vid, f->pid, f->serial);
-        f->policy_source = f->policy != POLICY_AUTO ? POLICY_BY_CONFIG : POLICY_BY_NOBODY;
-        f->policy_forced = false;
-        f->verdict = VERDICT_UNKNOWN;
-        f->verdict_by_past = false;
-        ask_udev(r, f);
-        if (policy_lookup(r, f, &f->policy, &f->policy_forced) > 0)
-                f->policy_source = POLICY_BY_USER;
-
-        past_judge(r, f);
-        (void) attachment_read(r, f, &a);
-        f->override_target = a.override_target;
-        f->override_forced = a.override_forced;
 }

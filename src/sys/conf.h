@@ -12,12 +12,3 @@
  */
 typedef void (*conf_complain_fn)(const char *file, int line, const char *what, void *data);
 int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, void *data);
-
-/* The kernel command line: true if the word stands on it. In the initramfs the rd. form counts as well. */
-bool cmdline_has(const struct roots *r, const char *word);
-
-/*
- * Fills what usb_disk_read() leaves: quirks parameter, whether uas can be had, policy (kept, configuration, udev
- * properties), verdict, history, override. Never fails: what cannot be found out stays at its default.
- */
-void facts_complete(const struct roots *r, const struct config *c, struct facts *f);

@@ -7,7 +7,7 @@
 #include <sys/time.h>
 
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 
 static void on_alarm(int signal)
 {

@@ -8,42 +8,13 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/boot.h"
+#include "sys/clock.h"
 #include "sys/statefile.h"
 #include "sys/sysfs.h"
 
 #define LOCK_BUDGET USEC_PER_SEC
 #define LOCK_PAUSE_NSEC 1000000
-
-static uint64_t now_of(clockid_t clock)
-{
-        struct timespec ts;
-
-        (void) clock_gettime(clock, &ts);
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
-}
-
-uint64_t now_boottime(void)
-{
-        return now_of(CLOCK_BOOTTIME);
-}
-
-uint64_t now_monotonic(void)
-{
-        return now_of(CLOCK_MONOTONIC);
-}
-
-struct awake now_awake(void)
-{
-        return (struct awake){ now_monotonic() };
-}
-
-uint64_t now_and_asleep(uint64_t *ret_asleep)
-{
-        uint64_t awake = now_monotonic(), now = now_boottime();
-
-        *ret_asleep = now - awake;
-        return now;
-}
 
 static char *hold_path(const char *interface, char *ret, size_t size)
 {

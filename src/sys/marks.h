@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/util.h"
 #include "core/facts.h"
+#include "sys/clock.h"
 #include "sys/roots.h"
 
 /*
@@ -73,38 +73,3 @@ bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, u
 
 /* Marks the attachment as released and removes the hold. Triggering `add` is the caller's (sys/trigger.h). */
 int hold_release(const struct roots *r, const struct facts *f);
-
-uint64_t now_boottime(void);  /* usec */
-
-/*
- * A moment on the clock that stands still while the machine sleeps (CLOCK_MONOTONIC). Budgets end at such a moment: a disk is
- * not late because the lid was closed. A hold ends on CLOCK_BOOTTIME. The type keeps the two apart.
- */
-struct awake {
-        uint64_t usec;
-};
-
-struct awake now_awake(void);
-
-static inline struct awake awake_in(uint64_t usec)
-{
-        return (struct awake){ now_awake().usec + usec };
-}
-
-/* The time until `end`, usec. 0: it is over. */
-static inline uint64_t awake_left(struct awake end)
-{
-        uint64_t now = now_awake().usec;
-
-        return now < end.usec ? end.usec - now : 0;
-}
-
-/* The time since `begin`, usec. */
-static inline uint64_t awake_since(struct awake begin)
-{
-        return now_awake().usec - begin.usec;
-}
-
-uint64_t now_monotonic(void); /* usec; the clock of udev, PID 1 and the kernel log */
-/* now_boottime(), and how much of that the machine has slept; what lies between the two readings counts as sleep as well. */
-uint64_t now_and_asleep(uint64_t *ret_asleep);

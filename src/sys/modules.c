@@ -7,7 +7,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/pid1.h"
 
 /* PID 1 starts a unit for it; on a machine that boots that may take a while. */

@@ -5,7 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/usbdisk.h"
+#include "core/disk.h"
 #include "sys/sysfs.h"
 
 static int count_one(const char *name, void *data)

@@ -6,6 +6,8 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/boot.h"
+#include "sys/clock.h"
 #include "sys/lock.h"
 #include "sys/statefile.h"
 #include "sys/sysfs.h"

@@ -6,7 +6,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 
 #define PROPERTIES "org.freedesktop.DBus.Properties"
 

@@ -6,7 +6,7 @@
 
 #include "common/util.h"
 #include "core/facts.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/roots.h"
 
 /*

@@ -8,7 +8,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/statefile.h"
 #include "sys/sysfs.h"
 

@@ -52,8 +52,3 @@ void roots_close(struct roots *r)
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 *fds[i] = close_keep_errno(*fds[i]);
 }
-
-bool in_initramfs(const struct roots *r)
-{
-        return faccessat(r->etc, "initrd-release", F_OK, 0) == 0 || faccessat(r->etc, INITRAMFS_MARK, F_OK, 0) == 0;
-}

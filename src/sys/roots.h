@@ -18,6 +18,3 @@ int roots_open(struct roots *ret, const char *prefix);
 /* /var may have been mounted since. prefix: as above. */
 void roots_reopen_var(struct roots *r, const char *prefix);
 void roots_close(struct roots *r);
-
-/* Whether this is an initramfs. */
-bool in_initramfs(const struct roots *r);

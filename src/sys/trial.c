@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 
 #include "common/util.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 #include "sys/sysfs.h"
 
 #define READ_SIZE 4096

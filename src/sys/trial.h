@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sys/claim.h"
+#include "sys/clock.h"
 
 /*
  * Tries a claimed disk before anybody mounts it: direct reads all over every LUN, as many at once as its queue takes. A

@@ -5,7 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/usbdisk.h"
+#include "core/disk.h"
 
 /* A hub full of disks may come up at once (multipathd and bolt ask for as much). */
 #define RECEIVE_BUFFER (16 * 1024 * 1024)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/usbdisk.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
 
@@ -20,20 +19,6 @@ void usb_disk_done(struct usb_disk *d)
         luns_free(d->luns, d->n_luns);
         d->luns = NULL;
         d->n_luns = 0;
-}
-
-bool interface_name_valid(const char *name)
-{
-        const char *colon = strchr(name, ':');
-        unsigned bus, configuration, interface;
-        int end = 0;
-
-        if (!colon || strlen(name) >= INTERFACE_NAME_MAX || !isdigit((unsigned char) name[0]))
-                return false;
-        for (const char *p = name; p < colon; p++)
-                if (!isdigit((unsigned char) *p) && *p != '-' && *p != '.')
-                        return false;
-        return sscanf(name, "%u-%*[0-9.]:%u.%u%n", &bus, &configuration, &interface, &end) == 3 && !name[end];
 }
 
 static int device_open(const struct roots *r, const char *name)

@@ -19,9 +19,6 @@ struct usb_disk { /* one interface and what is behind it */
 
 void usb_disk_done(struct usb_disk *d);
 
-/* Whether the name is that of a USB interface ("2-1.4:1.0"). */
-bool interface_name_valid(const char *name);
-
 /*
  * Reads one interface. strings: also manufacturer, product and serial, as kept or from the device.
  * Returns 1; 0 if it is no mass storage interface (class 08, subclass 06) of ours to look at; -ENODEV if it is gone;

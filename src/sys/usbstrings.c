@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/usbstrings.h"
 
-#include <limits.h>
-
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/marks.h"
 #include "sys/statefile.h"
 #include "sys/udevdb.h"
 
@@ -45,12 +42,20 @@ static int strings_line(const char *key, const char *value, void *data)
         return 0;
 }
 
+static char *strings_path(const struct facts *f, char ret[static 128])
+{
+        char name[ATTACHMENT_MAX];
+
+        (void) snprintf(ret, 128, RUN_STRINGS "/%s", facts_attachment(f, name));
+        return ret;
+}
+
 bool strings_kept(const struct roots *r, struct facts *f)
 {
         struct kept_strings k = { 0 };
-        char path[PATH_MAX];
+        char path[128];
 
-        if (state_read(r->run, attachment_path(RUN_STRINGS, f, path, sizeof(path)), strings_line, &k) <= 0)
+        if (state_read(r->run, strings_path(f, path), strings_line, &k) <= 0)
                 return false;
         if (!k.has_vid || !k.has_pid || !k.has_manufacturer || !k.has_product || !k.has_serial || k.vid != f->vid || k.pid != f->pid)
                 return false;
@@ -63,10 +68,10 @@ bool strings_kept(const struct roots *r, struct facts *f)
 int strings_keep(const struct roots *r, const struct facts *f)
 {
         char manufacturer[ESCAPED_MAX], product[ESCAPED_MAX], serial[ESCAPED_MAX];
-        char path[PATH_MAX], text[3 * ESCAPED_MAX + 128];
+        char path[128], text[3 * ESCAPED_MAX + 128];
 
         (void) snprintf(text, sizeof(text), "VID=%04x\nPID=%04x\nMANUFACTURER=%s\nPRODUCT=%s\nSERIAL=%s\n", f->vid, f->pid,
                         make_harmless(f->manufacturer, manufacturer, sizeof(manufacturer)),
                         make_harmless(f->product, product, sizeof(product)), make_harmless(f->serial, serial, sizeof(serial)));
-        return state_write(r->run, attachment_path(RUN_STRINGS, f, path, sizeof(path)), text, false);
+        return state_write(r->run, strings_path(f, path), text, false);
 }

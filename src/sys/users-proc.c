@@ -13,57 +13,6 @@
 
 /* What processes say: their mount namespaces, and what they have open. */
 
-/* Of the path of a cgroup. */
-static char *first_unit(char *path)
-{
-        char *save;
-
-        for (char *part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save)) {
-                const char *dot = strrchr(part, '.');
-
-                if (dot && (streq(dot, ".service") || streq(dot, ".scope")))
-                        return strdup(part);
-        }
-        return NULL;
-}
-
-/* The first part of its cgroup that is a unit: what sits below a delegated one is not systemd's to name. */
-static char *unit_of(const struct roots *r, pid_t pid)
-{
-        char path[64], text[1024], *save;
-
-        (void) snprintf(path, sizeof(path), "%i/cgroup", (int) pid);
-        if (attr_read(r->proc, path, text, sizeof(text)) <= 0)
-                return NULL;
-        /* "0::/system.slice/smbd.service"; with several hierarchies "1:name=systemd:/system.slice/smbd.service" too */
-        for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-                const char *id = line + strspn(line, "0123456789");
-
-                if (strncmp(line, "0::/", 4) == 0 || strncmp(id, ":name=systemd:/", 15) == 0)
-                        return first_unit(strchr(line, '/'));
-        }
-        return NULL;
-}
-
-void search_who(const struct search *s, struct user *u, const char *pid)
-{
-        char path[64], command[64];
-
-        u->pid = (pid_t) atol(pid); /* of a thread its process */
-        (void) snprintf(path, sizeof(path), "%i/comm", (int) u->pid);
-        if (attr_read(s->r->proc, path, command, sizeof(command)) > 0)
-                u->command = strdup(command);
-        u->unit = unit_of(s->r, u->pid);
-}
-
-bool search_first_sight(struct search *s, const char *namespace)
-{
-        for (size_t i = 0; i < s->n_namespaces; i++)
-                if (streq(s->namespaces[i], namespace))
-                        return false;
-        return strv_push(&s->namespaces, &s->n_namespaces, namespace) >= 0;
-}
-
 /* A process, or one of its threads that has open files or a mount namespace of its own. */
 struct task {
         struct search *s;

@@ -4,8 +4,8 @@
 #include "sys/users.h"
 
 /*
- * One search for users, in four files: tables and sysfs (users.c), devices that stand on the disk
- * (users-stacked.c), loop devices (users-loop.c), processes (users-proc.c).
+ * The search for the users of a disk. users.c calls the parts: the tables of mounts and swaps and what the disk is a member of
+ * (users-mounts.c), devices that stand on the disk (users-stacked.c), loop devices (users-loop.c), processes (users-proc.c).
  */
 
 /* A block device that stands on the disk, with others between them or not. */
@@ -48,8 +48,10 @@ const char *search_stacked_number(const struct search *s, unsigned major, unsign
 const char *search_stacked_name(const struct search *s, const char *name);
 /* Whether a block device has this name in /dev: of its own ("dm-0") or the mapper's ("mapper/NAME"). */
 bool search_is_called(const struct search *s, const char *block, const char *name);
-/* PID 1's mounts, swaps, sysfs and loop devices, for n disks at once. */
-int search_tables(struct search *list, size_t n, bool deep);
+/* For n disks at once. */
+int search_swaps(struct search *list, size_t n);
+/* What stands directly on the disk, and a btrfs it is a member of. */
+int search_holders(struct search *s);
 /* Loop devices, for n disks at once: by the path in sysfs, or, with `ask`, by the number that the kernel returns. */
 int search_loops(struct search *list, size_t n, bool ask);
 /* True the first time a mount namespace is met. */

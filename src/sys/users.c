@@ -1,246 +1,92 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/util.h"
+#include "sys/sysfs.h"
 #include "sys/users-search.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
+/* Users of several disks, with one walk over the processes for all of them. */
 
-#include "common/names.h"
-#include "common/util.h"
-#include "sys/mounttab.h"
-#include "sys/sysfs.h"
-
-const char *search_name(const struct search *s, const char *name)
+/* All LUNs and all users found so far as those of one disk. */
+static int search_together(const struct users_of *of, size_t n, struct search *ret)
 {
-        for (size_t i = 0; i < s->n_luns; i++) {
-                const struct lun *l = &s->luns[i];
+        size_t n_luns = 0, n_users = 0, at = 0;
+        struct lun *luns;
 
-                if (streq(l->disk.name, name))
-                        return l->disk.name;
-                if (l->sg[0] && streq(l->sg, name))
-                        return l->sg;
-                for (size_t p = 0; p < l->n_parts; p++)
-                        if (streq(l->parts[p].name, name))
-                                return l->parts[p].name;
+        for (size_t i = 0; i < n; i++) {
+                n_luns += of[i].n_luns;
+                n_users += of[i].n_users;
         }
-        return NULL;
-}
-
-struct user *search_add(struct search *s, enum user_kind kind, const char *device)
-{
-        struct user *grown = realloc(s->list, (s->n + 1) * sizeof(*grown));
-
-        if (!grown)
-                return NULL;
-        s->list = grown;
-        grown[s->n] = (struct user){ .kind = kind };
-        (void) copy_string(grown[s->n].device, sizeof(grown[s->n].device), device);
-        return &grown[s->n++];
-}
-
-bool search_is_mounted(const struct search *s, const char *device)
-{
-        for (size_t i = 0; i < s->n; i++)
-                if (s->list[i].kind == USER_MOUNT && streq(s->list[i].device, device))
-                        return true;
-        return false;
-}
-
-#define USES_MAX 64
-
-bool search_enough(const struct search *s, const char *device)
-{
-        size_t n = 0;
-
-        for (size_t i = 0; i < s->n && n < USES_MAX; i++)
-                n += streq(s->list[i].device, device);
-        return n == USES_MAX;
-}
-
-int search_add_named(struct search *s, enum user_kind kind, const char *device, const char *where)
-{
-        struct user *u = search_add(s, kind, device);
-
-        if (!u || (where && !(u->where = strdup(where))))
+        luns = calloc(n_luns + 1, sizeof(*luns));
+        ret->list = calloc(n_users + 1, sizeof(*ret->list));
+        ret->luns = luns;
+        if (!luns || !ret->list)
                 return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                for (size_t l = 0; l < of[i].n_luns; l++)
+                        luns[at++] = of[i].luns[l];
+        ret->n_luns = at;
         return 0;
 }
 
-struct members {
-        const struct search *s;
-        const char *source; /* one of them; NULL once it has been met */
-        const char *ours;
-};
-
-static int btrfs_look_at(const char *name, void *data)
+/* Users go into the list, and stay with their disks. */
+static void lend_users(const struct users_of *of, size_t n, struct search *s)
 {
-        struct members *m = data;
-
-        if (m->source && search_is_called(m->s, name, m->source))
-                m->source = NULL;
-        if (!m->ours && !(m->ours = search_name(m->s, name)))
-                m->ours = search_stacked_name(m->s, name);
-        return 0;
+        for (size_t i = 0; i < n; i++)
+                for (size_t u = 0; u < of[i].n_users; u++)
+                        s->list[s->n++] = of[i].users[u];
 }
 
-static int btrfs_among(const char *uuid, void *data)
+static bool is_of(const struct users_of *of, const struct user *u)
 {
-        struct members *m = data, here = { m->s, m->source, NULL };
-        char path[128];
-
-        (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", uuid);
-        if (dir_each(m->s->r->sys, path, btrfs_look_at, &here) < 0 || here.source)
-                return 0;
-        m->ours = here.ours;
-        return 1;
+        return search_name(&(struct search){ .luns = of->luns, .n_luns = of->n_luns }, u->device);
 }
 
-/* btrfs has a device number of its own, and its source names but one of its members: those stand in sysfs. */
-static const char *mount_device(const struct search *s, const struct mount_line *line)
+/* What the walk has found, behind `known`, to whose disk it is. Nobody but that disk has such a name. */
+static int share_out(struct users_of *of, size_t n, struct search *s, size_t known)
 {
-        const char *device = NULL;
-        struct members m = { .s = s };
+        for (size_t at = known; at < s->n; at++) {
+                struct users_of *whose = of;
+                struct user *grown;
 
-        if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device) ||
-            (device = search_stacked_number(s, major(line->devno), minor(line->devno))))
-                return device;
-        if (!line->source || strncmp(line->source, "/dev/", 5) != 0 || major(line->devno) != 0)
-                return NULL;
-        m.source = line->source + 5;
-        return dir_each(s->r->sys, "fs/btrfs", btrfs_among, &m) > 0 ? m.ours : search_name(s, m.source);
-}
-
-/* A copy that propagation made in a service's namespace goes with the mount itself: it is no user of its own. */
-static bool listed(const struct search *s, const char *device, const char *where)
-{
-        for (size_t i = 0; i < s->n; i++)
-                if (s->list[i].kind == USER_MOUNT && !s->list[i].namespace && streq(s->list[i].device, device) &&
-                    s->list[i].where && where && streq(s->list[i].where, where))
-                        return true;
-        return false;
-}
-
-struct mounts {
-        struct search *list;
-        size_t n;
-        const char *namespace, *pid;
-};
-
-static int add_mount(const struct mounts *m, struct search *s, const struct mount_line *line)
-{
-        const char *device = mount_device(s, line);
-        struct user *u;
-        int k;
-
-        if (!device || (m->namespace && (search_enough(s, device) || listed(s, device, line->target))))
-                return 0;
-        k = search_add_named(s, USER_MOUNT, device, line->target);
-        if (k < 0 || !m->namespace)
-                return k;
-        u = &s->list[s->n - 1];
-        u->namespace = strdup(m->namespace);
-        u->mount_id = line->id;
-        search_who(s, u, m->pid);
-        return 0;
-}
-
-static int take_mount(const struct mount_line *line, void *data)
-{
-        const struct mounts *m = data;
-        int k = 0;
-
-        for (size_t i = 0; i < m->n && k >= 0; i++)
-                k = add_mount(m, m->list + i, line);
-        return k;
-}
-
-int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid)
-{
-        return mount_lines(list->r->proc, path, MOUNTS_FORMAT, take_mount, &(struct mounts){ list, n, namespace, pid });
-}
-
-/* A swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
-static const char *swap_device(const struct search *s, const char *path)
-{
-        const char *name = strncmp(path, "/dev/", 5) == 0 ? path + 5 : NULL, *device = NULL;
-        struct statx x;
-
-        if (name && ((device = search_name(s, name)) || (device = search_stacked_name(s, name))))
-                return device;
-        if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 ||
-            !S_ISBLK(x.stx_mode))
-                return NULL;
-        if (!luns_have(s->luns, s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device))
-                device = search_stacked_number(s, x.stx_rdev_major, x.stx_rdev_minor);
-        return device;
-}
-
-static int take_swap(const struct mount_line *line, void *data)
-{
-        const struct mounts *m = data;
-        int k = 0;
-
-        for (size_t i = 0; i < m->n && k >= 0; i++) {
-                struct search *s = m->list + i;
-                const char *device = line->source ? swap_device(s, line->source) : NULL;
-
-                k = device ? search_add_named(s, USER_SWAP, device, NULL) : 0;
+                while (whose < of + n && !is_of(whose, &s->list[at]))
+                        whose++;
+                if (whose == of + n)
+                        continue;
+                grown = reallocarray(whose->users, whose->n_users + 1, sizeof(*grown));
+                if (!grown)
+                        return -ENOMEM;
+                whose->users = grown;
+                grown[whose->n_users++] = s->list[at];
+                s->list[at] = (struct user){};
         }
-        return k;
+        return 0;
 }
 
-static int find_swaps(struct search *list, size_t n)
+static int walk(const struct roots *r, struct users_of *of, size_t n)
 {
-        int k = mount_lines(list->r->proc, "swaps", SWAPS_FORMAT, take_swap, &(struct mounts){ .list = list, .n = n });
+        struct search s = { .r = r };
+        char namespace[64];
+        size_t known = 0;
+        int k = search_together(of, n, &s);
 
-        return k == -ENOENT ? 0 : k;
-}
-
-struct btrfs {
-        struct search *s;
-        const char *uuid;
-};
-
-static int btrfs_member(const char *name, void *data)
-{
-        struct btrfs *b = data;
-        const char *device = search_name(b->s, name);
-        char where[80];
-        int k;
-
-        if (!device)
-                return 0;
-        (void) snprintf(where, sizeof(where), HOLDER_BTRFS "%s", b->uuid);
-        k = search_add_named(b->s, USER_HOLDER, device, where);
+        if (k >= 0) {
+                lend_users(of, n, &s);
+                known = s.n;
+                if (link_basename(r->proc, "1/ns/mnt", namespace, sizeof(namespace)) > 0)
+                        (void) search_first_sight(&s, namespace);
+                k = dir_each(r->proc, ".", search_process, &s);
+        }
         if (k >= 0)
-                b->s->list[b->s->n - 1].btrfs = true;
-        return k;
+                k = share_out(of, n, &s, known);
+        /* The first ones were lent. */
+        for (size_t i = 0; i < known; i++)
+                s.list[i] = (struct user){};
+        users_free(s.list, s.n);
+        strv_free(s.namespaces);
+        free((struct lun *) s.luns);
+        return k < 0 ? k : 0;
 }
 
-static int btrfs_filesystem(const char *name, void *data)
-{
-        struct search *s = data;
-        char path[128];
-        int k;
-
-        (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", name);
-        k = dir_each(s->r->sys, path, btrfs_member, &(struct btrfs){ s, name });
-        return k == -ENOENT || k == -ENOTDIR ? 0 : k;
-}
-
-static int find_in_sysfs(struct search *s)
-{
-        int k = 0;
-
-        for (size_t i = 0; k >= 0 && i < s->n_stack; i++)
-                if (s->stack[i].direct)
-                        k = search_add_named(s, USER_HOLDER, s->stack[i].device, s->stack[i].block.name);
-        if (k >= 0 && (k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s)) == -ENOENT)
-                k = 0;
-        return k;
-}
-
-int search_tables(struct search *list, size_t n, bool deep)
+static int search_tables(struct search *list, size_t n, bool deep)
 {
         int k = 0;
 
@@ -249,11 +95,43 @@ int search_tables(struct search *list, size_t n, bool deep)
         if (k >= 0)
                 k = search_mounts(list, n, "1/mountinfo", NULL, NULL);
         if (k >= 0)
-                k = find_swaps(list, n);
+                k = search_swaps(list, n);
         for (size_t i = 0; k >= 0 && i < n; i++)
-                k = find_in_sysfs(list + i);
+                k = search_holders(list + i);
         if (k >= 0)
                 k = search_loops(list, n, deep);
+        return k;
+}
+
+static int read_tables(const struct roots *r, struct users_of *of, size_t n, bool deep)
+{
+        _cleanup_free_ struct search *list = calloc(n + 1, sizeof(*list));
+        int k;
+
+        if (!list)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                list[i] = (struct search){ .r = r, .luns = of[i].luns, .n_luns = of[i].n_luns };
+        k = n > 0 ? search_tables(list, n, deep) : 0;
+        for (size_t i = 0; i < n; i++) {
+                of[i].users = list[i].list;
+                of[i].n_users = list[i].n;
+                free(list[i].stack);
+        }
+        return k;
+}
+
+int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool deep)
+{
+        int k = read_tables(r, of, n, deep);
+
+        if (k >= 0 && deep && n > 0)
+                k = walk(r, of, n);
+        if (k < 0)
+                for (size_t i = 0; i < n; i++) {
+                        users_free(TAKE_PTR(of[i].users), of[i].n_users);
+                        of[i].n_users = 0;
+                }
         return k;
 }
 

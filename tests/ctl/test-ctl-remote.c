@@ -8,7 +8,7 @@
 
 #include "client/remote.h"
 #include "common/names.h"
-#include "sys/marks.h"
+#include "sys/clock.h"
 
 /* A message that was never sent: sd-bus wants a started bus to make one. */
 struct fixture {

@@ -7,7 +7,6 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "fake.h"
-#include "sys/marks.h"
 #include "wraps.h"
 
 /*

@@ -5,7 +5,6 @@
 
 #include "common/names.h"
 #include "sys/await.h"
-#include "sys/marks.h"
 #include "sys/sysfs.h"
 
 /* Killed after every operation, those of the way back among them, then put in order by whoever finds the record. */

@@ -2,7 +2,6 @@
 #include "common/util.h"
 #include "fake.h"
 #include "sys/await.h"
-#include "sys/marks.h"
 
 /* What the kernel announces, and what udev makes of it: a worker for each disk, which has it open until it is done. */
 

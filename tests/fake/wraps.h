@@ -7,6 +7,7 @@
 
 #include "sys/await.h"
 #include "sys/claim.h"
+#include "sys/clock.h"
 #include "sys/pid1.h"
 #include "sys/uevents.h"
 #include "sys/usbdisk.h"

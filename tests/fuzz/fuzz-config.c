@@ -5,6 +5,7 @@
 #include "common/names.h"
 #include "fuzz.h"
 #include "hold/timeouts.h"
+#include "sys/boot.h"
 #include "sys/conf.h"
 
 static void complain(const char *file, int line, const char *what, void *data)

@@ -15,7 +15,7 @@
 #include "core/policy.h"
 #include "hold/hold.h"
 #include "sys/bridgedb.h"
-#include "sys/conf.h"
+#include "sys/facts.h"
 #include "sys/usbdisk.h"
 #include "tree.h"
 

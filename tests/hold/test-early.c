@@ -11,6 +11,7 @@
 #include "common/util.h"
 #include "hold/hold.h"
 #include "hold/early.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "tree.h"
 

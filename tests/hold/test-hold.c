@@ -12,6 +12,7 @@
 
 #include "common/util.h"
 #include "hold/hold.h"
+#include "sys/clock.h"
 #include "sys/marks.h"
 #include "tree.h"
 
