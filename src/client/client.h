@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* The machine that a program looks at, and how it may ask the daemon there. */
 struct client {

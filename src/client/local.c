@@ -4,13 +4,13 @@
 #include "common/log.h"
 #include "core/config.h"
 #include "core/policy.h"
-#include "sys/clock.h"
-#include "sys/conf.h"
 #include "sys/facts.h"
-#include "sys/marks.h"
-#include "sys/modules.h"
-#include "sys/usbdisk.h"
-#include "sys/users.h"
+#include "sys/io/clock.h"
+#include "sys/quirks/modules.h"
+#include "sys/state/attachment.h"
+#include "sys/state/conf.h"
+#include "sys/usb/usbdisk.h"
+#include "sys/users/users.h"
 
 static void complain(const char *file, int line, const char *what, void *data)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "client/view.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * The disks as kernel and files show them, without the daemon. The target is decided by the same table. The state is held, or where the

@@ -3,7 +3,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 /* Longer than a person needs to type a password; the daemon itself answers at once. */
 #define CALL_INTERACTIVE_USEC (180 * USEC_PER_SEC)

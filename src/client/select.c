@@ -7,9 +7,9 @@
 #include <sys/sysmacros.h>
 
 #include "common/util.h"
-#include "sys/mounttab.h"
-#include "sys/sysfs.h"
-#include "sys/usbdisk.h"
+#include "sys/io/sysfs.h"
+#include "sys/usb/usbdisk.h"
+#include "sys/users/mounttab.h"
 
 struct selection {
         const struct roots *roots;

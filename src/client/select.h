@@ -2,7 +2,7 @@
 #pragma once
 
 #include "client/view.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * The disks a user's word fits: a path (device node, link, mount point), an interface or port, a block device,

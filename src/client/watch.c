@@ -3,7 +3,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 static int read_one(sd_bus_message *m, struct job_step *t)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Every well-known name, once. Paths are relative to the root they live under (sys/roots.h). */
+/* Every well-known name, once. Paths are relative to the root they live under (sys/io/roots.h). */
 
 /* D-Bus */
 #define UASD_BUS_NAME "org.uasd1"

@@ -3,7 +3,7 @@
 
 #include "core/types.h"
 
-/* uasd.conf(5), its meaning. Files are read by sys/conf.c; this knows sections and keys alone. */
+/* uasd.conf(5), its meaning. Files are read by sys/state/conf.c; this knows sections and keys alone. */
 
 struct disk_rule { /* [Disk VID:PID] or [Disk VID:PID:SERIAL] */
         uint16_t vid, pid;

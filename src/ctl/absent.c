@@ -4,8 +4,8 @@
 #include "client/select.h"
 #include "common/names.h"
 #include "ctl/journal.h"
-#include "sys/past.h"
-#include "sys/policies.h"
+#include "sys/state/history.h"
+#include "sys/state/policies.h"
 
 static bool is_plugged_in(const struct ctl *c, const struct views *views, const char *what)
 {

@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/output.h"
-#include "sys/initramfs.h"
+#include "sys/quirks/initramfs.h"
 
 /* By the folder of /etc. The Raspberry Pi's firmware reads its own file, whatever else is installed. */
 static const struct {

@@ -5,8 +5,8 @@
 #include "core/bridge-db.h"
 #include "core/history.h"
 #include "ctl/report.h"
-#include "sys/bridgedb.h"
-#include "sys/past.h"
+#include "sys/state/history.h"
+#include "sys/udev/bridgedb.h"
 
 /* report --hwdb: an entry for udev/61-uasd.hwdb and a line for the kernel's unusual_uas.h, from this disk's own history. */
 

@@ -7,7 +7,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/journal.h"
-#include "sys/past.h"
+#include "sys/state/history.h"
 
 void events_done(struct events *e)
 {

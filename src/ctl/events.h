@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "core/facts.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
-/* What has become of disks: endings that uasd wrote to the journal, and what is on record of them (sys/past.h). */
+/* What has become of disks: endings that uasd wrote to the journal, and what is on record of them (sys/state/history.h). */
 
 enum event_value {
         EVENT_WORD,   /* a stable word: "switched"; of a record its state: "distrusted" */

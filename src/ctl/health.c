@@ -5,9 +5,9 @@
 
 #include "common/util.h"
 #include "ctl/output.h"
-#include "sys/link.h"
-#include "sys/trims.h"
-#include "sys/usbdisk.h"
+#include "sys/state/trims.h"
+#include "sys/usb/link.h"
+#include "sys/usb/usbdisk.h"
 
 int health_read(const struct roots *r, const struct view *v, struct health *ret)
 {

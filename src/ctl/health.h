@@ -5,8 +5,8 @@
 #include "core/link.h"
 #include "core/trim.h"
 #include "ctl/smart.h"
-#include "sys/roots.h"
-#include "sys/scsicount.h"
+#include "sys/block/scsicount.h"
+#include "sys/io/roots.h"
 
 /* What status tells of a disk besides what it is and why: how it fares. Read from sysfs, also where the daemon
  * said the rest. */

@@ -3,7 +3,7 @@
 
 #include "common/log.h"
 #include "common/util.h"
-#include "sys/sysfs.h"
+#include "sys/io/sysfs.h"
 
 int journal_open(const char *root, sd_journal **ret)
 {

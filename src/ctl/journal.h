@@ -4,7 +4,7 @@
 #include <systemd/sd-id128.h>
 #include <systemd/sd-journal.h>
 
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* What everybody does who reads the journal. */
 

@@ -5,10 +5,10 @@
 
 #include "common/util.h"
 #include "ctl/output.h"
-#include "sys/mounttab.h"
-#include "sys/sysfs.h"
-#include "sys/udevdb.h"
-#include "sys/usbdisk.h"
+#include "sys/io/sysfs.h"
+#include "sys/udev/udevdb.h"
+#include "sys/usb/usbdisk.h"
+#include "sys/users/mounttab.h"
 
 #define ZPOOL_CACHE "/etc/zfs/zpool.cache"
 #define ZPOOL_CACHE_MAX (256u << 10)

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "core/devname.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* Lines in fstab, crypttab and the pools ZFS imports at boot which know a disk by a name that a change of its
  * driver can take away. */

@@ -7,7 +7,7 @@
 #include "common/names.h"
 #include "core/history.h"
 #include "ctl/json-disk.h"
-#include "sys/conf.h"
+#include "sys/state/conf.h"
 #include "term/style.h"
 #include "term/table.h"
 

@@ -4,7 +4,7 @@
 #include <json-c/json.h>
 
 #include "ctl/context.h"
-#include "sys/policy-list.h"
+#include "sys/state/policy-list.h"
 
 /* `uasctl policy` without a disk: every policy that somebody has set. Returns an enum uasd_exit. */
 int policies_show(const struct ctl *c);

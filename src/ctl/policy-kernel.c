@@ -10,10 +10,10 @@
 #include "ctl/boot-place.h"
 #include "ctl/json-disk.h"
 #include "ctl/policy.h"
-#include "sys/conf.h"
-#include "sys/initramfs.h"
-#include "sys/keepoff.h"
-#include "sys/quirkfacts.h"
+#include "sys/quirks/initramfs.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/sources.h"
+#include "sys/state/conf.h"
 
 /* Which line, for which place; and what was there. */
 struct line {

@@ -8,9 +8,9 @@
 #include "ctl/output.h"
 #include "ctl/redact.h"
 #include "ctl/report.h"
-#include "sys/bridgedb.h"
-#include "sys/conf.h"
-#include "sys/sysfs.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/conf.h"
+#include "sys/udev/bridgedb.h"
 
 /* What a report says of the machine. */
 

@@ -7,9 +7,9 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/capture.h"
-#include "sys/await.h"
-#include "sys/leases.h"
-#include "sys/usbdisk.h"
+#include "sys/state/leases.h"
+#include "sys/state/switch-record.h"
+#include "sys/usb/usbdisk.h"
 #include "term/style.h"
 
 #define LOOKUP_USEC (2 * USEC_PER_SEC) /* in a file */

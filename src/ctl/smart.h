@@ -3,7 +3,7 @@
 
 #include "client/view.h"
 #include "core/smart.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* What smartctl(8) says of a disk, where it may be asked; and how it is to be called where it is not. */
 

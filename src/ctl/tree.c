@@ -2,7 +2,7 @@
 #include "ctl/tree.h"
 
 #include "common/util.h"
-#include "sys/hubs.h"
+#include "sys/usb/hubs.h"
 
 void tree_done(struct tree *t)
 {

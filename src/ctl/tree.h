@@ -4,7 +4,7 @@
 #include <libsmartcols/libsmartcols.h>
 
 #include "ctl/columns.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* The lines of the buses and hubs that disks hang on. */
 struct tree {

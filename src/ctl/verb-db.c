@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/verbs.h"
-#include "sys/bridgedb.h"
+#include "sys/udev/bridgedb.h"
 
 #include "client/source.h"
 #include "ctl/json-disk.h"

@@ -9,10 +9,10 @@
 #include "ctl/json-disk.h"
 #include "ctl/output.h"
 #include "ctl/verbs.h"
-#include "sys/initramfs.h"
-#include "sys/link.h"
-#include "sys/probelog.h"
-#include "sys/quirkfacts.h"
+#include "sys/io/kernel-log.h"
+#include "sys/quirks/initramfs.h"
+#include "sys/quirks/sources.h"
+#include "sys/usb/link.h"
 #include "term/pager.h"
 
 #define WORDS_MAX 32

@@ -8,10 +8,10 @@
 #include "ctl/journal.h"
 #include "ctl/openmetrics.h"
 #include "ctl/verbs.h"
-#include "sys/quirkparam.h"
-#include "sys/scsicount.h"
-#include "sys/statefile.h"
-#include "sys/sysfs.h"
+#include "sys/block/scsicount.h"
+#include "sys/io/statefile.h"
+#include "sys/io/sysfs.h"
+#include "sys/quirks/param.h"
 
 #define TEXTFILE "uasd.prom"
 #define BYTES_PER_MBIT 125000

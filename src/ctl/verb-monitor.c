@@ -10,7 +10,7 @@
 #include "ctl/json-disk.h"
 #include "ctl/output.h"
 #include "ctl/verbs.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 #include "term/progress.h"
 
 /* What is known; every signal is told as it comes, by what it carries, so that no state is missed. */

@@ -9,8 +9,8 @@
 #include "ctl/redact.h"
 #include "ctl/report.h"
 #include "ctl/verbs.h"
-#include "sys/bridgedb.h"
-#include "sys/quirkfacts.h"
+#include "sys/quirks/sources.h"
+#include "sys/udev/bridgedb.h"
 
 #define WORDS_MAX 32
 #define EVENTS_MAX 200 /* the newest */

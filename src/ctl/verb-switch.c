@@ -10,7 +10,7 @@
 #include "ctl/boot-place.h"
 #include "ctl/inhibitors.h"
 #include "ctl/verbs.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 #include "term/progress.h"
 
 /* A free disk is taken on at once: one that still waits after this is in use. */

@@ -3,7 +3,7 @@
 #include "client/watch.h"
 #include "common/log.h"
 #include "ctl/verbs.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 #include "term/progress.h"
 
 /* Without the daemon nobody tells when a hold ends. */

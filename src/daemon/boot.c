@@ -2,7 +2,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
-#include "sys/pid1.h"
+#include "sys/io/pid1.h"
 
 /*
  * When the boot is over. PID 1 tells: it is asked for its state, and sends a signal at the end. Nothing here waits for it. As long as PID 1

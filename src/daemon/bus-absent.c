@@ -4,7 +4,7 @@
 #include "common/util.h"
 #include "daemon/bus.h"
 #include "daemon/polkit.h"
-#include "sys/policy-list.h"
+#include "sys/state/policy-list.h"
 
 /* org.uasd1.Manager: disks by "VID:PID:SERIAL", which need not be plugged in. */
 

@@ -4,7 +4,7 @@
 #include "daemon/bus.h"
 #include "daemon/polkit.h"
 #include "sys/facts.h"
-#include "sys/hwdb.h"
+#include "sys/udev/hwdb.h"
 
 /* org.uasd1.Manager: what users ask for. polkit_may() comes last before anything is done. */
 

@@ -3,7 +3,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/bus.h"
-#include "sys/past.h"
+#include "sys/state/history.h"
 
 char *bus_disk_path(const struct entry *e)
 {

@@ -10,7 +10,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "daemon/polkit.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
 
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
 #define REJOIN_USEC (5 * USEC_PER_SEC)

@@ -6,7 +6,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 /*
  * A uasd-switch that does nothing but have the claim of a disk: the open of a sick one may hang, and is not to hang the loop. It

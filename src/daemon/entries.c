@@ -3,7 +3,7 @@
 
 #include "common/exit-codes.h"
 #include "daemon/manager.h"
-#include "sys/marks.h"
+#include "sys/state/attachment.h"
 
 /* The disks that are there: how one comes to be known, how it is forgotten. */
 

@@ -7,8 +7,8 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
-#include "sys/await.h"
-#include "sys/marks.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
 
 /* Whoever puts a switch in order may be killed as well: tried so often in a row. */
 #define RECOVER_TRIES 4

@@ -3,8 +3,8 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "daemon/manager.h"
-#include "sys/keepoff.h"
-#include "sys/pid1.h"
+#include "sys/io/pid1.h"
+#include "sys/quirks/keepoff.h"
 
 /* Whoever binds has the lock for milliseconds, unless the bind hangs: nothing tells of its end. */
 #define PAUSE_MIN (100 * USEC_PER_MSEC)

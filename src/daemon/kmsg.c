@@ -4,7 +4,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
 
 #define RECORD_MAX 8192 /* as the kernel's own limit */
 /* A kernel that floods its log is read in gulps. */

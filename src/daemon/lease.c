@@ -6,8 +6,8 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
-#include "sys/leases.h"
-#include "sys/sysfs.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/leases.h"
 
 /*
  * Somebody has a disk for himself: we have its claim, by a child, and he has one end of a pipe. When the last copy of that is

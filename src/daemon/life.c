@@ -5,9 +5,9 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
-#include "sys/conf.h"
-#include "sys/marks.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
+#include "sys/state/attachment.h"
+#include "sys/state/conf.h"
 
 /* The daemon's own life: what it needs, how it starts and stops. */
 

@@ -6,7 +6,7 @@
 #include "common/child.h"
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/users.h"
+#include "sys/users/users.h"
 
 /*
  * A look by name: every process is asked, and the ends of what they do are arranged to be told. In a child, since

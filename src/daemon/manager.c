@@ -5,14 +5,14 @@
 
 #include "common/exit-codes.h"
 #include "common/log.h"
-#include "sys/clock.h"
 #include "sys/facts.h"
-#include "sys/hwdb.h"
-#include "sys/marks.h"
-#include "sys/modules.h"
-#include "sys/trigger.h"
-#include "sys/usbdisk.h"
-#include "sys/users.h"
+#include "sys/io/clock.h"
+#include "sys/quirks/modules.h"
+#include "sys/state/attachment.h"
+#include "sys/udev/hwdb.h"
+#include "sys/udev/trigger.h"
+#include "sys/usb/usbdisk.h"
+#include "sys/users/users.h"
 
 /* A disk without a driver is given this long: udev may be loading one. */
 #define UNBOUND_USEC (5 * USEC_PER_SEC)

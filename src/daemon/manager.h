@@ -11,8 +11,8 @@
 #include "core/machine.h"
 #include "core/trim.h"
 #include "core/trouble.h"
-#include "sys/roots.h"
-#include "sys/trims.h"
+#include "sys/io/roots.h"
+#include "sys/state/trims.h"
 
 /*
  * The one choke point: whatever happens becomes an event of one disk's machine here, and whatever the machine

@@ -4,9 +4,9 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/clock.h"
-#include "sys/past.h"
-#include "sys/policies.h"
+#include "sys/io/clock.h"
+#include "sys/state/history.h"
+#include "sys/state/policies.h"
 
 /*
  * The durable records: histories, policies, TRIM. A child writes one after the other, in the order in which

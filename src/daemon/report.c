@@ -4,7 +4,7 @@
 #include "common/names.h"
 #include "core/history.h"
 #include "daemon/manager.h"
-#include "sys/initramfs.h"
+#include "sys/quirks/initramfs.h"
 
 #define ENDING_MAX 512
 

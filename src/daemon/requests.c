@@ -2,9 +2,9 @@
 #include "common/exit-codes.h"
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
-#include "sys/trigger.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/udev/trigger.h"
 
 /* What users ask for: written down first, so that it outlives this process, then told to the machine. */
 

@@ -6,11 +6,11 @@
 #include "common/names.h"
 #include "core/policy.h"
 #include "daemon/manager.h"
-#include "sys/await.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
-#include "sys/statefile.h"
-#include "sys/uevents.h"
+#include "sys/io/clock.h"
+#include "sys/io/statefile.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
+#include "sys/udev/uevents.h"
 
 /* How often a uasd-switch that is not our child is asked for, while there is one. */
 #define FOREIGN_USEC USEC_PER_SEC

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/clock.h"
-#include "sys/usbdisk.h"
-#include "sys/usbstrings.h"
+#include "sys/io/clock.h"
+#include "sys/usb/strings.h"
+#include "sys/usb/usbdisk.h"
 
 /*
  * The strings of a device that is new. The kernel keeps the lock of the device until it has probed all

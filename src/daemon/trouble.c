@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/clock.h"
+#include "sys/block/scsicount.h"
 #include "sys/facts.h"
-#include "sys/marks.h"
-#include "sys/past.h"
-#include "sys/scsicount.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
 
 /* Disks that fail under uas: what is held against them, kept, told, and handed to the machine. */
 

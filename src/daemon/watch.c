@@ -4,7 +4,7 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/sysfs.h"
+#include "sys/io/sysfs.h"
 
 /*
  * Who lets go of a disk, while one waits: PID 1's mount table, the swaps, closes of the nodes, uevents of what is stacked on

@@ -4,7 +4,7 @@
 
 #include "common/util.h"
 #include "daemon/manager.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 /* The event loop, and PID 1's watchdog over it (WatchdogSec= in uasd.service). */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/util.h"
 #include "daemon/manager.h"
-#include "sys/clock.h"
-#include "sys/udevdb.h"
-#include "sys/users.h"
+#include "sys/io/clock.h"
+#include "sys/udev/udevdb.h"
+#include "sys/users/users.h"
 
 /*
  * The users of a disk are looked up when a caller asks: the machine needs to know only whether there are any.

@@ -7,7 +7,7 @@
 #include "common/child.h"
 #include "common/util.h"
 #include "daemon/manager.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 /* A child that does one thing which may take long, and writes its answer into a pipe. */
 struct worker {

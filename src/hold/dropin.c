@@ -6,7 +6,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/config.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
 
 /* systemd passes over keys with an X- in silence. */
 #define KEY_HOLD "OnActiveSec"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "common/util.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * What the generator found out for this boot. It stands in the drop-in of the dead man's timers, so that PID 1

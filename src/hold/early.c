@@ -9,14 +9,14 @@
 #include "core/config.h"
 #include "core/policy.h"
 #include "hold/hold.h"
-#include "sys/boot.h"
-#include "sys/clock.h"
-#include "sys/conf.h"
 #include "sys/facts.h"
-#include "sys/marks.h"
-#include "sys/statefile.h"
-#include "sys/trigger.h"
-#include "sys/usbdisk.h"
+#include "sys/io/boot.h"
+#include "sys/io/clock.h"
+#include "sys/io/statefile.h"
+#include "sys/state/attachment.h"
+#include "sys/state/conf.h"
+#include "sys/udev/trigger.h"
+#include "sys/usb/usbdisk.h"
 
 /*
  * At most, forward and back. The initramfs waits half a minute for its root, and a disk that does not work under uas has to be

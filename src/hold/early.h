@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "core/types.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* How uasd-switch ended, for those who run it. */
 #define RUN_KILLED 1000 /* it did not end by itself in time */

@@ -6,8 +6,8 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/boot.h"
-#include "sys/sysfs.h"
+#include "sys/io/boot.h"
+#include "sys/io/sysfs.h"
 
 #define UNITS "systemd/system"
 

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* Whether uasd.service is wanted by something and not masked, as far as unit files and the command line say. */
 bool service_enabled(const struct roots *r);

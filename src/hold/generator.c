@@ -11,8 +11,8 @@
 #include "hold/dropin.h"
 #include "hold/enabled.h"
 #include "hold/timeouts.h"
-#include "sys/boot.h"
-#include "sys/conf.h"
+#include "sys/io/boot.h"
+#include "sys/state/conf.h"
 
 /* Less than this helps nobody. */
 #define HOLD_MIN_USEC USEC_PER_SEC

@@ -6,8 +6,8 @@
 #include "core/facts.h"
 #include "hold/dropin.h"
 #include "hold/trim.h"
-#include "sys/roots.h"
-#include "sys/usbdisk.h"
+#include "sys/io/roots.h"
+#include "sys/usb/usbdisk.h"
 
 /* What udev says of the event at hand. */
 struct block_event {

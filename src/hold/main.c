@@ -10,7 +10,7 @@
 #include "hold/hold.h"
 #include "hold/quirks.h"
 #include "hold/timer.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 /* udev waits for the answer, and the disk's other events behind it: late is as good as never. PID 1 may take its time to
  * arm the timer while it boots a slow machine. The rule kills what even SIGALRM does not end, a little later. */

@@ -6,10 +6,10 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/conf.h"
-#include "sys/keepoff.h"
-#include "sys/modprobed.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/modprobed.h"
+#include "sys/state/conf.h"
 
 static int write_files(const char *dir, const struct keepoff *k)
 {

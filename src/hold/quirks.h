@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * For the initramfs of that kernel, which is being made in `dir`: what keeps disks off uas there that policy or distrust want on

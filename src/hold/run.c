@@ -8,7 +8,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "hold/early.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 /* Past its deadline uasd-switch brings the disk back; then it has no more business. */
 #define GRACE (3 * USEC_PER_SEC)

@@ -5,7 +5,7 @@
 
 #include "common/util.h"
 #include "core/config.h"
-#include "sys/sysfs.h"
+#include "sys/io/sysfs.h"
 
 #define DEFAULT_USEC (90 * USEC_PER_SEC)
 

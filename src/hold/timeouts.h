@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * The shortest time a boot may wait for a device: x-systemd.device-timeout= of fstab and crypttab, and PID 1's

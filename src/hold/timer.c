@@ -2,8 +2,8 @@
 #include "hold/timer.h"
 
 #include "common/util.h"
-#include "sys/clock.h"
-#include "sys/pid1.h"
+#include "sys/io/clock.h"
+#include "sys/io/pid1.h"
 
 /*
  * The jobs of a boot wait for their devices since PID 1 had loaded its units: what shows up late cannot be held

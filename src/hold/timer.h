@@ -2,8 +2,8 @@
 #pragma once
 
 #include "hold/dropin.h"
-#include "sys/clock.h"
-#include "sys/roots.h"
+#include "sys/io/clock.h"
+#include "sys/io/roots.h"
 
 /*
  * Has PID 1 start the dead man's timer of the interface. Returns 0 if the timer runs; -ESHUTDOWN if the machine is going down; -ETIME if

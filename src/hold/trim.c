@@ -4,9 +4,9 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/config.h"
-#include "sys/boot.h"
-#include "sys/trims.h"
-#include "sys/udevdb.h"
+#include "sys/io/boot.h"
+#include "sys/state/trims.h"
+#include "sys/udev/udevdb.h"
 
 #define OFF "full" /* as sd calls a disk it takes for fully provisioned */
 #define ON "unmap"

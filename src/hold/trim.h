@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "sys/usbdisk.h"
+#include "sys/usb/usbdisk.h"
 
 /* What udev's rule is to do about TRIM of a disk at this event: properties, see common/names.h. */
 struct trim_answer {

@@ -2,10 +2,10 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include "sys/await.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
-#include "sys/udevdb.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
+#include "sys/udev/udevdb.h"
 #include "switch/transaction.h"
 
 #define LOOK_AGAIN_MSEC 200 /* where nobody tells */

@@ -4,10 +4,10 @@
 
 #include "common/log.h"
 #include "common/names.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
-#include "sys/quirkparam.h"
-#include "sys/sysfs.h"
+#include "sys/io/clock.h"
+#include "sys/io/sysfs.h"
+#include "sys/quirks/param.h"
+#include "sys/state/attachment.h"
 #include "switch/transaction.h"
 
 #define QUIRKS_BUDGET (10 * USEC_PER_SEC)

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "common/names.h"
-#include "sys/sysfs.h"
+#include "sys/io/sysfs.h"
 #include "switch/transaction.h"
 
 #define LOOK_AGAIN_USEC 200

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include "common/util.h"
-#include "sys/clock.h"
-#include "sys/users.h"
+#include "sys/io/clock.h"
+#include "sys/users/users.h"
 #include "switch/transaction.h"
 
 #define GUARD_MSEC 2000 /* for the first LUN whose open hangs; */

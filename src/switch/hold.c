@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/names.h"
-#include "sys/await.h"
-#include "sys/boot.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
-#include "sys/pid1.h"
-#include "sys/trigger.h"
+#include "sys/io/boot.h"
+#include "sys/io/clock.h"
+#include "sys/io/pid1.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
+#include "sys/udev/trigger.h"
 #include "switch/transaction.h"
 
 /* Until then udev's helper waits in any case; a hold that has to be armed takes its time. */

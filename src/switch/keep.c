@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/users.h"
+#include "sys/users/users.h"
 #include "switch/transaction.h"
 
 /*

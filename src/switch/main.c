@@ -5,8 +5,8 @@
 
 #include "common/log.h"
 #include "common/names.h"
-#include "sys/clock.h"
-#include "sys/conf.h"
+#include "sys/io/clock.h"
+#include "sys/state/conf.h"
 #include "switch/transaction.h"
 
 static bool machine_readable;

@@ -3,9 +3,9 @@
 #include <poll.h>
 
 #include "common/names.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
-#include "sys/sysfs.h"
+#include "sys/io/clock.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/attachment.h"
 #include "switch/transaction.h"
 
 #define CLAIM_TRIES 5

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/fingerprint.h"
-#include "sys/opens.h"
-#include "sys/users.h"
+#include "sys/block/fingerprint.h"
+#include "sys/block/opens.h"
+#include "sys/users/users.h"
 #include "switch/transaction.h"
 
 /* Who else is at the disk, while it is being synced and read, and up to the moment in which it is claimed. */

@@ -3,10 +3,10 @@
 #include <limits.h>
 
 #include "common/names.h"
-#include "sys/await.h"
-#include "sys/marks.h"
-#include "sys/statefile.h"
-#include "sys/sysfs.h"
+#include "sys/io/statefile.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
 #include "switch/transaction.h"
 
 /*

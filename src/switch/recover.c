@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
-#include "sys/past.h"
-#include "sys/usbstrings.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
+#include "sys/usb/strings.h"
 #include "switch/transaction.h"
 
 /* What has it now is what it comes back to, should LUNs be missing; if they do not come, where it was. */

@@ -4,9 +4,9 @@
 #include <poll.h>
 
 #include "common/names.h"
-#include "sys/clock.h"
-#include "sys/luns.h"
-#include "sys/sysfs.h"
+#include "sys/io/clock.h"
+#include "sys/io/sysfs.h"
+#include "sys/usb/luns.h"
 #include "switch/transaction.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "sys/await.h"
+#include "sys/state/switch-record.h"
 #include "switch/transaction.h"
 
 /*

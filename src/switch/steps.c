@@ -2,14 +2,14 @@
 #include <stdarg.h>
 
 #include "common/log.h"
-#include "sys/await.h"
-#include "sys/clock.h"
 #include "sys/facts.h"
-#include "sys/marks.h"
-#include "sys/modules.h"
-#include "sys/pid1.h"
-#include "sys/quirkparam.h"
-#include "sys/usbstrings.h"
+#include "sys/io/clock.h"
+#include "sys/io/pid1.h"
+#include "sys/quirks/modules.h"
+#include "sys/quirks/param.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
+#include "sys/usb/strings.h"
 #include "switch/transaction.h"
 
 /* Budgets, usec. Spin-up of a large disk takes longest; an undo is an unbind, a bind and delay_use. */

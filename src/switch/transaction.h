@@ -8,11 +8,11 @@
 #include "common/util.h"
 #include "core/config.h"
 #include "core/history.h"
-#include "sys/claim.h"
-#include "sys/clock.h"
-#include "sys/pid1.h"
-#include "sys/uevents.h"
-#include "sys/usbdisk.h"
+#include "sys/block/claim.h"
+#include "sys/io/clock.h"
+#include "sys/io/pid1.h"
+#include "sys/udev/uevents.h"
+#include "sys/usb/usbdisk.h"
 
 /*
  * The transaction that moves one interface from one driver to the other. steps.c holds the list; each step

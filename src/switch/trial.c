@@ -4,9 +4,9 @@
 
 #include "common/log.h"
 #include "common/names.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
-#include "sys/past.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
 #include "switch/transaction.h"
 
 #define GONE_BUDGET (5 * USEC_PER_SEC)

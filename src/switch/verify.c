@@ -5,11 +5,11 @@
 #include <sys/wait.h>
 
 #include "common/names.h"
-#include "sys/clock.h"
-#include "sys/fingerprint.h"
-#include "sys/marks.h"
-#include "sys/scsicount.h"
-#include "sys/trial.h"
+#include "sys/block/fingerprint.h"
+#include "sys/block/readcheck.h"
+#include "sys/block/scsicount.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
 #include "switch/transaction.h"
 
 #define ANSWER_MSEC 500 /* longer than the slowest disk seeks */

@@ -3,14 +3,14 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/await.h"
-#include "sys/bridgedb.h"
-#include "sys/keepoff.h"
-#include "sys/marks.h"
-#include "sys/past.h"
-#include "sys/policies.h"
-#include "sys/sysfs.h"
-#include "sys/udevdb.h"
+#include "sys/io/sysfs.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
+#include "sys/state/policies.h"
+#include "sys/state/switch-record.h"
+#include "sys/udev/bridgedb.h"
+#include "sys/udev/udevdb.h"
 
 /* What udev rules and the hwdb said of the USB device. */
 static void ask_udev(const struct roots *r, struct facts *f)

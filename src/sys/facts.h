@@ -3,7 +3,7 @@
 
 #include "core/config.h"
 #include "core/facts.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * Fills what usb_disk_read() leaves: quirks parameter, whether uas can be had, policy (kept, configuration, udev

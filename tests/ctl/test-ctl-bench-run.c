@@ -14,7 +14,7 @@
 #include "bench.h"
 #include "ctl/bench/clients.h"
 #include "ctl/bench/fio-parts.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 #define MIB (1ULL << 20)
 #define FILE_SIZE (16 * MIB)

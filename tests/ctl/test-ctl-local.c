@@ -8,8 +8,8 @@
 
 #include "client/local.h"
 #include "ctl/verbs.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
 
 /* A machine in a folder: one disk behind 2-1:1.0, on usb-storage, able to do more. */
 struct fixture {

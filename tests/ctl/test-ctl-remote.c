@@ -8,7 +8,7 @@
 
 #include "client/remote.h"
 #include "common/names.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 /* A message that was never sent: sd-bus wants a started bus to make one. */
 struct fixture {

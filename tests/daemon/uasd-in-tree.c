@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
-#include "sys/uevents.h"
+#include "sys/udev/uevents.h"
 
 /*
  * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch. Modules that PID 1 is

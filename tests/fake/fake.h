@@ -6,7 +6,7 @@
 
 #include "common/util.h"
 #include "core/disk.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * A kernel in a temporary folder, for uasd-switch: it moves links and directories, lets disks come and go,

@@ -4,7 +4,7 @@
 
 #include "common/util.h"
 #include "fake.h"
-#include "sys/marks.h"
+#include "sys/state/attachment.h"
 
 /*
  * The reactions, each with the fact it stands for: k: facts/kernel.md, v: facts/vm.md. They are listed in

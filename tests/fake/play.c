@@ -9,9 +9,9 @@
 
 #include "common/log.h"
 #include "common/names.h"
-#include "sys/await.h"
-#include "sys/marks.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
 
 #define BYTES 4096 /* written by somebody, not yet synced, for every node */
 

@@ -9,8 +9,8 @@
 #include <sys/inotify.h>
 
 #include "play.h"
-#include "sys/claim.h"
-#include "sys/opens.h"
+#include "sys/block/claim.h"
+#include "sys/block/opens.h"
 
 /* The reactions by themselves: each line of REACTIONS has its test here, and its case on a real kernel. */
 

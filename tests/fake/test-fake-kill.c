@@ -4,8 +4,8 @@
 #include <fcntl.h>
 
 #include "common/names.h"
-#include "sys/await.h"
-#include "sys/sysfs.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/switch-record.h"
 
 /* Killed after every operation, those of the way back among them, then put in order by whoever finds the record. */
 

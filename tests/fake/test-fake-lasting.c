@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/names.h"
-#include "sys/quirkparam.h"
+#include "sys/quirks/param.h"
 
 /* What goes wrong from some moment on, and stays so: an operation that always fails, a lock that is never given back. */
 

@@ -9,8 +9,8 @@
 #include <sys/file.h>
 
 #include "play.h"
-#include "sys/await.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
+#include "sys/state/switch-record.h"
 
 /* The switches that do not come about, and those that are taken back: how each of them ends. */
 

@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "sys/past.h"
+#include "sys/state/history.h"
 
 /*
  * Ctrl-C, or SIGTERM of a machine that goes down, after every operation. Before the disk is touched uasd-switch ends at once; later

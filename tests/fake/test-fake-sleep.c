@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
 
-#include "sys/past.h"
+#include "sys/state/history.h"
 
 /*
  * The machine sleeps for an hour after every operation. Budgets count the time awake, so the switch ends as it would have

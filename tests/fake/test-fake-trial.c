@@ -2,9 +2,9 @@
 #include "sweep.h"
 #include <fcntl.h>
 
-#include "sys/marks.h"
-#include "sys/past.h"
-#include "sys/usbdisk.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
+#include "sys/usb/usbdisk.h"
 
 /*
  * A disk is never on uas for the first time without that being on record, whatever happens to its switch; and none is held to be

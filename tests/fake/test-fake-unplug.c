@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "sys/marks.h"
-#include "sys/past.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
 
 /*
  * Unplugged after every operation, with and without a replug. That says nothing of the bridge: the record afterwards has the lines

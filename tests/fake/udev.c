@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/util.h"
 #include "fake.h"
-#include "sys/await.h"
+#include "sys/state/switch-record.h"
 
 /* What the kernel announces, and what udev makes of it: a worker for each disk, which has it open until it is done. */
 

@@ -5,12 +5,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "sys/await.h"
-#include "sys/claim.h"
-#include "sys/clock.h"
-#include "sys/pid1.h"
-#include "sys/uevents.h"
-#include "sys/usbdisk.h"
+#include "sys/block/claim.h"
+#include "sys/io/clock.h"
+#include "sys/io/pid1.h"
+#include "sys/state/switch-record.h"
+#include "sys/udev/uevents.h"
+#include "sys/usb/usbdisk.h"
 
 /* What ld makes of -Wl,--wrap=NAME; the list of names is in meson.build. */
 #define WRAPPED(type, name, ...)                                                                               \

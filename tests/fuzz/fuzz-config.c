@@ -5,8 +5,8 @@
 #include "common/names.h"
 #include "fuzz.h"
 #include "hold/timeouts.h"
-#include "sys/boot.h"
-#include "sys/conf.h"
+#include "sys/io/boot.h"
+#include "sys/state/conf.h"
 
 static void complain(const char *file, int line, const char *what, void *data)
 {

@@ -3,7 +3,7 @@
  * modprobe.d and the kernel command line: admins and packages write them. 'r': the rest is a file of /etc, behind a NUL one of
  * /usr/lib, behind another the command line. Else: lines of a value each, from which options as modprobe takes them are made.
  */
-#include "sys/modprobed.h"
+#include "sys/quirks/modprobed.h"
 
 #include <ctype.h>
 

@@ -8,10 +8,10 @@
 #include "hold/dropin.h"
 #include "core/history.h"
 #include "switch/transaction.h"
-#include "sys/marks.h"
-#include "sys/past.h"
-#include "sys/policies.h"
-#include "sys/usbstrings.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
+#include "sys/state/policies.h"
+#include "sys/usb/strings.h"
 
 #define INTERFACE "2-1:1.0"
 

@@ -4,7 +4,7 @@
 
 #include "core/facts.h"
 #include "fuzz.h"
-#include "sys/usbdisk.h"
+#include "sys/usb/usbdisk.h"
 
 /* No byte that a terminal acts on, and nothing but UTF-8. */
 static void check_harmless(const char *s)

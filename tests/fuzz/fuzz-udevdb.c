@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* udev's record of a device: properties come from the device by way of udev's rules. The whole input is the record. */
-#include "sys/udevdb.h"
+#include "sys/udev/udevdb.h"
 
 #include "common/names.h"
 #include "core/bridge-db.h"

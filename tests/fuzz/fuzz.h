@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/util.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* What libFuzzer, and replay.c in its place, calls for every input. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "fuzz.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
 
 static struct roots roots = ROOTS_NULL;
 static char folder[64];

@@ -14,9 +14,9 @@
 #include "common/util.h"
 #include "core/policy.h"
 #include "hold/hold.h"
-#include "sys/bridgedb.h"
 #include "sys/facts.h"
-#include "sys/usbdisk.h"
+#include "sys/udev/bridgedb.h"
+#include "sys/usb/usbdisk.h"
 #include "tree.h"
 
 #define RECORD "run/udev/data/c189:132"

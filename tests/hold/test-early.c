@@ -11,8 +11,8 @@
 #include "common/util.h"
 #include "hold/hold.h"
 #include "hold/early.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
 #include "tree.h"
 
 #define IN_USE "23 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/fingerprint.h"
+#include "sys/block/fingerprint.h"
 
 #define LUN0 "LUN0_SIZE=100\nLUN0_SECTOR=512\n"
 #define REST0 "LUN0_HEAD=a\nLUN0_TAIL=b\nLUN0_PTTYPE=gpt\n"

@@ -12,8 +12,8 @@
 
 #include "common/util.h"
 #include "hold/hold.h"
-#include "sys/clock.h"
-#include "sys/marks.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
 #include "tree.h"
 
 static unsigned armed;

@@ -9,7 +9,7 @@
 #include <systemd/sd-hwdb.h>
 
 #include "common/util.h"
-#include "sys/hwdb.h"
+#include "sys/udev/hwdb.h"
 #include "tree.h"
 
 #define RECORD "run/udev/data/c189:132"

@@ -12,8 +12,8 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/keepoff.h"
-#include "sys/quirkparam.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/param.h"
 #include "tree.h"
 
 static void test_apply(void **state)

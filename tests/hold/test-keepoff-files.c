@@ -9,8 +9,8 @@
 
 #include "common/util.h"
 #include "hold/quirks.h"
-#include "sys/keepoff.h"
-#include "sys/modprobed.h"
+#include "sys/quirks/keepoff.h"
+#include "sys/quirks/modprobed.h"
 #include "tree.h"
 
 #define KERNEL "6.1.0-1"

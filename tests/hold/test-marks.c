@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/names.h"
-#include "sys/marks.h"
+#include "sys/state/attachment.h"
 #include "tree.h"
 
 static const struct facts facts = {.interface = TREE_INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/policies.h"
+#include "sys/state/policies.h"
 #include "tree.h"
 
 #define AUTO POLICY_AUTO

@@ -10,8 +10,8 @@
 
 #include "common/util.h"
 #include "core/kernel-args.h"
-#include "sys/modprobed.h"
-#include "sys/quirkfacts.h"
+#include "sys/quirks/modprobed.h"
+#include "sys/quirks/sources.h"
 #include "tree.h"
 
 /* One machine a row: what stands in which file, and "FILE:LINE=VALUE ..." in the order of the kernel. */

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "common/util.h"
-#include "sys/statefile.h"
-#include "sys/udevdb.h"
+#include "sys/io/statefile.h"
+#include "sys/udev/udevdb.h"
 #include "tree.h"
 
 static unsigned mode(struct tree *t, const char *path)

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "sys/await.h"
+#include "sys/state/switch-record.h"
 
 /* The two locks of a switch's lock file. */
 

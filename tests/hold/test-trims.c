@@ -9,7 +9,7 @@
 
 #include "common/util.h"
 #include "hold/trim.h"
-#include "sys/trims.h"
+#include "sys/state/trims.h"
 #include "tree.h"
 
 #define SCSI TREE_DIR "/host0/target0:0:0/0:0:0:0"

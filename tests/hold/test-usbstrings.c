@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/util.h"
-#include "sys/marks.h"
-#include "sys/usbdisk.h"
-#include "sys/usbstrings.h"
+#include "sys/state/attachment.h"
+#include "sys/usb/strings.h"
+#include "sys/usb/usbdisk.h"
 #include "tree.h"
 
 #define DEVICE "sys/devices/pci0/usb2/2-1/"

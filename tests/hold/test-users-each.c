@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/users.h"
+#include "sys/users/users.h"
 #include "tree.h"
 
 #define DISKS 8

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/users.h"
+#include "sys/users/users.h"
 #include "tree.h"
 
 /* A file with this text, or, if the text begins with "-> ", a link. */

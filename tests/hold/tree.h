@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* A machine in a temporary folder, with one USB disk on usb-storage which could do UAS: 2-1:1.0, sda, sda1. */
 struct tree {

@@ -11,8 +11,8 @@
 #include <sys/un.h>
 
 #include "common/names.h"
-#include "sys/clock.h"
-#include "sys/pid1.h"
+#include "sys/io/clock.h"
+#include "sys/io/pid1.h"
 
 /* PID 1 that cannot be asked, in a /run of the test's own. A deadline holds for connection, handshake and answer together. */
 

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "common/util.h"
-#include "sys/users.h"
+#include "sys/users/users.h"
 
 static bool silent; /* the kernel does not answer */
 

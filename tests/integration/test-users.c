@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 #include "common/util.h"
-#include "sys/users.h"
+#include "sys/users/users.h"
 
 /*
  * Looks by name on this machine's own kernel: a tmpfs in a mount namespace of its own stands in for the file system of a

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "common/util.h"
-#include "sys/luns.h"
-#include "sys/sysfs.h"
+#include "sys/io/sysfs.h"
+#include "sys/usb/luns.h"
 
 #define LAYERS_MAX 8 /* of a file system on LUKS on LVM on md there are three */
 

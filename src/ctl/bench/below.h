@@ -4,7 +4,7 @@
 #include <sys/types.h>
 
 #include "client/view.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* What a file system stands on: a disk itself, or what is below LUKS, LVM or md. */
 struct below {

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 
 #include "common/util.h"
-#include "sys/bridgedb.h"
-#include "sys/sysfs.h"
-#include "sys/usbdisk.h"
+#include "sys/io/sysfs.h"
+#include "sys/udev/bridgedb.h"
+#include "sys/usb/usbdisk.h"
 
 static int copy(char **ret, const char *s)
 {

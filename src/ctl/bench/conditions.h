@@ -3,7 +3,7 @@
 
 #include "client/view.h"
 #include "ctl/bench/bench.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* What a result was measured on: without that it says nothing. All from sysfs, /proc and udev's record. */
 

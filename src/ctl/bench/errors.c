@@ -7,9 +7,9 @@
 
 #include "common/util.h"
 #include "core/trouble.h"
-#include "sys/scsicount.h"
-#include "sys/sysfs.h"
-#include "sys/usbdisk.h"
+#include "sys/block/scsicount.h"
+#include "sys/io/sysfs.h"
+#include "sys/usb/usbdisk.h"
 
 #define RECORD_MAX 8192 /* as the kernel's own limit */
 #define RECORDS_MAX 4096

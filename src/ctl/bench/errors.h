@@ -3,7 +3,7 @@
 
 #include "core/disk.h"
 #include "core/kmsg.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * What goes wrong with a disk while it is measured, by what the SCSI layer counts of it and by what the kernel

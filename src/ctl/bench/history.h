@@ -3,7 +3,7 @@
 
 #include "ctl/bench/bench.h"
 #include "ctl/verbs.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* Results as JSON files in /var/lib/uasd/bench: 20261120T101500Z-ID.json. Written as a whole or not at all. */
 

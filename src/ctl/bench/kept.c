@@ -9,7 +9,7 @@
 #include "common/util.h"
 #include "ctl/bench/history.h"
 #include "ctl/bench/json.h"
-#include "sys/statefile.h"
+#include "sys/io/statefile.h"
 #include "term/json.h"
 
 #define TIME_FORMAT "%Y%m%dT%H%M%SZ"

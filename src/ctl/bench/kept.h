@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctl/bench/bench.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* The files in /var/lib/uasd/bench: bench_keep() of history.h, and what reads them. */
 

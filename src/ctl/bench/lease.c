@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 #include "term/progress.h"
 
 /* A switch that is at work, its undo included, is over by then; and a node that has its name has its device. */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctl/bench/bench.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /*
  * Profiles are fio job files, NAME.fio in /etc/uasd/bench or else in /usr/share/uasd/bench. Every section but [global]

@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 
 #include "common/util.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 #include "term/style.h"
 
 #define RENEW_USEC (250 * USEC_PER_MSEC)

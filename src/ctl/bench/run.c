@@ -10,7 +10,7 @@
 #include "ctl/bench/clients.h"
 #include "ctl/bench/layout.h"
 #include "ctl/bench/traffic.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 #define LOOK_USEC (1 * USEC_PER_SEC)
 /* An unplugged disk fails its I/O before anybody is told that it went. */

@@ -10,7 +10,7 @@
 #include "ctl/bench/conditions.h"
 #include "ctl/bench/fio.h"
 #include "ctl/bench/run.h"
-#include "sys/clock.h"
+#include "sys/io/clock.h"
 
 /* The order the rest of it is told in; how a switch, reading and a pause are reckoned before they have been
  * seen. */

@@ -6,8 +6,8 @@
 
 #include "common/util.h"
 #include "ctl/bench/stats.h"
-#include "sys/sysfs.h"
-#include "sys/usbdisk.h"
+#include "sys/io/sysfs.h"
+#include "sys/usb/usbdisk.h"
 
 #define SECTOR 512 /* of /sys/block, whatever the disk's are */
 

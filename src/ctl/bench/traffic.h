@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctl/bench/bench.h"
-#include "sys/roots.h"
+#include "sys/io/roots.h"
 
 /* What the kernel has counted of the disks on a bus, before and after a run: what was ours of it, and what others'. */
 struct traffic {

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/block/claim.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/util.h"
+#include "sys/block/opens.h"
+#include "sys/io/clock.h"
+#include "sys/io/lock.h"
+#include "sys/io/sysfs.h"
+
+#define STRANGER_TRIES 10
+#define STRANGER_PAUSE_USEC 20000
+
+/* O_NONBLOCK opens an empty slot as well: claimed, it lets nobody mount the card that is put in next. */
+static int node_open(const struct roots *r, const struct block *b, int flags)
+{
+        int fd = openat(r->dev, b->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
+        struct stat st;
+
+        if (fd < 0)
+                return -errno;
+        /* /dev may lag behind the kernel: the node has to be this very device. */
+        if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != makedev(b->major, b->minor)) {
+                (void) close(fd);
+                return -ENODEV;
+        }
+        return fd;
+}
+
+static int add_node(struct claim *c, const struct block *b, int fd, bool whole, bool exclusive, unsigned lun)
+{
+        struct claimed *grown = realloc(c->nodes, (c->n + 1) * sizeof(*grown));
+
+        if (!grown) {
+                (void) close(fd);
+                return -ENOMEM;
+        }
+        c->nodes = grown;
+        grown[c->n] = (struct claimed){ .fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun };
+        memcpy(grown[c->n].name, b->name, sizeof(b->name));
+        c->n++;
+        return 0;
+}
+
+static int take_whole(const struct roots *r, const struct lun *l, bool exclusive, struct claim *c,
+                      char ret_busy[static BLOCK_NAME_MAX])
+{
+        int fd = node_open(r, &l->disk, exclusive ? O_EXCL : 0);
+
+        memcpy(ret_busy, l->disk.name, BLOCK_NAME_MAX);
+        return fd < 0 ? fd : add_node(c, &l->disk, fd, true, exclusive, l->lun);
+}
+
+/* Each partition has a page cache of its own, which fsync of the whole disk does not write. */
+static int open_partitions(const struct roots *r, const struct lun *l, struct claim *c)
+{
+        int k = 0;
+
+        for (size_t p = 0; k >= 0 && p < l->n_parts; p++) {
+                int fd = node_open(r, &l->parts[p], 0);
+                k = fd < 0 ? fd : add_node(c, &l->parts[p], fd, false, false, l->lun);
+        }
+        return k;
+}
+
+static int watch_node(const struct roots *r, int inotify, const struct block *b)
+{
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", r->dev, b->name);
+        return inotify_add_watch(inotify, path, IN_OPEN | IN_MODIFY | IN_CLOSE) < 0 ? -errno : 0;
+}
+
+static int watch_luns(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *c)
+{
+        int k = 0;
+
+        c->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (c->inotify < 0)
+                return -errno;
+        for (size_t i = 0; k >= 0 && i < n_luns; i++) {
+                if (!luns[i].disk.name[0])
+                        continue;
+                k = watch_node(r, c->inotify, &luns[i].disk);
+                for (size_t p = 0; k >= 0 && p < luns[i].n_parts; p++)
+                        k = watch_node(r, c->inotify, &luns[i].parts[p]);
+        }
+        return k;
+}
+
+/* The worst of what inotify tells, but for events of this kind alone. */
+static enum disturbance events(const struct claim *c, uint32_t but)
+{
+        enum disturbance worst = DISTURBANCE_NONE;
+        union {
+                struct inotify_event event;
+                char bytes[4096];
+        } buffer;
+        ssize_t n;
+
+        while (c->inotify >= 0 && (n = read(c->inotify, &buffer, sizeof(buffer))) > 0)
+                for (ssize_t at = 0; at < n;) {
+                        const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
+
+                        /* A queue that overflowed may have held anything. */
+                        if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
+                                worst = DISTURBANCE_WRITTEN;
+                        else if (worst == DISTURBANCE_NONE && e->mask != but)
+                                worst = DISTURBANCE_OPENED;
+                        at += (ssize_t) (sizeof(*e) + e->len);
+                }
+        return worst;
+}
+
+static int take_all(const struct roots *r, const struct lun *luns, size_t n_luns, bool exclusive, struct claim *c,
+                    char ret_busy[static BLOCK_NAME_MAX])
+{
+        int k;
+
+        ret_busy[0] = '\0';
+        k = watch_luns(r, luns, n_luns, c);
+        for (size_t i = 0; k >= 0 && i < n_luns; i++)
+                if (luns[i].disk.name[0])
+                        k = take_whole(r, &luns[i], exclusive, c, ret_busy);
+        return k;
+}
+
+static int all_partitions(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *c)
+{
+        int k = 0;
+
+        for (size_t i = 0; k >= 0 && i < n_luns; i++)
+                k = open_partitions(r, &luns[i], c);
+        (void) claim_disturbed(c); /* those were our own; the caller looks in /proc next */
+        return k;
+}
+
+int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
+               char ret_busy[static BLOCK_NAME_MAX])
+{
+        struct claim c = CLAIM_NULL;
+        int k = take_all(r, luns, n_luns, true, &c, ret_busy);
+
+        if (k >= 0)
+                k = all_partitions(r, luns, n_luns, &c);
+        if (k < 0) {
+                claim_drop(&c);
+                return k;
+        }
+        *ret = c;
+        return 0;
+}
+
+int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret, char ret_failed[static BLOCK_NAME_MAX])
+{
+        struct claim c = CLAIM_NULL;
+        int k = take_all(r, luns, n_luns, false, &c, ret_failed);
+
+        if (k < 0) {
+                claim_drop(&c);
+                return k;
+        }
+        *ret = c;
+        return 0;
+}
+
+void claim_close_partitions(struct claim *c)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                if (c->nodes[i].whole)
+                        c->nodes[n++] = c->nodes[i];
+                else
+                        (void) close(c->nodes[i].fd);
+        c->n = n;
+}
+
+void claim_keep(struct claim *c)
+{
+        claim_close_partitions(c);
+        c->inotify = close_keep_errno(c->inotify);
+}
+
+static int claim_opens(const struct claim *c)
+{
+        int n = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                n += 1 + (c->nodes[i].exclusive >= 0 && c->nodes[i].exclusive != c->nodes[i].fd);
+        return n;
+}
+
+bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct claim *c)
+{
+        bool strangers = true, partitions = false;
+
+        for (size_t i = 0; i < c->n; i++)
+                partitions = partitions || !c->nodes[i].whole;
+        /* Opens of a partition count each or once, as the kernel pleases: ours are not to be among them. */
+        claim_close_partitions(c);
+        /* Somebody may just have had a look at it. */
+        for (int tries = 0; strangers && tries < STRANGER_TRIES; tries++) {
+                if (tries > 0)
+                        (void) usleep(STRANGER_PAUSE_USEC);
+                strangers = driver_opens(r, driver) > claim_opens(c);
+        }
+        for (size_t i = 0; partitions && i < n_luns; i++)
+                if (open_partitions(r, &luns[i], c) < 0)
+                        return true;
+        return strangers;
+}
+
+int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, enum driver driver, struct awake deadline,
+                  struct claim *ret, char ret_busy[static BLOCK_NAME_MAX])
+{
+        struct claim c = CLAIM_NULL;
+        int before = driver_opens(r, driver), k = take_all(r, luns, n_luns, false, &c, ret_busy);
+
+        for (size_t i = 0; k >= 0 && i < c.n; i++) {
+                memcpy(ret_busy, c.nodes[i].name, BLOCK_NAME_MAX);
+                k = lock_until(c.nodes[i].fd, deadline);
+        }
+        /*
+         * Nobody had any disk of this driver open, and now exactly our opens are counted. Then no partition holds a dirty page
+         * either: the last close of a node writes its page cache back. Our own opens are taken off inotify before that: whoever came
+         * earlier is counted, whoever comes later is told of.
+         */
+        (void) claim_disturbed(&c);
+        c.alone = k >= 0 && before == 0 && driver_opens(r, driver) == (int) c.n;
+        if (k >= 0 && !c.alone)
+                k = all_partitions(r, luns, n_luns, &c);
+        if (k < 0) {
+                claim_drop(&c);
+                return k;
+        }
+        *ret = c;
+        return 0;
+}
+
+uint64_t claim_written(const struct roots *r, const struct claim *c)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < c->n; i++) {
+                char path[BLOCK_NAME_MAX + 32], text[256];
+                unsigned long long written, discarded = 0;
+
+                (void) snprintf(path, sizeof(path), "class/block/%s/stat", c->nodes[i].name);
+                /* A flush is counted as a write, of no sectors: dumpe2fs sends one, which udisks runs after each change. */
+                if (c->nodes[i].whole && attr_read(r->sys, path, text, sizeof(text)) > 0 &&
+                    sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) >= 1)
+                        sum += written + discarded;
+        }
+        return sum;
+}
+
+/* Lets a claim of its own go; the node stays open. */
+static void let_go(struct claimed *node)
+{
+        if (node->exclusive != node->fd)
+                node->exclusive = close_keep_errno(node->exclusive);
+}
+
+/* Returns what others did meanwhile, as far as it can be told from our own closes. */
+static enum disturbance open_door(struct claim *c)
+{
+        for (size_t i = 0; i < c->n; i++)
+                let_go(&c->nodes[i]);
+        return events(c, 0);
+}
+
+static int claim_node(const struct roots *r, struct claimed *node)
+{
+        struct stat st;
+        struct block b = { 0 };
+        int fd;
+
+        if (fstat(node->fd, &st) < 0)
+                return -errno;
+        memcpy(b.name, node->name, sizeof(b.name));
+        b.major = major(st.st_rdev);
+        b.minor = minor(st.st_rdev);
+        fd = node_open(r, &b, O_EXCL);
+        if (fd < 0)
+                return fd;
+        node->exclusive = fd;
+        return 0;
+}
+
+/*
+ * mount(8), fsck and mkfs open a node, look at it, and want it for themselves a moment later. Whoever opened it before the door
+ * was closed is told of by inotify; whoever does between is counted, and has closed it again where he is not. Our own opens,
+ * which may melt into one event with his, are not told from his; a close is never ours.
+ */
+int claim_close_door(const struct roots *r, enum driver driver, int opens, struct claim *c, char ret_busy[static BLOCK_NAME_MAX])
+{
+        int ours = claim_opens(c), k = 0;
+        enum disturbance d = events(c, 0);
+
+        for (size_t i = 0; k >= 0 && d == DISTURBANCE_NONE && i < c->n; i++) {
+                memcpy(ret_busy, c->nodes[i].name, BLOCK_NAME_MAX);
+                k = claim_node(r, &c->nodes[i]);
+        }
+        if (d == DISTURBANCE_NONE)
+                d = events(c, IN_OPEN);
+        if (d == DISTURBANCE_NONE && k >= 0 && opens >= 0 && driver_opens(r, driver) != opens + claim_opens(c) - ours)
+                d = DISTURBANCE_OPENED;
+        if (d != DISTURBANCE_NONE || k < 0) {
+                enum disturbance last = open_door(c);
+
+                if (k >= 0)
+                        k = d == DISTURBANCE_WRITTEN || last == DISTURBANCE_WRITTEN ? -ESTALE : -EAGAIN;
+        }
+        return k;
+}
+
+bool claim_has(const struct claim *c, unsigned lun)
+{
+        for (size_t i = 0; i < c->n; i++)
+                if (c->nodes[i].lun == lun && c->nodes[i].exclusive >= 0)
+                        return true;
+        return false;
+}
+
+void claim_let_go(struct claim *c, unsigned lun)
+{
+        for (size_t i = 0; i < c->n; i++)
+                if (c->nodes[i].lun == lun)
+                        let_go(&c->nodes[i]);
+}
+
+/* A CD-ROM, a write-protected card, an empty slot: whatever fsync has against them, nothing is there to be written. */
+static bool nothing_to_write(int fd)
+{
+        uint64_t size;
+        int ro;
+
+        return (ioctl(fd, BLKROGET, &ro) >= 0 && ro) || (ioctl(fd, BLKGETSIZE64, &size) >= 0 && size == 0);
+}
+
+int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
+{
+        /* Partitions first: the whole disk's flush then covers what they wrote. */
+        for (int whole = 0; whole < 2; whole++)
+                for (size_t i = 0; i < c->n; i++)
+                        if (c->nodes[i].whole == (whole == 1) && fsync(c->nodes[i].fd) < 0) {
+                                int r = -errno;
+
+                                if (nothing_to_write(c->nodes[i].fd))
+                                        continue;
+                                memcpy(ret_failed, c->nodes[i].name, BLOCK_NAME_MAX);
+                                return r;
+                        }
+        return 0;
+}
+
+enum disturbance claim_disturbed(const struct claim *c)
+{
+        return events(c, 0);
+}
+
+void claim_drop(struct claim *c)
+{
+        for (size_t i = 0; i < c->n; i++) {
+                let_go(&c->nodes[i]);
+                (void) close_keep_errno(c->nodes[i].fd);
+        }
+        free(c->nodes);
+        c->inotify = close_keep_errno(c->inotify);
+        c->nodes = NULL;
+        c->n = 0;
+}

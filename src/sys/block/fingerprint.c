@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/block/fingerprint.h"
+
+#include <blkid/blkid.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
+#include "common/util.h"
+
+#define SAMPLE 65536 /* bytes read at either end */
+#define UNREAD "_UNREAD=1" /* the rest of this LUN is not known */
+
+static void probe_freep(blkid_probe *p)
+{
+        blkid_free_probe(*p);
+}
+
+static uint64_t fnv1a(const unsigned char *p, size_t n)
+{
+        uint64_t h = 0xcbf29ce484222325ULL;
+
+        while (n--)
+                h = (h ^ *p++) * 0x100000001b3ULL;
+        return h;
+}
+
+static int sample(int fd, uint64_t offset, uint64_t size, const char *what, unsigned lun, FILE *out)
+{
+        _cleanup_free_ unsigned char *buffer = malloc(SAMPLE);
+        size_t want = size - offset < SAMPLE ? (size_t) (size - offset) : SAMPLE, done = 0;
+
+        if (!buffer)
+                return -ENOMEM;
+        while (done < want) {
+                ssize_t n = pread(fd, buffer + done, want - done, (off_t) (offset + done));
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        return -EIO; /* shorter than it says */
+                done += (size_t) n;
+        }
+        (void) fprintf(out, "LUN%u_%s=%016llx\n", lun, what, (unsigned long long) fnv1a(buffer, want));
+        return 0;
+}
+
+/* Everything libblkid can name at this place: a file system, a RAID member, LUKS, swap. */
+static int identify(int fd, uint64_t offset, uint64_t size, const char *where, FILE *out, blkid_probe *ret_probe)
+{
+        static const char *const names[] = { "TYPE", "UUID", "PTTYPE", "PTUUID" };
+        _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
+
+        if (!p)
+                return -ENOMEM;
+        if (blkid_probe_set_device(p, fd, (blkid_loff_t) offset, (blkid_loff_t) size) < 0)
+                return -EIO;
+        (void) blkid_probe_enable_superblocks(p, 1);
+        (void) blkid_probe_set_superblocks_flags(p, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_UUID);
+        if (ret_probe) {
+                (void) blkid_probe_enable_partitions(p, 1);
+                (void) blkid_probe_set_partitions_flags(p, BLKID_PARTS_ENTRY_DETAILS);
+        }
+        /* What it cannot read it may take for something it does not know. */
+        errno = 0;
+        if (blkid_do_safeprobe(p) != 0 && errno == EIO)
+                return -EIO;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                const char *value;
+                if (blkid_probe_lookup_value(p, names[i], &value, NULL) == 0)
+                        (void) fprintf(out, "%s_%s=%s\n", where, names[i], value);
+        }
+        if (ret_probe)
+                *ret_probe = TAKE_PTR(p);
+        return 0;
+}
+
+static int partitions(int fd, blkid_probe whole, unsigned lun, FILE *out)
+{
+        blkid_partlist list = blkid_probe_get_partitions(whole);
+        int n = list ? blkid_partlist_numof_partitions(list) : 0, r;
+
+        for (int i = 0; i < n; i++) {
+                blkid_partition part = blkid_partlist_get_partition(list, i);
+                uint64_t start = (uint64_t) blkid_partition_get_start(part) * 512,
+                         size = (uint64_t) blkid_partition_get_size(part) * 512;
+                char where[40];
+
+                (void) snprintf(where, sizeof(where), "LUN%u_PART%i", lun, blkid_partition_get_partno(part));
+                (void) fprintf(out, "%s_RANGE=%llu+%llu\n", where, (unsigned long long) start, (unsigned long long) size);
+                if (blkid_partition_is_extended(part))
+                        continue;
+                r = identify(fd, start, size, where, out, NULL);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* All that has to be read for. */
+static int read_contents(int fd, unsigned lun, uint64_t size, FILE *out)
+{
+        _cleanup_(probe_freep) blkid_probe probe = NULL;
+        char where[16];
+        int r = sample(fd, 0, size, "HEAD", lun, out);
+
+        if (r >= 0)
+                r = sample(fd, size > SAMPLE ? size - SAMPLE : 0, size, "TAIL", lun, out);
+        (void) snprintf(where, sizeof(where), "LUN%u", lun);
+        if (r >= 0)
+                r = identify(fd, 0, size, where, out, &probe);
+        return r < 0 ? r : partitions(fd, probe, lun, out);
+}
+
+static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
+{
+        _cleanup_free_ char *text = NULL;
+        size_t length;
+        FILE *contents;
+        uint64_t size;
+        int sector, r;
+
+        /* What was written through a partition's node, which has a page cache of its own, this one's does not know if it was read before. */
+        (void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+        if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
+                return -errno;
+        if (size == 0) { /* an empty slot: a card that is put in meanwhile is no other disk */
+                (void) fprintf(out, "LUN%u" UNREAD "\n", lun);
+                return 0;
+        }
+        (void) fprintf(out, "LUN%u_SIZE=%llu\nLUN%u_SECTOR=%i\n", lun, (unsigned long long) size, lun, sector);
+        contents = open_memstream(&text, &length);
+        if (!contents)
+                return -errno;
+        r = read_contents(fd, lun, size, contents);
+        if (fclose(contents) < 0)
+                return -ENOMEM;
+        if (r == -EIO && partly)
+                (void) fprintf(out, "LUN%u" UNREAD "\n", lun);
+        else if (r >= 0)
+                (void) fputs(text, out);
+        return r == -EIO && partly ? 0 : r;
+}
+
+int fingerprint_read(const struct claim *c, bool partly, char **ret)
+{
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        int r = 0;
+
+        if (!out)
+                return -errno;
+        for (size_t i = 0; r >= 0 && i < c->n; i++)
+                if (c->nodes[i].whole)
+                        r = read_lun(c->nodes[i].fd, c->nodes[i].lun, partly, out);
+        if (fclose(out) < 0 && r >= 0)
+                r = -ENOMEM;
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+/* "LUN3_": what begins all lines of a LUN. */
+static bool same_lun(const char *line, const char *other)
+{
+        size_t n = strcspn(line, "_\n");
+
+        return *line && strncmp(line, other, n) == 0 && other[n] == '_';
+}
+
+static const char *next_line(const char *line)
+{
+        return line + strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
+}
+
+bool fingerprint_same_sizes(const char *before, const char *after)
+{
+        for (const char *line = before; *line; line = next_line(line)) {
+                size_t key = strcspn(line, "=\n") + 1, length = strcspn(line, "\n");
+
+                if (strncmp(line + strcspn(line, "_\n"), "_SIZE=", 6) != 0 && strncmp(line + strcspn(line, "_\n"), "_SECTOR=", 8) != 0)
+                        continue;
+                for (const char *now = after; *now; now = next_line(now))
+                        if (strncmp(line, now, key) == 0 &&
+                            (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
+                                return false;
+        }
+        return true;
+}
+
+bool fingerprint_same(const char *before, const char *after, char *ret, size_t size)
+{
+        while (*before || *after) {
+                int a = (int) strcspn(before, "\n"), b = (int) strcspn(after, "\n");
+
+                if (strncmp(before + strcspn(before, "_\n"), UNREAD "\n", strlen(UNREAD "\n")) == 0) {
+                        while (same_lun(after, before))
+                                after = next_line(after);
+                        before = next_line(before);
+                        continue;
+                }
+                if (a != b || strncmp(before, after, (size_t) a) != 0) {
+                        (void) snprintf(ret, size, "before %.*s, now %.*s", a ? a : 7, a ? before : "nothing", b ? b : 7,
+                                        b ? after : "nothing");
+                        return false;
+                }
+                before = next_line(before);
+                after = next_line(after);
+        }
+        return true;
+}

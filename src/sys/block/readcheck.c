@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/block/readcheck.h"
+
+#include <fcntl.h>
+#include <libaio.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+#include "common/util.h"
+#include "sys/io/clock.h"
+#include "sys/io/sysfs.h"
+
+#define READ_SIZE 4096
+#define ROUNDS 3
+#define DEPTH_MAX 64U
+
+static unsigned queue_depth(const struct roots *r, const char *disk)
+{
+        char path[64];
+        uint64_t depth;
+
+        (void) snprintf(path, sizeof(path), "block/%.31s/device/queue_depth", disk);
+        if (attr_read_uint(r->sys, path, 10, &depth) < 0 || depth == 0)
+                return 1;
+        return depth < DEPTH_MAX ? (unsigned) depth : DEPTH_MAX;
+}
+
+/* Every read of a round, spread evenly, no two rounds at the same places. */
+static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size)
+{
+        struct iocb blocks[DEPTH_MAX], *list[DEPTH_MAX];
+        uint64_t step = size / depth;
+        int n;
+
+        for (unsigned i = 0; i < depth; i++) {
+                uint64_t offset = (i * step + step / ROUNDS * round) / READ_SIZE * READ_SIZE;
+
+                io_prep_pread(&blocks[i], fd, buffers + (size_t) i * READ_SIZE, READ_SIZE, (long long) offset);
+                list[i] = &blocks[i];
+        }
+        n = io_submit(ctx, depth, list);
+        return n < 0 ? n : n < (int) depth ? -EAGAIN : 0;
+}
+
+static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline)
+{
+        struct io_event events[DEPTH_MAX];
+
+        for (unsigned done = 0; done < depth;) {
+                uint64_t left = awake_left(deadline);
+                struct timespec ts = { (time_t) (left / USEC_PER_SEC), (long) (left % USEC_PER_SEC) * 1000 };
+                int n = io_getevents(ctx, 1, depth - done, events, &ts);
+
+                if (n == 0 || left == 0)
+                        return -ETIMEDOUT;
+                if (n < 0 && n != -EINTR)
+                        return n;
+                for (int i = 0; i < n; i++)
+                        if ((long) events[i].res < 0)
+                                return (int) (long) events[i].res;
+                        else if (events[i].res != READ_SIZE)
+                                return -EIO;
+                done += n > 0 ? (unsigned) n : 0;
+        }
+        return 0;
+}
+
+static int try_disk(const struct roots *r, const struct claimed *node, struct awake deadline)
+{
+        unsigned depth = queue_depth(r, node->name);
+        _cleanup_free_ void *buffers = NULL;
+        _cleanup_close_ int fd = -1;
+        io_context_t ctx = NULL;
+        char path[40];
+        uint64_t size;
+        int k;
+
+        /* O_DIRECT is a property of the open file: through /proc, since the node's name may be another's by now. */
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", node->fd);
+        fd = open(path, O_RDONLY | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        if (ioctl(fd, BLKGETSIZE64, &size) < 0)
+                return -errno;
+        if (size / depth < READ_SIZE)
+                return 0; /* too small to be worth it: an empty slot, a driver CD */
+        if (posix_memalign(&buffers, READ_SIZE, (size_t) depth * READ_SIZE) != 0)
+                return -ENOMEM;
+        k = io_setup((int) depth, &ctx);
+        for (unsigned round = 0; k >= 0 && round < ROUNDS; round++) {
+                k = submit_round(ctx, fd, buffers, depth, round, size);
+                if (k >= 0)
+                        k = collect_round(ctx, depth, deadline);
+        }
+        /* io_destroy() would wait for what a hung device never answers, and what it does answer later still lands in
+         * the buffers: both are left to the end of the process. */
+        if (k == -ETIMEDOUT)
+                (void) TAKE_PTR(buffers);
+        else if (ctx)
+                (void) io_destroy(ctx);
+        return k;
+}
+
+int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline)
+{
+        int k = 0;
+
+        for (size_t i = 0; k >= 0 && i < c->n; i++)
+                if (c->nodes[i].whole)
+                        k = try_disk(r, &c->nodes[i], deadline);
+        return k;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/io/boot.h"
+
+#include <fcntl.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/io/sysfs.h"
+
+bool in_initramfs(const struct roots *r)
+{
+        return faccessat(r->etc, "initrd-release", F_OK, 0) == 0 || faccessat(r->etc, INITRAMFS_MARK, F_OK, 0) == 0;
+}
+
+bool cmdline_has(const struct roots *r, const char *word)
+{
+        char text[4096], *save = NULL;
+        bool initrd = in_initramfs(r);
+
+        if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
+                return false;
+        for (char *w = strtok_r(text, " \n", &save); w; w = strtok_r(NULL, " \n", &save))
+                if (streq(w, word) || (initrd && strncmp(w, "rd.", 3) == 0 && streq(w + 3, word)))
+                        return true;
+        return false;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+
+#include "sys/io/roots.h"
+
+/* A directory of *.conf files, below a root. */
+struct dropin_dir {
+        int root;
+        const char *path;
+};
+
+/*
+ * Calls fn for every NAME.conf of these directories, in the order of the names, until it returns less than 0; a name in an earlier
+ * one hides the same name in a later one. Returns 0, what fn returned, or -ENOMEM.
+ */
+int dropins_of(const struct dropin_dir *dirs, size_t n, int (*fn)(int root, const char *path, void *data), void *data);
+
+/* The same of DIR in /etc and /usr/lib. */
+int dropins_each(const struct roots *r, const char *dir, int (*fn)(int root, const char *path, void *data), void *data);

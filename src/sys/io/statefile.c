@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/io/statefile.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "common/names.h"
+
+int state_mkdir(int dirfd, const char *path)
+{
+        char part[PATH_MAX];
+
+        if (!copy_string(part, sizeof(part), path))
+                return -ENAMETOOLONG;
+        for (char *slash = part; slash;) {
+                slash = strchr(slash + 1, '/');
+                if (slash)
+                        *slash = '\0';
+                /* Whatever the umask: others read what is there. */
+                if (mkdirat(dirfd, part, 0755) < 0 ? errno != EEXIST : fchmodat(dirfd, part, 0755, 0) < 0)
+                        return -errno;
+                if (slash)
+                        *slash = '/';
+        }
+        return 0;
+}
+
+/* Opens the directory a path lies in; ret_name is the rest. From our own directory on nothing may be a link. */
+static int open_parent(int dirfd, const char *path, const char **ret_name)
+{
+        _cleanup_close_ int dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const char *slash;
+        bool ours = false;
+
+        for (; dir >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+                char part[NAME_MAX + 1];
+                int next;
+
+                if ((size_t) snprintf(part, sizeof(part), "%.*s", (int) (slash - path), path) >= sizeof(part))
+                        return -ENAMETOOLONG;
+                ours = ours || streq(part, RUN_DIR);
+                next = openat(dir, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (ours ? O_NOFOLLOW : 0));
+                (void) close_keep_errno(dir);
+                dir = next;
+        }
+        *ret_name = path;
+        return dir < 0 ? -errno : TAKE_FD(dir);
+}
+
+static int write_all(int fd, const char *text)
+{
+        for (size_t left = strlen(text); left > 0;) {
+                ssize_t n = write(fd, text, left);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                text += n;
+                left -= (size_t) n;
+        }
+        return 0;
+}
+
+int state_write(int dirfd, const char *path, const char *text, bool durable)
+{
+        _cleanup_close_ int dir = -1, fd = -1;
+        char temp[NAME_MAX + 1];
+        const char *name;
+        int r;
+
+        dir = open_parent(dirfd, path, &name);
+        if (dir == -ENOENT) {
+                char up[PATH_MAX];
+
+                (void) snprintf(up, sizeof(up), "%.*s", (int) (strrchr(path, '/') - path), path);
+                r = state_mkdir(dirfd, up);
+                if (r < 0)
+                        return r;
+                dir = open_parent(dirfd, path, &name);
+        }
+        if (dir < 0)
+                return dir;
+        if ((size_t) snprintf(temp, sizeof(temp), ".%s.%i", name, (int) getpid()) >= sizeof(temp))
+                return -ENAMETOOLONG;
+        (void) unlinkat(dir, temp, 0); /* of somebody with our number who was killed */
+        fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (fd < 0)
+                return -errno;
+        r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text);
+        if (r >= 0 && durable && fsync(fd) < 0)
+                r = -errno;
+        if (r >= 0 && renameat(dir, temp, dir, name) < 0)
+                r = -errno;
+        if (r < 0) {
+                (void) unlinkat(dir, temp, 0);
+                return r;
+        }
+        return durable && fsync(dir) < 0 ? -errno : 0;
+}
+
+int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data)
+{
+        _cleanup_fclose_ FILE *f = NULL;
+        _cleanup_free_ char *line = NULL;
+        _cleanup_close_ int dir = -1;
+        const char *name;
+        size_t room = 0;
+        ssize_t n;
+        int fd, r;
+
+        dir = open_parent(dirfd, path, &name);
+        if (dir < 0)
+                return dir == -ENOENT ? 0 : dir;
+        fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0)
+                return errno == ENOENT ? 0 : -errno;
+        f = fdopen(fd, "re");
+        if (!f) {
+                (void) close_keep_errno(fd);
+                return -errno;
+        }
+        while ((n = getline(&line, &room, f)) >= 0) {
+                char *equals;
+
+                if (n > 0 && line[n - 1] == '\n')
+                        line[n - 1] = '\0';
+                equals = strchr(line, '=');
+                if (line[0] == '#' || !equals)
+                        continue;
+                *equals = '\0';
+                r = fn(line, equals + 1, data);
+                if (r < 0)
+                        return r;
+        }
+        return ferror(f) ? -EIO : 1;
+}
+
+int state_remove(int dirfd, const char *path)
+{
+        _cleanup_close_ int dir = -1;
+        const char *name;
+
+        dir = open_parent(dirfd, path, &name);
+        if (dir < 0)
+                return dir == -ENOENT || dir == -ENOTDIR ? 0 : dir;
+        return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/io/sysfs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+
+#include "common/util.h"
+
+ssize_t attr_read_binary(int dirfd, const char *path, void *ret, size_t size)
+{
+        _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+        return fd < 0 ? -errno : read_full(fd, ret, size);
+}
+
+ssize_t attr_read(int dirfd, const char *path, char *ret, size_t size)
+{
+        ssize_t n = attr_read_binary(dirfd, path, ret, size - 1);
+
+        if (n < 0)
+                return n;
+        if (n > 0 && ret[n - 1] == '\n')
+                n--;
+        ret[n] = '\0';
+        return n;
+}
+
+int attr_read_uint(int dirfd, const char *path, unsigned base, uint64_t *ret)
+{
+        char text[64], *s = text;
+        unsigned long long v;
+        ssize_t n;
+        int r;
+
+        n = attr_read(dirfd, path, text, sizeof(text));
+        if (n < 0)
+                return (int) n;
+        while (*s == ' ') /* bAlternateSetting is "%2d", version has a leading space */
+                s++;
+        if (base == 16 && s[0] == '0' && s[1] == 'x') /* iodone_cnt is "0x%x" */
+                s += 2;
+        r = parse_uint(s, base, UINT64_MAX, &v);
+        if (r >= 0)
+                *ret = v;
+        return r;
+}
+
+int attr_write(int dirfd, const char *path, const char *text)
+{
+        _cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); /* as a shell does */
+        size_t length = strlen(text);
+        ssize_t n;
+
+        if (fd < 0)
+                return -errno;
+        /* One write, not repeated at EINTR: half a command may have been carried out. */
+        n = write(fd, text, length);
+        if (n < 0)
+                return -errno;
+        return (size_t) n == length ? 0 : -EIO;
+}
+
+ssize_t link_basename(int dirfd, const char *path, char *ret, size_t size)
+{
+        char target[PATH_MAX];
+        const char *base;
+        ssize_t n = readlinkat(dirfd, path, target, sizeof(target) - 1);
+
+        if (n < 0)
+                return -errno;
+        target[n] = '\0';
+        base = strrchr(target, '/');
+        base = base ? base + 1 : target;
+        if (!copy_string(ret, size, base))
+                return -ENAMETOOLONG;
+        return (ssize_t) strlen(ret);
+}
+
+static int by_name(const void *a, const void *b)
+{
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data), void *data)
+{
+        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char **names = NULL;
+        size_t n = 0;
+        struct dirent *e;
+        DIR *d;
+        int r = 0;
+
+        if (fd < 0)
+                return -errno;
+        d = fdopendir(fd);
+        if (!d) {
+                (void) close_keep_errno(fd);
+                return -errno;
+        }
+        for (errno = 0; r >= 0 && (e = readdir(d)); errno = 0)
+                if (e->d_name[0] != '.')
+                        r = strv_push(&names, &n, e->d_name);
+        if (r >= 0 && errno)
+                r = -errno;
+        (void) closedir(d);
+        if (n)
+                qsort(names, n, sizeof(*names), by_name);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = fn(names[i], data);
+        strv_free(names);
+        return r;
+}

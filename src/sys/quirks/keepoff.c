@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/quirks/keepoff.h"
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/io/statefile.h"
+#include "sys/quirks/param.h"
+#include "sys/state/history.h"
+#include "sys/state/policies.h"
+#include "sys/usb/usbdisk.h"
+
+struct reading {
+        const struct config *config;
+        struct kept_disks disks;
+};
+
+/*
+ * "VID:PID:SERIAL" of a policy, "VID:PID:SERIAL@0000:00:14.0/ss/1.4" of a record, or of the policy of one of two disks that only their ports
+ * tell apart: the same disk has to come out. Where it does not, one word for uas is enough to leave both alone.
+ */
+static struct kept_disk *disk_of(struct reading *d, const char *key, bool record)
+{
+        char serial[USB_STRING_MAX * 4] = "", name[USB_STRING_MAX * 4 + 32] = "";
+        const char *tail, *port, *chain;
+        struct kept_disk *disk;
+        size_t n = d->disks.n;
+        unsigned vid, pid;
+        int end = 0;
+
+        if (sscanf(key, "%4x:%4x:%n", &vid, &pid, &end) != 2 || end == 0)
+                return NULL;
+        tail = key + end;
+        port = strchrnul(tail, '@');
+        chain = strrchr(port, '/');
+        (void) snprintf(serial, sizeof(serial), "%.*s", (int) (port - tail), tail);
+        (void) snprintf(name, sizeof(name), "%s", serial);
+        if (*port && (!serial[0] || !record))
+                (void) snprintf(name + strlen(name), sizeof(name) - strlen(name), "@%s", chain ? chain + 1 : port + 1);
+        disk = kept_disk(&d->disks, (uint16_t) vid, (uint16_t) pid, name);
+        if (disk && d->disks.n > n)
+                disk->policy = config_policy(d->config, disk->vid, disk->pid, serial);
+        return disk;
+}
+
+static int take_policy(const char *key, enum policy policy, bool forced, void *data)
+{
+        struct kept_disk *disk = disk_of(data, key, false);
+
+        if (disk && policy != POLICY_AUTO) /* nothing of its own is said of this one */
+                disk->policy = policy;
+        return 0;
+}
+
+static void take_record(const char *key, const struct facts *f, void *data)
+{
+        struct kept_disk *disk = disk_of(data, key, true);
+
+        if (!disk)
+                return;
+        disk->distrusted = disk->distrusted || f->distrusted;
+        disk->trial_failed = disk->trial_failed || f->trial_failed;
+        disk->good = disk->good || f->trial_passed || (f->trial_open && !f->distrusted);
+}
+
+/* A policy of another day, configuration and records do not know what a disk speaks: those that are there can be asked. */
+static int take_plugged(const struct roots *r, struct kept_disks *disks)
+{
+        char **names = NULL;
+        int k = 0;
+
+        (void) usb_disk_enumerate(r, &names);
+        for (char **n = names; n && *n && k >= 0; n++) {
+                struct usb_disk d = {};
+
+                if (usb_disk_read(r, *n, false, &d) > 0 && facts_uas_alone(&d.facts))
+                        k = kept_disks_uas_alone(disks, d.facts.vid, d.facts.pid);
+                usb_disk_done(&d);
+        }
+        strv_free(names);
+        return k;
+}
+
+int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret)
+{
+        struct reading d = { .config = c };
+        int k = 0;
+
+        for (size_t i = 0; i < c->n_rules && k >= 0; i++) {
+                const struct disk_rule *rule = c->rules + i;
+                struct kept_disk *disk = kept_disk(&d.disks, rule->vid, rule->pid, rule->serial ? rule->serial : "");
+
+                if (!disk)
+                        k = -ENOMEM;
+                else
+                        disk->policy = rule->policy;
+        }
+        if (k >= 0)
+                k = policy_each(r, take_policy, &d);
+        if (k >= 0)
+                k = past_each(r, kernel, take_record, &d);
+        if (k >= 0)
+                k = take_plugged(r, &d.disks);
+        if (k < 0) {
+                kept_disks_done(&d.disks);
+                return k;
+        }
+        *ret = d.disks;
+        return 0;
+}
+
+struct own {
+        char entries[QUIRKS_MAX + 1];
+        uint64_t parameter; /* 0: written for the initramfs, which has it loaded but once */
+};
+
+static int take_own(const char *key, const char *value, void *data)
+{
+        struct own *own = data;
+        unsigned long long inode;
+
+        if (streq(key, KEY_QUIRKS))
+                (void) copy_string(own->entries, sizeof(own->entries), value);
+        else if (streq(key, KEY_PARAMETER) && parse_uint(value, 10, UINT64_MAX, &inode) >= 0)
+                own->parameter = inode;
+        return 0;
+}
+
+bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1])
+{
+        struct own own = {};
+        bool same;
+
+        ret[0] = '\0';
+        if (state_read(r->run, RUN_QUIRKS, take_own, &own) <= 0 || !own.entries[0])
+                return true;
+        same = own.parameter == quirks_param_inode(r);
+        if (same || own.parameter == 0)
+                (void) copy_string(ret, QUIRKS_MAX + 1, own.entries);
+        return same;
+}
+
+void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX])
+{
+        char own[QUIRKS_MAX + 1];
+
+        (void) keepoff_own_all(r, own);
+        (void) quirks_entry_of(own, vid, pid, ret);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/quirks/modprobed.h"
+
+#include <fcntl.h>
+
+#include "common/util.h"
+#include "core/kernel-args.h"
+#include "sys/io/dropins.h"
+#include "sys/io/sysfs.h"
+
+#define BLANK " \t\n"
+
+/* Longer than that is no command line of today's kernels. */
+#define COMMAND_LINE_MAX 8192
+
+struct reading {
+        const struct roots *roots;
+        struct quirk_lines lines;
+        char file[600];
+        unsigned line; /* the one that is being read begins here */
+};
+
+static int take_options(char *options, struct reading *d)
+{
+        char *name, *value;
+        int k = 0;
+
+        while (k >= 0 && (options = kernel_next_arg(options, &name, &value)))
+                if (value && kernel_name_is(name, "quirks"))
+                        k = quirk_lines_add(&d->lines, QUIRK_MODPROBE, d->file, d->line, value);
+        return k;
+}
+
+static int take_line(char *line, struct reading *d)
+{
+        char *save = NULL, *word = strtok_r(line, BLANK, &save);
+
+        if (!word || !streq(word, "options"))
+                return 0;
+        word = strtok_r(NULL, BLANK, &save);
+        return word && kernel_name_is(word, "usb_storage") ? take_options(save, d) : 0;
+}
+
+static void name_file(struct reading *d, int root, const char *path)
+{
+        const char *tree = root == d->roots->etc ? "/etc" : root == d->roots->run ? "/run" : "/usr/lib";
+
+        if (strncmp(path, "../", 3) == 0)
+                (void) snprintf(d->file, sizeof(d->file), "/usr/%s", path + 3);
+        else
+                (void) snprintf(d->file, sizeof(d->file), "%s/%s", tree, path);
+}
+
+static int read_file(int root, const char *path, void *data)
+{
+        _cleanup_fclose_ FILE *f = NULL;
+        _cleanup_free_ char *line = NULL;
+        struct reading *d = data;
+        size_t room = 0;
+        int fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), k = 0;
+        unsigned next = 1;
+        ssize_t n;
+
+        if (fd < 0 || !(f = fdopen(fd, "re"))) {
+                (void) close_keep_errno(fd);
+                return 0; /* for modprobe it is not there either */
+        }
+        name_file(d, root, path);
+        while (k >= 0 && (n = getline(&line, &room, f)) >= 0) {
+                d->line = next++;
+                /* A line that goes on in the next one. */
+                while (n >= 2 && line[n - 2] == '\\' && line[n - 1] == '\n') {
+                        _cleanup_free_ char *more = NULL, *whole = NULL;
+                        size_t more_room = 0;
+
+                        line[n - 2] = '\0';
+                        if (getline(&more, &more_room, f) < 0)
+                                break;
+                        next++;
+                        if (asprintf(&whole, "%s%s", line, more) < 0) {
+                                whole = NULL;
+                                return -ENOMEM;
+                        }
+                        free(line);
+                        line = TAKE_PTR(whole);
+                        n = (ssize_t) strlen(line);
+                        room = (size_t) n + 1;
+                }
+                if (n > 0 && line[n - 1] == '\n') /* or it would be within a quote that nobody ends */
+                        line[n - 1] = '\0';
+                k = take_line(line, d);
+        }
+        return k;
+}
+
+static int read_command_line(const struct roots *r, struct quirk_lines *lines)
+{
+        char text[COMMAND_LINE_MAX], *rest = text, *name, *value;
+        int k = 0;
+
+        if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
+                return 0;
+        while (k >= 0 && (rest = kernel_next_arg(rest, &name, &value)))
+                if (value && kernel_name_is(name, "usb_storage.quirks"))
+                        k = quirk_lines_add(lines, QUIRK_COMMAND_LINE, NULL, 0, value);
+        return k;
+}
+
+static int read_modprobe_d(const struct roots *r, const struct dropin_dir *dirs, size_t n, struct quirk_lines *ret)
+{
+        struct reading d = { .roots = r };
+        int k = dropins_of(dirs, n, read_file, &d);
+
+        if (k < 0)
+                quirk_lines_done(&d.lines);
+        *ret = d.lines;
+        return k;
+}
+
+int modprobe_quirk_lines(const struct roots *r, struct quirk_lines *ret)
+{
+        const struct dropin_dir dirs[] = {
+                { r->etc, "modprobe.d" },
+                { r->run, "modprobe.d" },
+                { r->lib, "../local/lib/modprobe.d" },
+                { r->lib, "modprobe.d" },
+        };
+        struct quirk_lines lines;
+        int k = read_modprobe_d(r, dirs, ELEMENTSOF(dirs), &lines);
+
+        if (k >= 0)
+                k = read_command_line(r, &lines);
+        if (k < 0) {
+                quirk_lines_done(&lines);
+                return k;
+        }
+        *ret = lines;
+        return 0;
+}
+
+int modprobe_quirks(const struct roots *r, char ret[static QUIRKS_MAX + 1])
+{
+        const struct dropin_dir dirs[] = { { r->etc, "modprobe.d" }, { r->lib, "modprobe.d" } };
+        struct quirk_lines lines;
+        int k = read_modprobe_d(r, dirs, ELEMENTSOF(dirs), &lines);
+
+        if (k >= 0 && !copy_string(ret, QUIRKS_MAX + 1, lines.n ? lines.list[lines.n - 1].value : ""))
+                k = -ENOSPC;
+        quirk_lines_done(&lines);
+        return k;
+}

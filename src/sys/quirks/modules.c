@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/quirks/modules.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <libkmod.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/io/clock.h"
+#include "sys/io/pid1.h"
+
+/* PID 1 starts a unit for it; on a machine that boots that may take a while. */
+#define LOAD_USEC (10 * USEC_PER_SEC)
+
+/*
+ * libkmod brings libcrypto along, which takes longer to start than all the rest of a switch's program. It is needed
+ * where `uas` is not loaded yet, and only there is it fetched.
+ */
+#define LIBKMOD "libkmod.so.2"
+
+struct kmod {
+        void *library;
+        struct kmod_ctx *ctx;
+        struct kmod_module *module;
+        typeof(kmod_new) *new;
+        typeof(kmod_unref) *unref;
+        typeof(kmod_set_log_priority) *set_log_priority;
+        typeof(kmod_module_new_from_lookup) *module_new_from_lookup;
+        typeof(kmod_module_get_module) *module_get_module;
+        typeof(kmod_module_unref) *module_unref;
+        typeof(kmod_module_unref_list) *module_unref_list;
+        typeof(kmod_module_get_path) *module_get_path;
+        typeof(kmod_module_get_install_commands) *module_get_install_commands;
+        typeof(kmod_module_probe_insert_module) *module_probe_insert_module;
+        typeof(kmod_config_get_blacklists) *config_get_blacklists;
+        typeof(kmod_config_iter_next) *config_iter_next;
+        typeof(kmod_config_iter_get_key) *config_iter_get_key;
+        typeof(kmod_config_iter_free_iter) *config_iter_free_iter;
+};
+
+static void kmod_done(struct kmod *k)
+{
+        if (k->module)
+                (void) k->module_unref(k->module);
+        if (k->ctx)
+                (void) k->unref(k->ctx);
+        if (k->library)
+                (void) dlclose(k->library);
+}
+
+static int kmod_fetch(struct kmod *k)
+{
+        const struct {
+                const char *name;
+                void *to;
+        } symbols[] = {
+                { "kmod_new", &k->new },
+                { "kmod_unref", &k->unref },
+                { "kmod_set_log_priority", &k->set_log_priority },
+                { "kmod_module_new_from_lookup", &k->module_new_from_lookup },
+                { "kmod_module_get_module", &k->module_get_module },
+                { "kmod_module_unref", &k->module_unref },
+                { "kmod_module_unref_list", &k->module_unref_list },
+                { "kmod_module_get_path", &k->module_get_path },
+                { "kmod_module_get_install_commands", &k->module_get_install_commands },
+                { "kmod_module_probe_insert_module", &k->module_probe_insert_module },
+                { "kmod_config_get_blacklists", &k->config_get_blacklists },
+                { "kmod_config_iter_next", &k->config_iter_next },
+                { "kmod_config_iter_get_key", &k->config_iter_get_key },
+                { "kmod_config_iter_free_iter", &k->config_iter_free_iter },
+        };
+
+        k->library = dlopen(LIBKMOD, RTLD_LAZY | RTLD_LOCAL);
+        if (!k->library)
+                return -ELIBACC;
+        for (size_t i = 0; i < ELEMENTSOF(symbols); i++) {
+                void *symbol = dlsym(k->library, symbols[i].name);
+
+                if (!symbol)
+                        return -ELIBBAD;
+                memcpy(symbols[i].to, &symbol, sizeof(symbol));
+        }
+        k->ctx = k->new(NULL, NULL);
+        if (!k->ctx)
+                return -ENOMEM;
+        k->set_log_priority(k->ctx, 0);
+        return 0;
+}
+
+static bool uas_registered(const struct roots *r)
+{
+        return faccessat(r->sys, SYSFS_USB_DRIVERS "/" DRIVER_NAME_UAS, F_OK, 0) == 0;
+}
+
+/* 0; -ENOENT: this kernel has none. */
+static int find_uas(struct kmod *k)
+{
+        struct kmod_list *list = NULL;
+        int r = kmod_fetch(k);
+
+        if (r >= 0)
+                r = k->module_new_from_lookup(k->ctx, "uas", &list);
+        if (r < 0)
+                return r;
+        if (!list)
+                return -ENOENT;
+        k->module = k->module_get_module(list);
+        k->module_unref_list(list);
+        return 0;
+}
+
+static bool blacklisted(const struct kmod *k, const char *name)
+{
+        struct kmod_config_iter *i = k->config_get_blacklists(k->ctx);
+        bool found = false;
+
+        while (i && !found && k->config_iter_next(i))
+                found = streq(k->config_iter_get_key(i), name);
+        if (i)
+                k->config_iter_free_iter(i);
+        return found;
+}
+
+int uas_module_state(const struct roots *r, enum uas_module *ret)
+{
+        _cleanup_(kmod_done) struct kmod kmod = { 0 };
+        int k;
+
+        if (uas_registered(r)) {
+                *ret = UAS_MODULE_THERE;
+                return 0;
+        }
+        k = find_uas(&kmod);
+        if (k < 0 && k != -ENOENT)
+                return k;
+        if (k == -ENOENT || !kmod.module_get_path(kmod.module))
+                *ret = UAS_MODULE_MISSING;
+        else if (kmod.module_get_install_commands(kmod.module))
+                *ret = UAS_MODULE_INSTALL_LINE;
+        else if (blacklisted(&kmod, "uas"))
+                *ret = UAS_MODULE_BLACKLISTED;
+        else
+                *ret = UAS_MODULE_LOADABLE;
+        return 0;
+}
+
+int uas_module_load(const struct roots *r)
+{
+        _cleanup_(kmod_done) struct kmod kmod = { 0 };
+        int k;
+
+        if (uas_registered(r))
+                return 0;
+        k = find_uas(&kmod);
+        if (k < 0)
+                return k;
+        if (kmod.module_get_install_commands(kmod.module))
+                return -EPERM;
+        k = kmod.module_probe_insert_module(kmod.module, KMOD_PROBE_IGNORE_COMMAND, NULL, NULL, NULL, NULL);
+        if (k == -EPERM) {
+                if (blacklisted(&kmod, "uas"))
+                        return -EACCES;
+                k = pid1_load_module(r, "uas", awake_in(LOAD_USEC));
+        }
+        if (k < 0)
+                return k;
+        return uas_registered(r) ? 0 : -ENODEV;
+}
+
+void facts_complete_module(const struct roots *r, struct facts *f)
+{
+        if (uas_module_state(r, &f->uas_module) < 0)
+                f->uas_module = UAS_MODULE_UNKNOWN;
+        /* In doubt it can be had: the switch finds out before it touches anything. */
+        f->uas_kept_away = f->uas_module > UAS_MODULE_LOADABLE;
+}

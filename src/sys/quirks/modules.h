@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/facts.h"
+#include "sys/io/roots.h"
+
+/*
+ * The uas module: through libkmod, or, as in the service, which may not load modules, by PID 1. No shell is run, so a module with an
+ * install line is not loaded.
+ */
+
+int uas_module_state(const struct roots *r, enum uas_module *ret);
+/*
+ * -ENOENT: no such module; -EPERM: install line; -EACCES: blacklisted, and we may not load it ourselves. (A blacklist speaks of aliases
+ * alone; but modprobe@.service goes by it.)
+ */
+int uas_module_load(const struct roots *r);
+
+/* Fills facts.uas_kept_away and facts.uas_module. */
+void facts_complete_module(const struct roots *r, struct facts *f);

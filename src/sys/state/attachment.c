@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/state/attachment.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <time.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/io/boot.h"
+#include "sys/io/clock.h"
+#include "sys/io/statefile.h"
+#include "sys/io/sysfs.h"
+
+#define LOCK_BUDGET USEC_PER_SEC
+#define LOCK_PAUSE_NSEC 1000000
+
+static char *hold_path(const char *interface, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, RUN_HOLD "/%s", interface);
+        return ret;
+}
+
+int hold_write(const struct roots *r, const char *interface, const struct hold_mark *m)
+{
+        char path[PATH_MAX], text[128];
+
+        (void) snprintf(text, sizeof(text), "BUSNUM=%u\nDEVNUM=%u\nDEADLINE=%llu\n", m->busnum, m->devnum,
+                        (unsigned long long) m->deadline);
+        return state_write(r->run, hold_path(interface, path, sizeof(path)), text, false);
+}
+
+static int hold_line(const char *key, const char *value, void *data)
+{
+        struct hold_mark *m = data;
+        unsigned long long v;
+
+        if (parse_uint(value, 10, UINT64_MAX, &v) < 0)
+                return 0;
+        if (streq(key, "BUSNUM"))
+                m->busnum = (unsigned) v;
+        else if (streq(key, "DEVNUM"))
+                m->devnum = (unsigned) v;
+        else if (streq(key, "DEADLINE"))
+                m->deadline = v;
+        return 0;
+}
+
+int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret)
+{
+        struct hold_mark m = { 0 };
+        char path[PATH_MAX];
+        int k = state_read(r->run, hold_path(interface, path, sizeof(path)), hold_line, &m);
+
+        if (k > 0)
+                *ret = m;
+        return k;
+}
+
+int hold_remove(const struct roots *r, const char *interface)
+{
+        char path[PATH_MAX];
+
+        return state_remove(r->run, hold_path(interface, path, sizeof(path)));
+}
+
+char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t size)
+{
+        char name[ATTACHMENT_MAX];
+
+        (void) snprintf(ret, size, "%s/%s", dir, facts_attachment(f, name));
+        return ret;
+}
+
+static int attachment_line(const char *key, const char *value, void *data)
+{
+        struct attachment_mark *m = data;
+        bool yes = streq(value, "1");
+
+        if (streq(key, "TRIED"))
+                m->tried = yes;
+        else if (streq(key, "RELEASED"))
+                m->released = yes;
+        else if (streq(key, "NO_AUTO"))
+                m->no_auto = yes;
+        else if (streq(key, "CANCELLED"))
+                m->cancelled = yes;
+        else if (streq(key, "OVERRIDE")) {
+                int d = driver_from_string(value);
+                if (d == DRIVER_UAS || d == DRIVER_USB_STORAGE)
+                        m->override_target = (enum driver) d;
+        } else if (streq(key, "OVERRIDE_FORCED"))
+                m->override_forced = yes;
+        return 0;
+}
+
+/* No program of the root file system has seen what the initramfs did, nor has the initramfs its records: there the attachment is fresh. */
+static char *mark_path(const struct roots *r, const struct facts *f, char *ret, size_t size)
+{
+        return attachment_path(in_initramfs(r) ? RUN_EARLY : RUN_ATTACHMENT, f, ret, size);
+}
+
+int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret)
+{
+        struct attachment_mark m = { .override_target = DRIVER_NONE };
+        char path[PATH_MAX];
+        int k = state_read(r->run, mark_path(r, f, path, sizeof(path)), attachment_line, &m);
+
+        if (k >= 0)
+                *ret = m;
+        return k;
+}
+
+bool attachment_fresh(const struct roots *r, const struct facts *f)
+{
+        struct attachment_mark a = { .override_target = DRIVER_NONE };
+
+        return attachment_read(r, f, &a) >= 0 && !a.tried && !a.released && !a.cancelled;
+}
+
+static int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m)
+{
+        char path[PATH_MAX], text[256];
+
+        (void) snprintf(text, sizeof(text), "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nCANCELLED=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\n",
+                        m->tried, m->released, m->no_auto, m->cancelled, driver_to_string(m->override_target), m->override_forced);
+        return state_write(r->run, mark_path(r, f, path, sizeof(path)), text, false);
+}
+
+/*
+ * A file of root alone: any user could lock a directory that he may read. No timer and no signal, which the udev helper needs
+ * for its own deadline. Returns a descriptor, or -errno if there is no lock.
+ */
+static int attachment_lock(const struct roots *r)
+{
+        uint64_t deadline = now_monotonic() + LOCK_BUDGET;
+        _cleanup_close_ int fd = -1;
+
+        (void) state_mkdir(r->run, RUN_DIR);
+        fd = openat(r->run, RUN_ATTACHMENT_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+                return -errno;
+        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                if (errno != EWOULDBLOCK && errno != EINTR)
+                        return -errno;
+                if (now_monotonic() >= deadline)
+                        return -ETIMEDOUT;
+                (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = LOCK_PAUSE_NSEC }, NULL);
+        }
+        return TAKE_FD(fd);
+}
+
+static void take_fields(struct attachment_mark *m, unsigned fields, const struct attachment_mark *to)
+{
+        if (fields & MARK_TRIED)
+                m->tried = to->tried;
+        if (fields & MARK_RELEASED)
+                m->released = to->released;
+        if (fields & MARK_NO_AUTO)
+                m->no_auto = to->no_auto;
+        if (fields & MARK_CANCELLED)
+                m->cancelled = to->cancelled;
+        if (fields & MARK_OVERRIDE) {
+                m->override_target = to->override_target;
+                m->override_forced = to->override_forced;
+        }
+}
+
+int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to)
+{
+        _unused_ _cleanup_close_ int locked = attachment_lock(r);
+        struct attachment_mark m;
+        int k = attachment_read(r, f, &m);
+
+        if (k < 0)
+                return k;
+        take_fields(&m, fields, to);
+        return attachment_write(r, f, &m);
+}
+
+int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target)
+{
+        _unused_ _cleanup_close_ int locked = attachment_lock(r);
+        struct attachment_mark m;
+        int k = attachment_read(r, f, &m);
+
+        if (k < 0 || m.override_target != target)
+                return k;
+        take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){ .override_target = DRIVER_NONE });
+        return attachment_write(r, f, &m);
+}
+
+int untold_write(const struct roots *r, const struct facts *f)
+{
+        char path[PATH_MAX];
+
+        return state_write(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)), "", false);
+}
+
+bool untold_there(const struct roots *r, const struct facts *f)
+{
+        char path[PATH_MAX];
+
+        return faccessat(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)), F_OK, 0) == 0;
+}
+
+int untold_remove(const struct roots *r, const struct facts *f)
+{
+        char path[PATH_MAX];
+
+        return state_remove(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)));
+}
+
+struct prune {
+        const struct roots *roots;
+        const char *dir;
+};
+
+static int prune_one(const char *name, void *data)
+{
+        const struct prune *prune = data;
+        const struct roots *r = prune->roots;
+        char path[PATH_MAX], port[INTERFACE_NAME_MAX];
+        const char *at = strrchr(name, '@'), *colon = strchr(name, ':');
+        unsigned bus, dev;
+        uint64_t b, d;
+
+        if (!at || !colon || colon > at || sscanf(at, "@%u-%u", &bus, &dev) != 2 ||
+            (size_t) snprintf(port, sizeof(port), "%.*s", (int) (colon - name), name) >= sizeof(port))
+                return 0;
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/busnum", port);
+        if (attr_read_uint(r->sys, path, 10, &b) >= 0) {
+                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/devnum", port);
+                if (attr_read_uint(r->sys, path, 10, &d) >= 0 && b == bus && d == dev)
+                        return 0;
+        }
+        (void) snprintf(path, sizeof(path), "%s/%s", prune->dir, name);
+        (void) state_remove(r->run, path);
+        return 0;
+}
+
+int attachments_prune(const struct roots *r)
+{
+        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS, RUN_UNTOLD };
+        int k = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
+                struct prune prune = { r, dirs[i] };
+                int one = dir_each(r->run, dirs[i], prune_one, &prune);
+
+                if (one < 0 && one != -ENOENT)
+                        k = one;
+        }
+        return k;
+}
+
+bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, uint64_t *ret_deadline)
+{
+        struct attachment_mark a;
+        struct hold_mark m;
+
+        if (hold_read(r, f->interface, &m) <= 0 || m.busnum != f->busnum || m.devnum != f->devnum || m.deadline <= now || m.deadline - now > HOLD_MAX_USEC)
+                return false;
+        if (attachment_read(r, f, &a) < 0 || a.released)
+                return false;
+        if (ret_deadline)
+                *ret_deadline = m.deadline;
+        return true;
+}
+
+int hold_release(const struct roots *r, const struct facts *f)
+{
+        struct attachment_mark released = { .override_target = DRIVER_NONE, .released = true };
+        struct hold_mark mark;
+        int k = attachment_change(r, f, MARK_RELEASED, &released), m = 0;
+
+        if (k < 0) /* not even readable: what matters is that it is never held again */
+                k = attachment_write(r, f, &released);
+        /* The mark may be that of the next device at this port. */
+        if (hold_read(r, f->interface, &mark) <= 0 || (mark.busnum == f->busnum && mark.devnum == f->devnum))
+                m = hold_remove(r, f->interface);
+        return k < 0 ? k : m;
+}

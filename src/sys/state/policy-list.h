@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/config.h"
+#include "core/facts.h"
+#include "sys/io/roots.h"
+
+/* Every policy that somebody has set, also of disks that are not plugged in. */
+struct policy_row {
+        char *id; /* "VID:PID:SERIAL", with "@PORT" where it is kept for a port; "VID:PID" or "*" of the configuration */
+        enum policy policy;
+        bool forced;
+        enum policy_source source;
+        char **disks; /* the interfaces that it holds for now */
+        size_t n_disks;
+};
+
+struct policy_rows {
+        struct policy_row *list;
+        size_t n;
+};
+
+void policy_rows_done(struct policy_rows *p);
+/* Adds a row; NULL: no memory. */
+struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced, enum policy_source source);
+
+/* plugged: what is plugged in, completed by facts_complete(). 0 or -errno. */
+int policy_list(const struct roots *r, const struct config *c, const struct facts *const *plugged, size_t n_plugged, struct policy_rows *ret);

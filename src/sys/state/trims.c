@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/state/trims.h"
+
+#include <inttypes.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/store.h"
+
+#define PAGE_MAX 64
+
+static size_t read_page(const struct roots *r, const char *block, const char *page,
+                        uint8_t ret[static PAGE_MAX])
+{
+        char path[BLOCK_NAME_MAX + 48];
+        ssize_t n;
+
+        (void) snprintf(path, sizeof(path), "block/%s/device/vpd_%s", block, page);
+        n = attr_read_binary(r->sys, path, ret, PAGE_MAX);
+        return n < 0 ? 0 : (size_t) n;
+}
+
+static uint64_t read_queue(const struct roots *r, const char *block, const char *attribute)
+{
+        char path[BLOCK_NAME_MAX + 48];
+        uint64_t v;
+
+        (void) snprintf(path, sizeof(path), "block/%s/queue/%s", block, attribute);
+        return attr_read_uint(r->sys, path, 10, &v) < 0 ? 0 : v;
+}
+
+struct mode {
+        int sys;
+        const char *folder;
+        char *ret;
+};
+
+static int read_mode(const char *name, void *data)
+{
+        struct mode *m = data;
+        char path[160];
+
+        (void) snprintf(path, sizeof(path), "%s/%s/provisioning_mode", m->folder, name);
+        if (attr_read(m->sys, path, m->ret, TRIM_MODE_MAX) < 0)
+                m->ret[0] = '\0';
+        return 1;
+}
+
+void trim_read_mode(const struct roots *r, const char *block, char ret[static TRIM_MODE_MAX])
+{
+        char folder[BLOCK_NAME_MAX + 32];
+
+        ret[0] = '\0';
+        (void) snprintf(folder, sizeof(folder), "block/%s/device/scsi_disk", block);
+        (void) dir_each(r->sys, folder, read_mode, &(struct mode){r->sys, folder, ret});
+}
+
+void trim_read(const struct roots *r, const char *block, struct trim_facts *ret)
+{
+        uint8_t b0[PAGE_MAX], b2[PAGE_MAX];
+        size_t n_b0, n_b2;
+        unsigned block_size;
+
+        *ret = (struct trim_facts){};
+        n_b2 = read_page(r, block, "pgb2", b2);
+        n_b0 = read_page(r, block, "pgb0", b0);
+        block_size = (unsigned) read_queue(r, block, "logical_block_size");
+        trim_pages(b2, n_b2, b0, n_b0, block_size ?: 512, ret);
+        ret->used_bytes = read_queue(r, block, "discard_max_bytes");
+        trim_read_mode(r, block, ret->mode);
+}
+
+/* "0:2146435072" */
+static bool parse_lun(char *word, unsigned lun, uint64_t *ret)
+{
+        unsigned long long number, max;
+        char *colon = strchr(word, ':');
+
+        if (!colon)
+                return false;
+        *colon = '\0';
+        if (parse_uint(word, 10, UINT32_MAX, &number) < 0 || number != lun ||
+            parse_uint(colon + 1, 10, UINT64_MAX, &max) < 0)
+                return false;
+        *ret = max;
+        return true;
+}
+
+int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, uint64_t *ret_max_bytes)
+{
+        char *word, *state = NULL;
+        struct kept kept;
+        uint64_t max;
+        int k;
+
+        k = kept_lookup(r, STATE_TRIM, f, &kept);
+        if (k < 0)
+                return k;
+        /* At its port "off" may be said: what is said of the disk is then said of another one with its name. */
+        word = strtok_r(kept.port[0] ? kept.port : kept.disk, " ", &state);
+        if (!word || !streq(word, "on"))
+                return 0;
+        while ((word = strtok_r(NULL, " ", &state)))
+                if (parse_lun(word, lun, &max)) {
+                        *ret_max_bytes = max;
+                        return 1;
+                }
+        return 0;
+}
+
+int trims_store(const struct roots *r, const struct facts *f, bool port, const struct trim_lun *luns, size_t n)
+{
+        char words[KEPT_MAX] = "off";
+        size_t used;
+
+        used = n ? (size_t) snprintf(words, sizeof(words), "on") : 0;
+        for (size_t i = 0; i < n; i++) {
+                used += (size_t) snprintf(words + used, sizeof(words) - used, " %u:%" PRIu64, luns[i].lun,
+                                          luns[i].max_bytes);
+                if (used >= sizeof(words))
+                        return -E2BIG;
+        }
+        return kept_store(r, f, &(struct kept_line){STATE_TRIM, "trim", words, n == 0, port});
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/usb/link.h"
+
+#include <fcntl.h>
+#include <limits.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "core/bos.h"
+#include "sys/io/sysfs.h"
+#include "sys/usb/hubs.h"
+#include "sys/usb/usbdisk.h"
+
+static unsigned read_bcd_usb(const struct roots *r, const char *device)
+{
+        char path[PATH_MAX], version[16];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/version", device);
+        return attr_read(r->sys, path, version, sizeof(version)) < 0 ? 0 : usb_version_bcd(version);
+}
+
+struct fastest {
+        const struct roots *roots;
+        char controller[USB_STRING_MAX];
+        unsigned mbps;
+};
+
+static int look_at_root_hub(const char *name, void *data)
+{
+        struct fastest *f = data;
+        char controller[USB_STRING_MAX];
+        unsigned mbps;
+
+        if (strncmp(name, "usb", 3) != 0 || !usb_controller(f->roots, name, controller, sizeof(controller)) ||
+            !streq(controller, f->controller))
+                return 0;
+        mbps = usb_speed(f->roots, name);
+        if (mbps > f->mbps)
+                f->mbps = mbps;
+        return 0;
+}
+
+static unsigned read_controller_speed(const struct roots *r, const char *root_hub)
+{
+        struct fastest f = { .roots = r };
+
+        if (usb_controller(r, root_hub, f.controller, sizeof(f.controller)))
+                (void) dir_each(r->sys, SYSFS_USB_DEVICES, look_at_root_hub, &f);
+        return f.mbps;
+}
+
+static enum link_peer read_peer(const struct roots *r, const char *device)
+{
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/port/peer", device);
+        if (faccessat(r->sys, path, F_OK, 0) == 0)
+                return LINK_PEER_THERE;
+        path[strlen(path) - strlen("/peer")] = '\0';
+        return faccessat(r->sys, path, F_OK, 0) == 0 ? LINK_PEER_NONE : LINK_PEER_UNKNOWN;
+}
+
+void link_read(const struct roots *r, const struct facts *f, struct link_facts *ret)
+{
+        char device[INTERFACE_NAME_MAX], hub[INTERFACE_NAME_MAX];
+        struct link_facts l = { .speed_mbps = f->speed_mbps, .able = link_able(f) };
+
+        (void) copy_string(device, sizeof(device), f->interface);
+        device[strcspn(device, ":")] = '\0';
+        while (l.n_steps < ELEMENTSOF(l.steps) && hub_above(device, hub)) {
+                struct link_step *s = l.steps + l.n_steps++;
+
+                s->peer = read_peer(r, device);
+                (void) copy_string(s->hub, sizeof(s->hub), hub);
+                (void) copy_string(device, sizeof(device), hub);
+                s->root = !hub_above(device, hub);
+                s->hub_bcd_usb = read_bcd_usb(r, s->hub);
+        }
+        if (l.n_steps > 0 && l.steps[l.n_steps - 1].root)
+                l.controller_mbps = read_controller_speed(r, device);
+        *ret = l;
+}

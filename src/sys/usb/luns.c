@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/usb/luns.h"
+
+#include <fcntl.h>
+
+#include "common/util.h"
+#include "sys/io/sysfs.h"
+
+/* Devices may go while they are read: what is gone is left out, it is not an error. */
+static int gone_is_none(int r)
+{
+        return r == -ENOENT || r == -ENODEV ? 0 : r;
+}
+
+static int read_devno(int dirfd, const char *path, struct block *b)
+{
+        char text[32];
+        ssize_t n = attr_read(dirfd, path, text, sizeof(text));
+
+        if (n < 0)
+                return (int) n;
+        return sscanf(text, "%u:%u", &b->major, &b->minor) == 2 ? 0 : -EBADMSG;
+}
+
+struct block_walk {
+        int dirfd; /* .../block/sda */
+        struct lun *lun;
+};
+
+static int add_partition(const char *name, void *data)
+{
+        struct block_walk *w = data;
+        char path[BLOCK_NAME_MAX + 16];
+        struct block b = { 0 }, *grown;
+        int r;
+
+        if (strlen(name) >= BLOCK_NAME_MAX)
+                return 0;
+        (void) snprintf(path, sizeof(path), "%s/partition", name);
+        if (faccessat(w->dirfd, path, F_OK, 0) < 0)
+                return 0;
+        (void) snprintf(path, sizeof(path), "%s/dev", name);
+        r = read_devno(w->dirfd, path, &b);
+        if (r < 0)
+                return gone_is_none(r);
+        (void) copy_string(b.name, sizeof(b.name), name);
+        grown = realloc(w->lun->parts, (w->lun->n_parts + 1) * sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        w->lun->parts = grown;
+        grown[w->lun->n_parts++] = b;
+        return 0;
+}
+
+struct lun_walk {
+        int scsi; /* directory of the SCSI device */
+        struct lun *lun;
+};
+
+static int read_block(const char *name, void *data)
+{
+        struct lun_walk *w = data;
+        char path[BLOCK_NAME_MAX + 8];
+        _cleanup_close_ int fd = -1;
+        uint64_t v;
+        int r;
+
+        if (strlen(name) >= BLOCK_NAME_MAX)
+                return 0;
+        (void) snprintf(path, sizeof(path), "block/%s", name);
+        fd = openat(w->scsi, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return gone_is_none(-errno);
+        r = read_devno(fd, "dev", &w->lun->disk);
+        if (r < 0)
+                return gone_is_none(r);
+        (void) copy_string(w->lun->disk.name, sizeof(w->lun->disk.name), name);
+        if (attr_read_uint(fd, "size", 10, &v) >= 0)
+                w->lun->size = v * 512; /* in sectors of 512 bytes, whatever the disk's are */
+        if (attr_read_uint(fd, "diskseq", 10, &v) >= 0)
+                w->lun->diskseq = v;
+        r = gone_is_none(dir_each(fd, ".", add_partition, &(struct block_walk){ fd, w->lun }));
+        return r < 0 ? r : 1; /* one disk a LUN */
+}
+
+static int read_sg(const char *name, void *data)
+{
+        struct lun *l = data;
+
+        (void) copy_string(l->sg, sizeof(l->sg), name);
+        return 1;
+}
+
+struct host_walk {
+        int host; /* then the target's directory */
+        struct lun *luns;
+        size_t n;
+};
+
+static int add_lun(const char *name, void *data)
+{
+        struct host_walk *w = data;
+        _cleanup_close_ int fd = -1;
+        unsigned host, channel, target, number;
+        struct lun l = { 0 }, *grown;
+        uint64_t type;
+        int r;
+
+        if (sscanf(name, "%u:%u:%u:%u", &host, &channel, &target, &number) != 4 || strlen(name) >= sizeof(l.scsi))
+                return 0;
+        fd = openat(w->host, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return gone_is_none(-errno);
+        l.lun = number;
+        (void) copy_string(l.scsi, sizeof(l.scsi), name);
+        if (attr_read_uint(fd, "type", 10, &type) >= 0)
+                l.scsi_type = (unsigned) type;
+        r = gone_is_none(dir_each(fd, "block", read_block, &(struct lun_walk){ fd, &l }));
+        /*
+         * The link stands from before the driver's probe() until it fails (drivers/base/dd.c:really_probe). It is read after block/: a
+         * disk that appears in between counts as being probed.
+         */
+        l.probing = lun_awaited(&l) && (faccessat(fd, "driver", F_OK, AT_SYMLINK_NOFOLLOW) >= 0 || errno != ENOENT);
+        if (r >= 0)
+                r = gone_is_none(dir_each(fd, "scsi_generic", read_sg, &l));
+        if (r >= 0) {
+                grown = realloc(w->luns, (w->n + 1) * sizeof(*grown));
+                if (grown) {
+                        w->luns = grown;
+                        grown[w->n++] = l;
+                        return 0;
+                }
+                r = -ENOMEM;
+        }
+        free(l.parts);
+        return r;
+}
+
+static int walk_target(const char *name, void *data)
+{
+        struct host_walk *w = data;
+        int host = w->host, r;
+
+        if (strncmp(name, "target", 6) != 0)
+                return 0;
+        w->host = openat(host, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (w->host < 0)
+                r = gone_is_none(-errno);
+        else {
+                r = gone_is_none(dir_each(w->host, ".", add_lun, w));
+                (void) close(w->host);
+        }
+        w->host = host;
+        return r;
+}
+
+static int find_host(const char *name, void *data)
+{
+        unsigned n;
+        int end = 0;
+
+        if (sscanf(name, "host%u%n", &n, &end) != 1 || name[end])
+                return 0;
+        (void) copy_string(data, 16, name);
+        return 1;
+}
+
+static int by_lun(const void *a, const void *b)
+{
+        const struct lun *x = a, *y = b;
+
+        return x->lun < y->lun ? -1 : x->lun > y->lun;
+}
+
+int luns_read(int interface_fd, char ret_host[static 16], struct lun **ret, size_t *ret_n)
+{
+        struct host_walk w = { -1, NULL, 0 };
+        char host[16] = "";
+        int r;
+
+        r = gone_is_none(dir_each(interface_fd, ".", find_host, host));
+        if (r < 0)
+                return r;
+        if (host[0]) {
+                _cleanup_close_ int fd = openat(interface_fd, host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+                w.host = fd;
+                r = fd < 0 ? gone_is_none(-errno) : gone_is_none(dir_each(fd, ".", walk_target, &w));
+                if (r < 0) {
+                        luns_free(w.luns, w.n);
+                        return r;
+                }
+        }
+        if (w.n)
+                qsort(w.luns, w.n, sizeof(*w.luns), by_lun);
+        memcpy(ret_host, host, sizeof(host));
+        *ret = w.luns;
+        *ret_n = w.n;
+        return 0;
+}

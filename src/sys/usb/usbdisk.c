@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/usb/usbdisk.h"
+
+#include <fcntl.h>
+#include <limits.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "core/bos.h"
+#include "sys/io/sysfs.h"
+#include "sys/usb/luns.h"
+#include "sys/usb/strings.h"
+
+/* Device descriptor and every configuration; usbcore itself takes no configuration above 64 KiB. */
+#define DESCRIPTORS_MAX (256 * 1024)
+
+void usb_disk_done(struct usb_disk *d)
+{
+        luns_free(d->luns, d->n_luns);
+        d->luns = NULL;
+        d->n_luns = 0;
+}
+
+static int device_open(const struct roots *r, const char *name)
+{
+        char path[PATH_MAX];
+        int fd;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", name);
+        fd = openat(r->sys, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 ? (errno == ENOENT ? -ENODEV : -errno) : fd;
+}
+
+/* A number that has to be there, in the width it has to fit. */
+static int need_uint(int dirfd, const char *attribute, unsigned base, uint64_t max, uint64_t *ret)
+{
+        int r = attr_read_uint(dirfd, attribute, base, ret);
+
+        if (r == -ENOENT)
+                return -ENODEV;
+        return r < 0 ? r : *ret > max ? -ERANGE : 0;
+}
+
+static uint64_t optional_uint(int dirfd, const char *attribute, unsigned base, uint64_t fallback)
+{
+        uint64_t v;
+
+        return attr_read_uint(dirfd, attribute, base, &v) < 0 ? fallback : v;
+}
+
+static int read_descriptors(int usb, struct facts *f)
+{
+        _cleanup_free_ void *data = malloc(DESCRIPTORS_MAX);
+        ssize_t n;
+
+        if (!data)
+                return -ENOMEM;
+        n = attr_read_binary(usb, "descriptors", data, DESCRIPTORS_MAX);
+        if (n < 0)
+                return n == -ENOENT ? -ENODEV : (int) n;
+        f->caps_error = descriptors_parse(data, (size_t) n, f->configuration, f->interface_number, &f->caps);
+        return 0;
+}
+
+static void read_max_speed(int usb, struct facts *f)
+{
+        char bos[4096]; /* real ones have less than a hundred bytes */
+        ssize_t n = attr_read_binary(usb, "bos_descriptors", bos, sizeof(bos));
+
+        f->max_speed_mbps = device_max_speed(n > 0 ? bos : NULL, n > 0 ? (size_t) n : 0, f->usb_version, f->speed_mbps);
+}
+
+bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size)
+{
+        char path[INTERFACE_NAME_MAX + 32], target[PATH_MAX], *slash;
+        ssize_t n;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", root_hub);
+        n = readlinkat(r->sys, path, target, sizeof(target) - 1); /* ".../0000:00:14.0/usb2" */
+        if (n < 0)
+                return false;
+        target[n] = '\0';
+        slash = strrchr(target, '/');
+        if (!slash)
+                return false;
+        *slash = '\0';
+        slash = strrchr(target, '/');
+        (void) copy_string(ret, size, slash ? slash + 1 : target);
+        return true;
+}
+
+unsigned usb_speed(const struct roots *r, const char *device)
+{
+        char path[INTERFACE_NAME_MAX + 32];
+        uint64_t v;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/speed", device);
+        return attr_read_uint(r->sys, path, 10, &v) < 0 || v > UINT_MAX ? 0 : (unsigned) v;
+}
+
+/* The driver of the controller: it stands above the root hub "usbN". */
+static void read_controller(const struct roots *r, struct facts *f)
+{
+        char path[64], name[32], root_hub[16];
+
+        (void) snprintf(root_hub, sizeof(root_hub), "usb%u", f->busnum);
+        (void) usb_controller(r, root_hub, f->controller_device, sizeof(f->controller_device));
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../driver", root_hub);
+        if (link_basename(r->sys, path, name, sizeof(name)) <= 0)
+                return;
+        (void) copy_string(f->controller, sizeof(f->controller), name);
+        /* No attribute tells these two: known by driver (kernel.md 1.1). */
+        f->no_sg = streq(name, "dwc2") || streq(name, "max3421-hcd");
+        f->no_streams = f->speed_mbps >= 5000 && (streq(name, "vhci_hcd") || streq(name, "dummy_hcd"));
+}
+
+/* One there is not is read as well. */
+static bool read_string(int usb, const char *attribute, char ret[static USB_STRING_MAX])
+{
+        ssize_t n = attr_read(usb, attribute, ret, USB_STRING_MAX);
+
+        return n >= 0 || n == -ENOENT;
+}
+
+/*
+ * usb_string_attr() of the kernel (drivers/usb/core/sysfs.c) takes the lock of the device, by usb_lock_device_interruptible().
+ * An unbind or bind of its interface has that lock (need_parent_lock of usb_bus_type), and so has a reset by the error handler
+ * (usb_lock_device_for_reset()), both for as long as the disk hangs. So do usb_actconfig_show() (bConfigurationValue,
+ * bNumInterfaces, bmAttributes), bMaxPower_show(), configuration_show(), usb3_hardware_lpm_*_show(), and of an interface
+ * supports_autosuspend_show(): none of these is read. What else is read here takes no lock; `bos_descriptors` does not either.
+ * Returns whether the device has told all three.
+ */
+static bool read_strings(int usb, struct facts *f)
+{
+        bool all = read_string(usb, "manufacturer", f->manufacturer);
+
+        all = read_string(usb, "product", f->product) && all;
+        return read_string(usb, "serial", f->serial) && all;
+}
+
+static int read_usb_device(const struct roots *r, bool strings, struct facts *f, bool *ret_anew)
+{
+        _cleanup_close_ int usb = device_open(r, f->port);
+        char version[16], *v = version;
+        uint64_t bus, dev, vid, pid, bcd;
+        int k;
+
+        if (usb < 0)
+                return usb;
+        if ((k = need_uint(usb, "busnum", 10, UINT16_MAX, &bus)) < 0 ||
+            (k = need_uint(usb, "devnum", 10, UINT16_MAX, &dev)) < 0 ||
+            (k = need_uint(usb, "idVendor", 16, UINT16_MAX, &vid)) < 0 ||
+            (k = need_uint(usb, "idProduct", 16, UINT16_MAX, &pid)) < 0 ||
+            (k = need_uint(usb, "bcdDevice", 16, UINT16_MAX, &bcd)) < 0)
+                return k;
+        f->busnum = (unsigned) bus;
+        f->devnum = (unsigned) dev;
+        f->vid = (uint16_t) vid;
+        f->pid = (uint16_t) pid;
+        f->bcd = (uint16_t) bcd;
+        f->speed_mbps = (unsigned) optional_uint(usb, "speed", 10, 0); /* "1.5" is no disk's */
+        if (attr_read(usb, "version", version, sizeof(version)) > 0) {
+                while (*v == ' ')
+                        v++;
+                (void) copy_string(f->usb_version, sizeof(f->usb_version), v);
+        }
+        f->authorized = f->authorized && optional_uint(usb, "authorized", 10, 1) != 0;
+        if (strings && !strings_kept(r, f))
+                *ret_anew = read_strings(usb, f);
+        read_max_speed(usb, f);
+        return read_descriptors(usb, f);
+}
+
+static void read_driver(int intf, struct facts *f)
+{
+        if (link_basename(intf, "driver", f->driver_name, sizeof(f->driver_name)) < 0)
+                f->driver_name[0] = '\0';
+        if (!f->driver_name[0])
+                f->driver = DRIVER_NONE;
+        else if (streq(f->driver_name, DRIVER_NAME_UAS))
+                f->driver = DRIVER_UAS;
+        else if (streq(f->driver_name, DRIVER_NAME_BOT))
+                f->driver = DRIVER_USB_STORAGE;
+        else
+                f->driver = DRIVER_OTHER;
+}
+
+int usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret)
+{
+        struct usb_disk d = { 0 };
+        struct facts *f = &d.facts;
+        _cleanup_close_ int intf = -1;
+        uint64_t class, subclass, protocol, number;
+        unsigned configuration;
+        int k;
+
+        if (!interface_name_valid(interface))
+                return -EINVAL;
+        intf = device_open(r, interface);
+        if (intf < 0)
+                return intf;
+        if ((k = need_uint(intf, "bInterfaceClass", 16, 0xff, &class)) < 0 ||
+            (k = need_uint(intf, "bInterfaceSubClass", 16, 0xff, &subclass)) < 0 ||
+            (k = need_uint(intf, "bInterfaceProtocol", 16, 0xff, &protocol)) < 0 ||
+            (k = need_uint(intf, "bInterfaceNumber", 16, 0xff, &number)) < 0)
+                return k;
+        if (class != 0x08 || subclass != 0x06 || (protocol != 0x50 && protocol != 0x62))
+                return 0;
+
+        (void) copy_string(f->interface, sizeof(f->interface), interface);
+        (void) copy_string(f->port, sizeof(f->port), interface);
+        *strchr(f->port, ':') = '\0';
+        (void) sscanf(strchr(interface, ':'), ":%u.", &configuration);
+        f->configuration = (uint8_t) configuration;
+        f->interface_number = (uint8_t) number;
+        f->alt = (uint8_t) optional_uint(intf, "bAlternateSetting", 10, 0);
+        f->authorized = optional_uint(intf, "authorized", 10, 1) != 0;
+        read_driver(intf, f);
+        k = read_usb_device(r, strings, f, &d.strings_anew);
+        if (k < 0)
+                return k;
+        read_controller(r, f);
+
+        k = luns_read(intf, d.host, &d.luns, &d.n_luns);
+        if (k < 0)
+                return k;
+        *ret = d;
+        return 1;
+}
+
+struct names {
+        char **list;
+        size_t n;
+};
+
+static int collect_interface(const char *name, void *data)
+{
+        struct names *names = data;
+
+        return interface_name_valid(name) ? strv_push(&names->list, &names->n, name) : 0;
+}
+
+int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces)
+{
+        struct names names = { 0 };
+        int k = dir_each(r->sys, SYSFS_USB_DEVICES, collect_interface, &names);
+
+        if (k < 0 && k != -ENOENT) { /* no USB at all is no error */
+                strv_free(names.list);
+                return k;
+        }
+        *ret_interfaces = names.list;
+        return (int) names.n;
+}
+
+int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX])
+{
+        char path[64], target[PATH_MAX], *save, *found = NULL;
+        ssize_t n;
+
+        if (strchr(block, '/') || (size_t) snprintf(path, sizeof(path), "class/block/%s", block) >= sizeof(path))
+                return -EINVAL;
+        n = readlinkat(r->sys, path, target, sizeof(target) - 1);
+        if (n < 0)
+                return -errno;
+        target[n] = '\0';
+        /* .../usb2/2-1/2-1:1.0/host0/target0:0:0/0:0:0:0/block/sda: the interface is the last such component. */
+        for (char *c = strtok_r(target, "/", &save); c; c = strtok_r(NULL, "/", &save))
+                if (interface_name_valid(c))
+                        found = c;
+        if (!found)
+                return -ENOENT;
+        (void) copy_string(ret_interface, INTERFACE_NAME_MAX, found);
+        return 0;
+}

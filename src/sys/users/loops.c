@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/loop.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/child.h"
+#include "common/util.h"
+#include "sys/io/sysfs.h"
+#include "sys/users/search.h"
+
+/*
+ * Loop devices. sysfs has the path of the backing file, as it looks in the mount namespace of the reader. A
+ * node in a chroot, in a namespace that is gone, or made by mknod has another path than /dev/NAME. Only the
+ * number of the backing device proves what a loop device stands on. The kernel returns it to a process that has
+ * the loop device open (LOOP_GET_STATUS64).
+ *
+ * This open disturbs no other process. It is read-only, so udev makes no event of its close. The kernel
+ * detaches a loop device with `autoclear` at its last close. Such a device is open for as long as it is
+ * attached, so our close is the last one only if all others have closed it before.
+ *
+ * To answer, the kernel asks the file system of the backing file, which may be FUSE or CIFS and hang. So a
+ * child process asks, and the parent waits for it no longer than this.
+ */
+#define ANSWER_MSEC 1000
+
+struct answer {
+        int error;  /* 0, or a negative errno; -EINPROGRESS: no answer */
+        dev_t node; /* the backing device; 0: the backing file is no device */
+        dev_t filesystem;
+};
+
+struct loop {
+        char name[BLOCK_NAME_MAX], file[PATH_MAX];
+        struct answer answer;
+};
+
+struct loops {
+        const struct roots *r;
+        struct loop *list;
+        size_t n;
+};
+
+static int push_loop(const char *name, void *data)
+{
+        struct loops *l = data;
+        struct loop new = {.answer.error = -EINPROGRESS}, *grown;
+        char path[64];
+
+        if (strncmp(name, "loop", 4) != 0 || !copy_string(new.name, sizeof(new.name), name))
+                return 0;
+        (void) snprintf(path, sizeof(path), "block/%.31s/loop/backing_file", name);
+        if (attr_read(l->r->sys, path, new.file, sizeof(new.file)) < 0) /* nothing is attached */
+                return 0;
+        grown = reallocarray(l->list, l->n + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        l->list = grown;
+        grown[l->n++] = new;
+        return 0;
+}
+
+static int ask_kernel(int dev, const char *name, struct answer *ret)
+{
+        _cleanup_close_ int fd = openat(dev, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        struct loop_info64 info;
+
+        if (fd < 0 || ioctl(fd, LOOP_GET_STATUS64, &info) < 0)
+                return -errno;
+        /* Another loop device may have the node of this name. */
+        if (info.lo_number != strtoul(name + strlen("loop"), NULL, 10))
+                return -ENODATA;
+        ret->node = info.lo_rdevice;
+        ret->filesystem = info.lo_device;
+        return 0;
+}
+
+__attribute__((noreturn)) static void in_child(const struct loops *l, int out)
+{
+        for (size_t i = 0; i < l->n; i++) {
+                struct answer a = {0};
+
+                a.error = ask_kernel(l->r->dev, l->list[i].name, &a);
+                if (write(out, &a, sizeof(a)) != sizeof(a))
+                        break;
+        }
+        _exit(0);
+}
+
+static uint64_t now_msec(void)
+{
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
+}
+
+static bool read_answers(struct loops *l, int in)
+{
+        uint64_t deadline = now_msec() + ANSWER_MSEC, now;
+        size_t i = 0;
+
+        while (i < l->n && (now = now_msec()) < deadline) {
+                int k = poll(&(struct pollfd){in, POLLIN, 0}, 1, (int) (deadline - now));
+                struct answer a;
+
+                if (k == 0 || (k < 0 && errno == EINTR)) /* the time decides */
+                        continue;
+                if (k < 0 || read(in, &a, sizeof(a)) != sizeof(a))
+                        break;
+                l->list[i++].answer = a;
+        }
+        return i == l->n;
+}
+
+static void ask_all(struct loops *l)
+{
+        int fds[2];
+        pid_t child;
+
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                return;
+        child = child_fork((const int[]){l->r->dev, fds[1]}, 2);
+        if (child == 0)
+                in_child(l, fds[1]);
+        (void) close(fds[1]);
+        if (child > 0) {
+                bool all = read_answers(l, fds[0]);
+
+                if (!all)
+                        (void) kill(child, SIGKILL);
+                (void) waitpid(child, NULL, all ? 0 : WNOHANG);
+        }
+        (void) close(fds[0]);
+}
+
+/* Returns any node of the disk, or NULL. */
+static const char *some_node(const struct search *s)
+{
+        for (size_t i = 0; i < s->n_luns; i++)
+                if (s->luns[i].disk.name[0])
+                        return s->luns[i].disk.name;
+        return NULL;
+}
+
+static int add_loop(struct search *s, const struct loop *l, bool asked)
+{
+        const char *device = strncmp(l->file, "/dev/", 5) == 0 ? search_name(s, l->file + 5) : NULL;
+        const struct answer *a = &l->answer;
+        bool unsure = false;
+        int k;
+
+        if (asked && a->error == 0) {
+                device = NULL;
+                if (!luns_have(s->luns, s->n_luns, major(a->node), minor(a->node), &device) &&
+                    luns_have(s->luns, s->n_luns, major(a->filesystem), minor(a->filesystem), &device) &&
+                    search_is_mounted(s, device))
+                        device = NULL; /* a file keeps its file system busy: the mount is the user */
+        } else if (asked && a->error == -ENXIO)
+                device = NULL; /* detached meanwhile */
+        else if (asked && !device) {
+                device = some_node(s); /* an error counts as in use */
+                unsure = true;
+        }
+        if (!device)
+                return 0;
+        k = search_add_named(s, USER_LOOP, device, l->name);
+        if (k >= 0)
+                s->list[s->n - 1].unsure = unsure;
+        return k;
+}
+
+int search_loops(struct search *list, size_t n, bool ask)
+{
+        struct loops l = {.r = list->r};
+        int k = dir_each(l.r->sys, "block", push_loop, &l);
+
+        if (k == -ENOENT)
+                k = 0;
+        if (k >= 0 && ask && l.n > 0)
+                ask_all(&l);
+        for (size_t i = 0; i < n; i++)
+                for (size_t at = 0; k >= 0 && at < l.n; at++)
+                        k = add_loop(list + i, &l.list[at], ask);
+        free(l.list);
+        return k;
+}

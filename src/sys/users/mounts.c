@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/io/sysfs.h"
+#include "sys/users/mounttab.h"
+#include "sys/users/search.h"
+
+struct members {
+        const struct search *s;
+        const char *source; /* one of them; NULL once it has been met */
+        const char *ours;
+};
+
+static int btrfs_look_at(const char *name, void *data)
+{
+        struct members *m = data;
+
+        if (m->source && search_is_called(m->s, name, m->source))
+                m->source = NULL;
+        if (!m->ours && !(m->ours = search_name(m->s, name)))
+                m->ours = search_stacked_name(m->s, name);
+        return 0;
+}
+
+static int btrfs_among(const char *uuid, void *data)
+{
+        struct members *m = data, here = { m->s, m->source, NULL };
+        char path[128];
+
+        (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", uuid);
+        if (dir_each(m->s->r->sys, path, btrfs_look_at, &here) < 0 || here.source)
+                return 0;
+        m->ours = here.ours;
+        return 1;
+}
+
+/* btrfs has a device number of its own, and its source names but one of its members: those stand in sysfs. */
+static const char *mount_device(const struct search *s, const struct mount_line *line)
+{
+        const char *device = NULL;
+        struct members m = { .s = s };
+
+        if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device) ||
+            (device = search_stacked_number(s, major(line->devno), minor(line->devno))))
+                return device;
+        if (!line->source || strncmp(line->source, "/dev/", 5) != 0 || major(line->devno) != 0)
+                return NULL;
+        m.source = line->source + 5;
+        return dir_each(s->r->sys, "fs/btrfs", btrfs_among, &m) > 0 ? m.ours : search_name(s, m.source);
+}
+
+/* A copy that propagation made in a service's namespace goes with the mount itself: it is no user of its own. */
+static bool listed(const struct search *s, const char *device, const char *where)
+{
+        for (size_t i = 0; i < s->n; i++)
+                if (s->list[i].kind == USER_MOUNT && !s->list[i].namespace && streq(s->list[i].device, device) &&
+                    s->list[i].where && where && streq(s->list[i].where, where))
+                        return true;
+        return false;
+}
+
+struct mounts {
+        struct search *list;
+        size_t n;
+        const char *namespace, *pid;
+};
+
+static int add_mount(const struct mounts *m, struct search *s, const struct mount_line *line)
+{
+        const char *device = mount_device(s, line);
+        struct user *u;
+        int k;
+
+        if (!device || (m->namespace && (search_enough(s, device) || listed(s, device, line->target))))
+                return 0;
+        k = search_add_named(s, USER_MOUNT, device, line->target);
+        if (k < 0 || !m->namespace)
+                return k;
+        u = &s->list[s->n - 1];
+        u->namespace = strdup(m->namespace);
+        u->mount_id = line->id;
+        search_who(s, u, m->pid);
+        return 0;
+}
+
+static int take_mount(const struct mount_line *line, void *data)
+{
+        const struct mounts *m = data;
+        int k = 0;
+
+        for (size_t i = 0; i < m->n && k >= 0; i++)
+                k = add_mount(m, m->list + i, line);
+        return k;
+}
+
+int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid)
+{
+        return mount_lines(list->r->proc, path, MOUNTS_FORMAT, take_mount, &(struct mounts){ list, n, namespace, pid });
+}
+
+/* A swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
+static const char *swap_device(const struct search *s, const char *path)
+{
+        const char *name = strncmp(path, "/dev/", 5) == 0 ? path + 5 : NULL, *device = NULL;
+        struct statx x;
+
+        if (name && ((device = search_name(s, name)) || (device = search_stacked_name(s, name))))
+                return device;
+        if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 ||
+            !S_ISBLK(x.stx_mode))
+                return NULL;
+        if (!luns_have(s->luns, s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device))
+                device = search_stacked_number(s, x.stx_rdev_major, x.stx_rdev_minor);
+        return device;
+}
+
+static int take_swap(const struct mount_line *line, void *data)
+{
+        const struct mounts *m = data;
+        int k = 0;
+
+        for (size_t i = 0; i < m->n && k >= 0; i++) {
+                struct search *s = m->list + i;
+                const char *device = line->source ? swap_device(s, line->source) : NULL;
+
+                k = device ? search_add_named(s, USER_SWAP, device, NULL) : 0;
+        }
+        return k;
+}
+
+int search_swaps(struct search *list, size_t n)
+{
+        int k = mount_lines(list->r->proc, "swaps", SWAPS_FORMAT, take_swap, &(struct mounts){ .list = list, .n = n });
+
+        return k == -ENOENT ? 0 : k;
+}
+
+struct btrfs {
+        struct search *s;
+        const char *uuid;
+};
+
+static int btrfs_member(const char *name, void *data)
+{
+        struct btrfs *b = data;
+        const char *device = search_name(b->s, name);
+        char where[80];
+        int k;
+
+        if (!device)
+                return 0;
+        (void) snprintf(where, sizeof(where), HOLDER_BTRFS "%s", b->uuid);
+        k = search_add_named(b->s, USER_HOLDER, device, where);
+        if (k >= 0)
+                b->s->list[b->s->n - 1].btrfs = true;
+        return k;
+}
+
+static int btrfs_filesystem(const char *name, void *data)
+{
+        struct search *s = data;
+        char path[128];
+        int k;
+
+        (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", name);
+        k = dir_each(s->r->sys, path, btrfs_member, &(struct btrfs){ s, name });
+        return k == -ENOENT || k == -ENOTDIR ? 0 : k;
+}
+
+int search_holders(struct search *s)
+{
+        int k = 0;
+
+        for (size_t i = 0; k >= 0 && i < s->n_stack; i++)
+                if (s->stack[i].direct)
+                        k = search_add_named(s, USER_HOLDER, s->stack[i].device, s->stack[i].block.name);
+        if (k >= 0 && (k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s)) == -ENOENT)
+                k = 0;
+        return k;
+}

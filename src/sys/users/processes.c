@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <ctype.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/kcmp.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "common/util.h"
+#include "sys/io/sysfs.h"
+#include "sys/users/search.h"
+
+/* What processes say: their mount namespaces, and what they have open. */
+
+/* A process, or one of its threads that has open files or a mount namespace of its own. */
+struct task {
+        struct search *s;
+        const char *path; /* below /proc: "4711", or "4711/task/4712" */
+        int dir;          /* that directory, or fd in it */
+};
+
+/* A descriptor that was opened with O_PATH has nothing open, and its close is told to nobody. */
+static bool is_path_only(const struct task *p, const char *fd)
+{
+        char path[80], text[256], *flags;
+
+        (void) snprintf(path, sizeof(path), "%.40s/fdinfo/%.16s", p->path, fd);
+        if (attr_read(p->s->r->proc, path, text, sizeof(text)) <= 0 || !(flags = strstr(text, "flags:")))
+                return false;
+        return strtoul(flags + strlen("flags:"), NULL, 8) & O_PATH;
+}
+
+static int add_open(const struct task *p, const char *device, const char *below, const char *name)
+{
+        struct user *u;
+        char via[80];
+
+        for (size_t i = 0; i < p->s->n; i++) /* once is enough */
+                if (p->s->list[i].kind == USER_OPEN && p->s->list[i].pid == (pid_t) atol(p->path) &&
+                    streq(p->s->list[i].device, device))
+                        return 0;
+        if (search_enough(p->s, device))
+                return 0;
+        u = search_add(p->s, USER_OPEN, device);
+        if (!u)
+                return -ENOMEM;
+        search_who(p->s, u, p->path);
+        (void) snprintf(via, sizeof(via), "%.40s/%s%.16s", p->path, below, name);
+        u->via = strdup(via);
+        return u->via ? 0 : -ENOMEM;
+}
+
+/*
+ * sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 1 and the
+ * name of a node of the disk, 0 if the device is not the disk's, or -errno if sysfs does not have it.
+ */
+static int character_device(const struct search *s, unsigned major, unsigned minor, const char **ret)
+{
+        char path[48], target[PATH_MAX], scsi[sizeof(s->luns->scsi) + 2];
+        ssize_t n;
+
+        (void) snprintf(path, sizeof(path), "dev/char/%u:%u", major, minor);
+        n = readlinkat(s->r->sys, path, target, sizeof(target) - 1);
+        if (n < 0)
+                return -errno;
+        target[n] = '\0';
+        for (size_t i = 0; i < s->n_luns; i++) {
+                const struct lun *l = &s->luns[i];
+
+                (void) snprintf(scsi, sizeof(scsi), "/%s/", l->scsi);
+                if (!strstr(target, scsi))
+                        continue;
+                *ret = l->disk.name[0] && !streq(strrchr(target, '/') + 1, l->sg) ? l->disk.name : l->sg;
+                return 1;
+        }
+        return 0;
+}
+
+/* A node by its own name, if its number does not say that it is another one. */
+static const char *node_named(const struct task *p, const char *name, const char *target)
+{
+        const char *device = strncmp(target, "/dev/", 5) == 0 ? search_name(p->s, target + 5) : NULL, *other = NULL;
+        struct stat st;
+
+        /* "/dev/sda (deleted)" is the node of a disk that was, and "/dev/sda" of a container may be any. */
+        if (!device || fstatat(p->dir, name, &st, 0) < 0)
+                return NULL;
+        if (S_ISCHR(st.st_mode))
+                return character_device(p->s, major(st.st_rdev), minor(st.st_rdev), &other) < 0 ? device : other;
+        if (S_ISBLK(st.st_mode))
+                (void) luns_have(p->s->luns, p->s->n_luns, major(st.st_rdev), minor(st.st_rdev), &other);
+        return other;
+}
+
+/*
+ * A node by another name, in a container's /dev; or a file, of a file system that stands in no mount table any more and
+ * stays for those who are inside (umount -l). A file server that does not answer is not asked.
+ */
+static const char *anything_else(const struct task *p, const char *name)
+{
+        const char *device = NULL;
+        struct statx x;
+
+        if (statx(p->dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0)
+                return NULL;
+        if (S_ISBLK(x.stx_mode))
+                (void) luns_have(p->s->luns, p->s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device);
+        else if (S_ISCHR(x.stx_mode))
+                (void) character_device(p->s, x.stx_rdev_major, x.stx_rdev_minor, &device);
+        else if (luns_have(p->s->luns, p->s->n_luns, x.stx_dev_major, x.stx_dev_minor, &device) &&
+                 search_is_mounted(p->s, device))
+                device = NULL; /* what keeps a mount busy is no user of its own */
+        return device;
+}
+
+static int find_fd(const char *name, void *data)
+{
+        struct task *p = data;
+        const char *device;
+        char target[64];
+        ssize_t n = readlinkat(p->dir, name, target, sizeof(target) - 1);
+
+        if (n <= 0 || target[0] != '/') /* a pipe, a socket */
+                return 0;
+        target[n] = '\0';
+        device = node_named(p, name, target);
+        if (!device)
+                device = anything_else(p, name);
+        return device && !is_path_only(p, name) ? add_open(p, device, "fd/", name) : 0;
+}
+
+static int find_files(struct task *p)
+{
+        static const char *const links[] = { "cwd", "root", "exe" };
+        _cleanup_close_ int dir = openat(p->s->r->proc, p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fds = -1;
+        const char *device;
+        int k = 0;
+
+        if (dir < 0)
+                return 0;
+        p->dir = dir;
+        for (size_t i = 0; k >= 0 && i < ELEMENTSOF(links); i++)
+                if ((device = anything_else(p, links[i])))
+                        k = add_open(p, device, "", links[i]);
+        fds = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (k < 0 || fds < 0)
+                return k;
+        p->dir = fds;
+        return dir_each(fds, ".", find_fd, p);
+}
+
+/* Looks at the mount namespace and the open files of one process or thread. Returns 0 or -ENOMEM. */
+static int search_task(struct search *s, const char *task)
+{
+        char path[64], namespace[64];
+        int k = 0;
+
+        (void) snprintf(path, sizeof(path), "%.40s/ns/mnt", task);
+        if (link_basename(s->r->proc, path, namespace, sizeof(namespace)) > 0 && search_first_sight(s, namespace)) {
+                (void) snprintf(path, sizeof(path), "%.40s/mountinfo", task);
+                k = search_mounts(s, 1, path, namespace, task);
+        }
+        if (k != -ENOMEM)
+                k = find_files(&(struct task){s, task, -1});
+        return k == -ENOMEM ? k : 0; /* processes come and go, and some are not ours to look into */
+}
+
+struct threads {
+        struct search *s;
+        long process, last; /* the thread that was looked into last */
+};
+
+/*
+ * True if both threads have the same open files, root and mount namespace. The threads of a process share them
+ * until one of them calls unshare(2); a thread cannot enter another mount namespace while it shares its root
+ * (CLONE_FS). A main thread that has ended shares nothing. Two calls for a thread are much cheaper than a look
+ * into its open files. Without kcmp(2) every thread is looked into.
+ */
+static bool shares(long a, long b)
+{
+        return syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0 && syscall(SYS_kcmp, a, b, KCMP_FS, 0, 0) == 0;
+}
+
+static int search_thread(const char *tid, void *data)
+{
+        struct threads *t = data;
+        long thread = atol(tid);
+        char task[48];
+
+        if (thread == t->process || shares(thread, t->last) ||
+            (t->last != t->process && shares(thread, t->process)))
+                return 0;
+        t->last = thread;
+        (void) snprintf(task, sizeof(task), "%li/task/%li", t->process, thread);
+        return search_task(t->s, task);
+}
+
+int search_process(const char *pid, void *data)
+{
+        struct search *s = data;
+        char path[32];
+        struct stat st;
+        int k;
+
+        if (!isdigit((unsigned char) *pid) || atol(pid) == (long) getpid())
+                return 0;
+        k = search_task(s, pid);
+        (void) snprintf(path, sizeof(path), "%.16s/task", pid);
+        /* It has a folder for each thread, and two links more. */
+        if (k < 0 || fstatat(s->r->proc, path, &st, 0) < 0 || st.st_nlink <= 3)
+                return k;
+        k = dir_each(s->r->proc, path, search_thread, &(struct threads){s, atol(pid), atol(pid)});
+        return k == -ENOMEM ? k : 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/util.h"
+#include "sys/io/sysfs.h"
+#include "sys/users/search.h"
+
+/* Users of several disks, with one walk over the processes for all of them. */
+
+/* All LUNs and all users found so far as those of one disk. */
+static int search_together(const struct users_of *of, size_t n, struct search *ret)
+{
+        size_t n_luns = 0, n_users = 0, at = 0;
+        struct lun *luns;
+
+        for (size_t i = 0; i < n; i++) {
+                n_luns += of[i].n_luns;
+                n_users += of[i].n_users;
+        }
+        luns = calloc(n_luns + 1, sizeof(*luns));
+        ret->list = calloc(n_users + 1, sizeof(*ret->list));
+        ret->luns = luns;
+        if (!luns || !ret->list)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                for (size_t l = 0; l < of[i].n_luns; l++)
+                        luns[at++] = of[i].luns[l];
+        ret->n_luns = at;
+        return 0;
+}
+
+/* Users go into the list, and stay with their disks. */
+static void lend_users(const struct users_of *of, size_t n, struct search *s)
+{
+        for (size_t i = 0; i < n; i++)
+                for (size_t u = 0; u < of[i].n_users; u++)
+                        s->list[s->n++] = of[i].users[u];
+}
+
+static bool is_of(const struct users_of *of, const struct user *u)
+{
+        return search_name(&(struct search){ .luns = of->luns, .n_luns = of->n_luns }, u->device);
+}
+
+/* What the walk has found, behind `known`, to whose disk it is. Nobody but that disk has such a name. */
+static int share_out(struct users_of *of, size_t n, struct search *s, size_t known)
+{
+        for (size_t at = known; at < s->n; at++) {
+                struct users_of *whose = of;
+                struct user *grown;
+
+                while (whose < of + n && !is_of(whose, &s->list[at]))
+                        whose++;
+                if (whose == of + n)
+                        continue;
+                grown = reallocarray(whose->users, whose->n_users + 1, sizeof(*grown));
+                if (!grown)
+                        return -ENOMEM;
+                whose->users = grown;
+                grown[whose->n_users++] = s->list[at];
+                s->list[at] = (struct user){};
+        }
+        return 0;
+}
+
+static int walk(const struct roots *r, struct users_of *of, size_t n)
+{
+        struct search s = { .r = r };
+        char namespace[64];
+        size_t known = 0;
+        int k = search_together(of, n, &s);
+
+        if (k >= 0) {
+                lend_users(of, n, &s);
+                known = s.n;
+                if (link_basename(r->proc, "1/ns/mnt", namespace, sizeof(namespace)) > 0)
+                        (void) search_first_sight(&s, namespace);
+                k = dir_each(r->proc, ".", search_process, &s);
+        }
+        if (k >= 0)
+                k = share_out(of, n, &s, known);
+        /* The first ones were lent. */
+        for (size_t i = 0; i < known; i++)
+                s.list[i] = (struct user){};
+        users_free(s.list, s.n);
+        strv_free(s.namespaces);
+        free((struct lun *) s.luns);
+        return k < 0 ? k : 0;
+}
+
+static int search_tables(struct search *list, size_t n, bool deep)
+{
+        int k = 0;
+
+        for (size_t i = 0; k >= 0 && i < n; i++)
+                k = search_stack(list + i);
+        if (k >= 0)
+                k = search_mounts(list, n, "1/mountinfo", NULL, NULL);
+        if (k >= 0)
+                k = search_swaps(list, n);
+        for (size_t i = 0; k >= 0 && i < n; i++)
+                k = search_holders(list + i);
+        if (k >= 0)
+                k = search_loops(list, n, deep);
+        return k;
+}
+
+static int read_tables(const struct roots *r, struct users_of *of, size_t n, bool deep)
+{
+        _cleanup_free_ struct search *list = calloc(n + 1, sizeof(*list));
+        int k;
+
+        if (!list)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                list[i] = (struct search){ .r = r, .luns = of[i].luns, .n_luns = of[i].n_luns };
+        k = n > 0 ? search_tables(list, n, deep) : 0;
+        for (size_t i = 0; i < n; i++) {
+                of[i].users = list[i].list;
+                of[i].n_users = list[i].n;
+                free(list[i].stack);
+        }
+        return k;
+}
+
+int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool deep)
+{
+        int k = read_tables(r, of, n, deep);
+
+        if (k >= 0 && deep && n > 0)
+                k = walk(r, of, n);
+        if (k < 0)
+                for (size_t i = 0; i < n; i++) {
+                        users_free(TAKE_PTR(of[i].users), of[i].n_users);
+                        of[i].n_users = 0;
+                }
+        return k;
+}
+
+int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n)
+{
+        struct users_of of = { .luns = luns, .n_luns = n_luns };
+        int k = users_find_each(r, &of, 1, deep);
+
+        if (k < 0)
+                return k;
+        *ret = of.users;
+        *ret_n = of.n_users;
+        return 0;
+}
