@@ -206,6 +206,10 @@ class Bench(BenchCase):
         self.assertIn('RND4K-Q1T1-read', self.bench('sda', '--profile=quick', '--pattern=RND8K', code=2).stderr)
         self.tree.write('etc/uasd/bench/bad.fio', '[x]\nrw=randread\nfilename=/etc/passwd\n')
         self.assertIn('bad.fio:3', self.bench('sda', '--profile=bad', code=1).stderr)
+        self.tree.write('etc/uasd/bench/odd.fio', '[x]\nrw=randread\nno_such_option=1\n')
+        p = self.bench('sda', '--profile=odd', code=1)
+        self.assertIn('Bad option <no_such_option=1>', p.stderr)
+        self.assertIn("fio does not take the profile 'odd'", p.stderr)
         self.tree.write('etc/uasd/bench/writes.fio', '[x]\nrw=write\nbs=1m\n')
         self.assertIn('only writes', self.bench('sda', '--profile=writes', code=2).stderr)
 

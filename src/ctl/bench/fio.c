@@ -42,6 +42,20 @@ int fio_version(const char *program, char **ret)
         return *ret ? 0 : -EIO;
 }
 
+int fio_check(const char *program, char *text, char **ret_why)
+{
+        char *const arguments[] = {"fio", "--parse-only", FIO_JOBS, NULL}, *const jobs[] = {text, NULL};
+        _cleanup_(fio_result_done) struct fio_result result = {};
+        int r;
+
+        *ret_why = NULL;
+        r = fio_execute(program, arguments, jobs, -1, NULL, NULL, &result);
+        if (r < 0 || result.status == 0)
+                return r;
+        *ret_why = fio_words(&result);
+        return -EBADMSG;
+}
+
 /* Opened here once, so that every run of a job is one of the same disk, whatever its name is by then. */
 static int open_target(const struct fio_job *job, uint64_t *ret_available)
 {

@@ -36,6 +36,8 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
 
 /* Its absolute path; -ENOENT. */
 int fio_find(const char **ret);
+/* Whether fio takes a job file. 0; -EBADMSG: ret_why has its words, if there were any; as fio_run(). */
+int fio_check(const char *program, char *text, char **ret_why);
 /* "fio-3.33" */
 int fio_version(const char *program, char **ret);
 

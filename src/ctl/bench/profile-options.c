@@ -7,95 +7,61 @@
 
 #include "common/util.h"
 
-/* Beyond this fio itself gives up: REAL_MAX_JOBS, and queues nobody has. */
+/* fio gives up above them (REAL_MAX_JOBS), and no queue is as deep. */
 #define JOBS_MAX 1024
 #define DEPTH_MAX 65536
 
 enum kind {
-        KIND_FREE, /* fio's business */
-        KIND_ZERO, /* only to say that it is off */
         KIND_RW,
         KIND_ENGINE,
-        KIND_BLOCK,
+        KIND_COUNT, /* an unsigned, with a unit where fio takes one */
         KIND_SIZE,
-        KIND_DEPTH,
-        KIND_JOBS,
-        KIND_RUNTIME,
-        KIND_RAMP,
-        KIND_TIME_BASED,
-        KIND_DIRECT,
-        KIND_BUFFERED,
-        KIND_MIX_READ,
-        KIND_MIX_WRITE,
-        KIND_FSYNC,
-        KIND_FDATASYNC,
+        KIND_SECONDS,
+        KIND_FLAG,
+        KIND_PERCENT,
+        KIND_ZERO, /* may only be switched off */
+};
+
+struct known_option {
+        const char *name;
+        enum kind kind;
+        bool inverted; /* the option says the opposite of the member */
+        size_t member; /* of struct bench_pattern */
+        uint64_t min, max;
+};
+
+#define AT(m) offsetof(struct bench_pattern, m)
+
+static const struct known_option options[] = {
+        {"rw", KIND_RW},
+        {"readwrite", KIND_RW},
+        {"ioengine", KIND_ENGINE},
+        {"bs", KIND_SIZE, false, AT(block_size), 512, 1U << 30},
+        {"blocksize", KIND_SIZE, false, AT(block_size), 512, 1U << 30},
+        {"size", KIND_SIZE, false, AT(size), 0, UINT64_MAX},
+        {"iodepth", KIND_COUNT, false, AT(iodepth), 1, DEPTH_MAX},
+        {"numjobs", KIND_COUNT, false, AT(numjobs), 1, JOBS_MAX},
+        {"runtime", KIND_SECONDS, false, AT(runtime_sec)},
+        {"timeout", KIND_SECONDS, false, AT(runtime_sec)},
+        {"ramp_time", KIND_SECONDS, false, AT(ramp_sec)},
+        {"time_based", KIND_FLAG, false, AT(time_based)},
+        {"direct", KIND_FLAG, false, AT(direct)},
+        {"buffered", KIND_FLAG, true, AT(direct)},
+        {"rwmixread", KIND_PERCENT, false, AT(read_percent)},
+        {"rwmixwrite", KIND_PERCENT, true, AT(read_percent)},
+        {"fsync", KIND_COUNT, false, AT(fsync), 0, INT_MAX},
+        {"fdatasync", KIND_COUNT, false, AT(fdatasync), 0, INT_MAX},
+        {"verify", KIND_ZERO},
 };
 
 /*
- * All others are refused: what reads or writes other files (logs, traces), runs commands, trims, changes the machine, or
- * leaves out what is to be measured; what holds it back (rate, thinktime), so that the disk is not what is measured; what makes
- * of random reads others than are told of (percentage_random, random_distribution).
+ * Beginnings of the names of all other options that a profile cannot have: bench says itself what is measured; several block
+ * sizes have no place in a result; a rate or a pause holds the disk back; random requests are described as uniform.
  */
-static const struct {
-        const char *name;
-        enum kind kind;
-} options[] = {
-        { "rw", KIND_RW },
-        { "readwrite", KIND_RW },
-        { "ioengine", KIND_ENGINE },
-        { "bs", KIND_BLOCK },
-        { "blocksize", KIND_BLOCK },
-        { "size", KIND_SIZE },
-        { "iodepth", KIND_DEPTH },
-        { "numjobs", KIND_JOBS },
-        { "runtime", KIND_RUNTIME },
-        { "timeout", KIND_RUNTIME },
-        { "ramp_time", KIND_RAMP },
-        { "time_based", KIND_TIME_BASED },
-        { "direct", KIND_DIRECT },
-        { "buffered", KIND_BUFFERED },
-        { "rwmixread", KIND_MIX_READ },
-        { "rwmixwrite", KIND_MIX_WRITE },
-        { "verify", KIND_ZERO },
-        { "allrandrepeat", KIND_FREE },
-        { "blockalign", KIND_FREE },
-        { "buffer_compress_percentage", KIND_FREE },
-        { "cpus_allowed", KIND_FREE },
-        { "cpus_allowed_policy", KIND_FREE },
-        { "description", KIND_FREE },
-        { "end_fsync", KIND_FREE },
-        { "fadvise_hint", KIND_FREE },
-        { "fallocate", KIND_FREE },
-        { "fdatasync", KIND_FDATASYNC },
-        { "fixedbufs", KIND_FREE },
-        { "fsync", KIND_FSYNC },
-        { "fsync_on_close", KIND_FREE },
-        { "group_reporting", KIND_FREE },
-        { "hipri", KIND_FREE },
-        { "invalidate", KIND_FREE },
-        { "io_size", KIND_FREE },
-        { "iodepth_batch", KIND_FREE },
-        { "iodepth_batch_complete", KIND_FREE },
-        { "iodepth_batch_complete_max", KIND_FREE },
-        { "iodepth_batch_complete_min", KIND_FREE },
-        { "iodepth_batch_submit", KIND_FREE },
-        { "iodepth_low", KIND_FREE },
-        { "loops", KIND_FREE },
-        { "new_group", KIND_FREE },
-        { "norandommap", KIND_FREE },
-        { "nrfiles", KIND_FREE },
-        { "overwrite", KIND_FREE },
-        { "random_generator", KIND_FREE },
-        { "randrepeat", KIND_FREE },
-        { "randseed", KIND_FREE },
-        { "refill_buffers", KIND_FREE },
-        { "registerfiles", KIND_FREE },
-        { "scramble_buffers", KIND_FREE },
-        { "softrandommap", KIND_FREE },
-        { "stonewall", KIND_FREE },
-        { "sync", KIND_FREE },
-        { "thread", KIND_FREE },
-        { "zero_buffers", KIND_FREE },
+static const char *const refused[] = {
+        "filename", "directory", "offset",    "bs",      "blocksize",         "rate",
+        "latency_", "thinktime", "verify",    "opendir", "percentage_random", "random_distribution",
+        "zone",     "number_ios", "fill_device", "filesize",
 };
 
 /* When an engine waits for each request before it hands over the next one. */
@@ -105,31 +71,39 @@ enum waits {
         WAITS_NEVER,
 };
 
-/* Engines that read and write a file or a disk, and nothing else. */
+/* Engines that read and write a file or a disk. Without a row here bench could not say what depth means. */
 static const struct {
         const char *name;
         enum waits waits;
 } engines[] = {
-        { "psync", WAITS_ALWAYS },  { "sync", WAITS_ALWAYS },     { "vsync", WAITS_ALWAYS },
-        { "pvsync", WAITS_ALWAYS }, { "pvsync2", WAITS_ALWAYS },  { "mmap", WAITS_ALWAYS },
-        { "libaio", WAITS_BUFFERED }, { "io_uring", WAITS_NEVER }, { "posixaio", WAITS_NEVER },
+        {"psync", WAITS_ALWAYS},    {"sync", WAITS_ALWAYS},    {"vsync", WAITS_ALWAYS},
+        {"pvsync", WAITS_ALWAYS},   {"pvsync2", WAITS_ALWAYS}, {"mmap", WAITS_ALWAYS},
+        {"libaio", WAITS_BUFFERED}, {"io_uring", WAITS_NEVER}, {"posixaio", WAITS_NEVER},
 };
 
 static const struct {
         const char *name;
         bool reads, writes, random;
 } directions[] = {
-        { "read", true, false, false },     { "write", false, true, false },    { "randread", true, false, true },
-        { "randwrite", false, true, true }, { "rw", true, true, false },        { "readwrite", true, true, false },
-        { "randrw", true, true, true },
+        {"read", true, false, false},     {"write", false, true, false},   {"randread", true, false, true},
+        {"randwrite", false, true, true}, {"rw", true, true, false},       {"readwrite", true, true, false},
+        {"randrw", true, true, true},
 };
 
-static int find_option(const char *name)
+static const struct known_option *find_option(const char *name)
 {
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                 if (streq(options[i].name, name))
-                        return (int) i;
-        return -ENOENT;
+                        return &options[i];
+        return NULL;
+}
+
+static bool is_refused(const char *name)
+{
+        for (size_t i = 0; i < ELEMENTSOF(refused); i++)
+                if (strncmp(name, refused[i], strlen(refused[i])) == 0)
+                        return true;
+        return false;
 }
 
 static int find_engine(const char *name)
@@ -148,14 +122,12 @@ static int find_direction(const char *name)
         return -EINVAL;
 }
 
-int profile_size(const char *s, uint64_t *ret)
+/* Splits "10g" into a number and its unit. 0, -EINVAL or -ERANGE. */
+static int parse_number(const char *s, uint64_t *ret, const char **ret_unit)
 {
-        static const char units[] = "kmgt";
-        char digits[24] = "";
         size_t n = strspn(s, "0123456789");
-        const char *rest = s + n, *unit;
         unsigned long long value;
-        unsigned shift = 0;
+        char digits[24] = "";
         int r;
 
         if (n >= sizeof(digits))
@@ -164,96 +136,54 @@ int profile_size(const char *s, uint64_t *ret)
         r = parse_uint(digits, 10, UINT64_MAX, &value);
         if (r < 0)
                 return r;
+        *ret = value;
+        *ret_unit = s + n;
+        return 0;
+}
+
+int profile_size(const char *s, uint64_t *ret)
+{
+        static const char units[] = "kmgt";
+        const char *rest, *unit;
+        unsigned shift = 0;
+        uint64_t value;
+        int r = parse_number(s, &value, &rest);
+
+        if (r < 0)
+                return r;
         if (*rest && (unit = strchr(units, tolower((unsigned char) *rest)))) {
                 shift = 10 * (unsigned) (unit - units + 1);
                 rest++;
         }
-        /* "KiB" is 1000 to fio unless kb_base= says otherwise: nobody means that. */
-        if (strcasecmp(rest, "b") == 0)
-                rest++;
-        if (*rest)
+        /* fio takes "KiB" for 1000 unless kb_base= says otherwise: refuse it. */
+        if (*rest && strcasecmp(rest, "b") != 0)
                 return -EINVAL;
         if (value > UINT64_MAX >> shift)
                 return -ERANGE;
-        *ret = (uint64_t) value << shift;
-        return 0;
-}
-
-static int parse_count(const char *s, unsigned max, unsigned *ret)
-{
-        unsigned long long value;
-        int r = parse_uint(s, 10, max, &value);
-
-        if (r < 0 || value == 0)
-                return -EINVAL;
-        *ret = (unsigned) value;
+        *ret = value << shift;
         return 0;
 }
 
 /* Seconds, as fio has them without a unit. */
-static int parse_seconds(const char *s, unsigned *ret)
+static int parse_time(const char *s, uint64_t *ret)
 {
-        static const struct {
-                const char *name;
-                unsigned seconds;
-        } units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 } };
-        char digits[16] = "";
-        size_t n = strspn(s, "0123456789");
-        unsigned long long value;
-
-        if (n >= sizeof(digits))
-                return -EINVAL;
-        memcpy(digits, s, n);
-        if (parse_uint(digits, 10, UINT_MAX / 3600, &value) < 0)
-                return -EINVAL;
-        for (size_t i = 0; i < ELEMENTSOF(units); i++)
-                if (strcasecmp(s + n, units[i].name) == 0) {
-                        *ret = (unsigned) value * units[i].seconds;
-                        return 0;
-                }
-        return -EINVAL;
-}
-
-static int parse_flag(const char *s, bool invert, bool *ret)
-{
-        if (!streq(s, "0") && !streq(s, "1"))
-                return -EINVAL;
-        *ret = streq(s, "1") != invert;
-        return 0;
-}
-
-static int parse_percent(const char *s, bool invert, unsigned *ret)
-{
-        unsigned long long value;
-
-        if (parse_uint(s, 10, 100, &value) < 0)
-                return -EINVAL;
-        *ret = invert ? 100 - (unsigned) value : (unsigned) value;
-        return 0;
-}
-
-/* A number of writes, which fio takes with units as well. */
-static int parse_writes(const char *s, unsigned *ret)
-{
+        static const char units[] = "smh";
+        static const unsigned seconds[] = {1, 60, 3600};
+        const char *unit, *found;
         uint64_t value;
-        int r = profile_size(s, &value);
 
-        if (r < 0 || value > INT_MAX)
+        if (parse_number(s, &value, &unit) < 0 || value > UINT_MAX / 3600)
                 return -EINVAL;
-        *ret = (unsigned) value;
+        found = *unit ? strchr(units, tolower((unsigned char) *unit)) : units;
+        if (!found || (*unit && unit[1]))
+                return -EINVAL;
+        *ret = value * seconds[found - units];
         return 0;
 }
 
-/* Block sizes are one, the same both ways. */
-static int parse_block(const char *s, uint64_t *ret)
+static int parse_between(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
 {
-        uint64_t value;
-        int r = profile_size(s, &value);
-
-        if (r < 0 || value < 512 || value > (1ULL << 30))
-                return -EINVAL;
-        *ret = value;
-        return 0;
+        return profile_size(s, ret) < 0 || *ret < min || *ret > max ? -EINVAL : 0;
 }
 
 static int set_string(char **ret, const char *s)
@@ -267,106 +197,77 @@ static int set_string(char **ret, const char *s)
         return 0;
 }
 
-/* mix: what rwmixread says, used if it reads and writes. */
-static int apply(struct bench_pattern *p, unsigned *mix, const struct profile_option *o)
+int profile_pattern_init(struct bench_pattern *ret)
 {
-        int at = find_option(o->name);
+        struct bench_pattern p = {.block_size = 4096, .iodepth = 1, .numjobs = 1, .read_percent = 50};
 
-        switch (at < 0 ? KIND_FREE : options[at].kind) {
-        case KIND_RW:
-                return find_direction(o->value) < 0 ? -EINVAL : set_string(&p->rw, o->value);
-        case KIND_ENGINE:
-                return find_engine(o->value) < 0 ? -EINVAL : set_string(&p->engine, o->value);
-        case KIND_BLOCK:
-                return parse_block(o->value, &p->block_size);
-        case KIND_SIZE:
-                p->size = 0;
-                return streq(o->value, "100%") ? 0 : profile_size(o->value, &p->size);
-        case KIND_DEPTH:
-                return parse_count(o->value, DEPTH_MAX, &p->iodepth);
-        case KIND_JOBS:
-                return parse_count(o->value, JOBS_MAX, &p->numjobs);
-        case KIND_RUNTIME:
-                return parse_seconds(o->value, &p->runtime_sec);
-        case KIND_RAMP:
-                return parse_seconds(o->value, &p->ramp_sec);
-        case KIND_TIME_BASED:
-                return parse_flag(o->value, false, &p->time_based);
-        case KIND_DIRECT:
-                return parse_flag(o->value, false, &p->direct);
-        case KIND_BUFFERED:
-                return parse_flag(o->value, true, &p->direct);
-        case KIND_MIX_READ:
-                return parse_percent(o->value, false, mix);
-        case KIND_MIX_WRITE:
-                return parse_percent(o->value, true, mix);
-        case KIND_FSYNC:
-                return parse_writes(o->value, &p->fsync);
-        case KIND_FDATASYNC:
-                return parse_writes(o->value, &p->fdatasync);
-        case KIND_ZERO:
-                return streq(o->value, "0") ? 0 : -EINVAL;
-        case KIND_FREE:
-                return 0;
+        if (set_string(&p.rw, "read") < 0 || set_string(&p.engine, "psync") < 0) {
+                bench_pattern_done(&p);
+                return -ENOMEM;
         }
-        return -EINVAL;
+        *ret = p;
+        return 0;
 }
 
-const char *profile_option_fault(const char *name, const char *value)
+/* Until profile_pattern_finish() read_percent is the mix for patterns that read and write. */
+int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value)
 {
-        struct bench_pattern p = {};
-        unsigned mix;
-        int r;
+        const struct known_option *o = find_option(name);
+        void *member = o ? (char *) p + o->member : NULL;
+        uint64_t n = 0;
+        int r = 0;
 
-        if (find_option(name) < 0)
-                return "a profile cannot have this option";
-        /* fio would put environment variables and its own there. */
-        if (!*value || strchr(value, '$'))
-                return "value not understood";
-        r = apply(&p, &mix, &(struct profile_option){ (char *) name, (char *) value });
-        bench_pattern_done(&p);
-        return r == -EINVAL || r == -ERANGE ? "value not understood" : NULL;
+        if (!o)
+                return is_refused(name) ? -EPERM : 0;
+        switch (o->kind) {
+        case KIND_RW:
+                return find_direction(value) < 0 ? -EINVAL : set_string(&p->rw, value);
+        case KIND_ENGINE:
+                return find_engine(value) < 0 ? -EINVAL : set_string(&p->engine, value);
+        case KIND_SIZE:
+                r = streq(value, "100%") && o->min == 0 ? 0 : parse_between(value, o->min, o->max, &n);
+                if (r >= 0)
+                        *(uint64_t *) member = n;
+                return r;
+        case KIND_COUNT:
+                r = parse_between(value, o->min, o->max, &n);
+                break;
+        case KIND_SECONDS:
+                r = parse_time(value, &n);
+                break;
+        case KIND_PERCENT:
+                r = parse_between(value, 0, 100, &n);
+                n = o->inverted ? 100 - n : n;
+                break;
+        case KIND_FLAG:
+                r = parse_between(value, 0, 1, &n);
+                if (r >= 0)
+                        *(bool *) member = (n == 1) != o->inverted;
+                return r;
+        case KIND_ZERO:
+                return streq(value, "0") ? 0 : -EINVAL;
+        }
+        if (r >= 0)
+                *(unsigned *) member = (unsigned) n;
+        return r;
 }
 
-/* What each option may be, but not all of them together. */
-static const char *contradiction(const struct bench_pattern *p, bool mixes, unsigned mix)
+const char *profile_pattern_finish(struct bench_pattern *p)
 {
+        const int rw = find_direction(p->rw), engine = find_engine(p->engine);
+        const bool reads = directions[rw].reads, writes = directions[rw].writes;
+
         if (p->size && p->size < p->block_size)
                 return "size= has no room for a block of bs=";
         if (p->time_based && !p->runtime_sec)
                 return "time_based without runtime= would never end";
-        /* It would still open for writing, and look like reading. */
-        if (mixes && (mix == 0 || mix == 100))
+        /* fio would open it for writing, and it would look like reading. */
+        if (reads && writes && (p->read_percent == 0 || p->read_percent == 100))
                 return "what reads and writes takes an rwmixread= from 1 to 99";
+        if (!reads || !writes)
+                p->read_percent = reads ? 100 : 0;
+        p->random = directions[rw].random;
+        p->sync_engine = engines[engine].waits == WAITS_ALWAYS ||
+                         (engines[engine].waits == WAITS_BUFFERED && !p->direct);
         return NULL;
-}
-
-int profile_pattern(const struct profile_section *s, struct bench_pattern *ret, const char **ret_fault)
-{
-        /* fio's own defaults on Linux. */
-        struct bench_pattern p = { .block_size = 4096, .iodepth = 1, .numjobs = 1 };
-        unsigned mix = 50;
-        enum waits waits;
-        int r, rw = 0;
-
-        r = set_string(&p.rw, "read");
-        if (r >= 0)
-                r = set_string(&p.engine, "psync");
-        for (size_t i = 0; i < s->n_options && r >= 0; i++)
-                r = apply(&p, &mix, &s->options[i]);
-        if (r >= 0) {
-                rw = find_direction(p.rw);
-                p.random = directions[rw].random;
-                p.read_percent = !directions[rw].writes ? 100 : !directions[rw].reads ? 0 : mix;
-                *ret_fault = contradiction(&p, directions[rw].writes && directions[rw].reads, mix);
-                r = *ret_fault ? -EINVAL : 0;
-        }
-        if (r < 0) {
-                bench_pattern_done(&p);
-                return r == -ENOMEM ? r : -EINVAL;
-        }
-        waits = engines[find_engine(p.engine)].waits;
-        p.sync_engine = waits == WAITS_ALWAYS || (waits == WAITS_BUFFERED && !p.direct);
-        *ret = p;
-        return 0;
 }

@@ -3,9 +3,11 @@
 
 #include "ctl/bench/profile.h"
 
-/* Which options of fio a profile may have, and what they make of a pattern. */
+/* The options of fio that bench itself has to understand; fio checks all others. */
 
-/* NULL if it may stand in a profile, else why not. */
-const char *profile_option_fault(const char *name, const char *value);
-/* Fills in all but the name; 0, -ENOMEM or -EINVAL: two of them contradict each other, ret_fault says which. */
-int profile_pattern(const struct profile_section *s, struct bench_pattern *ret, const char **ret_fault);
+/* Sets a pattern to the defaults of fio on Linux. 0 or -ENOMEM. */
+int profile_pattern_init(struct bench_pattern *ret);
+/* Applies one option. 0, -EINVAL: the value is not understood; -EPERM: a profile cannot have the option; -ENOMEM. */
+int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value);
+/* Derives what depends on several options. Returns NULL, or what contradicts itself. */
+const char *profile_pattern_finish(struct bench_pattern *p);

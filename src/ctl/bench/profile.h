@@ -6,7 +6,7 @@
 
 /*
  * Profiles are fio job files, NAME.fio in /etc/uasd/bench or else in /usr/share/uasd/bench. Every section but [global]
- * is a pattern. They say how to measure, never what: a file that names files, devices or commands is refused.
+ * is a pattern. They say how to measure, never what: a file that names files or devices is refused.
  */
 
 /* An option as the file has it; one without a value has "1". */
@@ -23,6 +23,7 @@ struct profile_section {
 
 struct profile {
         char *name;
+        char *text;                       /* of the file, as fio is to check it */
         char *description;                /* description= of [global]; NULL */
         struct bench_pattern *patterns;
         struct profile_section *sections; /* as many, in the same order */

@@ -82,8 +82,7 @@ static int why_failed(struct session *s)
         return k;
 }
 
-/* A line each, or they would be a single one with its ends made harmless. */
-static void tell_words(const char *words)
+void bench_log_words(const char *words)
 {
         for (const char *line = words; *line;) {
                 size_t n = strcspn(line, "\n");
@@ -105,7 +104,7 @@ static int ended(struct session *s, int error, const char *words)
                 return k;
         bench_progress_clear(&s->progress);
         if (words)
-                tell_words(words);
+                bench_log_words(words);
         log_error("fio failed: %s", strerror(-error));
         return -ECANCELED;
 }

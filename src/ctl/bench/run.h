@@ -16,5 +16,8 @@ int run_pattern(struct session *s, const struct step *step);
 /* How much run_read_all() reads. */
 uint64_t run_region_once(const struct session *s);
 
+/* Reports fio's words, a line each: log_error() makes the ends of lines harmless. */
+void bench_log_words(const char *words);
+
 /* The lease is over, or the disk: tells which, and returns the exit status. */
 int run_lost(struct session *s);

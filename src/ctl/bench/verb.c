@@ -9,6 +9,7 @@
 #include "ctl/bench/conditions.h"
 #include "ctl/bench/fio.h"
 #include "ctl/bench/history.h"
+#include "ctl/bench/run.h"
 #include "ctl/bench/subject.h"
 #include "ctl/bench/units.h"
 #include "ctl/bench/verdict.h"
@@ -36,6 +37,23 @@ static void tell_profiles(const struct ctl *c, const char *name)
         strv_free(names);
 }
 
+/* fio understands more options than bench does. */
+static int check_profile(const struct profile *p)
+{
+        _cleanup_free_ char *words = NULL;
+        const char *program;
+        int k = fio_find(&program);
+
+        if (k >= 0)
+                k = fio_check(program, p->text, &words);
+        if (k >= 0)
+                return UASD_EXIT_OK;
+        if (words)
+                bench_log_words(words);
+        log_error("fio does not take the profile '%s'%s%s", p->name, words ? "." : ": ", words ? "" : strerror(-k));
+        return UASD_EXIT_FAILED;
+}
+
 /* ret_dropped: what writes is left out of it. */
 static int load_profile(const struct ctl *c, bool writes, struct profile **ret, bool *ret_dropped)
 {
@@ -58,7 +76,7 @@ static int load_profile(const struct ctl *c, bool writes, struct profile **ret, 
                 return UASD_EXIT_FAILED;
         }
         *ret_dropped = !writes && profile_drop_writes(*ret) > 0;
-        return UASD_EXIT_OK;
+        return check_profile(*ret);
 }
 
 /* What is needed is looked for before anybody waits for anything. */
