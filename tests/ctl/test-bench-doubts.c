@@ -117,7 +117,7 @@ static void libaio_buffered(struct bench *b)
 }
 static void shallow_beyond_sight(struct bench *b)
 {
-        b->conditions.queue_depth[DRIVER_UAS] = 256;
+        b->conditions.queues[DRIVER_UAS].queue_depth = 256;
         b->patterns[RND].iodepth = 256;
         shallow(b);
 }
@@ -161,7 +161,7 @@ static void hardly_less(struct bench *b)
         b->patterns[SEQ].size = 10 * GiB + 512;
         b->patterns[SEQ].numjobs = 8;
         EACH_RUN(b, SEQ, region) = 80 * GiB;
-        b->conditions.queue_depth[DRIVER_UAS] = 256;
+        b->conditions.queues[DRIVER_UAS].queue_depth = 256;
 }
 static void whole_disk(struct bench *b)
 {

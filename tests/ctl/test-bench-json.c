@@ -58,10 +58,10 @@ static void round_trip(void **state)
         assert_int_equal(again.finding.run, full.finding.run);
         assert_string_equal(again.finding.what, full.finding.what);
         assert_string_equal(again.conditions.model, "ACME Rotor 4000");
-        assert_string_equal(again.conditions.scheduler[DRIVER_UAS], "mq-deadline");
-        assert_null(again.conditions.scheduler[DRIVER_NONE]);
-        assert_int_equal(again.conditions.queue_depth[DRIVER_UAS], 30);
-        assert_int_equal(again.conditions.queue_depth[DRIVER_USB_STORAGE], 1);
+        assert_string_equal(again.conditions.queues[DRIVER_UAS].scheduler, "mq-deadline");
+        assert_null(again.conditions.queues[DRIVER_NONE].scheduler);
+        assert_int_equal(again.conditions.queues[DRIVER_UAS].queue_depth, 30);
+        assert_int_equal(again.conditions.queues[DRIVER_USB_STORAGE].queue_depth, 1);
         assert_int_equal(again.conditions.disk_size, full.conditions.disk_size);
         assert_true(again.conditions.rotational);
         assert_string_equal(again.patterns[4].rw, "randrw");
@@ -79,7 +79,7 @@ static void round_trip(void **state)
         assert_true(again.runs[full.n_runs - 1].device_read_bytes == 4096 && again.runs[0].device_read_bytes < 0);
         assert_true(again.runs[full.n_runs - 1].device_written_bytes == 8192);
         assert_true(again.runs[full.n_runs - 1].sync.ios == 7 && again.runs[full.n_runs - 1].sync.p99_ns == 5000000);
-        assert_int_equal(again.conditions.nr_requests[DRIVER_UAS], 256);
+        assert_int_equal(again.conditions.queues[DRIVER_UAS].nr_requests, 256);
         assert_true(again.runs[0].other_bytes_per_sec == 0);
 }
 
@@ -132,10 +132,10 @@ static void hostile(void **state)
                 {"\"depth_share\": 0.998", "\"depth_share\": 1e999", -EBADMSG},
                 {"\"depth_share\": 0.998", "\"depth_share\": 1", 0},
                 {"\"single\": false", "\"single\": 0", -EBADMSG},
-                {"\"single\": false", "\"was\": false", 0}, /* it came later */
-                {"\"sync\"", "\"was\"", 0},                 /* and this */
-                {"\"fsync\"", "\"was\"", 0},
-                {"\"fdatasync\"", "\"was\"", 0},
+                {"\"single\": false", "\"was\": false", -EBADMSG},
+                {"\"sync\"", "\"was\"", -EBADMSG},
+                {"\"fsync\"", "\"was\"", -EBADMSG},
+                {"\"nr_requests\"", "\"was\"", -EBADMSG},
                 {"\"fsync\": 40", "\"fsync\": -1", -EBADMSG},
                 {"\"fdatasync\": 80", "\"fdatasync\": 4294967296", -EBADMSG},
                 {"\"sync\": {", "\"sync\": [ ], \"was\": {", -EBADMSG},

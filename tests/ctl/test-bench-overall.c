@@ -143,7 +143,7 @@ static void many_patterns(void **state)
         _cleanup_(bench_done) struct bench b = sample_bench();
         char text[1024];
 
-        b.conditions.queue_depth[DRIVER_UAS] = 64;
+        b.conditions.queues[DRIVER_UAS].queue_depth = 64;
         for (unsigned i = 0; i < 7; i++) {
                 unsigned p = sample_pattern(&b, "p", "randread", 4096, 1U << i);
 

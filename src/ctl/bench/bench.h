@@ -80,6 +80,13 @@ struct bench_run {
         char *host;              /* of several machines: whose; NULL: all together, or only one */
 };
 
+/* The queue of requests under one driver; 0 and NULL: not known. */
+struct bench_queue {
+        char *scheduler;
+        unsigned queue_depth; /* requests that the disk is given at once */
+        unsigned nr_requests; /* requests that wait in the kernel at most */
+};
+
 /* What it was measured on. Links, speeds in megabits a second. */
 struct bench_conditions {
         char *model;
@@ -89,9 +96,7 @@ struct bench_conditions {
         char *controller;
         char *kernel;
         char *fio;
-        char *scheduler[_DRIVER_MAX];
-        unsigned queue_depth[_DRIVER_MAX];
-        unsigned nr_requests[_DRIVER_MAX]; /* that wait in the kernel at most; 0: not known */
+        struct bench_queue queues[_DRIVER_MAX];
         unsigned speed_mbps;
         uint64_t disk_size;
         uint64_t memory;         /* of the machine: what a page cache may hide */

@@ -114,13 +114,13 @@ void conditions_driver(const struct roots *r, const char *block, enum driver d, 
 
         (void) snprintf(path, sizeof(path), "block/%s/queue/scheduler", block);
         if (attr_read(r->sys, path, text, sizeof(text)) > 0)
-                (void) copy(&c->scheduler[d], scheduler_chosen(text, name, sizeof(name)));
+                (void) copy(&c->queues[d].scheduler, scheduler_chosen(text, name, sizeof(name)));
         (void) snprintf(path, sizeof(path), "block/%s/device/queue_depth", block);
         if (attr_read_uint(r->sys, path, 10, &v) >= 0)
-                c->queue_depth[d] = (unsigned) v;
+                c->queues[d].queue_depth = (unsigned) v;
         (void) snprintf(path, sizeof(path), "block/%s/queue/nr_requests", block);
         if (attr_read_uint(r->sys, path, 10, &v) >= 0)
-                c->nr_requests[d] = (unsigned) v;
+                c->queues[d].nr_requests = (unsigned) v;
         (void) snprintf(path, sizeof(path), "block/%s/queue/rotational", block);
         if (attr_read_uint(r->sys, path, 10, &v) >= 0)
                 c->rotational = v != 0;

@@ -20,7 +20,7 @@ static void depth_text(const struct doubt_row *row, char *ret)
         else
                 (void) snprintf(ret, DOUBT_TEXT_MAX,
                                 "the disk is given %u requests at once, not %zu: the others wait in the kernel",
-                                row->b->conditions.queue_depth[row->driver], row->at_once);
+                                row->b->conditions.queues[row->driver].queue_depth, row->at_once);
 }
 
 /* fio's two averages are not of quite the same requests: what is handed over may seem to take longer than all

@@ -54,7 +54,7 @@ static bool above_link(const struct doubt_row *row)
 /* Of what is given to the kernel, how much the disk can be given: that is its own business, but not what was asked. */
 static bool queue_too_short(const struct doubt_row *row)
 {
-        unsigned depth = row->driver == DRIVER_UAS ? row->b->conditions.queue_depth[DRIVER_UAS] : 0;
+        unsigned depth = row->driver == DRIVER_UAS ? row->b->conditions.queues[DRIVER_UAS].queue_depth : 0;
 
         return depth > 0 && row->at_once > 2 * (size_t) depth;
 }

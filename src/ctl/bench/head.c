@@ -116,15 +116,15 @@ static void link_line(const struct bench_conditions *c, char *ret)
 static void queue_line(const struct bench_conditions *c, char *ret)
 {
         for (enum driver d = DRIVER_USB_STORAGE; d <= DRIVER_UAS; d++) {
-                if (c->queue_depth[d] == 0 && !c->scheduler[d])
+                if (c->queues[d].queue_depth == 0 && !c->queues[d].scheduler)
                         continue;
                 add(ret, "%s", driver_to_string(d));
-                if (c->queue_depth[d] > 0)
-                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " depth %u", c->queue_depth[d]);
-                if (c->scheduler[d])
-                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %.64s", c->scheduler[d]);
-                if (c->nr_requests[d] > 0)
-                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %u requests", c->nr_requests[d]);
+                if (c->queues[d].queue_depth > 0)
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " depth %u", c->queues[d].queue_depth);
+                if (c->queues[d].scheduler)
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %.64s", c->queues[d].scheduler);
+                if (c->queues[d].nr_requests > 0)
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %u requests", c->queues[d].nr_requests);
         }
 }
 

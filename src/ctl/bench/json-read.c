@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A result out of a file that anybody may have written. What follows from the runs is computed anew, not read. */
+/* Reads a result from a file that anybody may have written. Figures that follow from the runs are computed, not read. */
 #include "ctl/bench/json.h"
 
 #include <fcntl.h>
@@ -7,289 +7,231 @@
 #include <math.h>
 
 #include "common/util.h"
+#include "ctl/bench/fields.h"
 
 #define DEPTH_MAX 8
 #define STRING_MAX 1024
 #define PATTERNS_MAX 256
 #define RUNS_MAX 65536
 #define REAL_MAX 1e18
+#define ERRNO_MAX 4095
 
-/* Once something is wrong, it stays so; whatever is asked for after that is nothing. */
-struct reader {
+/* The first error stays; every value that is asked for after it is 0 or NULL. */
+struct json_reader {
         int error;
 };
 
-static json_object *member(struct reader *r, json_object *o, const char *key, json_type type)
+static void wrong(struct json_reader *r)
+{
+        r->error = r->error ?: -EBADMSG;
+}
+
+/* NULL for null, and for what is not there. */
+static json_object *value_of(const struct json_reader *r, json_object *o, const char *key)
 {
         json_object *value;
 
-        if (r->error == 0 && json_object_object_get_ex(o, key, &value) && json_object_is_type(value, type))
+        return r->error == 0 && json_object_object_get_ex(o, key, &value) ? value : NULL;
+}
+
+static json_object *member(struct json_reader *r, json_object *o, const char *key, json_type type)
+{
+        json_object *value = value_of(r, o, key);
+
+        if (value && json_object_is_type(value, type))
                 return value;
-        r->error = r->error ?: -EBADMSG;
+        wrong(r);
         return NULL;
 }
 
-/* One that may be null, or not be there. */
-static bool is_null(struct reader *r, json_object *o, const char *key)
-{
-        json_object *value;
-
-        return r->error < 0 || !json_object_object_get_ex(o, key, &value) || !value;
-}
-
-static uint64_t get_uint(struct reader *r, json_object *o, const char *key, uint64_t max)
+static uint64_t get_uint(struct json_reader *r, json_object *o, const char *key, uint64_t max)
 {
         json_object *value = member(r, o, key, json_type_int);
         uint64_t n = value ? json_object_get_uint64(value) : 0;
 
-        /* Below 0 it would be 0 as well. */
-        if (value && (n > max || json_object_get_int64(value) < 0)) {
-                r->error = -EBADMSG;
-                return 0;
-        }
-        return n;
+        /* json-c has 0 for numbers below 0 as well. */
+        if (value && (n > max || json_object_get_int64(value) < 0))
+                wrong(r);
+        return r->error == 0 ? n : 0;
 }
 
-static double get_real(struct reader *r, json_object *o, const char *key)
+static double get_real(struct json_reader *r, json_object *o, const char *key)
 {
-        json_object *value;
-        double x;
+        json_object *value = value_of(r, o, key);
+        double x = json_object_get_double(value);
 
-        if (r->error < 0)
-                return 0;
-        if (!json_object_object_get_ex(o, key, &value) ||
-            (!json_object_is_type(value, json_type_double) && !json_object_is_type(value, json_type_int))) {
-                r->error = -EBADMSG;
-                return 0;
-        }
-        x = json_object_get_double(value);
-        if (isfinite(x) && x >= 0 && x <= REAL_MAX)
+        if ((json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int)) && isfinite(x) &&
+            x >= 0 && x <= REAL_MAX)
                 return x;
-        r->error = -EBADMSG;
+        wrong(r);
         return 0;
 }
 
-/* Null, or not there: negative. */
-static double get_known(struct reader *r, json_object *o, const char *key)
-{
-        return is_null(r, o, key) ? -1 : get_real(r, o, key);
-}
-
-static bool get_bool(struct reader *r, json_object *o, const char *key)
-{
-        json_object *value = member(r, o, key, json_type_boolean);
-
-        return value && json_object_get_boolean(value);
-}
-
-/* A string without a NUL in it; of the reader, or NULL. */
-static const char *get_word(struct reader *r, json_object *o, const char *key)
+/* A string without a NUL in it; of json-c, or NULL. */
+static const char *get_word(struct json_reader *r, json_object *o, const char *key)
 {
         json_object *value = member(r, o, key, json_type_string);
         const char *s = value ? json_object_get_string(value) : NULL;
 
         if (!s || ((size_t) json_object_get_string_len(value) == strlen(s) && strlen(s) <= STRING_MAX))
                 return s;
-        r->error = -EBADMSG;
+        wrong(r);
         return NULL;
 }
 
-/* The same, owned; NULL for null and "". */
-static char *get_string(struct reader *r, json_object *o, const char *key)
+static char *get_string(struct json_reader *r, json_object *o, const char *key)
 {
-        const char *s = is_null(r, o, key) ? NULL : get_word(r, o, key);
-        char *copy;
+        const char *s = value_of(r, o, key) ? get_word(r, o, key) : NULL;
+        char *copy = isempty(s) ? NULL : strdup(s);
 
-        if (!s || !*s)
-                return NULL;
-        copy = strdup(s);
-        if (!copy)
+        if (!isempty(s) && !copy)
                 r->error = -ENOMEM;
         return copy;
 }
 
-static enum driver get_driver(struct reader *r, json_object *o)
+/* A word of a table; 0 if there is none. */
+static int get_enum(struct json_reader *r, json_object *o, const char *key, int (*from_string)(const char *s))
 {
-        const char *s = get_word(r, o, "driver");
-        int d = s ? driver_from_string(s) : DRIVER_NONE;
+        const char *s = get_word(r, o, key);
+        int value = s ? from_string(s) : 0;
 
-        if (d < 0) {
-                r->error = -EBADMSG;
-                return DRIVER_NONE;
+        if (value < 0)
+                wrong(r);
+        return value < 0 ? 0 : value;
+}
+
+static int get_errno(struct json_reader *r, json_object *o, const char *key)
+{
+        json_object *value = member(r, o, key, json_type_int);
+        int error = value ? json_object_get_int(value) : 0;
+
+        if (error > 0 || error < -ERRNO_MAX)
+                wrong(r);
+        return error;
+}
+
+static int driver_of(const char *s)
+{
+        return driver_from_string(s);
+}
+
+static void read_fields(struct json_reader *r, json_object *o, const struct field *fields, void *to)
+{
+        for (const struct field *f = fields; f->name; f++) {
+                void *at = (char *) to + f->offset;
+
+                switch (f->type) {
+                case FIELD_STRING:
+                case FIELD_WORD:
+                        *(char **) at = get_string(r, o, f->name);
+                        break;
+                case FIELD_UINT:
+                        *(unsigned *) at = (unsigned) get_uint(r, o, f->name, f->max ?: UINT_MAX);
+                        break;
+                case FIELD_UINT64:
+                case FIELD_TIME:
+                        *(uint64_t *) at = get_uint(r, o, f->name, f->max ?: UINT64_MAX);
+                        break;
+                case FIELD_REAL:
+                        *(double *) at = get_real(r, o, f->name);
+                        break;
+                case FIELD_KNOWN:
+                        *(double *) at = value_of(r, o, f->name) ? get_real(r, o, f->name) : -1;
+                        break;
+                case FIELD_BOOL:
+                        *(bool *) at = json_object_get_boolean(member(r, o, f->name, json_type_boolean));
+                        break;
+                case FIELD_ERRNO:
+                        *(int *) at = get_errno(r, o, f->name);
+                        break;
+                case FIELD_DRIVER:
+                        *(enum driver *) at = (enum driver) get_enum(r, o, f->name, driver_of);
+                        break;
+                case FIELD_AXIS:
+                        *(enum bench_axis *) at = (enum bench_axis) get_enum(r, o, f->name, bench_axis_from_string);
+                        break;
+                case FIELD_SIDE:
+                        read_fields(r, member(r, o, f->name, json_type_object), side_fields, at);
+                        break;
+                }
         }
-        return (enum driver) d;
 }
 
-static void read_pattern(struct reader *r, json_object *o, struct bench_pattern *p)
-{
-        p->name = get_string(r, o, "name");
-        p->rw = get_string(r, o, "rw");
-        p->engine = get_string(r, o, "engine");
-        p->block_size = get_uint(r, o, "block_size", UINT64_MAX);
-        p->size = get_uint(r, o, "size", UINT64_MAX);
-        p->iodepth = (unsigned) get_uint(r, o, "iodepth", UINT16_MAX);
-        p->numjobs = (unsigned) get_uint(r, o, "numjobs", UINT16_MAX);
-        p->read_percent = (unsigned) get_uint(r, o, "read_percent", 100);
-        p->random = get_bool(r, o, "random");
-        p->direct = get_bool(r, o, "direct");
-        p->sync_engine = get_bool(r, o, "sync_engine");
-        p->time_based = get_bool(r, o, "time_based");
-        p->runtime_sec = (unsigned) get_uint(r, o, "runtime_sec", UINT_MAX);
-        p->ramp_sec = (unsigned) get_uint(r, o, "ramp_sec", UINT_MAX);
-        p->axis = get_real(r, o, "axis");
-        if (!is_null(r, o, "fsync")) /* they came later */
-                p->fsync = (unsigned) get_uint(r, o, "fsync", INT_MAX);
-        if (!is_null(r, o, "fdatasync"))
-                p->fdatasync = (unsigned) get_uint(r, o, "fdatasync", INT_MAX);
-}
-
-static void read_side(struct reader *r, json_object *run, const char *key, struct bench_side *s)
-{
-        json_object *o = member(r, run, key, json_type_object);
-
-        if (!o)
-                return;
-        s->bytes = get_uint(r, o, "bytes", UINT64_MAX);
-        s->ios = get_uint(r, o, "ios", UINT64_MAX);
-        s->bytes_per_sec = get_real(r, o, "bytes_per_sec");
-        s->iops = get_real(r, o, "iops");
-        s->mean_ns = get_real(r, o, "mean_ns");
-        s->p50_ns = get_uint(r, o, "p50_ns", UINT64_MAX);
-        s->p95_ns = get_uint(r, o, "p95_ns", UINT64_MAX);
-        s->p99_ns = get_uint(r, o, "p99_ns", UINT64_MAX);
-        s->slat_mean_ns = is_null(r, o, "slat_mean_ns") ? 0 : get_real(r, o, "slat_mean_ns"); /* came later */
-}
-
-static void read_run(struct reader *r, json_object *o, const struct bench *b, struct bench_run *run)
-{
-        json_object *error = member(r, o, "error", json_type_int);
-
-        run->pattern = (unsigned) get_uint(r, o, "pattern", b->n_patterns ? b->n_patterns - 1 : 0);
-        run->driver = get_driver(r, o);
-        run->round = (unsigned) get_uint(r, o, "round", UINT_MAX);
-        run->order = (unsigned) get_uint(r, o, "order", UINT_MAX);
-        run->started_usec = get_uint(r, o, "started_usec", UINT64_MAX);
-        run->runtime_usec = get_uint(r, o, "runtime_usec", UINT64_MAX);
-        run->region = get_uint(r, o, "region", UINT64_MAX);
-        read_side(r, o, "read", &run->read);
-        read_side(r, o, "write", &run->write);
-        if (!is_null(r, o, "sync")) /* it came later */
-                read_side(r, o, "sync", &run->sync);
-        run->depth_share = get_real(r, o, "depth_share");
-        run->cpu_percent = get_real(r, o, "cpu_percent");
-        run->other_bytes_per_sec = get_known(r, o, "other_bytes_per_sec");
-        run->device_read_bytes = get_known(r, o, "device_read_bytes");
-        run->device_written_bytes = get_known(r, o, "device_written_bytes");
-        run->error = error ? json_object_get_int(error) : 0;
-        run->host = get_string(r, o, "host");
-        if (b->n_patterns == 0 || run->error > 0 || run->error < -4095)
-                r->error = r->error ?: -EBADMSG;
-}
-
-static void read_drivers(struct reader *r, json_object *o, struct bench_conditions *c)
+static void read_queues(struct json_reader *r, json_object *o, struct bench_conditions *c)
 {
         json_object *list = member(r, o, "drivers", json_type_array);
 
-        for (size_t i = 0; list && r->error == 0 && i < json_object_array_length(list); i++) {
+        for (size_t i = 0; r->error == 0 && i < json_object_array_length(list); i++) {
                 json_object *one = json_object_array_get_idx(list, i);
-                enum driver d = get_driver(r, one);
+                enum driver d = (enum driver) get_enum(r, one, "driver", driver_of);
 
-                free(c->scheduler[d]); /* twice in the list */
-                c->scheduler[d] = get_string(r, one, "scheduler");
-                c->queue_depth[d] = (unsigned) get_uint(r, one, "queue_depth", UINT_MAX);
-                if (!is_null(r, one, "nr_requests")) /* later than the first results */
-                        c->nr_requests[d] = (unsigned) get_uint(r, one, "nr_requests", UINT_MAX);
+                fields_free(queue_fields, &c->queues[d]); /* a driver may be there twice */
+                read_fields(r, one, queue_fields, &c->queues[d]);
         }
 }
 
-static void read_conditions(struct reader *r, json_object *o, struct bench_conditions *c)
-{
-        c->model = get_string(r, o, "model");
-        c->bridge = get_string(r, o, "bridge");
-        c->firmware = get_string(r, o, "firmware");
-        c->serial = get_string(r, o, "serial");
-        c->controller = get_string(r, o, "controller");
-        c->kernel = get_string(r, o, "kernel");
-        c->fio = get_string(r, o, "fio");
-        c->path = get_string(r, o, "path");
-        c->speed_mbps = (unsigned) get_uint(r, o, "speed_mbps", UINT_MAX);
-        c->disk_size = get_uint(r, o, "disk_size", UINT64_MAX);
-        c->memory = get_uint(r, o, "memory", UINT64_MAX);
-        c->rotational = get_bool(r, o, "rotational");
-        read_drivers(r, o, c);
-}
-
-static void *room(struct reader *r, json_object *list, size_t max, size_t size)
+static void *room(struct json_reader *r, json_object *list, size_t max, size_t size)
 {
         size_t n = list ? json_object_array_length(list) : 0;
         void *p;
 
-        if (r->error < 0 || n > max) {
-                r->error = r->error ?: -EBADMSG;
+        if (n > max)
+                wrong(r);
+        if (r->error < 0)
                 return NULL;
-        }
         p = calloc(n + 1, size);
         if (!p)
                 r->error = -ENOMEM;
         return p;
 }
 
-static void read_lists(struct reader *r, json_object *o, struct bench *b)
+static void read_lists(struct json_reader *r, json_object *o, struct bench *b)
 {
-        json_object *patterns = member(r, o, "patterns", json_type_array), *runs = member(r, o, "runs", json_type_array);
+        json_object *patterns = member(r, o, "patterns", json_type_array);
+        json_object *runs = member(r, o, "runs", json_type_array);
 
         b->patterns = room(r, patterns, PATTERNS_MAX, sizeof(*b->patterns));
         while (r->error == 0 && b->n_patterns < json_object_array_length(patterns)) {
-                read_pattern(r, json_object_array_get_idx(patterns, b->n_patterns), &b->patterns[b->n_patterns]);
-                b->n_patterns++;
+                json_object *one = json_object_array_get_idx(patterns, b->n_patterns);
+
+                read_fields(r, one, pattern_fields, &b->patterns[b->n_patterns++]);
         }
         b->runs = room(r, runs, RUNS_MAX, sizeof(*b->runs));
         while (r->error == 0 && b->n_runs < json_object_array_length(runs)) {
-                read_run(r, json_object_array_get_idx(runs, b->n_runs), b, &b->runs[b->n_runs]);
-                b->n_runs++;
+                struct bench_run *run = &b->runs[b->n_runs];
+
+                read_fields(r, json_object_array_get_idx(runs, b->n_runs++), run_fields, run);
+                if (run->pattern >= b->n_patterns)
+                        wrong(r);
         }
 }
 
-static void read_head(struct reader *r, json_object *o, struct bench *b)
+static void read_head(struct json_reader *r, json_object *o, struct bench *b)
 {
-        const char *id, *axis;
-        int k;
+        const char *id;
 
         if (get_uint(r, o, "version", UINT64_MAX) != BENCH_JSON_VERSION)
                 r->error = r->error ?: -EPROTONOSUPPORT;
         id = get_word(r, o, "id");
         if (id && (!copy_string(b->id, sizeof(b->id), id) || strspn(id, "0123456789abcdef-") < strlen(id)))
-                r->error = -EBADMSG;
-        b->profile = get_string(r, o, "profile");
-        axis = get_word(r, o, "axis");
-        k = axis ? bench_axis_from_string(axis) : 0;
-        if (k < 0)
-                r->error = -EBADMSG;
-        else
-                b->axis = (enum bench_axis) k;
-        b->started_usec = get_uint(r, o, "started_usec", UINT64_MAX);
-        b->interrupted = get_bool(r, o, "interrupted");
-        b->single = !is_null(r, o, "single") && get_bool(r, o, "single"); /* it came later */
+                wrong(r);
+        read_fields(r, o, bench_fields, b);
 }
 
 static int read_bench(json_object *o, struct bench *ret)
 {
-        struct reader r = {};
+        struct json_reader r = {};
         struct bench b = {};
         json_object *part;
 
         read_head(&r, o, &b);
         part = member(&r, o, "conditions", json_type_object);
-        if (part)
-                read_conditions(&r, part, &b.conditions);
+        read_fields(&r, part, conditions_fields, &b.conditions);
+        read_queues(&r, part, &b.conditions);
         read_lists(&r, o, &b);
-        b.finding.found = !is_null(&r, o, "finding");
-        part = b.finding.found ? member(&r, o, "finding", json_type_object) : NULL;
-        if (part) {
-                b.finding.driver = get_driver(&r, part);
-                b.finding.run = (unsigned) get_uint(&r, part, "run", UINT_MAX);
-                b.finding.what = get_string(&r, part, "what");
-        }
+        b.finding.found = value_of(&r, o, "finding");
+        if (b.finding.found)
+                read_fields(&r, member(&r, o, "finding", json_type_object), finding_fields, &b.finding);
         if (r.error < 0) {
                 bench_done(&b);
                 return r.error;
@@ -310,7 +252,8 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret)
         tokener = json_tokener_new_ex(DEPTH_MAX);
         if (!tokener)
                 return -ENOMEM;
-        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS | JSON_TOKENER_VALIDATE_UTF8);
+        json_tokener_set_flags(tokener,
+                               JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS | JSON_TOKENER_VALIDATE_UTF8);
         o = json_tokener_parse_ex(tokener, text, (int) size);
         end = json_tokener_get_parse_end(tokener);
         if (json_object_is_type(o, json_type_object) && strspn(text + end, " \n") == size - end)
@@ -322,7 +265,8 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret)
 
 int bench_json_read(int dirfd, const char *path, struct bench *ret)
 {
-        _cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (dirfd == AT_FDCWD ? 0 : O_NOFOLLOW));
+        int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (dirfd == AT_FDCWD ? 0 : O_NOFOLLOW);
+        _cleanup_close_ int fd = openat(dirfd, path, flags);
         _cleanup_free_ char *text = NULL;
         size_t size;
         int r;

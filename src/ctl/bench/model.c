@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/util.h"
-#include "ctl/bench/bench.h"
+#include "ctl/bench/fields.h"
 
 void bench_pattern_done(struct bench_pattern *p)
 {
-        free(p->name);
-        free(p->rw);
-        free(p->engine);
+        fields_free(pattern_fields, p);
         *p = (struct bench_pattern){};
 }
 
 void bench_run_done(struct bench_run *r)
 {
-        free(r->host);
+        fields_free(run_fields, r);
         *r = (struct bench_run){};
-}
-
-static void conditions_done(struct bench_conditions *c)
-{
-        free(c->model);
-        free(c->bridge);
-        free(c->firmware);
-        free(c->serial);
-        free(c->controller);
-        free(c->kernel);
-        free(c->fio);
-        for (size_t i = 0; i < ELEMENTSOF(c->scheduler); i++)
-                free(c->scheduler[i]);
-        free(c->path);
 }
 
 void bench_done(struct bench *b)
@@ -36,11 +20,13 @@ void bench_done(struct bench *b)
                 bench_pattern_done(&b->patterns[i]);
         for (size_t i = 0; i < b->n_runs; i++)
                 bench_run_done(&b->runs[i]);
-        conditions_done(&b->conditions);
+        fields_free(conditions_fields, &b->conditions);
+        for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                fields_free(queue_fields, &b->conditions.queues[d]);
         free(b->patterns);
         free(b->runs);
-        free(b->profile);
-        free(b->finding.what);
+        fields_free(bench_fields, b);
+        fields_free(finding_fields, &b->finding);
         *b = (struct bench){};
 }
 
