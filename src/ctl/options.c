@@ -22,7 +22,6 @@ enum {
         ARG_TREE,
         ARG_SINCE,
         ARG_REDACT,
-        ARG_REPLAY,
         ARG_HWDB,
         ARG_DISK,
         ARG_WHY,
@@ -44,7 +43,6 @@ static const struct option long_options[] = {
         {"tree", no_argument, NULL, ARG_TREE},
         {"wait", optional_argument, NULL, ARG_WAIT},
         {"redact", no_argument, NULL, ARG_REDACT},
-        {"replay", required_argument, NULL, ARG_REPLAY},
         {"hwdb", required_argument, NULL, ARG_HWDB},
         {"disk", required_argument, NULL, ARG_DISK},
         {"why", required_argument, NULL, ARG_WHY},
@@ -148,10 +146,6 @@ static int parse(int argc, char **argv, const char *letters, struct options *ret
                         o.given |= OPTION_REDACT;
                         o.redact = true;
                         break;
-                case ARG_REPLAY:
-                        o.given |= OPTION_REPLAY;
-                        o.replay = optarg;
-                        break;
                 case ARG_HWDB:
                         o.given |= OPTION_HWDB;
                         o.hwdb = optarg;
@@ -195,8 +189,8 @@ static int parse(int argc, char **argv, const char *letters, struct options *ret
                 log_error("--output and --tree are about the table; --json shows everything.");
                 return -EINVAL;
         }
-        if (o.redact + !!o.replay + !!o.hwdb > 1) {
-                log_error("--redact, --replay and --hwdb are three things to be done: one at a time.");
+        if (o.redact && o.hwdb) {
+                log_error("--redact and --hwdb exclude each other.");
                 return -EINVAL;
         }
         *ret = o;

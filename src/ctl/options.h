@@ -17,7 +17,6 @@ enum option_bit {
         OPTION_TREE = 1 << 6,
         OPTION_SINCE = 1 << 7,
         OPTION_REDACT = 1 << 8,
-        OPTION_REPLAY = 1 << 9,
         OPTION_HWDB = 1 << 10,
         OPTION_HOST = 1 << 11,
         OPTION_DISK = 1 << 12,
@@ -36,7 +35,6 @@ struct options {
         uint64_t since_usec; /* of --since=, since 1970; 0: everything */
         const char *host;    /* of --host=; NULL: this machine */
         const char *textfile; /* directory; NULL: to stdout */
-        const char *replay;   /* a report; NULL: none */
         const char *hwdb;     /* the disk that was named; NULL: none */
         const char *disk, *why; /* of inhibit; NULL: any, and no reason */
         struct bench_options bench;

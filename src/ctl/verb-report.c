@@ -2,7 +2,6 @@
 #include "client/source.h"
 #include "core/explain.h"
 #include "ctl/events.h"
-#include "ctl/facts-block.h"
 #include "ctl/json-disk.h"
 #include "ctl/kernel-log.h"
 #include "ctl/output.h"
@@ -80,8 +79,6 @@ int verb_report(const struct ctl *c, char **args)
         bool answers;
         int code, k;
 
-        if (c->options->replay)
-                return report_replay(c, c->options->replay);
         if (c->options->hwdb)
                 return report_hwdb(c, c->options->hwdb);
         code = source_local(&c->client, &views);
@@ -105,8 +102,5 @@ int verb_report(const struct ctl *c, char **args)
         if (k >= 0)
                 k = json_print(json_events(&newest));
         kernel_log_print(&kernel);
-        putchar('\n');
-        if (k >= 0)
-                k = facts_block_print(&views);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

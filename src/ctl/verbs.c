@@ -25,7 +25,7 @@ const struct verb verbs[] = {
         {"log", 0, 1, OPTION_JSON | OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
         {"bench", 0, 2, OPTION_JSON | OPTION_BENCH | OPTION_DRY_RUN, "[DISK]", "Measure a disk, and compare its drivers", verb_bench},
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
-        {"report", 0, 0, OPTION_REDACT | OPTION_REPLAY | OPTION_HWDB, "", "Print all that a bug report needs", verb_report},
+        {"report", 0, 0, OPTION_REDACT | OPTION_HWDB, "", "Print all that a bug report needs", verb_report},
         {"wait", 1, 1, OPTION_WAIT | OPTION_HOST, "DISK", "Wait until nothing is to come for a disk", verb_wait},
 };
 const size_t n_verbs = ELEMENTSOF(verbs);
@@ -43,7 +43,6 @@ static const struct {
         {OPTION_TREE, "--tree"},
         {OPTION_SINCE, "--since"},
         {OPTION_REDACT, "--redact"},
-        {OPTION_REPLAY, "--replay"},
         {OPTION_HWDB, "--hwdb"},
         {OPTION_DISK, "--disk"},
         {OPTION_WHY, "--why"},
@@ -139,7 +138,6 @@ void verbs_help(void)
                "      --why=TEXT               inhibit: the reason, for others to read\n"
                "      --list                   inhibit: show who inhibits switches\n"
                "      --redact                 report: without serial numbers, mount points and the journal's words\n"
-               "      --replay=FILE            report: decide anew what is in one\n"
                "      --hwdb=DISK              report: what is known here of its bridge, to be contributed\n"
                "      --since=TIME             log: from then on; a date, or how long ago\n"
                "      --textfile=DIR           metrics: write DIR/uasd.prom, for node_exporter\n\n"

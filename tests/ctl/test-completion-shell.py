@@ -77,7 +77,7 @@ class Completion(unittest.TestCase):
                 'uasctl bench --driver=': DRIVERS, 'uasctl bench sda --driver us': {'usb-storage'}, 'uasctl bench --sweep=': {'depth', 'jobs', 'region'},
                 'uasctl bench -n ': set(), 'uasctl bench --rounds=': set(), 'uasctl bench --file=/dev/nul': {'/dev/null'},
                 'uasctl inhibit --disk=': DISKS, 'uasctl inhibit --disk s': {'sda', 'sdb', 'sdc'}, 'uasctl inhibit --why=': set(),
-                'uasctl inhibit --why ': set(), 'uasctl report --hwdb=2': {'2-1'}, 'uasctl report --replay=/dev/nul': {'/dev/null'},
+                'uasctl inhibit --why ': set(), 'uasctl report --hwdb=2': {'2-1'},
                 'uasctl switch --wait=': set(), 'uasctl log --since=': set(), f'uasctl metrics --textfile={etc[:-1]}': {etc}}
 
     @classmethod

@@ -11,7 +11,6 @@ import unittest
 from tree import REMOTE, Tree
 
 PROGRAM = sys.argv[1]
-BEGIN, END = '-----BEGIN UASD FACTS-----', '-----END UASD FACTS-----'
 SAID = 'What the kernel said in this boot:'
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/common/names.h')
 
@@ -34,11 +33,8 @@ class Report(unittest.TestCase):
         """The machine's lines, the disks and the events."""
         p = self.tree.run('report', '-q', *args)
         self.assertEqual((p.returncode, p.stderr), (0, ''))
-        machine, *rest, block = p.stdout.split('\n\n')
+        machine, *rest = p.stdout.split('\n\n')
         self.kernel = rest.pop().splitlines() if rest[-1].startswith(SAID) else []
-        begin, *lines, end = block.splitlines()
-        self.assertEqual((begin, end), (BEGIN, END))
-        self.block = json.loads('\n'.join(lines))
         parts = [json.loads(part) for part in rest]
         return p.stdout, machine, [d for part in parts[:-1] for d in part['disks']], parts[-1]['events']
 
@@ -157,76 +153,6 @@ class Report(unittest.TestCase):
         self.tree.disk('2-3', 'sdc', serial='')
         self.assertEqual([d['serial'] for d in self.report('--redact')[2]], ['SERIAL-1', 'SERIAL-2', ''])
 
-    def replay(self, text, *args):
-        self.tree.write('there', text)
-        return self.tree.run('report', *args, '--replay', self.tree.path('there'))
-
-    def rows(self, text):
-        """The table in it."""
-        return text[text.index('ROW'):text.index('\n\n   Decides')]
-
-    def test_replay(self):
-        """What explain said there, also without what is private."""
-        self.tree.write('sys/module/usb_storage/parameters/quirks', '1209:5a5a:u\n')
-        explained = [self.tree.run('explain', disk).stdout for disk in ('sda', 'sdb')]
-        for args in [], ['--redact']:
-            text = self.report(*args)[0]
-            self.assertEqual([d['reason_id'] for d in self.block['disks']], ['quirk', 'quirk'])
-            elsewhere = Tree(PROGRAM)  # without a disk
-            self.addCleanup(elsewhere.close)
-            elsewhere.write('there', text.replace('\n', '\r\n'))
-            p = elsewhere.run('report', '--replay', elsewhere.path('there'))
-            self.assertEqual((p.returncode, p.stderr), (0, ''))
-            disks = p.stdout.split('      Disk: ')[1:]
-            self.assertEqual([self.rows(d) for d in disks], [self.rows(e) for e in explained])
-            for d in disks:
-                self.assertIn('Decides: quirk\n', d)
-                self.assertIn('      Here: quirk, driver usb-storage, then settled\n     There: quirk, driver usb-storage, then settled\n'
-                              '            the same\n', d)
-
-    def test_replay_differs(self):
-        """Of a version that decided otherwise, in words of its own, and knew less and more."""
-        self.report()
-        disk = self.block['disks'][0]
-        disk['reason_id'] = 'moon\x1b[31m'
-        del disk['facts']['authorized'], disk['facts']['no_sg']
-        disk['facts']['tail'] = 5
-        self.block['uasctl'] = '7\x1b[31m'
-        p = self.replay(f'x\n{BEGIN}\n{json.dumps(self.block)}\n{END}\nSincerely')
-        self.assertEqual((p.returncode, p.stderr), (0, ''))
-        first, second = p.stdout.split('      Disk: ')[1:]
-        self.assertIn('There: moon\\x1b[31m, driver', first)
-        self.assertIn('decides otherwise', first)
-        self.assertIn('Missing: 2 facts', first)
-        self.assertIn('the same', second)
-        self.assertNotIn('Missing', second)
-        self.assertNotIn('\x1b', p.stdout)
-
-    def test_replay_refused(self):
-        self.report()
-        good = json.dumps(self.block)
-        facts = self.block['disks'][0]['facts']
-        for text, why in ((good, 'it has no line'), (f'{BEGIN}\n{good}\n', 'last line'), (f'{BEGIN}\n{good}x\n{END}', 'no JSON'),
-                          (f' {BEGIN}\n{good}\n{END}', 'it has no line'),
-                          (f'{BEGIN}\n{good.replace(chr(34) + "version" + chr(34) + ": 1", chr(34) + "version" + chr(34) + ": 2")}\n{END}', 'a version'),
-                          (f'{BEGIN}\n{"[" * 5000}\n{END}', 'no JSON'), (f'{BEGIN}\n[]\n{END}', 'no JSON'), (f'{BEGIN}\n\n{END}', 'no JSON'),
-                          (f'{BEGIN}\n{{"version": 1, "uasctl": "1", "disks": {json.dumps(self.block["disks"] * 65)}}}\n{END}', 'too many'),
-                          (f'{BEGIN}\n{good}\n{END}\n' + 'x' * (4 << 20), 'too long')):
-            p = self.replay(text)
-            self.assertEqual((p.returncode, p.stdout), (1, ''), why)
-            self.assertIn(why, p.stderr)
-        for member, value in (('vid', '12090'), ('vid', 5), ('vid', '-209'), ('busnum', -1), ('busnum', 1 << 32), ('busnum', 1.5), ('alt', 256),
-                              ('caps_error', 1), ('caps_error', -4096), ('driver', 'moon'), ('driver', None), ('authorized', 1),
-                              ('serial', 'x' * 384), ('serial', 'a\0b'), ('quirks', []), ('uas_module', '')):
-            kept, facts[member] = facts[member], value
-            p = self.replay(f'{BEGIN}\n{json.dumps(self.block)}\n{END}')
-            self.assertEqual((p.returncode, p.stdout), (1, ''), member)
-            self.assertIn(f"'{member}'", p.stderr)
-            facts[member] = kept
-        p = self.tree.run('report', '--replay', self.tree.path('nowhere'))
-        self.assertEqual(p.returncode, 1)
-        self.assertIn('No such file', p.stderr)
-
     def history(self, *records):
         self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(f'1209:5a5a:{key}={value}\n' for key, value in records))
 
@@ -284,8 +210,6 @@ class Report(unittest.TestCase):
     def test_usage(self):
         self.assertEqual(self.tree.run('report', 'sda').returncode, 2)
         self.assertEqual(self.tree.run('report', '--redact', '--hwdb', 'sda').returncode, 2)
-        self.assertEqual(self.tree.run('report', '--replay', '/dev/null', '--redact').returncode, 2)
-        self.assertEqual(self.tree.run('list', '--replay', '/dev/null').returncode, 2)
         self.assertEqual(self.tree.run('list', '--redact').returncode, 2)
 
 

@@ -46,13 +46,13 @@ _uasctl() {
                 [policy]='DISK auto,uas,usb-storage,ignore' [trim]='DISK on,off' [release]='DISK' [cancel]='DISK' [forget]='DISK' [inhibit]='' [monitor]='DISK'
                 [log]='DISK' [bench]='DISK' [metrics]='' [report]='' [wait]='DISK'
         )
-        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --replay= --hwdb=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --hwdb=' [wait]='--wait --wait=')
         local common='-h --help --version --json --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                -o | --output | --since | --textfile | --replay | --hwdb | --disk | --why | -H | --host | \
+                -o | --output | --since | --textfile | --hwdb | --disk | --why | -H | --host | \
                         -n | --rounds | --driver | --profile | --pattern | --sweep | --runtime | --pause | --size | --file | --clients | --chart) option=${COMP_WORDS[i]} ;;
                 -*) option=${COMP_WORDS[i]} && [[ ${COMP_WORDS[i + 1]} == '=' ]] || option='' ;;
                 =) ;;
@@ -77,7 +77,7 @@ _uasctl() {
                 compopt -o filenames 2>/dev/null
                 mapfile -t COMPREPLY < <(compgen -d -- "$cur")
                 return
-        elif [[ $option == --replay || $option == --hwdb && $cur == /* ]]; then
+        elif [[ $option == --hwdb && $cur == /* ]]; then
                 compopt -o filenames 2>/dev/null
                 mapfile -t COMPREPLY < <(compgen -f -- "$cur")
                 return

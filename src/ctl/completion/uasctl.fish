@@ -43,7 +43,7 @@ function __uasctl_words
             set -a words $word
         else if test $value = yes
             set value no
-        else if contains -- $word -H --host -o --output --since --textfile --replay --hwdb --disk --why -n --rounds --driver \
+        else if contains -- $word -H --host -o --output --since --textfile --hwdb --disk --why -n --rounds --driver \
                 --profile --pattern --sweep --runtime --pause --size --file --clients --chart
             set value yes
         else if not string match -q -- '-*' $word
@@ -122,7 +122,6 @@ complete -c uasctl -n '__uasctl_of inhibit' -l disk -x -a '(__uasctl_disks)' -d 
 complete -c uasctl -n '__uasctl_of inhibit' -l why -x -d 'The reason'
 complete -c uasctl -n '__uasctl_of inhibit' -l list -d 'Show who inhibits switches'
 complete -c uasctl -n '__uasctl_of report' -l redact -d 'Without private data'
-complete -c uasctl -n '__uasctl_of report' -l replay -r -F -d 'Decide anew what is in one'
 complete -c uasctl -n '__uasctl_of report' -l hwdb -x -a '(__uasctl_disks)' -d 'What is known here of its bridge'
 complete -c uasctl -n '__uasctl_of bench' -l driver -x -a 'uas usb-storage' -d 'This one alone'
 complete -c uasctl -n '__uasctl_of bench' -l profile -x -a '(__uasctl_profiles)' -d 'What is measured'
