@@ -10,9 +10,6 @@
 #include "sys/usb/usbdisk.h"
 #include "sys/users/mounttab.h"
 
-#define ZPOOL_CACHE "/etc/zfs/zpool.cache"
-#define ZPOOL_CACHE_MAX (256u << 10)
-
 struct search {
         const struct roots *roots;
         const struct usb_disk *disk;
@@ -64,23 +61,17 @@ static bool has_serial(const struct search *s, const char *name)
         return strlen(serial) >= 6 && strstr(name, serial);
 }
 
-/*
- * What blkid has found stays the same, whoever drives the disk. NULL: it found nothing. zpool takes paths, and what blkid calls the
- * UUID of a pool's member is that of the pool.
- */
-static char *lasting_name(const struct roots *r, const struct block *b, bool of_pool)
+/* What blkid found stays the same under both drivers. NULL: it found nothing. */
+static char *lasting_name(const struct roots *r, const struct block *b)
 {
         static const struct {
                 const char *key, *prefix;
-                bool of_pool;
-        } names[] = {{"ID_FS_UUID_ENC", "UUID=", false},
-                     {"ID_PART_ENTRY_UUID", "PARTUUID=", false},
-                     {"ID_PART_ENTRY_UUID", "/dev/disk/by-partuuid/", true}};
+        } names[] = {{"ID_FS_UUID_ENC", "UUID="}, {"ID_PART_ENTRY_UUID", "PARTUUID="}};
         char id[UDEVDB_ID_MAX], value[128], text[160];
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (names[i].of_pool == of_pool && udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0) {
+                if (udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0) {
                         (void) snprintf(text, sizeof(text), "%s%s", names[i].prefix, value);
                         return strdup(text);
                 }
@@ -104,7 +95,7 @@ static int look_at(const struct search *s, const char *file, const char *where, 
         s->found->list = grown;
         m.name = strdup(name);
         m.where = where ? strdup(where) : NULL;
-        m.instead = b ? lasting_name(s->roots, b, streq(file, ZPOOL_CACHE)) : NULL;
+        m.instead = b ? lasting_name(s->roots, b) : NULL;
         grown[s->found->n++] = m;
         return m.name && (m.where || !where) ? 0 : -ENOMEM;
 }
@@ -145,34 +136,6 @@ static int look_at_crypttab(const struct search *s)
         return k;
 }
 
-/* An XDR list in which paths stand as they are. A pool keeps the name it was imported by. */
-static int look_at_zpools(const struct search *s)
-{
-        static const char file[] = "zfs/zpool.cache";
-        _cleanup_free_ char *data = malloc(ZPOOL_CACHE_MAX);
-        ssize_t n;
-        int k = 0;
-
-        if (!data)
-                return -ENOMEM;
-        n = attr_read_binary(s->roots->etc, file, data, ZPOOL_CACHE_MAX - 1);
-        for (ssize_t at = 0; k == 0 && at + 5 < n; at++) {
-                char name[256];
-                size_t length = 0;
-
-                if (memcmp(data + at, "/dev/", 5) != 0)
-                        continue;
-                while (at + (ssize_t) length < n && length + 1 < sizeof(name) &&
-                       data[at + (ssize_t) length] > ' ' && data[at + (ssize_t) length] < 0x7f)
-                        length++;
-                memcpy(name, data + at, length);
-                name[length] = '\0';
-                k = look_at(s, ZPOOL_CACHE, NULL, name);
-                at += (ssize_t) length - 1;
-        }
-        return k;
-}
-
 int mentions_read(const struct roots *r, const char *interface, struct mentions *ret)
 {
         _cleanup_(mentions_done) struct mentions found = {};
@@ -186,8 +149,6 @@ int mentions_read(const struct roots *r, const char *interface, struct mentions 
         k = look_at_fstab(&s);
         if (k == 0)
                 k = look_at_crypttab(&s);
-        if (k == 0)
-                k = look_at_zpools(&s);
         if (k < 0)
                 return k;
         *ret = found;

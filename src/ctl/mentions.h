@@ -6,8 +6,7 @@
 #include "core/devname.h"
 #include "sys/io/roots.h"
 
-/* Lines in fstab, crypttab and the pools ZFS imports at boot which know a disk by a name that a change of its
- * driver can take away. */
+/* Lines in fstab and crypttab which know a disk by a name that a change of its driver can take away. */
 
 struct mention {
         const char *file; /* "/etc/fstab" */

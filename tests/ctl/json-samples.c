@@ -60,7 +60,7 @@ int main(void)
         struct lun_health luns[] = {{.lun = &lun, .counts = {{9, 8, 7, 6}, {true, true, true, true}}, {.offer = TRIM_OFFER_YES, .mode = "full"}, {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
                                   {.lun = &lun, .smart = {.told = true, .why_not = "it is distrusted", .passed = -1, .temperature = INT_MIN}}};
         struct mention names[] = {{"/etc/fstab", (char *) "/mnt", (char *) "/dev/sda1", DEVNAME_KERNEL, (char *) "UUID=1"},
-                                  {"/etc/zfs/zpool.cache", NULL, (char *) "/dev/disk/by-id/wwn-1", DEVNAME_DRIVER, NULL}};
+                                  {"/etc/fstab", NULL, (char *) "/dev/disk/by-id/wwn-1", DEVNAME_DRIVER, NULL}};
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct event happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();

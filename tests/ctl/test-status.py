@@ -116,16 +116,12 @@ class Status(unittest.TestCase):
                                       '/dev/disk/by-id/ata-Gone_SERIAL77-part4 /gone ext4 noauto 0 0\n/dev/disk/by-id/ata-Gone_OTHER /g2 ext4 noauto 0 0\n'
                                       '/dev/disk/by-diskseq/7-part3 /seq ext4 noauto 0 0\n'))
         self.tree.write('etc/crypttab', '# a /dev/sda1\n\nlone\ncrypt /dev/disk/by-id/ata-X-part2\nfine UUID=0011-2233 none luks\n')
-        self.tree.write('etc/zfs/zpool.cache', b'\x01\x00\x00\x04path\x00\x00\x00\x20/dev/disk/by-id/wwn-0x5000-part1\x00\x00/dev/x\xff/dev/sda2\x00/dev')
         kernel, driver = "may be another disk's name after a switch, a plug or a boot", 'may be there under one of the two drivers alone'
         want = [('/etc/fstab', '/mnt/a b', '/dev/disk/by-id/wwn-0x5000-part1', driver, 'UUID=0011-2233'),
                 ('/etc/fstab', 'none', '/dev/sda2', kernel, 'PARTUUID=4455-02'),
                 ('/etc/fstab', '/gone', '/dev/disk/by-id/ata-Gone_SERIAL77-part4', driver, None),
                 ('/etc/fstab', '/seq', '/dev/disk/by-diskseq/7-part3', 'is another one after every switch', None),
-                ('/etc/crypttab', 'crypt', '/dev/disk/by-id/ata-X-part2', driver, 'PARTUUID=4455-02'),
-                # What has a UUID there is the pool; and zpool takes paths.
-                ('/etc/zfs/zpool.cache', None, '/dev/disk/by-id/wwn-0x5000-part1', driver, '/dev/disk/by-partuuid/4455-01'),
-                ('/etc/zfs/zpool.cache', None, '/dev/sda2', kernel, '/dev/disk/by-partuuid/4455-02')]
+                ('/etc/crypttab', 'crypt', '/dev/disk/by-id/ata-X-part2', driver, 'PARTUUID=4455-02')]
         self.assertEqual([tuple(n[k] for k in ('file', 'where', 'name', 'why', 'instead')) for n in self.disk('sda')['names']], want)
         line = f'     Names: /etc/fstab, /mnt/a b: /dev/disk/by-id/wwn-0x5000-part1 {driver}. Better: UUID=0011-2233\n'
         self.assertIn(line, self.text())
@@ -137,7 +133,6 @@ class Status(unittest.TestCase):
         self.with_names()
         self.tree.write('etc/fstab', b'/dev/sda1\n/dev/sda1 /\x1b[31mred ext4 defaults 0 0\n\xff\xfe\n/dev/ /x ext4 defaults 0 0\n')
         self.tree.write('etc/crypttab', b'\x1b]0;x /dev/sda2')
-        self.tree.write('etc/zfs/zpool.cache', b'/dev/' + b'A' * 5000 + bytes(range(256)) * 9)
         out = self.text('sda')
         self.assertEqual(out.count('/dev/sda1') + out.count('/dev/sda2'), 2)
         self.assertNotIn('\x1b', out)
