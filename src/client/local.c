@@ -4,11 +4,13 @@
 #include "common/log.h"
 #include "core/config.h"
 #include "core/policy.h"
+#include "core/state.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/quirks/modules.h"
 #include "sys/state/attachment.h"
 #include "sys/state/conf.h"
+#include "sys/state/switch-record.h"
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"
 
@@ -17,15 +19,16 @@ static void complain(const char *file, int line, const char *what, void *data)
         log_warning("%s:%i: %s", file, line, what);
 }
 
+/* Without uasd nothing is wanted: what it would do is said by disk.unattended. */
 static enum state derive_state(const struct roots *r, const struct disk *d)
 {
         uint64_t deadline;
+        const struct standing s = {
+                .switching = switch_at_work(r, d->facts.interface),
+                .held = hold_in_force(r, &d->facts, now_boottime(), &deadline),
+        };
 
-        if (hold_in_force(r, &d->facts, now_boottime(), &deadline))
-                return STATE_HELD;
-        if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)
-                return STATE_TRIAL;
-        return d->decision.rest;
+        return state_derive(d, &s);
 }
 
 static int describe(struct view *v)

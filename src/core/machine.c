@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/machine.h"
 
-#include "common/exit-codes.h"
 #include "core/learn.h"
 #include "core/lease.h"
+#include "core/state.h"
 
 static struct action *act(struct actions *a, enum action_type type)
 {
@@ -45,28 +45,16 @@ static void lease_settle(struct life *l)
 
 /* ---- what state that comes to ---- */
 
-/* Where it stays. */
-static enum state rest(const struct life *l)
-{
-        const struct disk *d = &l->disk;
-
-        /* Taken back, and distrusted for it: that there is nothing to do any more does not make it a success. */
-        if (d->outcome.code == UASD_EXIT_ROLLED_BACK && flees(l))
-                return STATE_FAILED;
-        if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)
-                return STATE_TRIAL;
-        return d->decision.rest;
-}
-
 static enum state derive(const struct life *l)
 {
-        if (l->running)
-                return STATE_SWITCHING;
-        if (l->held)
-                return STATE_HELD;
-        if (!lease_wants(l) || (l->cancelled && !l->leased))
-                return rest(l);
-        return used_up(l) ? STATE_FAILED : STATE_WAITING;
+        const struct standing s = {
+                .switching = l->running,
+                .held = l->held,
+                .wanted = lease_wants(l) && (!l->cancelled || l->leased),
+                .used_up = used_up(l),
+        };
+
+        return state_derive(&l->disk, &s);
 }
 
 /* ---- and what is to be done about it ---- */
