@@ -142,6 +142,15 @@ bool lun_awaited(const struct lun *l)
         return !l->disk.name[0] && (type == 0x00 || type == 0x04 || type == 0x05 || type == 0x07 || type == 0x0e || type == 0x14);
 }
 
+size_t luns_with_disk(const struct lun *luns, size_t n)
+{
+        size_t found = 0;
+
+        for (size_t i = 0; i < n; i++)
+                found += luns[i].disk.name[0] != '\0';
+        return found;
+}
+
 bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b)
 {
         if (n_a != n_b)

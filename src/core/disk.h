@@ -96,6 +96,8 @@ bool user_is_udev(const struct user *u);
 
 /* The LUN has no block device, but its type gets one: the kernel has not probed it yet, or the probe failed. */
 bool lun_awaited(const struct lun *l);
+/* The number of LUNs that have a block device. */
+size_t luns_with_disk(const struct lun *luns, size_t n);
 
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);

@@ -17,15 +17,6 @@ static bool somebody_tells(const struct transaction *t)
         return t->events && (t->awaited || faccessat(t->roots.run, "udev/control", F_OK, 0) == 0);
 }
 
-size_t disks_count(const struct usb_disk *d)
-{
-        size_t n = 0;
-
-        for (size_t i = 0; i < d->n_luns; i++)
-                n += d->luns[i].disk.name[0] != '\0';
-        return n;
-}
-
 /* What has been told of since we listen, by name. */
 struct told {
         char names[64][BLOCK_NAME_MAX];
@@ -104,7 +95,7 @@ static bool all_back(struct transaction *t, const struct usb_disk *now)
                         return false;
         }
         /* Where a switch was killed, some may have been gone already. */
-        if (disks_count(now) < t->n_disks)
+        if (luns_with_disk(now->luns, now->n_luns) < t->n_disks)
                 return false;
         if (expected == 0 && (now->n_luns == 0 || !now->luns[0].disk.name[0]))
                 return false;
@@ -181,7 +172,7 @@ static uint64_t left(struct awake deadline, struct awake *haste)
         return less < usec ? less : usec;
 }
 
-int wait_for_disks(struct transaction *t, struct awake deadline)
+int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(struct transaction *t))
 {
         struct told told = { .n = 0 };
         struct awake haste = { 0 };
@@ -196,7 +187,7 @@ int wait_for_disks(struct transaction *t, struct awake deadline)
                         usb_disk_done(&now);
                         return -ENODEV;
                 }
-                if (r > 0 && disks_count(&now) == 0) {
+                if (r > 0 && luns_with_disk(now.luns, now.n_luns) == 0) {
                         t->unseen = before;
                         if (t->ahead[0] && being_scanned(t, t->ahead))
                                 t->behind = before;
@@ -209,9 +200,10 @@ int wait_for_disks(struct transaction *t, struct awake deadline)
                         return 0;
                 if (left(deadline, &haste) == 0)
                         return back ? -EINPROGRESS : -ETIMEDOUT;
-                if (driver_now(t) == DRIVER_NONE)
+                if (usb_disk_driver(&t->roots, t->interface) == DRIVER_NONE)
                         return -ENODEV;
-                hold_if_long(t); /* some LUNs take their time */
+                if (idle)
+                        idle(t);
                 listen(t, LOOK_AGAIN_MSEC, &told);
         }
 }

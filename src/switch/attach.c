@@ -34,14 +34,9 @@ static int driver_bind(struct transaction *t, enum driver d)
         }
 }
 
-enum driver driver_now(const struct transaction *t)
+static enum driver driver_now(const struct transaction *t)
 {
-        char path[128], name[32];
-
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/driver", t->interface);
-        if (link_basename(t->roots.sys, path, name, sizeof(name)) < 0)
-                return DRIVER_NONE;
-        return streq(name, DRIVER_NAME_UAS) ? DRIVER_UAS : streq(name, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE : DRIVER_OTHER;
+        return usb_disk_driver(&t->roots, t->interface);
 }
 
 /* Waited for once: a disk that has no driver cannot wait for whoever hangs with the lock. */
@@ -108,7 +103,7 @@ int attach(struct transaction *t, enum driver d)
  */
 static int disks_back(struct transaction *t)
 {
-        int r = wait_for_disks(t, awake_in(BACK_BUDGET));
+        int r = wait_for_disks(t, awake_in(BACK_BUDGET), NULL);
 
         return r == -EINPROGRESS || (r < 0 && signal_waits()) ? 0 : r;
 }
@@ -136,11 +131,11 @@ static int detach(struct transaction *t)
 
         if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE)
                 return 0;
-        r = guard_begin(t);
+        r = undo_claim_begin(t);
         if (r < 0)
                 return r;
         k = driver_unbind(t, now);
-        guard_end(t, k >= 0);
+        undo_claim_end(t, k >= 0);
         if (k < 0 && k != -EBUSY)
                 log_warning("%s: cannot unbind %s: %s", t->interface, driver_to_string(now), strerror(-k));
         return k == -EBUSY ? k : 0;

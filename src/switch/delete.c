@@ -15,7 +15,7 @@
  * somebody else has it, and not that it is on its way. The write that deletes it lasts for all that time: so a
  * thread lets the claim go.
  */
-struct doorman {
+struct claim_releaser {
         struct transaction *t;
         int dir; /* of the interface */
         pthread_t thread;
@@ -24,7 +24,7 @@ struct doorman {
         atomic_bool over;
 };
 
-static bool lun_leaves(const struct doorman *d, const struct lun *l)
+static bool lun_leaves(const struct claim_releaser *d, const struct lun *l)
 {
         char path[128], state[32];
         int r = (int) attr_read(d->dir, lun_attribute(d->t->disk.host, l, "state", path, sizeof(path)), state, sizeof(state));
@@ -33,7 +33,7 @@ static bool lun_leaves(const struct doorman *d, const struct lun *l)
 }
 
 /* True once none is left. */
-static bool let_go(struct doorman *d)
+static bool let_go(struct claim_releaser *d)
 {
         size_t begun = atomic_load(&d->begun);
         bool left = begun < d->t->disk.n_luns;
@@ -54,7 +54,7 @@ static bool let_go(struct doorman *d)
 /* The delete may go on for a minute, where the last flush is not answered: it is not watched to its end. */
 static void *let_claims_go(void *data)
 {
-        struct doorman *d = data;
+        struct claim_releaser *d = data;
 
         while (!atomic_load(&d->over) && !let_go(d))
                 (void) usleep(LOOK_AGAIN_USEC);
@@ -62,7 +62,7 @@ static void *let_claims_go(void *data)
 }
 
 /* Without one, or where the kernel does not tell, the claims last as long as the block devices. */
-static void doorman_begin(struct doorman *d)
+static void claim_releaser_begin(struct claim_releaser *d)
 {
         const struct transaction *t = d->t;
 
@@ -71,7 +71,7 @@ static void doorman_begin(struct doorman *d)
         d->there = pthread_create(&d->thread, NULL, let_claims_go, d) == 0;
 }
 
-static void doorman_end(struct doorman *d)
+static void claim_releaser_end(struct claim_releaser *d)
 {
         atomic_store(&d->over, true);
         if (d->there)
@@ -82,7 +82,7 @@ static void doorman_end(struct doorman *d)
  * While a LUN is deleted its transport is still alive, so sd's last flush reaches the drive; at unbind `uas` fails
  * every command before sd is removed (vm.md 1, 14).
  */
-static int delete_all(struct transaction *t, struct doorman *d)
+static int delete_all(struct transaction *t, struct claim_releaser *d)
 {
         for (size_t i = 0; i < t->disk.n_luns; i++) {
                 const struct lun *l = &t->disk.luns[i];
@@ -110,7 +110,7 @@ static int delete_all(struct transaction *t, struct doorman *d)
 int luns_delete(struct transaction *t)
 {
         _cleanup_close_ int dir = -1;
-        struct doorman d = { .t = t };
+        struct claim_releaser d = { .t = t };
         char path[128];
         int r;
 
@@ -124,8 +124,8 @@ int luns_delete(struct transaction *t)
                 return r;
         t->moved = true;
         d.dir = dir;
-        doorman_begin(&d);
+        claim_releaser_begin(&d);
         r = delete_all(t, &d);
-        doorman_end(&d);
+        claim_releaser_end(&d);
         return r;
 }

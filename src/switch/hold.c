@@ -37,7 +37,7 @@ static int arm(struct transaction *t)
         return 0;
 }
 
-int hold_prepare(struct transaction *t)
+int switch_hold_prepare(struct transaction *t)
 {
         return !t->hold_deadline && (t->plugged || t->no_udev) ? arm(t) : 0;
 }
@@ -63,7 +63,7 @@ static void hold(struct transaction *t)
         }
 }
 
-void hold_begin(struct transaction *t)
+void switch_hold_begin(struct transaction *t)
 {
         unsigned fields = (t->automatic ? MARK_TRIED : 0) | (t->plugged ? 0 : MARK_NO_AUTO);
 
@@ -78,7 +78,7 @@ void hold_begin(struct transaction *t)
                 hold(t);
 }
 
-int hold_if_long_left(const struct transaction *t)
+int switch_hold_if_long_left(const struct transaction *t)
 {
         uint64_t left = awake_left((struct awake){ t->unseen.usec + ALONE_USEC });
 
@@ -87,9 +87,9 @@ int hold_if_long_left(const struct transaction *t)
         return left > 0 ? (int) (left / USEC_PER_MSEC) + 1 : 0;
 }
 
-void hold_if_long(struct transaction *t)
+void switch_hold_if_long(struct transaction *t)
 {
-        if (hold_if_long_left(t) == 0)
+        if (switch_hold_if_long_left(t) == 0)
                 hold(t);
 }
 
@@ -97,7 +97,7 @@ void hold_if_long(struct transaction *t)
  * While it waits, udev's worker has the disk open: its name would not be free again. So it is let go, told that the disk
  * is held, and what comes back is held in its turn.
  */
-void hold_for_undo(struct transaction *t)
+void switch_hold_for_undo(struct transaction *t)
 {
         struct udev_monitor *udev = NULL;
 
@@ -114,7 +114,7 @@ void hold_for_undo(struct transaction *t)
         wait_for_udev(t, awake_in(UDEV_BUDGET));
 }
 
-void hold_end(struct transaction *t)
+void switch_hold_end(struct transaction *t)
 {
         /* Nobody has been told that it is held: the helper has waited for all of it. */
         bool silent = t->awaited && awake_since(t->unseen) < AWAIT_USEC;

@@ -9,42 +9,6 @@
 #include "sys/state/conf.h"
 #include "switch/transaction.h"
 
-static bool machine_readable;
-
-void tell_step(const char *step)
-{
-        if (machine_readable) {
-                (void) printf("STEP %s %llu\n", step, (unsigned long long) now_boottime());
-                (void) fflush(stdout);
-        } else
-                log_debug("step %s", step);
-}
-
-void tell_user(const struct user *u)
-{
-        char where[PATH_MAX], command[64];
-
-        if (machine_readable) { /* else the daemon looks for itself */
-                if (u->kind == USER_CLAIM)
-                        (void) printf("CLAIMED %s\n", u->device);
-                else if (u->kind == USER_OPEN && u->pid == 0)
-                        (void) printf("OPENED %s\n", u->device);
-                return;
-        }
-        (void) fprintf(stderr, "%s %s%s%s%s%s", user_kind_to_string(u->kind), u->device, u->where ? " at " : "",
-                       make_harmless(u->where ? u->where : "", where, sizeof(where)), u->command ? " by " : "",
-                       make_harmless(u->command ? u->command : "", command, sizeof(command)));
-        if (u->pid)
-                (void) fprintf(stderr, " (pid %i)", (int) u->pid);
-        (void) fputc('\n', stderr);
-}
-
-void tell_kept(void)
-{
-        (void) printf("%s\n", machine_readable ? SWITCH_KEPT : "It is claimed, until the standard input ends.");
-        (void) fflush(stdout);
-}
-
 /* What is to be done, if not a switch. */
 enum task {
         TASK_SWITCH,
@@ -114,7 +78,7 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
                         t->no_udev = true;
                         break;
                 case OPT_MACHINE:
-                        machine_readable = true;
+                        t->machine = true;
                         break;
                 case OPT_RECOVER:
                         *ret_task = TASK_RECOVER;
@@ -148,21 +112,6 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
         return 1;
 }
 
-/* The result as the last line on stdout; in words if that is for people, or if nobody reads it any more. */
-static void tell_end(const struct transaction *t)
-{
-        char line[END_LINE_MAX], text[sizeof(t->text)];
-
-        end_line(t, line);
-        if (machine_readable && fputs(line, stdout) >= 0 && fflush(stdout) == 0)
-                return;
-        (void) make_harmless(t->text, text, sizeof(text));
-        if (t->code == UASD_EXIT_OK)
-                log_info("%s: %s", t->interface, text);
-        else
-                log_error("%s: step %s: %s", t->interface, t->step, text);
-}
-
 int main(int argc, char *argv[])
 {
         struct transaction t = { .roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL };
@@ -173,7 +122,7 @@ int main(int argc, char *argv[])
         r = parse(argc, argv, &t, &task);
         if (r <= 0)
                 return r < 0 ? UASD_EXIT_USAGE : UASD_EXIT_OK;
-        if (machine_readable)
+        if (t.machine)
                 log_for(getppid());
         (void) signal(SIGPIPE, SIG_IGN); /* its reader may die: the switch goes on */
         if (roots_open(&t.roots, NULL) < 0 || conf_load(&t.roots, &t.config, NULL, NULL) < 0) {
@@ -181,17 +130,17 @@ int main(int argc, char *argv[])
                 return UASD_EXIT_FAILED;
         }
         if (task == TASK_CLAIM || task == TASK_CLAIM_AGAIN) {
-                if (transaction_keep(&t, task == TASK_CLAIM_AGAIN) != UASD_EXIT_OK)
-                        tell_end(&t);
+                if (transaction_claim(&t, task == TASK_CLAIM_AGAIN) != UASD_EXIT_OK)
+                        report_end(&t);
                 return t.code;
         }
-        signals_begin(&t, machine_readable);
+        signals_begin(&t);
         if (task == TASK_RECOVER)
                 return transaction_recover(&t) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         if (transaction_run(&t) == UASD_EXIT_OK)
                 (void) snprintf(t.text, sizeof(t.text), "%s from %s to %s%s",
                                 t.from == t.to ? "already moved" : "moved", driver_to_string(t.from),
                                 driver_to_string(t.to), t.kept ? "; in use again before it could be tried" : "");
-        tell_end(&t);
+        report_end(&t);
         return t.code;
 }

@@ -42,19 +42,19 @@ int transaction_recover(struct transaction *t)
                 if (!t->no_udev)
                         (void) uevents_open(UEVENTS_PROCESSED, &t->events);
                 /* It was back already: its LUNs have appeared since it failed. */
-                t->answered = now == t->from && t->disk.n_luns > 0 && disks_count(&t->disk) >= t->n_disks;
+                t->answered = now == t->from && t->disk.n_luns > 0 && luns_with_disk(t->disk.luns, t->disk.n_luns) >= t->n_disks;
                 if (t->moved && now != DRIVER_OTHER) {
                         if (!back)
                                 keep_what_has_it(t, now);
                         (void) record_write(t, "recover");
-                        if (back || t->disk.n_luns == 0 || disks_count(&t->disk) < t->n_disks)
+                        if (back || t->disk.n_luns == 0 || luns_with_disk(t->disk.luns, t->disk.n_luns) < t->n_disks)
                                 attach_back(t);
                 }
                 /* Also one that began after the last word in the record; but that of the next attachment is not ours. */
                 if (!t->replugged)
                         t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
                 if (t->holding)
-                        hold_end(t);
+                        switch_hold_end(t);
                 if (t->events)
                         uevents_close(t->events);
                 past_judge(&t->roots, &t->disk.facts);

@@ -16,7 +16,6 @@
  * before each write, also on the way back.
  */
 
-#define LOOK_AGAIN_MSEC 50
 #define FILES_BUDGET (2 * USEC_PER_SEC)
 #define FILES_AGAIN_MSEC 20
 
@@ -29,37 +28,22 @@ static bool given_up(const struct transaction *t, const struct lun *l)
         return false;
 }
 
-/*
- * Whether a LUN is one of those, with the same block device. The kernel does not reuse the number of a block device that is open, as a
- * claimed one is. Its medium may be another one: no card that is put into a claimed slot can be mounted.
- */
-bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i)
-{
-        for (size_t i = 0; i < n; i++)
-                if (streq(luns[i].scsi, l->scsi) && streq(luns[i].disk.name, l->disk.name) && luns[i].disk.major == l->disk.major &&
-                    luns[i].disk.minor == l->disk.minor) {
-                        *ret_i = i;
-                        return true;
-                }
-        return false;
-}
-
 static bool claimed(const struct transaction *t, const struct lun *l)
 {
         size_t i;
 
-        return t->guard.active ? guard_has(t, l) : lun_among(l, t->disk.luns, t->disk.n_luns, &i) && claim_has(&t->claim, l->lun);
+        return t->undo.active ? undo_claim_has(t, l) : lun_among(l, t->disk.luns, t->disk.n_luns, &i) && claim_has(&t->claim, l->lun);
 }
 
 static bool may_go(const struct transaction *t, const char *host, const struct lun *l)
 {
-        /* Both looks for users of a disk that is offline are behind us: step_claim() and guard_begin(). */
-        bool looked = t->offline || t->guard.active;
+        /* Both looks for users of a disk that is offline are behind us: step_claim() and undo_claim_begin(). */
+        bool looked = t->offline || t->undo.active;
 
         if (l->disk.name[0])
                 return claimed(t, l) || (looked && lun_offline(t, host, l));
         /* On the way back wait_for_disks() has given the LUN its time. */
-        return !lun_awaited(l) || t->guard.active || given_up(t, l);
+        return !lun_awaited(l) || t->undo.active || given_up(t, l);
 }
 
 /* Applies the rule to what is below the interface now. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if it has gone. */
@@ -87,7 +71,7 @@ int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *be
 
         if (r < 0)
                 return r == -ENODEV ? 0 : r;
-        assert(!t->guard.active);
+        assert(!t->undo.active);
         assert(!l->disk.name[0] || claim_has(&t->claim, l->lun));
         atomic_store(begun, i + 1);
         r = attr_write(dir, lun_attribute(t->disk.host, l, "delete", path, sizeof(path)), "1");
@@ -117,26 +101,5 @@ int driver_unbind(struct transaction *t, enum driver d)
                 if (r != -ENOENT || faccessat(t->roots.sys, driver, F_OK, 0) < 0 || awake_left(deadline) == 0)
                         return r;
                 (void) poll(NULL, 0, FILES_AGAIN_MSEC);
-        }
-}
-
-int wait_for_probes(struct transaction *t, struct awake deadline)
-{
-        for (;;) {
-                bool awaited = false, probing = false;
-                int r;
-
-                for (size_t i = 0; i < t->disk.n_luns; i++) {
-                        awaited = awaited || lun_awaited(&t->disk.luns[i]);
-                        probing = probing || t->disk.luns[i].probing;
-                }
-                if (!awaited)
-                        return 0;
-                if (awake_left(deadline) == 0)
-                        return probing ? -EAGAIN : 0;
-                (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
-                r = look_for_media(t);
-                if (r < 0 && r != -ESTALE)
-                        return r;
         }
 }

@@ -32,12 +32,12 @@ static void end_at_once(int number)
         _exit(UASD_EXIT_DEFERRED);
 }
 
-void signals_begin(const struct transaction *t, bool machine)
+void signals_begin(const struct transaction *t)
 {
         const struct sigaction act = { .sa_handler = end_at_once };
 
         at_once.run = t->roots.run;
-        at_once.out = machine ? STDOUT_FILENO : STDERR_FILENO;
+        at_once.out = t->machine ? STDOUT_FILENO : STDERR_FILENO;
         (void) switch_record_path(t->interface, at_once.record, sizeof(at_once.record));
         (void) sigemptyset(&at_once.set);
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdarg.h>
-
 #include "common/log.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
@@ -17,19 +15,6 @@
 #define APPEAR_BUDGET (30 * USEC_PER_SEC)
 #define VERIFY_BUDGET (10 * USEC_PER_SEC)
 #define UNDO_BUDGET (5 * USEC_PER_SEC) /* at most; of a short hold a third */
-
-int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
-{
-        va_list ap;
-
-        if (t->code != UASD_EXIT_OK)
-                return error;
-        t->code = code;
-        va_start(ap, format);
-        (void) vsnprintf(t->text, sizeof(t->text), format, ap);
-        va_end(ap);
-        return error;
-}
 
 /* When the undo has to begin for the hold to suffice. */
 static struct awake hold_leaves(const struct transaction *t)
@@ -61,7 +46,7 @@ static int step_identify(struct transaction *t)
         facts_complete(&t->roots, &t->config, f);
         memcpy(t->serial, f->serial, sizeof(t->serial));
         t->from = f->driver;
-        t->n_disks = disks_count(&t->disk);
+        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         if (!f->caps.uas || !f->caps.pipes)
                 return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk does not offer UAS completely");
         /* Off UAS, a disk without an alternate setting for BOT is left without any driver (kernel.md 1.4). */
@@ -221,7 +206,7 @@ static int step_delete(struct transaction *t)
                 return r;
         if (t->hold_deadline && awake_left(hold_leaves(t)) == 0)
                 return tx_fail(t, UASD_EXIT_DEFERRED, -ETIME, "too little is left of the hold for a switch and its undo");
-        r = hold_prepare(t);
+        r = switch_hold_prepare(t);
         if (r == -ETIMEDOUT && t->from != DRIVER_NONE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "PID 1 does not start the timer that would end a hold");
         t->moved = true;
@@ -253,7 +238,7 @@ static int step_bind(struct transaction *t)
         int r;
 
         claim_drop(&t->claim); /* sda can be sda again once nobody holds the old one */
-        hold_begin(t);
+        switch_hold_begin(t);
         r = record_check(t);
         t->bound = r >= 0;
         if (r >= 0)
@@ -267,7 +252,7 @@ static int step_bind(struct transaction *t)
 
 static int step_appear(struct transaction *t)
 {
-        int r = wait_for_disks(t, until(t, APPEAR_BUDGET));
+        int r = wait_for_disks(t, until(t, APPEAR_BUDGET), switch_hold_if_long);
         const char *why = r == -ETIMEDOUT ? why_late(t) : NULL;
 
         t->excused = r == -EINPROGRESS || why;
@@ -296,7 +281,7 @@ static int step_verify(struct transaction *t)
 
 static int step_release(struct transaction *t)
 {
-        hold_end(t);
+        switch_hold_end(t);
         quirks_in_order(t);
         trial_leave(t);
         record_end(t);
@@ -308,9 +293,9 @@ static void undo_move(struct transaction *t)
         claim_drop(&t->claim);
         if (!t->moved) /* somebody came first: what is left of a hold has time for another try */
                 return;
-        hold_for_undo(t);
+        switch_hold_for_undo(t);
         attach_back(t);
-        hold_end(t);
+        switch_hold_end(t);
 }
 
 static const struct step {
@@ -372,7 +357,7 @@ int transaction_run(struct transaction *t)
         }
         for (i = 0; i < ELEMENTSOF(steps); i++) {
                 (void) copy_string(t->step, sizeof(t->step), steps[i].name);
-                tell_step(t->step);
+                report_step(t);
                 if (t->lock >= 0 && (r = record_write(t, t->step)) == -ESTALE)
                         (void) tx_fail(t, UASD_EXIT_FAILED, r, "it took too long, and the disk was given to any driver meanwhile");
                 if (r >= 0 && steps[i].at_once)

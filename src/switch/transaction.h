@@ -20,11 +20,11 @@
  * A step's undo runs if it or any step after it failed, the last one first, and cannot fail: it does what it can and
  * says what it could not.
  */
-/* guard.c: what the way back holds while it unbinds. */
-struct guard {
-        bool active;          /* guard_begin() has claimed what is in `disk`, and found no user */
+/* undo-claim.c: what the way back holds while it unbinds. */
+struct undo_claim {
+        bool active;          /* undo_claim_begin() has claimed what is in `disk`, and found no user */
         struct usb_disk disk; /* as it was then */
-        struct guard_child {
+        struct undo_claim_child {
                 pid_t pid; /* it has the claim of a LUN or hangs in the open; 0: none */
                 int fd;    /* its end of the conversation */
                 bool hangs;
@@ -40,6 +40,7 @@ struct transaction {
         enum driver to;
         bool automatic;         /* nobody asked: one try an attachment, and claims go without force */
         bool plugged;           /* at plug-in or boot: afterwards it mounts as usual */
+        bool machine;           /* the progress and the result go to uasd, as lines on stdout */
         bool no_udev;           /* udev waits for us: it tells nothing, and need not be told */
         uint64_t hold_deadline; /* CLOCK_BOOTTIME; 0: nobody waits for it to be released */
         struct awake hold_until; /* the same, for budgets */
@@ -66,7 +67,7 @@ struct transaction {
         struct awake behind; /* when the kernel was last seen scanning `ahead`; 0: never */
         bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
         pid_t examiner; /* verify's child, which a sick disk may keep; 0: none */
-        struct guard guard;
+        struct undo_claim undo;
         bool bound;   /* it has been bound to the new driver, or that was tried */
         bool failed;  /* and there it failed, which is the disk's fault */
         bool replugged; /* what is put in order is the switch of an earlier attachment */
@@ -90,7 +91,7 @@ struct transaction {
         char text[256];
 };
 
-/* Sets how it ends, the first time; returns `error`. */
+/* transaction.c: sets how it ends, the first time; returns `error`. */
 _printf_(4, 5) int tx_fail(struct transaction *t, int code, int error, const char *format, ...);
 
 /* Runs all of it. Returns the code. */
@@ -100,18 +101,18 @@ int transaction_run(struct transaction *t);
 int transaction_recover(struct transaction *t);
 
 /* Has the claim, and does nothing, until stdin ends. again: who has it open without claiming it is no matter. Returns the code. */
-int transaction_keep(struct transaction *t, bool again);
+int transaction_claim(struct transaction *t, bool again);
 
-/* How it ended, as a line that uasd reads: "END code step text". */
+/* report.c: what uasd or the terminal gets */
+void report_step(const struct transaction *t);
+void report_user(const struct transaction *t, const struct user *u);
+void report_claim(const struct transaction *t);
+void report_end(const struct transaction *t);
+/* The result as a line that uasd reads: "END code step text". */
 #define END_LINE_MAX 320
 void end_line(const struct transaction *t, char ret[static END_LINE_MAX]);
 
-/* Told of every step as it begins: for the daemon and for people. */
-void tell_step(const char *step);
-void tell_user(const struct user *u);
-void tell_kept(void);
-
-/* people.c */
+/* quiesce.c */
 /* Names whoever uses the disk; 0 if nobody does. */
 int look_for_users(struct transaction *t, bool deep);
 /*
@@ -142,7 +143,6 @@ bool attachment_same(const struct transaction *t, const struct facts *f);
 int record_load(struct transaction *t);
 
 /* attach.c: what moves an interface, used by the steps and by their undo */
-enum driver driver_now(const struct transaction *t);
 /* Quirks, bind, link checked, quirks in order again. */
 int attach(struct transaction *t, enum driver d);
 /* Sees to the entry of a bind that is in them still. */
@@ -151,14 +151,10 @@ void quirks_in_order(struct transaction *t);
 void attach_back(struct transaction *t);
 
 /* remove.c: the only file that writes `delete` and `unbind`. Both return -EBUSY if the rule there forbids it. */
-/* Whether `l` is one of `luns`, with the same block device. */
-bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i);
 /* Deletes the LUN `i` of the disk. dir: the interface's directory; begun: becomes i + 1 immediately before the write. */
 #define NOT_CLAIMED "a block device is there, or may be, that is not claimed: did another program rescan the host?"
 int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *begun);
 int driver_unbind(struct transaction *t, enum driver d);
-/* Waits until the kernel has probed every LUN. -EAGAIN: a LUN is still being probed at the deadline. */
-int wait_for_probes(struct transaction *t, struct awake deadline);
 
 /* delete.c: closes the door and takes the LUNs away; from then on it has moved. */
 int luns_delete(struct transaction *t);
@@ -168,40 +164,43 @@ int luns_delete(struct transaction *t);
 void look_ahead(struct transaction *t);
 /* Why it is not the disk's fault that it did not appear in time; NULL: it is. */
 const char *why_late(const struct transaction *t);
-size_t disks_count(const struct usb_disk *d);
 /*
  * Until every LUN there was is back: announced by the kernel while udev's helper waits, else when udev is done with it.
- * -EINPROGRESS: they are back, and udev is not done; -ETIMEDOUT.
+ * idle: called again and again meanwhile, or NULL. Returns 0; -EINPROGRESS: they are back, and udev is not done; -ETIMEDOUT.
  */
-int wait_for_disks(struct transaction *t, struct awake deadline);
+int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(struct transaction *t));
 /* Until udev is done with what has appeared: its worker has the disk open, and with it its name, when it goes. */
 void wait_for_udev(struct transaction *t, struct awake deadline);
 
 /* hold.c */
 /* PID 1 gets this long for an answer, usec: meanwhile the disk is locked, and udev cannot handle its events. */
 #define PID1_USEC (2 * USEC_PER_SEC)
-/* Starts the dead man's timer, while the disk still has its driver, if hold_begin() will need it. -ETIMEDOUT: PID 1 does not answer. */
-int hold_prepare(struct transaction *t);
+/* Starts the dead man's timer, while the disk still has its driver, if switch_hold_begin() will need it. -ETIMEDOUT: PID 1 does not answer. */
+int switch_hold_prepare(struct transaction *t);
 /* Before the bind: nobody is to be told of the new disk before it has been tried. */
-void hold_begin(struct transaction *t);
+void switch_hold_begin(struct transaction *t);
 /* Where that takes longer than udev's helper waits, it becomes a hold: dead man's timer, then mark. */
-void hold_if_long(struct transaction *t);
+void switch_hold_if_long(struct transaction *t);
 /* How long it still is until then, msec; -1: it will not be asked. */
-int hold_if_long_left(const struct transaction *t);
+int switch_hold_if_long_left(const struct transaction *t);
 /* What was awaited came to nothing: udev is to go on, and the disk is held while it is brought back. */
-void hold_for_undo(struct transaction *t);
-void hold_end(struct transaction *t);
+void switch_hold_for_undo(struct transaction *t);
+void switch_hold_end(struct transaction *t);
 
 /* trial.c: the step before the disk is touched, its undo, and its end where the disk is off uas again */
 int step_trial(struct transaction *t);
 void undo_trial(struct transaction *t);
 void trial_leave(struct transaction *t);
 
-/* offline.c */
+/* lun.c */
 /* An attribute of a SCSI device, as a path below the interface: ret. */
 const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size);
 /* A LUN is offline (SCSI state): its node cannot be opened any more. */
 bool lun_offline(const struct transaction *t, const char *host, const struct lun *l);
+/* Whether `l` is one of `luns`, with the same block device. */
+bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i);
+
+/* claim-open.c */
 /*
  * Opens what can be claimed, and knows what that is; sets `offline` if there is a LUN that cannot. As claim_prepare(); -EAGAIN: a
  * LUN, or every one, has no block device yet; -ESTALE: it is another thing every time.
@@ -221,7 +220,7 @@ void children_end(const struct transaction *t);
 /* signals.c */
 #define ENDED_BY_SIGNAL "ended by a signal before the disk was touched"
 /* Has SIGHUP, SIGINT and SIGTERM treated as below, and blocks them. Without it they do what they always do. */
-void signals_begin(const struct transaction *t, bool machine);
+void signals_begin(const struct transaction *t);
 /* From here on a signal waits. */
 void signals_block(void);
 /* From here on a signal ends the process at once: t->step has not touched the disk. */
@@ -230,15 +229,15 @@ void signals_allow(const struct transaction *t);
 #define HASTE_BUDGET (3 * USEC_PER_SEC)
 bool signal_waits(void);
 
-/* guard.c */
+/* undo-claim.c */
 /*
- * The way back takes a disk from its driver as the switch does, under a claim, and keeps it until guard_end(). Children take it, since
+ * The way back takes a disk from its driver as the switch does, under a claim, and keeps it until undo_claim_end(). Children take it, since
  * the open of a sick disk may hang. Returns 0; -EBUSY: in use; other -errno: that cannot be known. On any error the disk stays where it
  * is. udev's workers and the switch's own examination only read it because it is new, so they do not count as users. If they were waited
  * for, they would keep the disk where it hangs.
  */
-int guard_begin(struct transaction *t);
-/* Whether the guard has the claim of the block device that this LUN has now. */
-bool guard_has(const struct transaction *t, const struct lun *l);
+int undo_claim_begin(struct transaction *t);
+/* Whether it has the claim of the block device that this LUN has now. */
+bool undo_claim_has(const struct transaction *t, const struct lun *l);
 /* unbound: waits until those readers have noticed, or the disk's names would not be free again. */
-void guard_end(struct transaction *t, bool unbound);
+void undo_claim_end(struct transaction *t, bool unbound);

@@ -105,7 +105,7 @@ static bool watched(const struct transaction *t)
  */
 void trial_leave(struct transaction *t)
 {
-        enum driver now = driver_now(t);
+        enum driver now = usb_disk_driver(&t->roots, t->interface);
 
         if ((t->on_trial || t->disk.facts.trial_open) &&
             (now == DRIVER_USB_STORAGE || (now == DRIVER_UAS && (signal_waits() || !watched(t))) || !attachment_there(t)))

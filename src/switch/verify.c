@@ -62,7 +62,7 @@ static bool is_written(const struct transaction *t, const struct claim *c)
 /*
  * Without a claim: a process that does not wait for udev may open the disk as soon as it has appeared, and must not fail because of
  * uasd-switch. A difference that such a process may have written says nothing of the driver: the disk stays. Its size cannot be
- * written: the switch is rolled back, or, if the disk is in use by then (switch/guard.c), it stays and is distrusted.
+ * written: the switch is rolled back, or, if the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
  */
 static void examine(struct transaction *t, struct awake deadline, struct answer *a)
 {
@@ -183,10 +183,10 @@ int verify(struct transaction *t, struct awake deadline)
                 in_child(t, deadline, pipe_fd[1]);
         }
         (void) close(pipe_fd[1]);
-        alone = hold_if_long_left(t);
+        alone = switch_hold_if_long_left(t);
         if (pid > 0 && alone >= 0 && (uint64_t) alone * USEC_PER_MSEC < awake_left(deadline) &&
             poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, alone) == 0)
-                hold_if_long(t);
+                switch_hold_if_long(t);
         left = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC);
         if (pid > 0 && is_answered(pipe_fd[0], left))
                 n = read(pipe_fd[0], &a, sizeof(a));

@@ -12,14 +12,15 @@
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
+#include "wraps.h"
 
 #define BYTES 4096 /* written by somebody, not yet synced, for every node */
 
-void tell_step(const char *step)
+void __wrap_report_step(const struct transaction *t)
 {
 }
 
-void tell_user(const struct user *u)
+void __wrap_report_user(const struct transaction *t, const struct user *u)
 {
 }
 
@@ -115,7 +116,7 @@ void scene_switch(const struct scene *s, struct result *ret)
         fake->switcher = getpid();
         transaction_start(s, &t);
         if (s->signals)
-                signals_begin(&t, false);
+                signals_begin(&t);
         ret->code = transaction_run(&t);
         memcpy(ret->step, t.step, sizeof(ret->step));
         memcpy(ret->text, t.text, sizeof(ret->text));

@@ -8,13 +8,14 @@
 #include <fcntl.h>
 
 #include "play.h"
+#include "wraps.h"
 
 /* uasd-switch --claim: a disk that nobody uses is claimed, all of it, and nothing else is done. */
 
 static unsigned kept;
 static unsigned refused; /* whole disks that nobody can mount meanwhile */
 
-void tell_kept(void)
+void __wrap_report_claim(const struct transaction *t)
 {
         struct fake_usb *u = &fake->usb[0];
 
@@ -73,7 +74,7 @@ static bool play(size_t i)
         t.roots = fake->roots;
         config_init(&t.config);
         touched = fake->usb[0].touched;
-        code = transaction_keep(&t, rows[i].again);
+        code = transaction_claim(&t, rows[i].again);
         good = code == rows[i].code && strncmp(t.text, rows[i].text, strlen(rows[i].text)) == 0 && fake->usb[0].touched == touched &&
                !fake->broken[0] && kept == (code == UASD_EXIT_OK) && (!kept || refused == 2) &&
                /* The fake takes an open by somebody between for the claim that was there. */

@@ -11,6 +11,7 @@
 #include "sys/state/switch-record.h"
 #include "sys/udev/uevents.h"
 #include "sys/usb/usbdisk.h"
+#include "switch/transaction.h"
 
 /* What ld makes of -Wl,--wrap=NAME; the list of names is in meson.build. */
 #define WRAPPED(type, name, ...)                                                                               \
@@ -51,3 +52,6 @@ WRAPPED(int, pid1_open, const struct roots *r, sd_bus **ret);
 WRAPPED(int, pid1_ask, sd_bus *pid1, struct pid1_question *q);
 WRAPPED(int, pid1_answer, sd_bus *pid1, struct awake deadline, struct pid1_question *q, enum pid1_state *ret);
 WRAPPED(int, pid1_arm_release, sd_bus *pid1, struct awake deadline, const char *interface);
+WRAPPED(void, report_claim, const struct transaction *t);
+WRAPPED(void, report_step, const struct transaction *t);
+WRAPPED(void, report_user, const struct transaction *t, const struct user *u);

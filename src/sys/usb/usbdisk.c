@@ -171,18 +171,21 @@ static int read_usb_device(const struct roots *r, bool strings, struct facts *f,
         return read_descriptors(usb, f);
 }
 
-static void read_driver(int intf, struct facts *f)
+static enum driver read_driver(int intf, char *ret_name, size_t size)
 {
-        if (link_basename(intf, "driver", f->driver_name, sizeof(f->driver_name)) < 0)
-                f->driver_name[0] = '\0';
-        if (!f->driver_name[0])
-                f->driver = DRIVER_NONE;
-        else if (streq(f->driver_name, DRIVER_NAME_UAS))
-                f->driver = DRIVER_UAS;
-        else if (streq(f->driver_name, DRIVER_NAME_BOT))
-                f->driver = DRIVER_USB_STORAGE;
-        else
-                f->driver = DRIVER_OTHER;
+        if (link_basename(intf, "driver", ret_name, size) < 0)
+                ret_name[0] = '\0';
+        if (!ret_name[0])
+                return DRIVER_NONE;
+        return streq(ret_name, DRIVER_NAME_UAS) ? DRIVER_UAS : streq(ret_name, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE : DRIVER_OTHER;
+}
+
+enum driver usb_disk_driver(const struct roots *r, const char *interface)
+{
+        _cleanup_close_ int intf = device_open(r, interface);
+        char name[32];
+
+        return intf < 0 ? DRIVER_NONE : read_driver(intf, name, sizeof(name));
 }
 
 int usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret)
@@ -215,7 +218,7 @@ int usb_disk_read(const struct roots *r, const char *interface, bool strings, st
         f->interface_number = (uint8_t) number;
         f->alt = (uint8_t) optional_uint(intf, "bAlternateSetting", 10, 0);
         f->authorized = optional_uint(intf, "authorized", 10, 1) != 0;
-        read_driver(intf, f);
+        f->driver = read_driver(intf, f->driver_name, sizeof(f->driver_name));
         k = read_usb_device(r, strings, f, &d.strings_anew);
         if (k < 0)
                 return k;

@@ -29,6 +29,9 @@ int usb_disk_read(const struct roots *r, const char *interface, bool strings, st
 /* Names of all USB interfaces that may be ours. Returns the count or -errno; the list is to be freed with strv_free(). */
 int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces);
 
+/* The driver that the interface has now. */
+enum driver usb_disk_driver(const struct roots *r, const char *interface);
+
 /* The interface a block device (/sys/block/NAME or a partition's name) hangs on. -ENOENT: not behind USB storage. */
 int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX]);
 

@@ -10,7 +10,7 @@
 static int refuse_users(struct transaction *t, struct user *users, size_t n)
 {
         for (size_t i = 0; i < n; i++)
-                tell_user(&users[i]);
+                report_user(t, &users[i]);
         if (n)
                 (void) tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s%s%s", user_kind_to_string(users[0].kind),
                                users[0].device, users[0].where ? " at " : users[0].command ? " by " : "",
@@ -44,7 +44,7 @@ int look_for_media(struct transaction *t)
         r = luns_same(before, n, now.luns, now.n_luns) ? 0 : -ESTALE;
         t->disk.luns = now.luns;
         t->disk.n_luns = now.n_luns;
-        t->n_disks = disks_count(&t->disk);
+        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         luns_free(before, n);
         return r;
 }
@@ -69,7 +69,7 @@ int look_for_strangers(struct transaction *t)
                 return 0;
         for (size_t i = 0; i < t->disk.n_luns && !u.device[0]; i++)
                 (void) copy_string(u.device, sizeof(u.device), luns[i].disk.name);
-        tell_user(&u);
+        report_user(t, &u);
         return tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: somebody who cannot be named has the disk open");
 }
 
@@ -157,7 +157,7 @@ int close_door(struct transaction *t)
                 struct user u = { .kind = USER_CLAIM };
 
                 (void) copy_string(u.device, sizeof(u.device), busy);
-                tell_user(&u);
+                report_user(t, &u);
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
         }
         if (r == -EAGAIN || r == -ESTALE)

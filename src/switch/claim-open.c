@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <limits.h>
 #include <poll.h>
 
-#include "common/names.h"
 #include "sys/io/clock.h"
-#include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "switch/transaction.h"
 
 #define CLAIM_TRIES 5
 #define OPEN_BUDGET USEC_PER_SEC
 #define OPEN_AGAIN_MSEC 20
+#define LOOK_AGAIN_MSEC 50
 #define PROBE_BUDGET (2 * USEC_PER_SEC) /* a probe without a spin-up takes a fraction of it; uasd waits for a longer one */
-
-const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size)
-{
-        (void) snprintf(ret, size, "%s/target%.*s/%s/%s", host, (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi,
-                        name);
-        return ret;
-}
-
-/*
- * A disk which the kernel has given up ("Device offlined - not ready after error recovery") answers every open and every
- * write with an error: it can be neither claimed nor mounted, and what was not written is lost already. With no user left
- * usb-storage is its repair.
- */
-bool lun_offline(const struct transaction *t, const char *host, const struct lun *l)
-{
-        char below[128], path[PATH_MAX], state[32];
-
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/%s", t->interface,
-                        lun_attribute(host, l, "state", below, sizeof(below)));
-        return attr_read(t->roots.sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
-}
 
 static int open_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
 {
@@ -60,6 +37,28 @@ static int open_until(struct transaction *t, struct awake deadline, char ret_bus
                 if ((r != -ENXIO && r != -ENOENT) || awake_left(end) == 0 || !attachment_there(t))
                         return r;
                 (void) poll(NULL, 0, OPEN_AGAIN_MSEC);
+        }
+}
+
+/* Waits until the kernel has probed every LUN. -EAGAIN: a LUN is still being probed at the deadline. */
+static int wait_for_probes(struct transaction *t, struct awake deadline)
+{
+        for (;;) {
+                bool awaited = false, probing = false;
+                int r;
+
+                for (size_t i = 0; i < t->disk.n_luns; i++) {
+                        awaited = awaited || lun_awaited(&t->disk.luns[i]);
+                        probing = probing || t->disk.luns[i].probing;
+                }
+                if (!awaited)
+                        return 0;
+                if (awake_left(deadline) == 0)
+                        return probing ? -EAGAIN : 0;
+                (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
+                r = look_for_media(t);
+                if (r < 0 && r != -ESTALE)
+                        return r;
         }
 }
 

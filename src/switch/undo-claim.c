@@ -10,9 +10,9 @@
 #include "sys/users/users.h"
 #include "switch/transaction.h"
 
-#define GUARD_MSEC 2000 /* for the first LUN whose open hangs; */
+#define UNDO_CLAIM_MSEC 2000 /* for the first LUN whose open hangs; */
 #define HASTE_MSEC 100  /* ... then for each of the others: a healthy one needs a few */
-#define GUARD_TRIES 3
+#define UNDO_CLAIM_TRIES 3
 #define LET_GO_BUDGET USEC_PER_SEC
 #define LOOK_AGAIN_MSEC 50
 
@@ -36,8 +36,8 @@ static bool is_ours(const struct transaction *t, pid_t pid)
 {
         bool ours = t->examiner > 0 && pid == t->examiner;
 
-        for (size_t i = 0; t->guard.children && i < t->guard.disk.n_luns; i++)
-                ours = ours || (pid > 0 && pid == t->guard.children[i].pid);
+        for (size_t i = 0; t->undo.children && i < t->undo.disk.n_luns; i++)
+                ours = ours || (pid > 0 && pid == t->undo.children[i].pid);
         return ours;
 }
 
@@ -57,7 +57,7 @@ static int look(const struct transaction *t, size_t *ret_readers)
 {
         struct user *users = NULL;
         size_t n = 0;
-        int r = users_find(&t->roots, t->guard.disk.luns, t->guard.disk.n_luns, true, &users, &n);
+        int r = users_find(&t->roots, t->undo.disk.luns, t->undo.disk.n_luns, true, &users, &n);
 
         *ret_readers = 0;
         for (size_t i = 0; i < n; i++)
@@ -66,7 +66,7 @@ static int look(const struct transaction *t, size_t *ret_readers)
         return r < 0 ? r : n > *ret_readers ? -EBUSY : 0;
 }
 
-static void dismiss(struct guard_child *c, bool wait)
+static void dismiss(struct undo_claim_child *c, bool wait)
 {
         if (c->pid > 0) {
                 (void) kill(c->pid, SIGKILL);
@@ -74,14 +74,14 @@ static void dismiss(struct guard_child *c, bool wait)
                         (void) waitpid(c->pid, NULL, 0);
                 (void) close(c->fd);
         }
-        *c = (struct guard_child){ .pid = 0 };
+        *c = (struct undo_claim_child){ .pid = 0 };
 }
 
 /*
  * Waits for an answer of a child. An open that hangs keeps the claim from all other processes: the kernel gives it to the first that
  * asks, before it opens the device (block/bdev.c:bd_prepare_to_claim). msec: how long it may take. Returns 0 also if it hangs.
  */
-static int answer(struct guard_child *c, int *msec)
+static int answer(struct undo_claim_child *c, int *msec)
 {
         int r = -ECANCELED, k = poll(&(struct pollfd){ c->fd, POLLIN, 0 }, 1, *msec);
 
@@ -95,8 +95,8 @@ static int answer(struct guard_child *c, int *msec)
 
 static int claim_lun(struct transaction *t, size_t i, int *msec)
 {
-        struct guard_child *c = &t->guard.children[i];
-        const struct lun *l = &t->guard.disk.luns[i];
+        struct undo_claim_child *c = &t->undo.children[i];
+        const struct lun *l = &t->undo.disk.luns[i];
         pid_t self = getpid();
         int fds[2], r;
 
@@ -117,11 +117,11 @@ static int claim_lun(struct transaction *t, size_t i, int *msec)
         r = answer(c, msec);
         if (r < 0)
                 dismiss(c, true);
-        return r < 0 && r != -EBUSY && lun_offline(t, t->guard.disk.host, l) ? 0 : r;
+        return r < 0 && r != -EBUSY && lun_offline(t, t->undo.disk.host, l) ? 0 : r;
 }
 
 /* No process should have written to it yet. If one did, the bytes shall not be lost. */
-static void sync_lun(struct guard_child *c, int *msec)
+static void sync_lun(struct undo_claim_child *c, int *msec)
 {
         int go = 0;
 
@@ -131,8 +131,8 @@ static void sync_lun(struct guard_child *c, int *msec)
 
 static int take(struct transaction *t)
 {
-        struct guard *g = &t->guard;
-        int r = usb_disk_read(&t->roots, t->interface, false, &g->disk), msec = GUARD_MSEC;
+        struct undo_claim *g = &t->undo;
+        int r = usb_disk_read(&t->roots, t->interface, false, &g->disk), msec = UNDO_CLAIM_MSEC;
 
         if (r == 0 || r == -ENODEV) /* gone */
                 return 0;
@@ -155,31 +155,31 @@ static int take(struct transaction *t)
         return r;
 }
 
-int guard_begin(struct transaction *t)
+int undo_claim_begin(struct transaction *t)
 {
         int r = -ECANCELED;
 
         /* A failure of our own says nothing of the disk: it is tried again. */
-        for (int tries = 0; tries < GUARD_TRIES && r < 0 && r != -EBUSY; tries++) {
+        for (int tries = 0; tries < UNDO_CLAIM_TRIES && r < 0 && r != -EBUSY; tries++) {
                 r = take(t);
                 if (r < 0)
-                        guard_end(t, false);
+                        undo_claim_end(t, false);
         }
-        t->guard.active = r >= 0;
+        t->undo.active = r >= 0;
         return r;
 }
 
-bool guard_has(const struct transaction *t, const struct lun *l)
+bool undo_claim_has(const struct transaction *t, const struct lun *l)
 {
-        const struct guard *g = &t->guard;
+        const struct undo_claim *g = &t->undo;
         size_t i;
 
         return lun_among(l, g->disk.luns, g->disk.n_luns, &i) && g->children[i].pid > 0;
 }
 
-void guard_end(struct transaction *t, bool unbound)
+void undo_claim_end(struct transaction *t, bool unbound)
 {
-        struct guard *g = &t->guard;
+        struct undo_claim *g = &t->undo;
         struct awake deadline;
 
         /* One that hangs is not waited for, unless the unbind has ended what it waits for. */
@@ -190,5 +190,5 @@ void guard_end(struct transaction *t, bool unbound)
                 (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
         free(g->children);
         usb_disk_done(&g->disk);
-        *g = (struct guard){ .active = false };
+        *g = (struct undo_claim){ .active = false };
 }

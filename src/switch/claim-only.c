@@ -16,7 +16,7 @@ static int take(struct transaction *t)
                 struct user u = { .kind = USER_CLAIM };
 
                 (void) copy_string(u.device, sizeof(u.device), busy);
-                tell_user(&u);
+                report_user(t, &u);
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "in use: %s is claimed by somebody", busy);
         }
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r)) : 0;
@@ -44,13 +44,13 @@ static void wait_for_end(void)
         while (n > 0 || (n < 0 && errno == EINTR));
 }
 
-int transaction_keep(struct transaction *t, bool again)
+int transaction_claim(struct transaction *t, bool again)
 {
         int r = usb_disk_read(&t->roots, t->interface, false, &t->disk);
 
         (void) copy_string(t->step, sizeof(t->step), "claim");
-        tell_step(t->step);
-        t->n_disks = disks_count(&t->disk);
+        report_step(t);
+        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         t->from = t->disk.facts.driver;
         if (r == -ENODEV || r == 0)
                 r = tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
@@ -62,7 +62,7 @@ int transaction_keep(struct transaction *t, bool again)
                 r = again ? take(t) : take_if_free(t);
         if (r >= 0) {
                 claim_keep(&t->claim);
-                tell_kept();
+                report_claim(t);
                 wait_for_end();
         }
         claim_drop(&t->claim);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+
+#include "common/names.h"
+#include "sys/io/sysfs.h"
+#include "switch/transaction.h"
+
+const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size)
+{
+        (void) snprintf(ret, size, "%s/target%.*s/%s/%s", host, (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi,
+                        name);
+        return ret;
+}
+
+/*
+ * A disk which the kernel has given up ("Device offlined - not ready after error recovery") answers every open and every
+ * write with an error: it can be neither claimed nor mounted, and what was not written is lost already. With no user left
+ * usb-storage is its repair.
+ */
+bool lun_offline(const struct transaction *t, const char *host, const struct lun *l)
+{
+        char below[128], path[PATH_MAX], state[32];
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/%s", t->interface,
+                        lun_attribute(host, l, "state", below, sizeof(below)));
+        return attr_read(t->roots.sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
+}
+
+/*
+ * Whether a LUN is one of those, with the same block device. The kernel does not reuse the number of a block device that is open, as a
+ * claimed one is. Its medium may be another one: no card that is put into a claimed slot can be mounted.
+ */
+bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i)
+{
+        for (size_t i = 0; i < n; i++)
+                if (streq(luns[i].scsi, l->scsi) && streq(luns[i].disk.name, l->disk.name) && luns[i].disk.major == l->disk.major &&
+                    luns[i].disk.minor == l->disk.minor) {
+                        *ret_i = i;
+                        return true;
+                }
+        return false;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "sys/io/clock.h"
+#include "switch/transaction.h"
+
+void report_step(const struct transaction *t)
+{
+        if (t->machine) {
+                (void) printf("STEP %s %llu\n", t->step, (unsigned long long) now_boottime());
+                (void) fflush(stdout);
+        } else
+                log_debug("step %s", t->step);
+}
+
+void report_user(const struct transaction *t, const struct user *u)
+{
+        char where[PATH_MAX], command[64];
+
+        if (t->machine) { /* else the daemon looks for itself */
+                if (u->kind == USER_CLAIM)
+                        (void) printf("CLAIMED %s\n", u->device);
+                else if (u->kind == USER_OPEN && u->pid == 0)
+                        (void) printf("OPENED %s\n", u->device);
+                return;
+        }
+        (void) fprintf(stderr, "%s %s%s%s%s%s", user_kind_to_string(u->kind), u->device, u->where ? " at " : "",
+                       make_harmless(u->where ? u->where : "", where, sizeof(where)), u->command ? " by " : "",
+                       make_harmless(u->command ? u->command : "", command, sizeof(command)));
+        if (u->pid)
+                (void) fprintf(stderr, " (pid %i)", (int) u->pid);
+        (void) fputc('\n', stderr);
+}
+
+void report_claim(const struct transaction *t)
+{
+        (void) printf("%s\n", t->machine ? SWITCH_KEPT : "It is claimed, until the standard input ends.");
+        (void) fflush(stdout);
+}
+
+/*
+ * Whoever keeps a disk busy chooses the name of his process, and where he mounts it. So words that may hold names stay on
+ * their line, and their line is no longer than uasd has room for.
+ */
+void end_line(const struct transaction *t, char ret[static END_LINE_MAX])
+{
+        char text[sizeof(t->text)];
+
+        (void) snprintf(ret, END_LINE_MAX, "END %i %s %s\n", t->code, t->step, make_harmless(t->text, text, sizeof(text)));
+}
+
+void report_end(const struct transaction *t)
+{
+        char line[END_LINE_MAX], text[sizeof(t->text)];
+
+        end_line(t, line);
+        if (t->machine && fputs(line, stdout) >= 0 && fflush(stdout) == 0)
+                return;
+        (void) make_harmless(t->text, text, sizeof(text));
+        if (t->code == UASD_EXIT_OK)
+                log_info("%s: %s", t->interface, text);
+        else
+                log_error("%s: step %s: %s", t->interface, t->step, text);
+}
