@@ -124,7 +124,7 @@ static int device_of_mount(const char *path, dev_t *ret)
 {
         struct mounted m = {.path = path};
         struct stat st;
-        int k = mount_lines(AT_FDCWD, "/proc/self/mountinfo", MOUNTS_FORMAT, take_mount, &m);
+        int k = mount_lines(AT_FDCWD, "/proc/self/mountinfo", TABLE_MOUNTINFO, take_mount, &m);
 
         if (k >= 0 && !m.found)
                 k = -ENOTBLK;

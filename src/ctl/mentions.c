@@ -102,17 +102,16 @@ static int look_at(const struct search *s, const char *file, const char *where, 
 
 static int look_at_mount(const struct mount_line *line, void *data)
 {
-        return line->source ? look_at(data, FSTAB_FORMAT, line->target, line->source) : 0;
+        return line->source ? look_at(data, "/etc/fstab", line->target, line->source) : 0;
 }
 
 static int look_at_fstab(const struct search *s)
 {
-        int k = mount_lines(s->roots->etc, "fstab", FSTAB_FORMAT, look_at_mount, (void *) s);
+        int k = mount_lines(s->roots->etc, "fstab", TABLE_FSTAB, look_at_mount, (void *) s);
 
         return k == -ENOMEM ? k : 0;
 }
 
-/* Its lines may have two fields, which libmount takes for a mistake. */
 static int look_at_crypttab(const struct search *s)
 {
         _cleanup_fclose_ FILE *f = NULL;

@@ -99,7 +99,7 @@ static int take_mount(const struct mount_line *line, void *data)
 
 int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid)
 {
-        return mount_lines(list->r->proc, path, MOUNTS_FORMAT, take_mount, &(struct mounts){ list, n, namespace, pid });
+        return mount_lines(list->r->proc, path, TABLE_MOUNTINFO, take_mount, &(struct mounts){ list, n, namespace, pid });
 }
 
 /* A swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
@@ -110,7 +110,7 @@ static const char *swap_device(const struct search *s, const char *path)
 
         if (name && ((device = search_name(s, name)) || (device = search_stacked_name(s, name))))
                 return device;
-        if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 ||
+        if (s->any || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 ||
             !S_ISBLK(x.stx_mode))
                 return NULL;
         if (!luns_have(s->luns, s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device))
@@ -134,7 +134,7 @@ static int take_swap(const struct mount_line *line, void *data)
 
 int search_swaps(struct search *list, size_t n)
 {
-        int k = mount_lines(list->r->proc, "swaps", SWAPS_FORMAT, take_swap, &(struct mounts){ .list = list, .n = n });
+        int k = mount_lines(list->r->proc, "swaps", TABLE_SWAPS, take_swap, &(struct mounts){ .list = list, .n = n });
 
         return k == -ENOENT ? 0 : k;
 }
@@ -155,7 +155,7 @@ static int btrfs_member(const char *name, void *data)
                 return 0;
         (void) snprintf(where, sizeof(where), HOLDER_BTRFS "%s", b->uuid);
         k = search_add_named(b->s, USER_HOLDER, device, where);
-        if (k >= 0)
+        if (k >= 0 || k == SEARCH_OVER)
                 b->s->list[b->s->n - 1].btrfs = true;
         return k;
 }
@@ -178,7 +178,12 @@ int search_holders(struct search *s)
         for (size_t i = 0; k >= 0 && i < s->n_stack; i++)
                 if (s->stack[i].direct)
                         k = search_add_named(s, USER_HOLDER, s->stack[i].device, s->stack[i].block.name);
-        if (k >= 0 && (k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s)) == -ENOENT)
-                k = 0;
         return k;
+}
+
+int search_btrfs(struct search *s)
+{
+        int k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s);
+
+        return k == -ENOENT ? 0 : k;
 }

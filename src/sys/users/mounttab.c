@@ -1,112 +1,122 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/users/mounttab.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <libmount/libmount.h>
+#include <sys/sysmacros.h>
 
 #include "common/util.h"
 
 /*
- * libmount brings libblkid, libselinux and libpcre2 along, which take longer to start than `uasctl list` takes for all it
- * has to do. It is fetched where a table is read, once.
+ * The four fields that are needed here. The udev helper reads these tables at every event of a block device, and libmount with its
+ * own libraries takes longer to start than the helper takes for all that it has to do.
  */
-#define LIBMOUNT "libmount.so.1"
 
-static struct {
-        void *library;
-        typeof(mnt_new_table) *new_table;
-        typeof(mnt_unref_table) *unref_table;
-        typeof(mnt_table_parse_stream) *table_parse_stream;
-        typeof(mnt_table_next_fs) *table_next_fs;
-        typeof(mnt_new_iter) *new_iter;
-        typeof(mnt_free_iter) *free_iter;
-        typeof(mnt_fs_get_srcpath) *fs_get_srcpath;
-        typeof(mnt_fs_get_target) *fs_get_target;
-        typeof(mnt_fs_get_devno) *fs_get_devno;
-        typeof(mnt_fs_get_id) *fs_get_id;
-} mnt;
+#define BLANK " \t\n"
+#define DELETED " (deleted)" /* d_path() appends it to the path of a file that has been removed */
 
-static int fetch(void)
+static bool is_octal(const char *s)
 {
-        static const struct {
-                const char *name;
-                void *to;
-        } symbols[] = {
-                { "mnt_new_table", &mnt.new_table },
-                { "mnt_unref_table", &mnt.unref_table },
-                { "mnt_table_parse_stream", &mnt.table_parse_stream },
-                { "mnt_table_next_fs", &mnt.table_next_fs },
-                { "mnt_new_iter", &mnt.new_iter },
-                { "mnt_free_iter", &mnt.free_iter },
-                { "mnt_fs_get_srcpath", &mnt.fs_get_srcpath },
-                { "mnt_fs_get_target", &mnt.fs_get_target },
-                { "mnt_fs_get_devno", &mnt.fs_get_devno },
-                { "mnt_fs_get_id", &mnt.fs_get_id },
-        };
-        void *library;
+        for (size_t i = 0; i < 3; i++)
+                if (s[i] < '0' || s[i] > '7')
+                        return false;
+        return true;
+}
 
-        if (mnt.library)
-                return 0;
-        library = dlopen(LIBMOUNT, RTLD_LAZY | RTLD_LOCAL);
-        if (!library)
-                return -ELIBACC;
-        for (size_t i = 0; i < ELEMENTSOF(symbols); i++) {
-                void *symbol = dlsym(library, symbols[i].name);
+/* mangle() of the kernel writes blanks, the backslash and '#' as "\040". */
+static char *unmangle(char *s)
+{
+        char *to = s;
 
-                if (!symbol) {
-                        (void) dlclose(library);
-                        return -ELIBBAD;
-                }
-                memcpy(symbols[i].to, &symbol, sizeof(symbol));
+        if (!s)
+                return NULL;
+        for (const char *from = s; *from; to++) {
+                bool octal = *from == '\\' && is_octal(from + 1);
+
+                *to = octal ? (char) ((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0')) : *from;
+                from += octal ? 4 : 1;
         }
-        mnt.library = library;
-        return 0;
+        *to = '\0';
+        return s;
 }
 
-static FILE *open_table(int dirfd, const char *path)
+static const char *path_or_null(char *field)
 {
-        int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
-        FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
+        return field && field[0] == '/' ? unmangle(field) : NULL;
+}
 
-        if (!f)
+/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
+static bool parse_mountinfo(char *text, struct mount_line *ret)
+{
+        unsigned major, minor;
+        char *field, *save;
+
+        if (sscanf(text, "%i %*u %u:%u", &ret->id, &major, &minor) != 3)
+                return false;
+        ret->devno = makedev(major, minor);
+        field = strtok_r(text, BLANK, &save);
+        for (size_t i = 1; i < 5 && field; i++)
+                field = strtok_r(NULL, BLANK, &save);
+        ret->target = unmangle(field);
+        while (field && !streq(field, "-"))
+                field = strtok_r(NULL, BLANK, &save);
+        if (field && strtok_r(NULL, BLANK, &save)) /* the type */
+                ret->source = path_or_null(strtok_r(NULL, BLANK, &save));
+        return true;
+}
+
+static bool parse_swap(char *text, struct mount_line *ret)
+{
+        char *save, *path = unmangle(strtok_r(text, BLANK, &save));
+        size_t n = path ? strlen(path) : 0, end = strlen(DELETED);
+
+        if (n > end && streq(path + n - end, DELETED))
+                path[n - end] = '\0';
+        ret->source = path && path[0] == '/' ? path : NULL;
+        return ret->source;
+}
+
+static bool parse_fstab(char *text, struct mount_line *ret)
+{
+        char *save, *source = strtok_r(text, BLANK, &save), *target = strtok_r(NULL, BLANK, &save);
+
+        if (!target || source[0] == '#')
+                return false;
+        ret->source = path_or_null(source);
+        ret->target = unmangle(target);
+        return true;
+}
+
+static bool parse(enum mount_table table, char *text, struct mount_line *ret)
+{
+        switch (table) {
+        case TABLE_MOUNTINFO:
+                return parse_mountinfo(text, ret);
+        case TABLE_SWAPS:
+                return parse_swap(text, ret);
+        case TABLE_FSTAB:
+                return parse_fstab(text, ret);
+        }
+        return false;
+}
+
+int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(const struct mount_line *line, void *data),
+                void *data)
+{
+        _cleanup_fclose_ FILE *f = NULL;
+        _cleanup_free_ char *text = NULL;
+        size_t room = 0;
+        int fd, k = 0;
+
+        fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || !(f = fdopen(fd, "re"))) {
                 (void) close_keep_errno(fd);
-        return f;
-}
-
-static int each(struct libmnt_table *t, int (*fn)(const struct mount_line *, void *), void *data)
-{
-        struct libmnt_iter *i = mnt.new_iter(MNT_ITER_FORWARD);
-        struct libmnt_fs *fs;
-        int k = 0;
-
-        if (!i)
-                return -ENOMEM;
-        while (k >= 0 && mnt.table_next_fs(t, i, &fs) == 0)
-                k = fn(&(struct mount_line){ mnt.fs_get_srcpath(fs), mnt.fs_get_target(fs), mnt.fs_get_devno(fs), mnt.fs_get_id(fs) }, data);
-        mnt.free_iter(i);
-        return k < 0 ? k : 0;
-}
-
-int mount_lines(int dirfd, const char *path, const char *format, int (*fn)(const struct mount_line *line, void *data), void *data)
-{
-        _cleanup_fclose_ FILE *f = open_table(dirfd, path);
-        struct libmnt_table *t;
-        int k;
-
-        if (!f)
                 return -errno;
-        k = fetch();
-        if (k < 0)
-                return k;
-        t = mnt.new_table();
-        if (!t)
-                return -ENOMEM;
-        k = mnt.table_parse_stream(t, f, format);
-        if (k == 0)
-                k = each(t, fn, data);
-        else if (k > 0)
-                k = -EBADMSG;
-        mnt.unref_table(t);
-        return k;
+        }
+        while (k >= 0 && getline(&text, &room, f) >= 0) {
+                struct mount_line line = {};
+
+                if (parse(table, text, &line))
+                        k = fn(&line, data);
+        }
+        return k < 0 ? k : ferror(f) ? -EIO : 0;
 }

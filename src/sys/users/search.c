@@ -57,7 +57,7 @@ int search_add_named(struct search *s, enum user_kind kind, const char *device, 
 
         if (!u || (where && !(u->where = strdup(where))))
                 return -ENOMEM;
-        return 0;
+        return s->any ? SEARCH_OVER : 0;
 }
 
 /* Of the path of a cgroup. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <errno.h>
+
 #include "sys/users/users.h"
 
 /*
@@ -17,6 +19,7 @@ struct stacked {
 
 struct search {
         const struct roots *r;
+        bool any; /* the first user ends the search, and what may take long is not asked */
         const struct lun *luns;
         size_t n_luns;
         struct user *list;
@@ -34,8 +37,11 @@ const char *search_name(const struct search *s, const char *name);
  * likes. When those that are listed have ended the others are found.
  */
 bool search_enough(const struct search *s, const char *device);
+/* Of search_add_named() with `any`: the list has its user. */
+#define SEARCH_OVER -ECANCELED
+
 struct user *search_add(struct search *s, enum user_kind kind, const char *device);
-/* The same; where may be NULL. 0, or -ENOMEM. */
+/* The same; where may be NULL. 0, SEARCH_OVER, or -ENOMEM. */
 int search_add_named(struct search *s, enum user_kind kind, const char *device, const char *where);
 /* Whether a mount of this node is listed. */
 bool search_is_mounted(const struct search *s, const char *device);
@@ -50,8 +56,10 @@ const char *search_stacked_name(const struct search *s, const char *name);
 bool search_is_called(const struct search *s, const char *block, const char *name);
 /* For n disks at once. */
 int search_swaps(struct search *list, size_t n);
-/* What stands directly on the disk, and a btrfs it is a member of. */
+/* What stands directly on the disk. */
 int search_holders(struct search *s);
+/* The btrfs that it is a member of. */
+int search_btrfs(struct search *s);
 /* Loop devices, for n disks at once: by the path in sysfs, or, with `ask`, by the number that the kernel returns. */
 int search_loops(struct search *list, size_t n, bool ask);
 /* True the first time a mount namespace is met. */

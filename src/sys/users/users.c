@@ -90,16 +90,39 @@ static int search_tables(struct search *list, size_t n, bool deep)
 {
         int k = 0;
 
-        for (size_t i = 0; k >= 0 && i < n; i++)
+        for (size_t i = 0; k >= 0 && i < n; i++) {
                 k = search_stack(list + i);
+                if (k >= 0 && list[i].any) /* nothing is cheaper to find */
+                        k = search_holders(list + i);
+        }
         if (k >= 0)
                 k = search_mounts(list, n, "1/mountinfo", NULL, NULL);
         if (k >= 0)
                 k = search_swaps(list, n);
-        for (size_t i = 0; k >= 0 && i < n; i++)
+        for (size_t i = 0; k >= 0 && i < n; i++) {
                 k = search_holders(list + i);
+                if (k >= 0)
+                        k = search_btrfs(list + i);
+        }
         if (k >= 0)
                 k = search_loops(list, n, deep);
+        return k;
+}
+
+bool users_is_array(const char *holder)
+{
+        return strncmp(holder, "md", 2) == 0;
+}
+
+int users_any(const struct roots *r, const struct lun *luns, size_t n_luns)
+{
+        struct search s = { .r = r, .luns = luns, .n_luns = n_luns, .any = true };
+        int k = search_tables(&s, 1, false);
+
+        if (k == SEARCH_OVER)
+                k = s.list->btrfs || (s.list->kind == USER_HOLDER && users_is_array(s.list->where)) ? 2 : 1;
+        users_free(s.list, s.n);
+        free(s.stack);
         return k;
 }
 
