@@ -4,7 +4,6 @@
 
 #include "common/names.h"
 #include "sys/io/statefile.h"
-#include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "switch/transaction.h"
@@ -103,26 +102,6 @@ int record_begin(struct transaction *t)
         return r < 0 ? r : record_write(t, "record");
 }
 
-static int attachment_now(const struct transaction *t, unsigned *ret_busnum, unsigned *ret_devnum)
-{
-        char path[PATH_MAX], port[INTERFACE_NAME_MAX];
-        uint64_t bus, dev;
-        int r;
-
-        (void) copy_string(port, sizeof(port), t->interface);
-        *strchrnul(port, ':') = '\0';
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/busnum", port);
-        r = attr_read_uint(t->roots.sys, path, 10, &bus);
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/devnum", port);
-        if (r >= 0)
-                r = attr_read_uint(t->roots.sys, path, 10, &dev);
-        if (r < 0)
-                return r;
-        *ret_busnum = (unsigned) bus;
-        *ret_devnum = (unsigned) dev;
-        return 0;
-}
-
 bool attachment_same(const struct transaction *t, const struct facts *f)
 {
         return f->busnum == t->disk.facts.busnum && f->devnum == t->disk.facts.devnum;
@@ -132,7 +111,7 @@ bool attachment_there(const struct transaction *t)
 {
         struct facts now = { .busnum = 0 };
 
-        return attachment_now(t, &now.busnum, &now.devnum) >= 0 && attachment_same(t, &now);
+        return attachment_now(&t->roots, t->interface, &now.busnum, &now.devnum) >= 0 && attachment_same(t, &now);
 }
 
 int record_check(struct transaction *t)
@@ -166,7 +145,7 @@ int record_load(struct transaction *t)
         if (r <= 0)
                 return r;
         /* Another device sits at that port by now: it is none of ours to move. */
-        t->replugged = attachment_now(t, &busnum, &devnum) < 0 || busnum != l.busnum || devnum != l.devnum;
+        t->replugged = attachment_now(&t->roots, t->interface, &busnum, &devnum) < 0 || busnum != l.busnum || devnum != l.devnum;
         if (t->replugged)
                 t->moved = t->failed = t->holding = false;
         return 1;

@@ -61,6 +61,8 @@ struct fake_usb {
         unsigned touched; /* bind, unbind, delete, scan written for it */
         bool pulled;            /* it answers nothing any more */
         uint64_t disconnect_at; /* and then the hub tells of it; 0: it is not pulled, or that has been told */
+        bool slow_to_go;        /* unplugged, the device stays in sysfs for a moment after its interface */
+        uint64_t device_goes_at;
         bool comes_back;        /* unplugged, the same disk is plugged in again ... */
         uint64_t away, plug_at; /* ... after this time; when that is */
         /* how it is sick */
@@ -192,6 +194,7 @@ _printf_(2, 3) void tree_write(const char *text, const char *format, ...);
 _printf_(1, 2) void tree_remove(const char *format, ...);
 _printf_(1, 2) bool tree_exists(const char *format, ...);
 void tree_plug(struct fake_usb *u);
+void tree_unplug_interface(struct fake_usb *u);
 void tree_unplug(struct fake_usb *u);
 /* Reads of its strings hang, as behind somebody who has the lock of the device. */
 void tree_lock_device(const struct fake_usb *u);

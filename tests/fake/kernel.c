@@ -560,7 +560,11 @@ void kernel_unplug(struct fake_usb *u)
                 unbind_takes_all(u);
         fake->at_risk = at_risk;
         fake->lost = lost; /* whoever pulls it out loses what was not written: no fault of ours */
-        tree_unplug(u);
+        tree_unplug_interface(u);
+        if (u->slow_to_go)
+                u->device_goes_at = fake->clock + USEC_PER_SEC / 10;
+        else
+                tree_unplug(u);
         u->plugged = u->pulled = false;
         u->disconnect_at = 0;
         fakesys_mount_table();
@@ -630,6 +634,10 @@ void kernel_pass(uint64_t usec)
                                 block_appears(u, k);
                 if (u->disconnect_at && u->disconnect_at <= fake->clock)
                         kernel_unplug(u);
+                if (u->device_goes_at && u->device_goes_at <= fake->clock) {
+                        tree_unplug(u);
+                        u->device_goes_at = 0;
+                }
                 if (u->plug_at && u->plug_at <= fake->clock)
                         kernel_plug_again(u);
         }

@@ -25,7 +25,8 @@ static const struct pull {
         int late;
         bool back;
         unsigned away;
-} pulls[] = {{0}, {0, true, 0}, {0, true, 2}, {3}, {3, true, 0}};
+        bool slow; /* its interface goes first */
+} pulls[] = {{0}, {0, true, 0}, {0, true, 2}, {3}, {3, true, 0}, {.slow = true}};
 
 static const struct history passed = {.state = HISTORY_PASSED}, distrusted = {.state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset"};
 static const struct history *const before[] = {NULL, &passed, &distrusted};
@@ -117,6 +118,7 @@ static bool unplugged(const struct scene *s, const struct history *h, const stru
 
         scene_make(s);
         on_record(h, &then);
+        fake->usb[0].slow_to_go = p->slow;
         fake->usb[0].comes_back = p->back;
         fake->usb[0].away = p->away * USEC_PER_SEC;
         fake->hooks[0] = (struct fake_hook){.nth = n, .what = p->late ? HOOK_PULL : HOOK_UNPLUG, .error = p->late};
@@ -135,7 +137,7 @@ static bool unplugged(const struct scene *s, const struct history *h, const stru
                 wrong = "a hold is left";
         else if (r.code == UASD_EXIT_NO_DISK && tree_exists("run/uasd/attachment/2-1:1.0@2-5"))
                 wrong = "the mark of the attachment is left";
-        (void) snprintf(what, sizeof(what), "unplugged (%i s late, %s%u s away; %s)", p->late, p->back ? "" : "not ", p->away,
+        (void) snprintf(what, sizeof(what), "unplugged (%i s late%s, %s%u s away; %s)", p->late, p->slow ? ", slow" : "", p->back ? "" : "not ", p->away,
                         h ? history_state_to_string(h->state) : "unknown");
         good = sweep_verdict(s, &r, what, n, op, wrong);
         if (good) {

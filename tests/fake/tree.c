@@ -173,12 +173,19 @@ void tree_lock_device(const struct fake_usb *u)
         }
 }
 
+void tree_unplug_interface(struct fake_usb *u)
+{
+        char dir[96];
+
+        tree_remove("sys/bus/usb/devices/%s", u->interface);
+        tree_remove("%s/%s", usb_dir(u, dir), u->interface);
+}
+
 void tree_unplug(struct fake_usb *u)
 {
         char dir[96];
 
         tree_remove("sys/bus/usb/devices/%s", u->port);
-        tree_remove("sys/bus/usb/devices/%s", u->interface);
         tree_remove("%s", usb_dir(u, dir));
 }
 

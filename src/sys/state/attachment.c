@@ -217,26 +217,39 @@ struct prune {
         const char *dir;
 };
 
+/* By way of the interface: usb_disconnect() removes the interfaces first, and the device some time after them. */
+int attachment_now(const struct roots *r, const char *interface, unsigned *ret_busnum, unsigned *ret_devnum)
+{
+        char path[PATH_MAX];
+        uint64_t bus, dev;
+        int k;
+
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../busnum", interface);
+        k = attr_read_uint(r->sys, path, 10, &bus);
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/../devnum", interface);
+        if (k >= 0)
+                k = attr_read_uint(r->sys, path, 10, &dev);
+        if (k < 0)
+                return k;
+        *ret_busnum = (unsigned) bus;
+        *ret_devnum = (unsigned) dev;
+        return 0;
+}
+
 static int prune_one(const char *name, void *data)
 {
         const struct prune *prune = data;
-        const struct roots *r = prune->roots;
-        char path[PATH_MAX], port[INTERFACE_NAME_MAX];
-        const char *at = strrchr(name, '@'), *colon = strchr(name, ':');
-        unsigned bus, dev;
-        uint64_t b, d;
+        char path[PATH_MAX], interface[INTERFACE_NAME_MAX];
+        const char *at = strrchr(name, '@');
+        unsigned bus, dev, bus_now, dev_now;
 
-        if (!at || !colon || colon > at || sscanf(at, "@%u-%u", &bus, &dev) != 2 ||
-            (size_t) snprintf(port, sizeof(port), "%.*s", (int) (colon - name), name) >= sizeof(port))
+        if (!at || sscanf(at, "@%u-%u", &bus, &dev) != 2 ||
+            (size_t) snprintf(interface, sizeof(interface), "%.*s", (int) (at - name), name) >= sizeof(interface))
                 return 0;
-        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/busnum", port);
-        if (attr_read_uint(r->sys, path, 10, &b) >= 0) {
-                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/devnum", port);
-                if (attr_read_uint(r->sys, path, 10, &d) >= 0 && b == bus && d == dev)
-                        return 0;
-        }
+        if (attachment_now(prune->roots, interface, &bus_now, &dev_now) >= 0 && bus_now == bus && dev_now == dev)
+                return 0;
         (void) snprintf(path, sizeof(path), "%s/%s", prune->dir, name);
-        (void) state_remove(r->run, path);
+        (void) state_remove(prune->roots->run, path);
         return 0;
 }
 

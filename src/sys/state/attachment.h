@@ -38,6 +38,8 @@ struct attachment_mark {
         bool override_forced;
 };
 
+/* Which attachment is at this interface now; -ENOENT if there is none. */
+int attachment_now(const struct roots *r, const char *interface, unsigned *ret_busnum, unsigned *ret_devnum);
 /* The file of one in `dir`, of which attachments_prune() has to know. */
 char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t size);
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret);
