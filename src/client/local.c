@@ -101,7 +101,7 @@ static void free_list(char ***list)
         strv_free(*list);
 }
 
-static int read_all(const struct roots *r, bool quick, struct views *ret)
+int local_read(const struct roots *r, bool users, struct views *ret)
 {
         _cleanup_(free_list) char **interfaces = NULL;
         _cleanup_(views_done) struct views views = {};
@@ -120,7 +120,7 @@ static int read_all(const struct roots *r, bool quick, struct views *ret)
                 if (k < 0)
                         return k;
         }
-        k = quick ? 0 : find_users(r, &views);
+        k = users ? find_users(r, &views) : 0;
         for (size_t i = 0; i < views.n && k >= 0; i++)
                 k = describe(&views.list[i]);
         if (k < 0)
@@ -129,14 +129,4 @@ static int read_all(const struct roots *r, bool quick, struct views *ret)
         *ret = views;
         views = (struct views){};
         return 0;
-}
-
-int local_read(const struct roots *r, struct views *ret)
-{
-        return read_all(r, false, ret);
-}
-
-int local_read_quick(const struct roots *r, struct views *ret)
-{
-        return read_all(r, true, ret);
 }

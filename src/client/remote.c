@@ -157,33 +157,14 @@ static int open_and_read(const char *socket, uint64_t deadline, read_fn read, st
         return 0;
 }
 
-int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
+int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
 {
+        const char *first = use == REMOTE_ORDER ? NULL : private_socket, *second = use == REMOTE_ORDER ? private_socket : NULL;
         uint64_t deadline = now_boottime() + limit_usec;
-        int k = open_and_read(NULL, deadline, read_disks, ret, ret_disks);
+        read_fn read = use == REMOTE_LOOK_BRIEF ? read_brief : read_disks;
+        int k = open_and_read(first, deadline, read, ret, ret_disks);
 
-        return k == -ENOTCONN && private_socket
-                       ? open_and_read(private_socket, deadline, read_disks, ret, ret_disks)
-                       : k;
-}
-
-static int look(const char *private_socket, uint64_t limit_usec, read_fn read, struct views *ret_disks)
-{
-        _cleanup_(remote_close) struct remote r = {};
-        uint64_t deadline = now_boottime() + limit_usec;
-        int k = private_socket ? open_and_read(private_socket, deadline, read, &r, ret_disks) : -ENOTCONN;
-
-        return k == -ENOTCONN ? open_and_read(NULL, deadline, read, &r, ret_disks) : k;
-}
-
-int remote_look(const char *private_socket, uint64_t limit_usec, struct views *ret_disks)
-{
-        return look(private_socket, limit_usec, read_disks, ret_disks);
-}
-
-int remote_look_brief(const char *private_socket, uint64_t limit_usec, struct views *ret_disks)
-{
-        return look(private_socket, limit_usec, read_brief, ret_disks);
+        return k == -ENOTCONN && private_socket ? open_and_read(second, deadline, read, ret, ret_disks) : k;
 }
 
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)

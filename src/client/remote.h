@@ -19,15 +19,17 @@ struct remote {
 #define GLANCE_USEC (5 * USEC_PER_SEC)
 #define ORDER_USEC (30 * USEC_PER_SEC)
 
+/* What a connection is for. */
+enum remote_use {
+        REMOTE_LOOK,       /* one look at the disks: the private socket first, which is the shorter way */
+        REMOTE_LOOK_BRIEF, /* the same, and of each disk only what ListDisks returns, if uasd knows that */
+        REMOTE_ORDER,      /* orders: the system bus first, where uasd can ask polkit who gives them */
+};
 /*
- * private_socket: NULL if the system bus alone is to be tried.
+ * private_socket: NULL if only the system bus is to be tried.
  * Returns 0; -ENOTCONN: no daemon; -ETIMEDOUT: one that does not answer; -EBADMSG: not understood.
  */
-int remote_open(const char *private_socket, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
-/* For one look at the disks: the private socket first, which is the shorter way. The same errors. */
-int remote_look(const char *private_socket, uint64_t limit_usec, struct views *ret_disks);
-/* The same, and of each disk no more than ListDisks tells, if uasd knows that: the table needs nothing else. */
-int remote_look_brief(const char *private_socket, uint64_t limit_usec, struct views *ret_disks);
+int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
 /* By ssh, which may ask for a password, and tells on stderr itself what goes wrong. The same, and -EHOSTUNREACH: no bus there. */
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
 void remote_close(struct remote *r);

@@ -18,13 +18,14 @@ static const char *private_socket(const struct client *c, char ret[static SOCKET
         return ret;
 }
 
-static int open_remote(const struct client *c, struct remote *ret_remote, struct views *ret)
+static int open_remote(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret)
 {
+        uint64_t limit = use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC;
         char path[SOCKET_MAX];
 
         if (c->host)
                 return remote_open_host(c->host, ORDER_USEC, ret_remote, ret);
-        return remote_open(private_socket(c, path), ORDER_USEC, ret_remote, ret);
+        return remote_open(private_socket(c, path), use, limit, ret_remote, ret);
 }
 
 #define WHY_MAX 256
@@ -55,38 +56,31 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
         }
 }
 
-static bool answered(const struct client *c, int error)
+static bool ask(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret)
 {
-        if (error < 0) {
-                char why[WHY_MAX];
+        char why[WHY_MAX];
+        int k = open_remote(c, use, ret_remote, ret);
 
-                log_info("%s: this is what the kernel itself shows.", why_no_answer(c, error, why));
-        }
-        return error >= 0;
+        if (k < 0)
+                log_info("%s: this is what the kernel itself shows.", why_no_answer(c, k, why));
+        return k >= 0;
 }
 
 bool source_ask(const struct client *c, struct remote *ret_remote, struct views *ret)
 {
-        return answered(c, open_remote(c, ret_remote, ret));
+        return ask(c, REMOTE_ORDER, ret_remote, ret);
 }
 
 bool source_look(const struct client *c, struct views *ret)
 {
-        char path[SOCKET_MAX];
+        _cleanup_(remote_close) struct remote remote = {};
 
-        return answered(c, remote_look(private_socket(c, path), GLANCE_USEC, ret));
+        return ask(c, REMOTE_LOOK, &remote, ret);
 }
 
-static bool look_brief(const struct client *c, struct views *ret)
+int source_local(const struct client *c, bool users, struct views *ret)
 {
-        char path[SOCKET_MAX];
-
-        return answered(c, remote_look_brief(private_socket(c, path), GLANCE_USEC, ret));
-}
-
-static int read_local(const struct client *c, bool quick, struct views *ret)
-{
-        int k = quick ? local_read_quick(&c->roots, ret) : local_read(&c->roots, ret);
+        int k = local_read(&c->roots, users, ret);
 
         if (k < 0) {
                 log_error("Cannot read the USB disks from sysfs: %s", strerror(-k));
@@ -99,39 +93,15 @@ static int read_local(const struct client *c, bool quick, struct views *ret)
         return UASD_EXIT_OK;
 }
 
-int source_local(const struct client *c, struct views *ret)
-{
-        return read_local(c, false, ret);
-}
-
-int source_local_quick(const struct client *c, struct views *ret)
-{
-        return read_local(c, true, ret);
-}
-
-static int read_any(const struct client *c, bool (*look)(const struct client *c, struct views *ret), bool quick,
-                    struct views *ret)
+int source_read(const struct client *c, enum detail detail, struct views *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
 
         if (c->host)
                 return source_connect(c, &remote, ret);
-        return look(c, ret) ? UASD_EXIT_OK : read_local(c, quick, ret);
-}
-
-int source_read(const struct client *c, struct views *ret)
-{
-        return read_any(c, source_look, false, ret);
-}
-
-int source_read_quick(const struct client *c, struct views *ret)
-{
-        return read_any(c, source_look, true, ret);
-}
-
-int source_read_brief(const struct client *c, struct views *ret)
-{
-        return read_any(c, look_brief, true, ret);
+        if (ask(c, detail == DETAIL_BRIEF ? REMOTE_LOOK_BRIEF : REMOTE_LOOK, &remote, ret))
+                return UASD_EXIT_OK;
+        return source_local(c, detail == DETAIL_ALL, ret);
 }
 
 static int tell_unconnected(const struct client *c, int k)
@@ -159,14 +129,14 @@ static int tell_unconnected(const struct client *c, int k)
 
 int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret)
 {
-        int k = open_remote(c, ret_remote, ret);
+        int k = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
         return k < 0 ? tell_unconnected(c, k) : UASD_EXIT_OK;
 }
 
 bool source_not_running(const struct client *c, struct remote *ret_remote, struct views *ret, int *ret_code)
 {
-        int k = open_remote(c, ret_remote, ret);
+        int k = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
         if (k == -ENOTCONN && !c->host)
                 return true;
@@ -234,14 +204,7 @@ int source_select(const struct client *c, const struct views *v, const char *wha
 
 int source_local_disk(const struct client *c, const char *what, struct views *ret, const struct view **ret_disk)
 {
-        int code = source_local(c, ret);
-
-        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
-}
-
-int source_read_disk(const struct client *c, const char *what, struct views *ret, const struct view **ret_disk)
-{
-        int code = source_read(c, ret);
+        int code = source_local(c, true, ret);
 
         return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
 }

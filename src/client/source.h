@@ -9,17 +9,18 @@
 
 /* The daemon's word on all disks, and the connection to go on with; false, told as a note: there is none. */
 bool source_ask(const struct client *c, struct remote *ret_remote, struct views *ret);
-/* That word alone. */
+/* One look at all disks, and no connection. */
 bool source_look(const struct client *c, struct views *ret);
-/* The kernel's. */
-int source_local(const struct client *c, struct views *ret);
-int source_local_quick(const struct client *c, struct views *ret);
+/* The disks as the kernel shows them; users: with those who use them. */
+int source_local(const struct client *c, bool users, struct views *ret);
+
+enum detail {
+        DETAIL_ALL,
+        DETAIL_NO_USERS, /* without uasd nobody walks over all processes */
+        DETAIL_BRIEF,    /* only what the columns show that are brief (ctl/columns.h) */
+};
 /* For verbs that read: from the daemon, else from the kernel itself. */
-int source_read(const struct client *c, struct views *ret);
-/* The same for those that show no users (client/local.h): no walk over every process for each disk. */
-int source_read_quick(const struct client *c, struct views *ret);
-/* The same again, for no more than columns that are brief (ctl/columns.h). */
-int source_read_brief(const struct client *c, struct views *ret);
+int source_read(const struct client *c, enum detail detail, struct views *ret);
 
 /* For verbs that write: without the daemon there is nothing to be done. */
 int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret);
@@ -31,7 +32,6 @@ int source_select(const struct client *c, const struct views *v, const char *wha
 
 /* Both in one; *ret_disk is in *ret, and goes with it. */
 int source_local_disk(const struct client *c, const char *what, struct views *ret, const struct view **ret_disk);
-int source_read_disk(const struct client *c, const char *what, struct views *ret, const struct view **ret_disk);
 int source_connect_disk(const struct client *c, const char *what, struct remote *ret_remote, struct views *ret,
                         const struct view **ret_disk);
 

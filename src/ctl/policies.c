@@ -57,9 +57,9 @@ static int read_files(const struct ctl *c, struct policy_rows *ret)
         int k;
 
         config_init(&config);
-        k = local_read_quick(&c->client.roots, &views);
+        k = local_read(&c->client.roots, false, &views);
         if (k >= 0)
-                k = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read_quick() has reported its mistakes */
+                k = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read() has reported its mistakes */
         plugged = calloc(views.n + 1, sizeof(*plugged));
         if (k >= 0 && !plugged)
                 k = -ENOMEM;

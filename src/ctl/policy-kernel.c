@@ -230,7 +230,7 @@ int policy_kernel(const struct ctl *c, const char *what)
         const struct view *one = NULL;
         int code, left_out;
 
-        code = source_local_quick(&c->client, &views);
+        code = source_local(&c->client, false, &views);
         leave_out_overrides(&views);
         if (code == UASD_EXIT_OK && what)
                 code = choose(c, &views, what, &one);

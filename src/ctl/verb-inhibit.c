@@ -90,7 +90,7 @@ static int go_without(const struct ctl *c)
 {
         _cleanup_(views_done) struct views views = {};
         const struct view *v;
-        int code = c->options->disk ? source_local_quick(&c->client, &views) : UASD_EXIT_OK;
+        int code = c->options->disk ? source_local(&c->client, false, &views) : UASD_EXIT_OK;
 
         if (code == UASD_EXIT_OK && c->options->disk)
                 code = source_select(&c->client, &views, c->options->disk, &v);

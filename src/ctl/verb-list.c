@@ -81,9 +81,7 @@ static int read_for(const struct ctl *ctl, const struct columns *c, struct views
                 users = users || c->list[i] == COLUMN_BUSY;
                 brief = brief && column_is_brief(c->list[i]);
         }
-        if (users)
-                return source_read(&ctl->client, ret);
-        return brief ? source_read_brief(&ctl->client, ret) : source_read_quick(&ctl->client, ret);
+        return source_read(&ctl->client, users ? DETAIL_ALL : brief ? DETAIL_BRIEF : DETAIL_NO_USERS, ret);
 }
 
 int verb_list(const struct ctl *c, char **args)

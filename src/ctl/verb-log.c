@@ -51,7 +51,7 @@ int verb_log(const struct ctl *c, char **args)
         const struct view *v;
 
         if (args[0]) {
-                code = source_local(&c->client, &views);
+                code = source_local(&c->client, true, &views);
                 if (code == UASD_EXIT_OK && absent_recorded(c, &views, args[0], id))
                         filter.id = id;
                 else if (code == UASD_EXIT_OK) {

@@ -208,7 +208,7 @@ int verb_metrics(const struct ctl *c, char **args)
         const char *folder = c->options->textfile;
         int code, k = 0;
 
-        code = source_local(&c->client, &views);
+        code = source_local(&c->client, true, &views);
         if (code != UASD_EXIT_OK)
                 return code;
         m.daemon = source_look(&c->client, &daemon);

@@ -18,7 +18,7 @@ static int show(const struct ctl *c, const char *what)
         _cleanup_(views_done) struct views views = {};
         char id[HISTORY_KEY_MAX];
         const struct view *v;
-        int code = source_read(&c->client, &views);
+        int code = source_read(&c->client, DETAIL_ALL, &views);
 
         if (code == UASD_EXIT_OK && absent_named(c, &views, what, id))
                 return policies_show_id(c, id);

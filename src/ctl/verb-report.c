@@ -81,7 +81,7 @@ int verb_report(const struct ctl *c, char **args)
 
         if (c->options->hwdb)
                 return report_hwdb(c, c->options->hwdb);
-        code = source_local(&c->client, &views);
+        code = source_local(&c->client, true, &views);
         if (code != UASD_EXIT_OK)
                 return code;
         answers = source_look(&c->client, &daemon);

@@ -67,7 +67,7 @@ int verb_status(const struct ctl *c, char **args)
         struct views shown;
         int code, k = 0;
 
-        code = source_read(&c->client, &views);
+        code = source_read(&c->client, DETAIL_ALL, &views);
         if (code == UASD_EXIT_OK && args[0])
                 code = source_select(&c->client, &views, args[0], &one);
         if (code != UASD_EXIT_OK)

@@ -12,8 +12,10 @@ static int show(const struct ctl *c, const char *what)
         _cleanup_(views_done) struct views views = {};
         _cleanup_(health_done) struct health h = {};
         const struct view *v;
-        int code = source_read_disk(&c->client, what, &views, &v);
+        int code = source_read(&c->client, DETAIL_ALL, &views);
 
+        if (code == UASD_EXIT_OK)
+                code = source_select(&c->client, &views, what, &v);
         if (code != UASD_EXIT_OK)
                 return code;
         if (health_read(&c->client.roots, v, &h) < 0)

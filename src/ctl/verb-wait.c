@@ -57,7 +57,7 @@ static int wait_local(const struct ctl *c, const char *id, uint64_t end)
                 const struct view *v;
                 int code;
 
-                code = source_local(&c->client, &views);
+                code = source_local(&c->client, true, &views);
                 if (code != UASD_EXIT_OK)
                         return code;
                 v = views_find(&views, id);
@@ -91,7 +91,7 @@ int verb_wait(const struct ctl *c, char **args)
         if (c->client.host)
                 code = source_connect(&c->client, &remote, &views);
         if (!daemon)
-                code = source_local(&c->client, &views);
+                code = source_local(&c->client, true, &views);
         if (code == UASD_EXIT_OK)
                 code = source_select(&c->client, &views, args[0], &v);
         if (code != UASD_EXIT_OK)

@@ -153,7 +153,7 @@ static int find_disk(const struct ctl *c, const struct kept *k, const char *disk
                 if (kept_read(k, i, &b) == 0 && b.conditions.serial && streq(b.conditions.serial, disk))
                         return UASD_EXIT_OK;
         }
-        code = source_read_quick(&c->client, views);
+        code = source_read(&c->client, DETAIL_NO_USERS, views);
         return code == UASD_EXIT_OK ? source_select(&c->client, views, disk, ret) : code;
 }
 

@@ -91,7 +91,7 @@ static int look_at_switch(const struct ctl *c, const struct found *f)
         const struct view *v;
         struct plan plan;
 
-        if (to == f->subject.driver || local_read_quick(&c->client.roots, &views) < 0)
+        if (to == f->subject.driver || local_read(&c->client.roots, false, &views) < 0)
                 return UASD_EXIT_OK;
         v = views_find(&views, f->subject.interface);
         if (!v)
@@ -239,13 +239,13 @@ static int find_named_disk(const struct ctl *c, const char *what, const struct s
         struct below below = {};
         int code;
 
-        code = source_read_quick(&c->client, &f->views);
+        code = source_read(&c->client, DETAIL_NO_USERS, &f->views);
         if (code == UASD_EXIT_OK)
                 code = source_select(&c->client, &f->views, what, &f->view);
         if (code != UASD_EXIT_OK)
                 return code;
         /* Which partition a file system is on is the kernel's to tell: uasd names whole disks alone. */
-        if (st && local_read_quick(&c->client.roots, &views) >= 0)
+        if (st && local_read(&c->client.roots, false, &views) >= 0)
                 disks_below(&c->client.roots, &views, st->st_dev, f->view->disk.facts.interface, &below);
         if (below.known && !below.asked) {
                 log_error("'%s' is not on %s but on %s: its figures would be told of a disk that was not measured.",
@@ -264,7 +264,7 @@ static void find_its_disk(const struct ctl *c, const struct stat *st, struct fou
 {
         struct below below = {};
 
-        if (local_read_quick(&c->client.roots, &f->views) < 0)
+        if (local_read(&c->client.roots, false, &f->views) < 0)
                 return;
         if (st)
                 disks_below(&c->client.roots, &f->views, st->st_dev, NULL, &below);
