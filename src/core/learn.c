@@ -134,6 +134,18 @@ static void cancel(struct life *l, const struct event *e)
         l->cancelled = lease_wants(l); /* if what is in force now wants nothing, there is nothing to say no to */
 }
 
+/* How a switch ended that another process has started: its outcome is not known here. */
+static void foreign_outcome(const struct life *l, const struct event *e, struct outcome *o)
+{
+        const struct disk *d = &l->disk;
+
+        if (!decision_wants_switch(&d->facts, &d->decision))
+                o->code = UASD_EXIT_OK;
+        else /* one of our own was about to begin, or it was of a disk that was unplugged, or all there was to it has failed */
+                o->code = l->going_to != DRIVER_NONE || e->replugged ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
+        (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s", driver_to_string(d->facts.driver));
+}
+
 static void done(struct life *l, const struct event *e, uint64_t now)
 {
         bool overtaken = l->asked_meanwhile && l->disk.decision.target != l->going_to;
@@ -141,6 +153,13 @@ static void done(struct life *l, const struct event *e, uint64_t now)
         struct outcome *o = &l->disk.last;
 
         *o = e->outcome;
+        if (e->foreign)
+                foreign_outcome(l, e, o);
+        /* A switch that was killed has failed, unless its disk is found where it was to go. */
+        if (e->killed && l->going_to != DRIVER_NONE && !elsewhere) {
+                *o = (struct outcome){ .code = UASD_EXIT_OK };
+                (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed", driver_to_string(l->going_to));
+        }
         o->from = l->came_from;
         o->to = l->going_to;
         l->running = l->asked_meanwhile = false;
@@ -153,7 +172,7 @@ static void done(struct life *l, const struct event *e, uint64_t now)
         if (overtaken) /* how it ended is no answer to what was asked since */
                 return;
         l->disk.outcome = *o;
-        if (e->outcome.code == UASD_EXIT_DEFERRED) {
+        if (o->code == UASD_EXIT_DEFERRED) {
                 /* Somebody whom a quick look does not see: the kernel may announce the end of it to nobody. */
                 l->in_use = l->waited = true;
                 l->hidden = life_has_disks(l);
@@ -202,6 +221,9 @@ void learn(struct life *l, const struct event *e, uint64_t now)
                 break;
         case EVENT_REQUEST:
                 ask_again(l, e);
+                break;
+        case EVENT_AGAIN:
+                ask_again(l, &(struct event){ .target = l->disk.facts.override_target, .force = l->disk.facts.override_forced });
                 break;
         case EVENT_CANCEL:
                 cancel(l, e);

@@ -17,6 +17,7 @@ enum event_type {
         EVENT_HOLD,        /* the udev helper holds it, until `deadline` */
         EVENT_RELEASED,    /* its hold has ended */
         EVENT_REQUEST,     /* uasctl switch: `target`; DRIVER_NONE takes the override back */
+        EVENT_AGAIN,       /* policy or history were set: what failed or was cancelled before may be tried again */
         EVENT_CANCEL,      /* what waits is not to be; `target`: the override that is in force without it */
         EVENT_TROUBLE,     /* it failed under uas: what was cancelled or failed before is another matter */
         EVENT_INHIBITED,   /* `on`: nothing begins until somebody's work is done; else it may again */
@@ -40,6 +41,10 @@ struct event {
         enum driver target;
         bool force;
         struct outcome outcome;
+        /* Of EVENT_DONE: */
+        bool killed;    /* a signal ended it */
+        bool foreign;   /* another process started it, and got the outcome: where the disk is has to do */
+        bool replugged; /* ... and it began with an earlier attachment at this port */
 };
 
 struct environment {

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "daemon/manager.h"
+#include "daemon/watchdog.h"
 #include "sys/io/boot.h"
 
 static int on_stop(sd_event_source *s, const struct signalfd_siginfo *si, void *data)

@@ -1,180 +1,191 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/queue.h"
+
 #include <assert.h>
 
 #include "common/log.h"
-#include "daemon/manager.h"
 
-/*
- * One queue. A source, a child that ended and the manager itself post what is to be done; one deferred source
- * does it when the callback that posted has returned. No caller up the stack holds an entry then. So entries
- * are removed here and nowhere else.
- */
-struct post {
-        struct post *next;
-        char interface[INTERFACE_NAME_MAX]; /* to be read again; else empty */
-        call_fn call;                       /* or this is to be called */
-        sd_bus_message *answer;             /* or this call is to be answered */
-        struct entry *entry;                /* or this, with its event */
-        feed_fn feed;
-        struct event event;
+struct queue {
+        void (*carry_out)(struct manager *m, const struct post *p);
+        struct post *first, **last;
+        sd_event_source *drain;
+        bool draining;
 };
 
-static void post_free(struct post *p)
-{
-        if (p)
-                sd_bus_message_unref(p->answer);
-        free(p);
-}
-
-/* Before SIGTERM even: what a callback posts belongs to it. */
+/* Before SIGTERM: what a callback posts belongs to the callback. */
 #define DRAIN_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT - 20)
 
-static struct post *take_first(struct manager *m)
+static struct post *take_first(struct queue *q)
 {
-        struct post *p = m->posts;
+        struct post *p = q->first;
 
-        if (p)
-                m->posts = p->next;
+        if (p && !(q->first = p->next))
+                q->last = &q->first;
         return p;
 }
 
-void manager_drain(struct manager *m)
+static void post_free(struct post *p)
 {
-        struct post *p;
-
-        assert(!m->draining);
-        m->draining = true;
-        while ((p = take_first(m)) || m->missed) {
-                if (!p) {
-                        m->missed = false;
-                        manager_look_at_all(m);
-                } else if (p->interface[0])
-                        manager_rescan(m, p->interface);
-                else if (p->call)
-                        p->call(m);
-                else if (p->answer)
-                        (void) sd_bus_reply_method_return(p->answer, NULL);
-                else
-                        p->feed(p->entry, &p->event);
-                post_free(p);
-        }
-        m->draining = false;
+        sd_bus_message_unref(p->message);
+        free(p);
 }
 
-void manager_rescan_now(struct manager *m, const char *interface)
+void queue_drain(struct manager *m)
 {
-        if (m->draining) /* it is called from the queue, where the interface was read just before */
-                return;
-        manager_post_rescan(m, interface);
-        manager_drain(m);
+        struct queue *q = m->queue;
+        struct post *p;
+
+        assert(!q->draining);
+        q->draining = true;
+        while ((p = take_first(q))) {
+                switch (p->type) {
+                case POST_CALL:
+                        p->call(m);
+                        break;
+                case POST_CALL_ENTRY:
+                        p->call_entry(p->entry);
+                        break;
+                case POST_ANSWER:
+                        (void) sd_bus_reply_method_return(p->message, NULL);
+                        break;
+                case POST_RESCAN:
+                case POST_RESCAN_ALL:
+                case POST_LOST:
+                case POST_BOOTED:
+                case POST_ENVIRONMENT:
+                case POST_USES:
+                case POST_LOOK:
+                case POST_MARK:
+                case POST_REQUEST:
+                case POST_EVENT:
+                        q->carry_out(m, p);
+                        break;
+                }
+                post_free(p);
+        }
+        q->draining = false;
+}
+
+bool queue_draining(const struct manager *m)
+{
+        return m->queue->draining;
 }
 
 static int on_drain(sd_event_source *s, void *data)
 {
-        manager_drain(data);
+        queue_drain(data);
         return 0;
 }
 
-int queue_new(struct manager *m)
+int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p))
 {
-        int r = sd_event_add_defer(m->event, &m->drain, on_drain, m);
+        struct queue *q = calloc(1, sizeof(*q));
+        int r;
 
+        if (!q)
+                return -ENOMEM;
+        q->carry_out = carry_out;
+        q->last = &q->first;
+        m->queue = q;
+        r = sd_event_add_defer(m->event, &q->drain, on_drain, m);
         if (r >= 0)
-                r = sd_event_source_set_priority(m->drain, DRAIN_PRIORITY);
-        return r < 0 ? r : sd_event_source_set_enabled(m->drain, SD_EVENT_OFF);
+                r = sd_event_source_set_priority(q->drain, DRAIN_PRIORITY);
+        return r < 0 ? r : sd_event_source_set_enabled(q->drain, SD_EVENT_OFF);
 }
 
 void queue_free(struct manager *m)
 {
+        struct queue *q = TAKE_PTR(m->queue);
         struct post *p;
 
-        while ((p = take_first(m)))
+        if (!q)
+                return;
+        while ((p = take_first(q)))
                 post_free(p);
-        m->drain = sd_event_source_disable_unref(m->drain);
+        sd_event_source_disable_unref(q->drain);
+        free(q);
 }
 
 void queue_forget(struct entry *e)
 {
-        struct post **at = &e->manager->posts;
+        struct queue *q = e->manager->queue;
 
-        while (*at) {
-                struct post *p = *at;
+        for (q->last = &q->first; *q->last;) {
+                struct post *p = *q->last;
 
                 if (p->entry != e) {
-                        at = &p->next;
+                        q->last = &p->next;
                         continue;
                 }
-                *at = p->next;
+                *q->last = p->next;
                 post_free(p);
         }
 }
 
-static void wake(struct manager *m)
+static bool same(const struct post *a, const struct post *b)
 {
-        if (!m->draining)
-                (void) sd_event_source_set_enabled(m->drain, SD_EVENT_ONESHOT);
+        return a->type == b->type && a->type != POST_EVENT && a->type != POST_ANSWER && a->entry == b->entry && a->call == b->call &&
+               a->call_entry == b->call_entry && streq(a->interface, b->interface);
 }
 
-static struct post *add(struct manager *m)
+static void add(struct manager *m, const struct post *template)
 {
-        struct post **last = &m->posts, *p = calloc(1, sizeof(*p));
-
-        if (p) {
-                while (*last)
-                        last = &(*last)->next;
-                *last = p;
-        }
-        wake(m);
-        return p;
-}
-
-/* A burst about one interface is read once. */
-void manager_post_rescan(struct manager *m, const char *interface)
-{
+        struct queue *q = m->queue;
         struct post *p;
 
-        for (p = m->posts; p; p = p->next)
-                if (streq(p->interface, interface))
+        for (p = q->first; p; p = p->next)
+                if (same(p, template))
                         return;
-        p = add(m);
-        if (!p || !copy_string(p->interface, sizeof(p->interface), interface))
-                m->missed = true;
-}
-
-void manager_post_call(struct manager *m, call_fn call)
-{
-        struct post *p = m->posts;
-
-        while (p && p->next)
-                p = p->next;
-        if (p && p->call == call)
-                return;
-        p = add(m);
-        if (p)
-                p->call = call;
-        else
-                m->missed = true;
-}
-
-void manager_post(struct entry *e, feed_fn feed, const struct event *event)
-{
-        struct post *p = add(e->manager);
-
-        if (!p) { /* no memory: it removes no entry, so it may as well be done now */
-                feed(e, event);
+        p = malloc(sizeof(*p));
+        if (!p) { /* PID 1 starts uasd again, which then finds everything as it is */
+                log_error("no memory for the queue: uasd ends");
+                (void) sd_event_exit(m->event, -ENOMEM);
                 return;
         }
-        p->entry = e;
-        p->feed = feed;
-        p->event = *event;
+        *p = *template;
+        if (p->message)
+                (void) sd_bus_message_ref(p->message);
+        *q->last = p;
+        q->last = &p->next;
+        if (!q->draining)
+                (void) sd_event_source_set_enabled(q->drain, SD_EVENT_ONESHOT);
 }
 
-int manager_post_answer(struct manager *m, sd_bus_message *call)
+void queue_post(struct manager *m, enum post_type type)
 {
-        struct post *p = add(m);
+        add(m, &(struct post){ .type = type });
+}
 
-        if (!p)
-                return sd_bus_reply_method_return(call, NULL);
-        p->answer = sd_bus_message_ref(call);
+void queue_rescan(struct manager *m, const char *interface)
+{
+        struct post p = { .type = POST_RESCAN };
+
+        if (copy_string(p.interface, sizeof(p.interface), interface))
+                add(m, &p);
+}
+
+void queue_entry(struct entry *e, enum post_type type)
+{
+        add(e->manager, &(struct post){ .type = type, .entry = e });
+}
+
+void queue_event(struct entry *e, const struct event *event)
+{
+        add(e->manager, &(struct post){ .type = POST_EVENT, .entry = e, .event = *event });
+}
+
+void queue_call(struct manager *m, queue_call_fn call)
+{
+        add(m, &(struct post){ .type = POST_CALL, .call = call });
+}
+
+void queue_call_entry(struct entry *e, queue_entry_fn call)
+{
+        add(e->manager, &(struct post){ .type = POST_CALL_ENTRY, .entry = e, .call_entry = call });
+}
+
+int queue_answer(struct manager *m, sd_bus_message *call)
+{
+        add(m, &(struct post){ .type = POST_ANSWER, .message = call });
         return 1;
 }

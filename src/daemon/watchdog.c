@@ -3,7 +3,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "common/util.h"
-#include "daemon/manager.h"
+#include "daemon/watchdog.h"
 #include "sys/io/clock.h"
 
 /* The event loop, and PID 1's watchdog over it (WatchdogSec= in uasd.service). */

@@ -13,7 +13,7 @@ from machine import Machine, main
 FAKE_POLKIT = sys.argv[3]
 
 ANNA, BERTA = (pwd.getpwnam(name).pw_uid for name in ('nobody', 'daemon'))  # the bus lets in whom the machine knows
-QUESTIONS_MAX = 16  # of src/daemon/polkit.c
+QUESTIONS_MAX = 16  # of src/daemon/bus/polkit.c
 
 
 class Polkit(Machine):

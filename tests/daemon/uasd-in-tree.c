@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "daemon/manager.h"
+#include "daemon/watchdog.h"
 #include "sys/udev/uevents.h"
 
 /*

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/actions.h"
+
+#include <assert.h>
+
+#include "common/log.h"
+#include "daemon/bus/announce.h"
+#include "daemon/feature/lease.h"
+#include "daemon/feature/report.h"
+#include "daemon/feature/requests.h"
+#include "daemon/feature/switches.h"
+#include "daemon/feature/trouble.h"
+#include "daemon/feature/users-cache.h"
+#include "daemon/queue.h"
+#include "daemon/source/uses.h"
+#include "daemon/work/job.h"
+#include "daemon/work/use-probe.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/udev/trigger.h"
+#include "sys/users/users.h"
+
+static int on_timer(sd_event_source *s, uint64_t usec, void *data)
+{
+        queue_event(data, &(struct event){ .type = EVENT_TIMER });
+        return 0;
+}
+
+static void set_timer(struct entry *e, uint64_t usec)
+{
+        int r = 0;
+
+        if (usec == USEC_INFINITY) {
+                if (e->timer)
+                        (void) sd_event_source_set_enabled(e->timer, SD_EVENT_OFF);
+                return;
+        }
+        if (!e->timer)
+                r = sd_event_add_time(e->manager->event, &e->timer, CLOCK_BOOTTIME, usec, 10 * USEC_PER_MSEC, on_timer, e);
+        else if ((r = sd_event_source_set_time(e->timer, usec)) >= 0)
+                r = sd_event_source_set_enabled(e->timer, SD_EVENT_ONESHOT);
+        if (r < 0)
+                log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
+}
+
+static void release_now(struct entry *e)
+{
+        struct manager *m = e->manager;
+        int r = hold_release(&m->roots, &e->life.disk.facts);
+
+        if (r >= 0)
+                r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
+        if (r < 0)
+                log_warning("%s: release: %s", e->life.disk.facts.interface, strerror(-r));
+        report_release(e);
+}
+
+void entry_look(struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+        int r;
+
+        if (e->life.hidden) {
+                use_probe_start(e);
+                return;
+        }
+        r = users_any(&e->manager->roots, d->luns, d->n_luns);
+        if (r < 0)
+                log_debug("%s: cannot see who uses it: %s", d->facts.interface, strerror(-r));
+        /* Not knowing is not being free. */
+        queue_event(e, &(struct event){ .type = EVENT_USERS, .in_use = r != 0, .told = r == 1 });
+}
+
+static void act(struct entry *e, const struct action *a, enum state before)
+{
+        switch (a->type) {
+        case ACTION_SWITCH:
+                if (!lease_releases(e, a))
+                        switch_begin(e, a);
+                break;
+        case ACTION_RELEASE:
+                release_now(e);
+                break;
+        case ACTION_WATCH:
+                use_watch_add(e);
+                break;
+        case ACTION_UNWATCH:
+                use_watch_remove(e);
+                break;
+        case ACTION_LOOK:
+                entry_look(e);
+                break;
+        case ACTION_TIMER:
+                set_timer(e, a->deadline);
+                break;
+        case ACTION_PASSED:
+                trouble_trial_over(e);
+                break;
+        case ACTION_REPORT:
+                if (e->life.disk.state == STATE_WAITING) /* the journal names the users, also before a client has asked */
+                        users_cache_refresh(e);
+                report_state(e, before);
+                bus_disk_changed(e);
+                break;
+        case _ACTION_MAX:
+                break;
+        }
+}
+
+void entry_step(struct entry *e, const struct event *event)
+{
+        struct manager *m = e->manager;
+        enum state before = e->life.disk.state;
+        bool cancelled = e->life.cancelled, in_use = e->life.in_use, foreign = event->type == EVENT_DONE && event->foreign;
+        struct actions actions;
+        uint64_t now;
+
+        assert(queue_draining(m));
+        if (foreign) {
+                if (!e->life.running || e->job) /* it has been seen before */
+                        return;
+                trouble_adopt(e);
+        }
+        now = now_and_asleep(&m->env.asleep_usec);
+        machine_step(&e->life, &m->env, event, now, &actions);
+        if (e->life.cancelled != cancelled)
+                request_keep_cancelled(e);
+        for (size_t i = 0; i < actions.n; i++)
+                act(e, &actions.list[i], before);
+        lease_settle(e);
+        request_settle(e);
+        if (event->type == EVENT_USERS && e->life.in_use != in_use)
+                bus_disk_changed(e);
+        if (event->type == EVENT_DONE)
+                job_reported(e);
+        if (event->type == EVENT_DONE && !foreign)
+                trouble_switched(e);
+}

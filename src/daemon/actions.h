@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* Steps the machine of a disk and carries out its actions. Only the queue and rescan.c come here. */
+void entry_step(struct entry *e, const struct event *event);
+/* ACTION_LOOK: sees whether the disk is in use and posts EVENT_USERS. */
+void entry_look(struct entry *e);

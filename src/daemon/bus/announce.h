@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* What goes to everybody who is connected; it needs nothing of the methods. */
+
+#define DISK_PATH_PREFIX "/org/uasd1/disk"
+#define JOB_PATH_PREFIX "/org/uasd1/job"
+#define JOB_PATH_MAX (sizeof(JOB_PATH_PREFIX) + 16)
+
+#define PEERS_MAX 32
+
+/* bus/connections.c */
+struct bus {
+        struct manager *manager;
+        sd_bus *system;
+        sd_event_source *rejoin;
+        int listener;
+        sd_event_source *listener_source;
+        sd_bus *peers[PEERS_MAX];
+};
+
+/*
+ * The way for a string that is not a word of ours. D-Bus takes UTF-8 alone, and with one property that it does not take nobody
+ * is told of any disk. Names in it may be harmless already.
+ */
+int bus_append_text(sd_bus_message *m, const char *s);
+/* The path of a disk, to be freed; NULL without memory. */
+char *bus_disk_path(const struct entry *e);
+void bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX]);
+/* "waiting", "running" or "done". */
+const char *bus_job_state(const struct entry *e);
+
+void bus_disk_added(struct entry *e);
+void bus_disk_removed(struct entry *e);
+void bus_disk_changed(struct entry *e);
+void bus_inhibitors_changed(struct manager *m);
+/* The request of an entry, its number set: it is one; it may have another state; its switch is at this step; it has ended. */
+void bus_request_added(struct entry *e, enum driver target);
+void bus_request_changed(struct entry *e);
+void bus_request_step(struct entry *e, const char *step);
+void bus_request_done(struct entry *e, int code, const char *step, const char *text);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/bus/connections.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "daemon/bus/announce.h"
+#include "daemon/bus/methods.h"
+#include "daemon/bus/polkit.h"
+#include "daemon/source/sources.h"
+#include "sys/io/statefile.h"
+
+#define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
+#define REJOIN_USEC (5 * USEC_PER_SEC)
+
+/*
+ * The same objects on the system bus, once there is one, and peer to peer on /run/uasd/private for root, who may need us in
+ * a boot that waits for a held disk, long before D-Bus.
+ */
+
+static int add_objects(sd_bus *bus, struct manager *m)
+{
+        int r = sd_bus_add_object_manager(bus, NULL, UASD_BUS_PATH);
+
+        if (r >= 0)
+                r = sd_bus_add_object_vtable(bus, NULL, UASD_BUS_PATH, UASD_BUS_MANAGER, bus_manager_vtable, m);
+        if (r >= 0)
+                r = bus_disks_add(bus, m);
+        return r < 0 ? r : bus_jobs_add(bus, m);
+}
+
+/*
+ * Nothing is flushed, neither at the exit of the event loop nor in bus_free(). What could not be sent at once is for a client that does
+ * not read: it would keep uasd from stopping.
+ */
+static int attach(struct bus *b, sd_bus *bus)
+{
+        int r = sd_bus_set_close_on_exit(bus, false);
+
+        return r < 0 ? r : sd_bus_attach_event(bus, b->manager->event, SD_EVENT_PRIORITY_NORMAL);
+}
+
+/* ---- the system bus ---- */
+
+static void join_system_bus(struct bus *b);
+
+static int on_rejoin(sd_event_source *s, uint64_t usec, void *data)
+{
+        struct bus *b = data;
+
+        b->rejoin = sd_event_source_disable_unref(s);
+        join_system_bus(b);
+        return 0;
+}
+
+static int on_left(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct bus *b = data;
+
+        log_debug("left the system bus");
+        if (!b->rejoin)
+                (void) sd_event_add_time_relative(b->manager->event, &b->rejoin, CLOCK_MONOTONIC, REJOIN_USEC, 0, on_rejoin, b);
+        return 0;
+}
+
+static int on_name(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        if (sd_bus_message_is_method_error(message, NULL))
+                log_warning("the name " UASD_BUS_NAME " is not to be had on the system bus: %s",
+                            sd_bus_message_get_error(message)->message);
+        return 0;
+}
+
+/* Waits in inotify for a bus that is not there yet; nothing is asked synchronously. */
+static void join_system_bus(struct bus *b)
+{
+        sd_bus *bus = NULL;
+        int r = sd_bus_new(&bus);
+
+        polkit_forget(b->manager);
+        b->system = sd_bus_close_unref(b->system);
+        if (r >= 0)
+                r = sd_bus_set_address(bus, secure_getenv("DBUS_SYSTEM_BUS_ADDRESS") ?: SYSTEM_BUS);
+        if (r >= 0)
+                r = sd_bus_set_bus_client(bus, 1);
+        if (r >= 0)
+                r = sd_bus_negotiate_creds(bus, 1, SD_BUS_CREDS_EUID | SD_BUS_CREDS_EFFECTIVE_CAPS | SD_BUS_CREDS_PID);
+        if (r >= 0)
+                r = sd_bus_set_watch_bind(bus, 1);
+        if (r >= 0)
+                r = sd_bus_start(bus);
+        if (r >= 0)
+                r = add_objects(bus, b->manager);
+        if (r >= 0)
+                r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.DBus.Local", NULL, "org.freedesktop.DBus.Local",
+                                              "Disconnected", on_left, NULL, b);
+        if (r >= 0)
+                r = sd_bus_request_name_async(bus, NULL, UASD_BUS_NAME, 0, on_name, b);
+        if (r >= 0)
+                r = attach(b, bus);
+        if (r < 0) {
+                log_warning("cannot join the system bus: %s", strerror(-r));
+                sd_bus_unref(bus);
+                return;
+        }
+        b->system = bus;
+        r = sleep_watch(b->manager, bus);
+        if (r < 0)
+                log_warning("cannot hear of logind: %s", strerror(-r));
+}
+
+/* ---- peers ---- */
+
+static int on_peer_gone(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct bus *b = data;
+        sd_bus *gone = sd_bus_message_get_bus(message);
+
+        for (size_t i = 0; i < PEERS_MAX; i++)
+                if (b->peers[i] == gone) {
+                        b->peers[i] = NULL;
+                        sd_bus_close(gone);
+                        sd_bus_unref(gone);
+                }
+        return 0;
+}
+
+static int welcome(struct bus *b, int fd, sd_bus **ret)
+{
+        sd_bus *peer = NULL;
+        sd_id128_t id;
+        int r = sd_id128_randomize(&id);
+
+        if (r >= 0)
+                r = sd_bus_new(&peer);
+        if (r >= 0)
+                r = sd_bus_set_fd(peer, fd, fd);
+        if (r < 0) {
+                (void) close(fd);
+                sd_bus_unref(peer);
+                return r;
+        }
+        r = sd_bus_set_server(peer, 1, id);
+        if (r >= 0)
+                r = sd_bus_negotiate_creds(peer, 1, SD_BUS_CREDS_EUID | SD_BUS_CREDS_EFFECTIVE_CAPS | SD_BUS_CREDS_PID);
+        if (r >= 0)
+                r = sd_bus_set_sender(peer, UASD_BUS_NAME);
+        if (r >= 0)
+                r = sd_bus_start(peer);
+        if (r >= 0)
+                r = add_objects(peer, b->manager);
+        if (r >= 0)
+                r = sd_bus_match_signal(peer, NULL, NULL, NULL, "org.freedesktop.DBus.Local", "Disconnected", on_peer_gone, b);
+        if (r >= 0)
+                r = attach(b, peer);
+        if (r < 0) {
+                sd_bus_unref(peer);
+                return r;
+        }
+        *ret = peer;
+        return 0;
+}
+
+static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *data)
+{
+        struct bus *b = data;
+        struct ucred peer = { 0 };
+        socklen_t size = sizeof(peer);
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), r;
+
+        if (fd < 0)
+                return 0;
+        /* The mode of the socket says so already; this holds also where somebody was handed a descriptor. */
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != 0) {
+                (void) close(fd);
+                return 0;
+        }
+        for (size_t i = 0; i < PEERS_MAX; i++)
+                if (!b->peers[i]) {
+                        r = welcome(b, fd, &b->peers[i]);
+                        if (r < 0)
+                                log_debug("a peer could not be served: %s", strerror(-r));
+                        return 0;
+                }
+        (void) close(fd);
+        return 0;
+}
+
+static int listen_private(struct bus *b)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct manager *m = b->manager;
+        int r = state_mkdir(m->roots.run, RUN_DIR);
+
+        if (r < 0)
+                return r;
+        (void) snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%i/" RUN_PRIVATE_SOCKET, m->roots.run);
+        b->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (b->listener < 0)
+                return -errno;
+        (void) unlinkat(m->roots.run, RUN_PRIVATE_SOCKET, 0);
+        mode_t mask = umask(0177);
+        r = bind(b->listener, (struct sockaddr *) &address, sizeof(address)) < 0 ? -errno : 0;
+        (void) umask(mask);
+        if (r >= 0 && listen(b->listener, 16) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = sd_event_add_io(m->event, &b->listener_source, b->listener, EPOLLIN, on_connect, b);
+        return r;
+}
+
+int bus_new(struct manager *m, struct bus **ret)
+{
+        struct bus *b = calloc(1, sizeof(*b));
+        int r;
+
+        if (!b)
+                return -ENOMEM;
+        b->manager = m;
+        b->listener = -1;
+        r = listen_private(b);
+        if (r < 0)
+                log_warning("no private socket: %s", strerror(-r));
+        join_system_bus(b);
+        *ret = b;
+        return 0;
+}
+
+void bus_free(struct bus *b)
+{
+        if (!b)
+                return;
+        for (size_t i = 0; i < PEERS_MAX; i++)
+                sd_bus_close_unref(b->peers[i]);
+        polkit_forget(b->manager);
+        sd_bus_close_unref(b->system);
+        sd_event_source_disable_unref(b->rejoin);
+        sd_event_source_disable_unref(b->listener_source);
+        (void) close_keep_errno(b->listener);
+        free(b);
+}

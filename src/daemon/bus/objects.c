@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/bus/methods.h"
+
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "daemon/bus/announce.h"
+#include "daemon/disks.h"
+#include "daemon/feature/users-cache.h"
+#include "sys/state/history.h"
+
+/* ---- org.uasd1.Disk ---- */
+
+enum {
+        TEXT_ID,
+        TEXT_MANUFACTURER,
+        TEXT_PRODUCT,
+        TEXT_SERIAL,
+        TEXT_USB_VERSION,
+        TEXT_DRIVER,
+        TEXT_POLICY,
+        TEXT_TARGET,
+        TEXT_STATE,
+        TEXT_REASON,
+        TEXT_REASON_ID,
+        TEXT_VERDICT,
+        TEXT_HISTORY,
+        TEXT_HOST,
+        TEXT_LEASE,
+};
+
+static const struct {
+        const char *name;
+        int text;
+} texts[] = {
+        { "Id", TEXT_ID },
+        { "Interface", TEXT_ID },
+        { "Manufacturer", TEXT_MANUFACTURER },
+        { "Product", TEXT_PRODUCT },
+        { "Serial", TEXT_SERIAL },
+        { "UsbVersion", TEXT_USB_VERSION },
+        { "Driver", TEXT_DRIVER },
+        { "Policy", TEXT_POLICY },
+        { "Target", TEXT_TARGET },
+        { "State", TEXT_STATE },
+        { "Reason", TEXT_REASON },
+        { "ReasonId", TEXT_REASON_ID },
+        { "Verdict", TEXT_VERDICT },
+        { "History", TEXT_HISTORY },
+        { "Host", TEXT_HOST },
+        { "Lease", TEXT_LEASE },
+};
+
+/* What a device calls itself may be anything: a backslash of its own is to be told from one of ours. */
+static const char *text_of(const struct disk *d, int text, char *room, size_t size)
+{
+        switch (text) {
+        case TEXT_ID:
+                return d->facts.interface;
+        case TEXT_MANUFACTURER:
+                return make_harmless(d->facts.manufacturer, room, size);
+        case TEXT_PRODUCT:
+                return make_harmless(d->facts.product, room, size);
+        case TEXT_SERIAL:
+                return make_harmless(d->facts.serial, room, size);
+        case TEXT_USB_VERSION:
+                return make_harmless(d->facts.usb_version, room, size);
+        case TEXT_DRIVER:
+                return d->facts.driver_name;
+        case TEXT_POLICY:
+                return policy_to_string(d->facts.policy);
+        case TEXT_TARGET:
+                return d->decision.target == DRIVER_NONE ? "" : driver_to_string(d->decision.target);
+        case TEXT_STATE:
+                return state_to_string(d->state);
+        case TEXT_REASON:
+                return disk_reason(d, room, size);
+        case TEXT_REASON_ID:
+                return disk_reason_id(d);
+        case TEXT_VERDICT:
+                return verdict_to_string(d->facts.verdict);
+        case TEXT_HISTORY:
+                return disk_history(d, room, size);
+        case TEXT_HOST:
+                return d->host;
+        case TEXT_LEASE:
+                return d->lease;
+        }
+        return "";
+}
+
+static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                    void *data, sd_bus_error *error)
+{
+        struct entry *e = data;
+        char room[USB_STRING_MAX * 4];
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                if (streq(texts[i].name, property)) {
+                        if (texts[i].text == TEXT_REASON && e->life.disk.state == STATE_WAITING)
+                                users_cache_refresh(e);
+                        if (texts[i].text == TEXT_HISTORY && e->life.disk.facts.initramfs_old) /* the initramfs may be newer by now */
+                                e->life.disk.facts.initramfs_old = past_initramfs_old(&e->manager->roots, &e->life.disk.facts);
+                        return bus_append_text(reply, text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
+                }
+        return -EINVAL;
+}
+
+static int get_number(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                      void *data, sd_bus_error *error)
+{
+        const struct facts *f = &((struct entry *) data)->life.disk.facts;
+
+        if (streq(property, "SpeedMbps"))
+                return sd_bus_message_append_basic(reply, 'u', &f->speed_mbps);
+        if (streq(property, "MaxSpeedMbps"))
+                return sd_bus_message_append_basic(reply, 'u', &f->max_speed_mbps);
+        return sd_bus_message_append(reply, "q",
+                                     streq(property, "VendorId")  ? f->vid :
+                                     streq(property, "ProductId") ? f->pid :
+                                                                    f->bcd);
+}
+
+static int get_capable(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *error)
+{
+        const struct facts *f = &((struct entry *) data)->life.disk.facts;
+
+        return sd_bus_message_append(reply, "b", f->caps.uas && f->caps.pipes);
+}
+
+static int get_disks(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                     void *data, sd_bus_error *error)
+{
+        const struct disk *d = &((struct entry *) data)->life.disk;
+        int r = sd_bus_message_open_container(reply, 'a', "(sut)");
+
+        for (size_t i = 0; r >= 0 && i < d->n_luns; i++)
+                if (d->luns[i].disk.name[0])
+                        r = sd_bus_message_append(reply, "(sut)", d->luns[i].disk.name, d->luns[i].lun, d->luns[i].size);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_user(sd_bus_message *reply, const struct user *u)
+{
+        char where[512], command[128];
+        uint32_t pid = (uint32_t) u->pid;
+        const char *parts[] = {
+                user_kind_to_string(u->kind),
+                u->device,
+                make_harmless(u->where ? u->where : "", where, sizeof(where)),
+                u->namespace ? u->namespace : "",
+                make_harmless(u->command ? u->command : "", command, sizeof(command)),
+        };
+        int r = sd_bus_message_open_container(reply, 'r', "sssssus");
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(parts); i++)
+                r = bus_append_text(reply, parts[i]);
+        if (r >= 0)
+                r = sd_bus_message_append_basic(reply, 'u', &pid);
+        if (r >= 0) /* in names of units a backslash is nothing odd */
+                r = bus_append_text(reply, u->unit ? u->unit : "");
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                    void *data, sd_bus_error *error)
+{
+        struct entry *e = data;
+        int r = sd_bus_message_open_container(reply, 'a', "(sssssus)");
+
+        users_cache_refresh(e);
+        for (size_t i = 0; r >= 0 && i < e->life.disk.n_users; i++)
+                r = append_user(reply, &e->life.disk.users[i]);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int get_outcome(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *error)
+{
+        const struct outcome *o = &((struct entry *) data)->life.disk.last;
+        int32_t code = o->code;
+        int r = sd_bus_message_open_container(reply, 'r', "iss");
+
+        if (r >= 0)
+                r = sd_bus_message_append_basic(reply, 'i', &code);
+        if (r >= 0)
+                r = bus_append_text(reply, o->step);
+        if (r >= 0)
+                r = bus_append_text(reply, o->text);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static const sd_bus_vtable disk_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Id", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Interface", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("VendorId", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("ProductId", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Revision", "q", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Manufacturer", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Product", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Serial", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("SpeedMbps", "u", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("MaxSpeedMbps", "u", get_number, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("UsbVersion", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Driver", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Capable", "b", get_capable, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Policy", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Target", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("State", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Reason", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
+        SD_BUS_PROPERTY("ReasonId", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Verdict", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("History", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Host", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Disks", "a(sut)", get_disks, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Busy", "a(sssssus)", get_busy, 0, 0),
+        SD_BUS_PROPERTY("Outcome", "(iss)", get_outcome, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Lease", "s", get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_VTABLE_END,
+};
+
+/* In the order of UASD_BUS_BRIEF. */
+static const struct {
+        const char *property;
+        sd_bus_property_get_t get;
+} brief[] = {
+        { "Id", get_text },
+        { "Disks", get_disks },
+        { "SpeedMbps", get_number },
+        { "MaxSpeedMbps", get_number },
+        { "Driver", get_text },
+        { "State", get_text },
+        { "Manufacturer", get_text },
+        { "Product", get_text },
+        { "Reason", get_text },
+};
+
+static int append_brief(sd_bus_message *reply, struct entry *e)
+{
+        int r = sd_bus_message_open_container(reply, 'r', UASD_BUS_BRIEF);
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++)
+                r = brief[i].get(NULL, NULL, UASD_BUS_DISK, brief[i].property, reply, e, NULL);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+int bus_method_list_disks(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        struct manager *m = data;
+        int r = sd_bus_message_new_method_return(message, &reply);
+
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(" UASD_BUS_BRIEF ")");
+        for (size_t i = 0; r >= 0 && i < m->n_entries; i++)
+                r = append_brief(reply, m->entries[i]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int find_disk(sd_bus *bus, const char *path, const char *interface, void *data, void **ret_found, sd_bus_error *error)
+{
+        _cleanup_free_ char *name = NULL;
+        int r = sd_bus_path_decode(path, DISK_PATH_PREFIX, &name);
+
+        if (r <= 0)
+                return r;
+        *ret_found = disk_find(data, name);
+        return *ret_found != NULL;
+}
+
+static int list_disks(sd_bus *bus, const char *prefix, void *data, char ***ret_nodes, sd_bus_error *error)
+{
+        struct manager *m = data;
+        char **nodes = NULL;
+        size_t n = 0;
+
+        for (size_t i = 0; i < m->n_entries; i++) {
+                _cleanup_free_ char *path = bus_disk_path(m->entries[i]);
+
+                if (!path || strv_push(&nodes, &n, path) < 0) {
+                        strv_free(nodes);
+                        return -ENOMEM;
+                }
+        }
+        *ret_nodes = nodes;
+        return 0;
+}
+
+int bus_disks_add(sd_bus *bus, struct manager *m)
+{
+        int r = sd_bus_add_fallback_vtable(bus, NULL, DISK_PATH_PREFIX, UASD_BUS_DISK, disk_vtable, find_disk, m);
+
+        return r < 0 ? r : sd_bus_add_node_enumerator(bus, NULL, DISK_PATH_PREFIX, list_disks, m);
+}

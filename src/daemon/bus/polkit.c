@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/bus/polkit.h"
+
+#include "common/log.h"
+#include "common/names.h"
+#include "daemon/disks.h"
+#include "daemon/queue.h"
+
+#define POLKIT_NAME "org.freedesktop.PolicyKit1"
+#define POLKIT_PATH "/org/freedesktop/PolicyKit1/Authority"
+#define POLKIT_INTERFACE "org.freedesktop.PolicyKit1.Authority"
+#define POLKIT_INTERACTION 1U /* AllowUserInteraction */
+
+/* Each may wait for a password: so many of one user at once are mischief, and his own affair. */
+#define QUESTIONS_MAX 16U
+
+struct question {
+        struct question *next;
+        struct manager *manager;
+        sd_bus_message *message; /* the call, which waits for its answer */
+        sd_bus_slot *slot;
+        method_fn method;
+        const char *action;
+        char disk[INTERFACE_NAME_MAX]; /* "": any */
+        unsigned busnum, devnum;       /* the attachment that is asked about */
+        bool at_polkit;
+        uid_t uid; /* with at_polkit */
+        bool at_end; /* polkit has answered, */
+        bool answered; /* and the method is called once more */
+        sd_bus_error refused; /* or not set */
+};
+
+static void question_free(struct question *q)
+{
+        struct question **at = &q->manager->questions;
+
+        while (*at && *at != q)
+                at = &(*at)->next;
+        if (*at)
+                *at = q->next;
+        sd_bus_slot_unref(q->slot);
+        sd_bus_message_unref(q->message);
+        sd_bus_error_free(&q->refused);
+        free(q);
+}
+
+void polkit_forget(struct manager *m)
+{
+        while (m->questions)
+                question_free(m->questions);
+}
+
+/* The method is called once more, as sd-bus does it. */
+static void call_again(struct question *q)
+{
+        sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r = sd_bus_message_rewind(q->message, 1);
+
+        q->answered = true;
+        if (r >= 0 && q->disk[0] && !disk_find(q->manager, q->disk))
+                r = sd_bus_error_setf(&error, UASD_BUS_ERROR_NO_SUCH_DISK, "%s was unplugged meanwhile.", q->disk);
+        if (r >= 0)
+                r = q->method(q->message, q->manager, &error);
+        if (r < 0 || sd_bus_error_is_set(&error))
+                (void) sd_bus_reply_method_errno(q->message, r, &error);
+        sd_bus_error_free(&error);
+        question_free(q);
+}
+
+static void call_those_answered(struct manager *m)
+{
+        struct question *q = m->questions;
+
+        while (q) {
+                struct question *next = q->next;
+
+                if (q->at_end)
+                        call_again(q);
+                q = next;
+        }
+}
+
+static void answered(struct question *q)
+{
+        q->at_end = true;
+        if (q->disk[0]) /* as it is now, also where the kernel's word is still on its way */
+                queue_rescan(q->manager, q->disk);
+        queue_call(q->manager, call_those_answered);
+}
+
+static bool interactive(const struct question *q)
+{
+        return sd_bus_message_get_allow_interactive_authorization(q->message) > 0;
+}
+
+static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        struct question *q = data;
+        int may = false, challenge = false, r;
+
+        if (sd_bus_message_is_method_error(reply, NULL)) {
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "Only root may do that: polkit cannot be asked: %s",
+                                         sd_bus_message_get_error(reply)->message ?: "no reason given");
+                answered(q);
+                return 0;
+        }
+        r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "bb", &may, &challenge);
+        if (r < 0)
+                (void) sd_bus_error_set_errnof(&q->refused, r, "polkit's answer is not understood: %s", strerror(-r));
+        else if (!may && challenge)
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+                                         "that takes a password, and nobody is there to be asked for it (polkit action %s).", q->action);
+        else if (!may)
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "polkit does not allow it (action %s).", q->action);
+        answered(q);
+        return 0;
+}
+
+/* As long as it takes: somebody may have to find his password. */
+static int ask_polkit(struct question *q)
+{
+        sd_bus *bus = sd_bus_message_get_bus(q->message);
+        sd_bus_message *call = NULL;
+        int r = sd_bus_message_new_method_call(bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE, "CheckAuthorization");
+
+        if (r >= 0)
+                r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
+                                          sd_bus_message_get_sender(q->message), q->action, 1, "disk", q->disk[0] ? q->disk : "*",
+                                          interactive(q) ? POLKIT_INTERACTION : 0, "");
+        q->slot = sd_bus_slot_unref(q->slot);
+        if (r >= 0)
+                r = sd_bus_call_async(bus, &q->slot, call, on_polkit, q, UINT64_MAX);
+        sd_bus_message_unref(call);
+        return r;
+}
+
+static bool too_many(const struct question *asking)
+{
+        size_t open = 0;
+
+        for (const struct question *q = asking->manager->questions; q; q = q->next)
+                open += q->at_polkit && q->uid == asking->uid;
+        return open >= QUESTIONS_MAX;
+}
+
+static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        struct question *q = data;
+        uint32_t uid;
+        int r = sd_bus_message_is_method_error(reply, NULL) ? -ESRCH : sd_bus_message_read(reply, "u", &uid);
+
+        if (r >= 0 && uid != 0) {
+                q->uid = uid;
+                if (too_many(q)) {
+                        (void) sd_bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                                "Too many requests of yours wait for a password already.");
+                        answered(q);
+                        return 0;
+                }
+                r = ask_polkit(q);
+                q->at_polkit = r >= 0;
+                if (r >= 0)
+                        return 0;
+        }
+        if (r < 0)
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "It cannot be found out who asks: %s", strerror(-r));
+        answered(q);
+        return 0;
+}
+
+static struct question *find(const struct manager *m, const sd_bus_message *message)
+{
+        for (struct question *q = m->questions; q; q = q->next)
+                if (q->message == message)
+                        return q;
+        return NULL;
+}
+
+/* What was allowed was allowed for the disk that was there when it was asked for. */
+static int answer(const struct question *q, const struct entry *e, sd_bus_error *error)
+{
+        if (sd_bus_error_is_set(&q->refused))
+                return sd_bus_error_copy(error, &q->refused);
+        if (e && (e->life.disk.facts.busnum != q->busnum || e->life.disk.facts.devnum != q->devnum))
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
+                                         "%s is another disk now than when it was asked for: it was unplugged meanwhile.", q->disk);
+        return 1;
+}
+
+int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const struct entry *e, method_fn method,
+               sd_bus_error *error)
+{
+        sd_bus *bus = sd_bus_message_get_bus(message);
+        struct question *q = find(m, message);
+        int r;
+
+        if (q && q->answered)
+                return answer(q, e, error);
+        /* The private socket lets nobody in but root. */
+        if (sd_bus_is_bus_client(bus) <= 0)
+                return 1;
+        q = calloc(1, sizeof(*q));
+        if (!q)
+                return -ENOMEM;
+        *q = (struct question){ .next = m->questions, .manager = m, .message = sd_bus_message_ref(message), .method = method,
+                                .action = action };
+        if (e) {
+                (void) copy_string(q->disk, sizeof(q->disk), e->life.disk.facts.interface);
+                q->busnum = e->life.disk.facts.busnum;
+                q->devnum = e->life.disk.facts.devnum;
+        }
+        m->questions = q;
+        r = sd_bus_call_method_async(bus, &q->slot, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                     "GetConnectionUnixUser", on_user, q, "s", sd_bus_message_get_sender(message));
+        if (r < 0)
+                question_free(q);
+        return r < 0 ? r : 0;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/feature/keepoff.h"
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "core/keepoff.h"
+#include "daemon/disks.h"
+#include "daemon/queue.h"
+#include "sys/io/pid1.h"
+#include "sys/quirks/keepoff.h"
+
+/* Whoever binds has the lock for milliseconds, unless the bind hangs: nothing tells of its end. */
+#define PAUSE_MIN (100 * USEC_PER_MSEC)
+#define PAUSE_MAX (30 * USEC_PER_SEC)
+#define SEEN_MAX 64
+
+struct keepoff_state {
+        bool due;               /* what is wanted has changed, perhaps */
+        struct kept_disks seen; /* what was wanted of the disks that were here since uasd began: they may come back */
+        sd_event_source *timer; /* it could not be done: tried again, */
+        uint64_t pause;         /* ... after this many usec; 0: it was done */
+        sd_bus *pid1;           /* it is being asked for usb_storage */
+        char left_out[512];     /* the disks that were reported last as those for whom the quirks have no room */
+};
+
+int keepoff_new(struct manager *m)
+{
+        m->keepoff = calloc(1, sizeof(*m->keepoff));
+        if (!m->keepoff)
+                return -ENOMEM;
+        m->keepoff->due = true;
+        return 0;
+}
+
+void keepoff_free(struct manager *m)
+{
+        struct keepoff_state *k = TAKE_PTR(m->keepoff);
+
+        if (!k)
+                return;
+        kept_disks_done(&k->seen);
+        sd_bus_close_unref(k->pid1);
+        sd_event_source_disable_unref(k->timer);
+        free(k);
+}
+
+/* Told when it changes: there is an occasion for every disk that comes. */
+static void tell_left_out(struct manager *m, const struct keepoff *made)
+{
+        char told[sizeof(m->keepoff->left_out)] = "";
+        size_t n = 0;
+
+        for (size_t i = 0; i < made->n_left_out && n < sizeof(told); i++)
+                n += (size_t) snprintf(told + n, sizeof(told) - n, "%s ", made->left_out_disks[i]);
+        if (streq(told, m->keepoff->left_out))
+                return;
+        memcpy(m->keepoff->left_out, told, sizeof(told));
+        for (size_t i = 0; i < made->n_left_out; i++)
+                log_warning("The quirks of usb-storage, 127 characters at most, have no room for %s: %s may start on uas.",
+                            made->left_out[i], made->left_out_disks[i]);
+}
+
+static void look(struct manager *m)
+{
+        if (keepoff_review(m))
+                queue_post(m, POST_RESCAN_ALL);
+}
+
+static int on_again(sd_event_source *s, uint64_t usec, void *data)
+{
+        queue_call(data, look);
+        return 0;
+}
+
+/*
+ * The event of the first disk loads usb_storage and uas, and it is on uas before anybody can write: the parameter has to be there first. We
+ * may not load it; modprobe has it say what others want there.
+ */
+static void load_storage(struct manager *m)
+{
+        int r;
+
+        if (m->keepoff->pid1 || m->env.stopping)
+                return;
+        log_info("PID 1 is asked to load " MODULE_STORAGE ", for disks that are to be kept off uas");
+        r = pid1_load_module_later(&m->roots, m->event, MODULE_STORAGE, &m->keepoff->pid1);
+        if (r < 0)
+                log_warning("PID 1 cannot be asked to load " MODULE_STORAGE ": %s", strerror(-r));
+}
+
+/* What would be in a parameter that is empty: for whom usb_storage has to be there. */
+static bool any_kept_off(const struct kept_disks *kept)
+{
+        _cleanup_(keepoff_done) struct keepoff made = {};
+
+        return keepoff_entries(kept, "", false, &made) >= 0 && made.own[0];
+}
+
+/* why: -ETIMEDOUT or -ENOENT, as of keepoff_apply(). */
+static void try_again(struct manager *m, int why)
+{
+        uint64_t last = m->keepoff->pause;
+        int r, on = SD_EVENT_OFF;
+
+        if (m->keepoff->timer && sd_event_source_get_enabled(m->keepoff->timer, &on) > 0)
+                return;
+        if (why == -ENOENT && last == PAUSE_MAX) /* given up: looked for at every occasion, and not asked for */
+                return;
+        if (last == 0 && why == -ENOENT)
+                load_storage(m);
+        else if (last == 0)
+                log_debug("a switch is at the quirks of usb-storage: what they have to say of other disks waits for it");
+        m->keepoff->pause = last == 0 ? PAUSE_MIN : last < PAUSE_MAX / 2 ? 2 * last : PAUSE_MAX;
+        if (why == -ENOENT && m->keepoff->pause == PAUSE_MAX)
+                log_warning(MODULE_STORAGE " is not loaded: disks that are to be kept off uas may start on it");
+        m->keepoff->timer = sd_event_source_disable_unref(m->keepoff->timer);
+        r = sd_event_add_time_relative(m->event, &m->keepoff->timer, CLOCK_MONOTONIC, m->keepoff->pause, 0, on_again, m);
+        if (r < 0)
+                log_warning("no timer: %s", strerror(-r));
+}
+
+void keepoff_schedule(struct manager *m)
+{
+        m->keepoff->due = true;
+        queue_call(m, look);
+}
+
+void keepoff_see(struct entry *e, const struct facts *now)
+{
+        struct manager *m = e->manager;
+        enum policy policy = kept_policy(now);
+        char name[HISTORY_KEY_MAX];
+        struct kept_disk *k;
+
+        (void) kept_name(now, disk_has_twin(e), name, sizeof(name));
+        k = kept_disk_find(&m->keepoff->seen, now->vid, now->pid, name);
+        /* The quirks hold ten of them or so; a device may have a new serial number each time. */
+        if (!k && policy != POLICY_AUTO && m->keepoff->seen.n < SEEN_MAX)
+                k = kept_disk(&m->keepoff->seen, now->vid, now->pid, name);
+        if (!k || k->policy == policy)
+                return;
+        k->policy = policy;
+        keepoff_schedule(m);
+}
+
+static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
+{
+        for (size_t i = 0; i < seen->n; i++) {
+                const struct kept_disk *s = seen->list + i;
+                struct kept_disk *k;
+
+                if (s->policy == POLICY_AUTO)
+                        continue;
+                k = kept_disk(kept, s->vid, s->pid, s->name);
+                if (!k)
+                        return -ENOMEM;
+                k->policy = s->policy;
+        }
+        return 0;
+}
+
+bool keepoff_review(struct manager *m)
+{
+        _cleanup_(kept_disks_done) struct kept_disks kept = {};
+        _cleanup_(keepoff_done) struct keepoff made = {};
+        int r;
+
+        if (!m->keepoff->due)
+                return false;
+        r = kept_disks_read(&m->roots, &m->config, NULL, &kept);
+        if (r >= 0)
+                r = add_seen(&m->keepoff->seen, &kept);
+        if (r >= 0)
+                r = keepoff_apply(&m->roots, &kept, m->env.booted && m->looked, &made);
+        if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(&kept)))
+                try_again(m, r);
+        if (r == -ENOENT || r == -ETIMEDOUT)
+                return false;
+        m->keepoff->due = false;
+        m->keepoff->timer = sd_event_source_disable_unref(m->keepoff->timer);
+        m->keepoff->pause = 0;
+        if (r < 0) {
+                log_warning("the quirks of usb-storage do not keep off uas what is wanted on usb-storage: %s", strerror(-r));
+                return false;
+        }
+        tell_left_out(m, &made);
+        if (r > 0)
+                log_info("kept off uas by the quirks of usb-storage: %s", made.own[0] ? made.own : "nothing any more");
+        return r > 0;
+}
+
+void keepoff_forget(struct manager *m, const char *id)
+{
+        unsigned vid, pid;
+
+        if (sscanf(id, "%4x:%4x:", &vid, &pid) != 2)
+                return;
+        for (size_t i = 0; i < m->keepoff->seen.n; i++) {
+                struct kept_disk *d = m->keepoff->seen.list + i;
+
+                if (d->vid == vid && d->pid == pid && strncmp(id + strlen("1234:5678:"), d->name, strcspn(d->name, "@")) == 0)
+                        d->policy = POLICY_AUTO;
+        }
+        keepoff_schedule(m);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/feature/lease.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "core/learn.h"
+#include "daemon/bus/announce.h"
+#include "daemon/feature/switches.h"
+#include "daemon/queue.h"
+#include "daemon/work/claimer.h"
+#include "sys/io/sysfs.h"
+#include "sys/state/leases.h"
+
+/*
+ * Somebody has a disk for himself: we have its claim, by a child, and he has one end of a pipe. When the last copy of that is
+ * closed the disk goes back to the driver it had; what we must not forget should we be killed is on record. Where it goes
+ * meanwhile and after is the machine's affair (core/lease.h).
+ */
+struct disk_lease {
+        enum driver restore;
+        bool over;
+        struct claimer *claimer;
+        bool kept;          /* and it has the claim */
+        bool has_next;      /* a switch waits until it has gone */
+        struct action next;
+        sd_bus_message *call; /* waits for its answer */
+        sd_bus *bus;          /* whose it is: our own reference, so that no other can be taken for it */
+        char *sender;         /* NULL: peer to peer */
+        sd_bus_slot *asked;   /* who that is */
+        int fd;
+        sd_event_source *end;
+};
+
+bool lease_held(const struct entry *e)
+{
+        return e->lease && !e->lease->over;
+}
+
+bool lease_is_of(const struct entry *e, sd_bus_message *message)
+{
+        const struct disk_lease *l = e->lease;
+        const char *sender = sd_bus_message_get_sender(message);
+
+        return lease_held(e) && sd_bus_message_get_bus(message) == l->bus && (!l->sender || (sender && streq(sender, l->sender)));
+}
+
+enum driver lease_restores(const struct entry *e)
+{
+        return e->lease->restore;
+}
+
+pid_t lease_pid(const struct entry *e)
+{
+        return e->lease ? claimer_pid(e->lease->claimer) : 0;
+}
+
+bool lease_returns(const struct entry *e)
+{
+        return lease_held(e) && !e->lease->kept && !e->life.running;
+}
+
+/* ---- who has it ---- */
+
+static void name_holder(struct entry *e, pid_t pid)
+{
+        char path[32], comm[64] = "", harmless[128];
+        struct disk *d = &e->life.disk;
+
+        (void) snprintf(path, sizeof(path), "%ld/comm", (long) pid);
+        if (pid > 0 && attr_read(e->manager->roots.proc, path, comm, sizeof(comm)) > 0)
+                (void) snprintf(d->lease, sizeof(d->lease), "%s (%ld) has it for itself.", make_harmless(comm, harmless, sizeof(harmless)),
+                                (long) pid);
+        else
+                (void) copy_string(d->lease, sizeof(d->lease), "Somebody has it for himself.");
+}
+
+static int on_pid(sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+        struct entry *e = data;
+        uint32_t pid;
+
+        if (lease_held(e) && !sd_bus_message_is_method_error(reply, NULL) && sd_bus_message_read(reply, "u", &pid) >= 0) {
+                name_holder(e, (pid_t) pid);
+                bus_disk_changed(e);
+        }
+        return 0;
+}
+
+static void ask_who(struct entry *e)
+{
+        struct disk_lease *l = e->lease;
+        struct ucred peer = { 0 };
+        socklen_t size = sizeof(peer);
+
+        name_holder(e, 0);
+        if (l->sender)
+                (void) sd_bus_call_method_async(l->bus, &l->asked, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                                "GetConnectionUnixProcessID", on_pid, e, "s", l->sender);
+        else if (getsockopt(sd_bus_get_fd(l->bus), SOL_SOCKET, SO_PEERCRED, &peer, &size) >= 0)
+                name_holder(e, peer.pid);
+}
+
+/* ---- its end ---- */
+
+static void hang_up(struct disk_lease *l)
+{
+        l->end = sd_event_source_disable_unref(l->end);
+        l->fd = close_keep_errno(l->fd);
+}
+
+static void refuse(struct disk_lease *l, const struct outcome *o)
+{
+        char text[sizeof(o->text) * 4];
+
+        if (l->call)
+                (void) sd_bus_reply_method_errorf(l->call, o->code == UASD_EXIT_DEFERRED ? UASD_BUS_ERROR_IN_USE :
+                                                           o->code == UASD_EXIT_NO_DISK  ? UASD_BUS_ERROR_NO_SUCH_DISK :
+                                                                                           SD_BUS_ERROR_FAILED,
+                                                  "The disk cannot be had alone: %s", make_harmless(o->text, text, sizeof(text)));
+        l->call = sd_bus_message_unref(l->call);
+}
+
+void lease_free(struct entry *e)
+{
+        struct disk_lease *l = TAKE_PTR(e->lease);
+
+        if (!l)
+                return;
+        hang_up(l);
+        claimer_orphan(l->claimer);
+        sd_bus_slot_unref(l->asked);
+        sd_bus_message_unref(l->call);
+        sd_bus_unref(l->bus);
+        free(l->sender);
+        free(l);
+}
+
+static void forget(struct entry *e)
+{
+        (void) lease_unrecord(&e->manager->roots, e->life.disk.facts.interface);
+        lease_free(e);
+        e->life.disk.lease[0] = '\0';
+        bus_disk_changed(e);
+}
+
+void lease_gone(struct entry *e)
+{
+        if (!e->lease)
+                return;
+        refuse(e->lease, &(struct outcome){ .code = UASD_EXIT_NO_DISK, .text = "it was unplugged" });
+        (void) lease_unrecord(&e->manager->roots, e->life.disk.facts.interface);
+        lease_free(e);
+}
+
+static void lease_end(struct entry *e, const char *why)
+{
+        struct disk_lease *l = e->lease;
+        struct disk *d = &e->life.disk;
+
+        if (l->over)
+                return;
+        log_info("%s: the lease has ended: %s", d->facts.interface, why);
+        l->over = true;
+        hang_up(l);
+        if (l->claimer && !l->has_next)
+                claimer_stop(l->claimer);
+        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.", driver_to_string(l->restore));
+        if (e->request.number) {
+                e->request.pending = false;
+                bus_request_done(e, UASD_EXIT_FAILED, "", why);
+        }
+        bus_disk_changed(e);
+        queue_event(e, &(struct event){ .type = EVENT_LEASE_ENDED, .target = l->restore });
+}
+
+static int on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        char byte;
+
+        if (revents & (EPOLLHUP | EPOLLERR))
+                lease_end(data, "its holder has given it back, or is no more");
+        else
+                (void) !read(fd, &byte, 1);
+        return 0;
+}
+
+/* ---- its beginning ---- */
+
+/* Recorded before its holder knows of it. */
+static int answer(struct entry *e)
+{
+        struct disk_lease *l = e->lease;
+        int ends[2], r = lease_record(&e->manager->roots, &e->life.disk.facts, l->restore);
+
+        if (r >= 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+                r = -errno;
+        if (r < 0)
+                return r;
+        l->fd = ends[0];
+        r = sd_event_add_io(e->manager->event, &l->end, l->fd, EPOLLIN, on_hang_up, e);
+        if (r >= 0)
+                r = sd_bus_reply_method_return(l->call, "h", ends[1]);
+        (void) close_keep_errno(ends[1]);
+        if (r < 0)
+                return r;
+        l->call = sd_bus_message_unref(l->call);
+        log_info("%s: it is leased", e->life.disk.facts.interface);
+        return 0;
+}
+
+/* Not even begun: as if nobody had asked. */
+static void abandon(struct entry *e, const struct outcome *o)
+{
+        refuse(e->lease, o);
+        e->lease->over = true;
+        queue_event(e, &(struct event){ .type = EVENT_LEASE_ENDED, .target = e->lease->restore });
+}
+
+static void on_claim(struct entry *e, enum claim_news news, const struct outcome *o)
+{
+        struct disk_lease *l = e->lease;
+        int r = 0;
+
+        l->kept = news == CLAIM_KEPT;
+        if (news == CLAIM_ENDED)
+                l->claimer = NULL;
+        if (l->kept) {
+                if (l->call)
+                        r = answer(e);
+                if (r < 0)
+                        abandon(e, &(struct outcome){ .code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record" });
+                else if (!l->over) /* what was asked for under it has ended now */
+                        queue_event(e, &(struct event){ .type = EVENT_LEASED });
+        } else if (l->has_next) {
+                l->has_next = false;
+                switch_begin(e, &l->next);
+        } else if (l->call)
+                abandon(e, o);
+        else if (!l->over) /* somebody took it in the middle of a switch: his it is */
+                lease_end(e, o->text);
+}
+
+int lease_new(struct entry *e, sd_bus_message *call)
+{
+        const char *sender = sd_bus_message_get_sender(call);
+        struct disk_lease *l = calloc(1, sizeof(*l));
+        int r;
+
+        if (!l)
+                return -ENOMEM;
+        *l = (struct disk_lease){ .fd = -1, .restore = e->life.disk.facts.driver, .call = sd_bus_message_ref(call),
+                             .bus = sd_bus_ref(sd_bus_message_get_bus(call)) };
+        e->lease = l;
+        if (sd_bus_is_bus_client(l->bus) > 0 && sender)
+                l->sender = strdup(sender);
+        r = sd_bus_is_bus_client(l->bus) > 0 && !l->sender ? -ENOMEM : claimer_start(e, false, on_claim, &l->claimer);
+        if (r < 0) {
+                lease_free(e);
+                return r;
+        }
+        ask_who(e);
+        bus_disk_changed(e);
+        queue_event(e, &(struct event){ .type = EVENT_LEASED });
+        return 0;
+}
+
+void lease_adopt(struct entry *e)
+{
+        struct disk *d = &e->life.disk;
+        enum driver restore;
+
+        if (lease_recorded(&e->manager->roots, &d->facts, &restore) <= 0) {
+                (void) lease_unrecord(&e->manager->roots, d->facts.interface);
+                return;
+        }
+        e->lease = calloc(1, sizeof(*e->lease));
+        if (!e->lease)
+                return;
+        *e->lease = (struct disk_lease){ .fd = -1, .restore = restore, .over = true };
+        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.", driver_to_string(restore));
+        log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface, driver_to_string(restore));
+        e->life.leased = true;
+        learn(&e->life, &(struct event){ .type = EVENT_LEASE_ENDED, .target = restore }, 0);
+}
+
+/* ---- between ---- */
+
+bool lease_releases(struct entry *e, const struct action *a)
+{
+        struct disk_lease *l = e->lease;
+
+        if (!l || !l->claimer)
+                return false;
+        l->next = *a;
+        l->has_next = true;
+        l->kept = false;
+        claimer_stop(l->claimer);
+        return true;
+}
+
+void lease_settle(struct entry *e)
+{
+        struct disk_lease *l = e->lease;
+
+        if (!l)
+                return;
+        if (l->over) {
+                if (!e->life.leased)
+                        forget(e);
+                return;
+        }
+        if (!l->claimer && !e->life.running && claimer_start(e, true, on_claim, &l->claimer) < 0)
+                lease_end(e, "its claim cannot be taken again");
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/feature/report.h"
+
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "core/history.h"
+#include "sys/quirks/initramfs.h"
+
+#define ENDING_MAX 512
+
+/* The journal: every ending by its message id, with the same fields. */
+
+static const char *disk_names(const struct disk *d, char *ret, size_t size)
+{
+        size_t used = 0;
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < d->n_luns && used + BLOCK_NAME_MAX + 2 < size; i++)
+                if (d->luns[i].disk.name[0])
+                        used += (size_t) snprintf(ret + used, size - used, "%s%s", used ? " " : "", d->luns[i].disk.name);
+        return ret;
+}
+
+static const char *driver_or_none(enum driver d)
+{
+        return d == DRIVER_NONE ? "" : driver_to_string(d);
+}
+
+static void ending_of(const struct entry *e, int level, const char *id, const char *text, const char *from, const char *to, const char *step)
+{
+        const struct disk *d = &e->life.disk;
+        char names[256], usb_id[USB_ID_MAX];
+        const struct log_field fields[] = {
+                { FIELD_DISK, disk_names(d, names, sizeof(names)) },
+                { FIELD_INTERFACE, d->facts.interface },
+                { FIELD_USB_ID, history_usb_id(&d->facts, usb_id, sizeof(usb_id)) },
+                { FIELD_STATE, state_to_string(d->state) },
+                { FIELD_FROM, from },
+                { FIELD_TO, to },
+                { FIELD_REASON, disk_reason_id(d) },
+                { FIELD_STEP, step },
+        };
+
+        log_ending(level, id, fields, ELEMENTSOF(fields), "%s%s%s: %s", d->facts.interface, names[0] ? " " : "", names, text);
+}
+
+static void ending(const struct entry *e, int level, const char *id, const char *text)
+{
+        const struct disk *d = &e->life.disk;
+
+        ending_of(e, level, id, text, driver_to_string(d->facts.driver), driver_or_none(d->decision.target), d->outcome.step);
+}
+
+/* From where to where that was to go. It is where it is by now, and something else may be wanted of it. */
+static void ending_of_switch(const struct entry *e, int level, const char *id, const char *text)
+{
+        const struct disk *d = &e->life.disk;
+        const struct outcome *o = &d->last;
+
+        if (o->to != DRIVER_NONE)
+                ending_of(e, level, id, text, driver_to_string(o->from), driver_to_string(o->to), o->step);
+        else /* begun by somebody else */
+                ending_of(e, level, id, text, "", driver_or_none(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target), o->step);
+}
+
+/* What began without us tells no step. */
+static const char *ended_at(char text[static ENDING_MAX], const char *how, const char *joint, const struct outcome *o)
+{
+        (void) snprintf(text, ENDING_MAX, "%s%s%s: %s", how, o->step[0] ? joint : "", o->step, o->text);
+        return text;
+}
+
+static void report_end_of_switch(const struct entry *e)
+{
+        const struct outcome *o = &e->life.disk.last;
+        enum driver now = e->life.disk.facts.driver;
+        bool astray = now == DRIVER_NONE || (o->to != DRIVER_NONE && now != o->from);
+        char text[ENDING_MAX], how[64];
+
+        if (o->code == UASD_EXIT_OK)
+                ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED, o->text[0] ? o->text : "an interrupted switch was put in order");
+        else if (o->code != UASD_EXIT_DEFERRED && astray) {
+                (void) snprintf(how, sizeof(how), "not brought back, %s%s", now == DRIVER_NONE ? "it has no driver" : "it is on ",
+                                now == DRIVER_NONE ? "" : driver_to_string(now));
+                ending_of_switch(e, LOG_WARNING, MESSAGE_STRANDED, ended_at(text, how, "; step ", o));
+        } else if (o->code == UASD_EXIT_ROLLED_BACK)
+                ending_of_switch(e, LOG_WARNING, MESSAGE_ROLLED_BACK, ended_at(text, "rolled back", " at step ", o));
+        else if (o->code == UASD_EXIT_DEFERRED)
+                ending_of_switch(e, LOG_INFO, MESSAGE_WAITING, ended_at(text, "not now", ", step ", o));
+        else
+                ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, ended_at(text, "not switched", ", step ", o));
+}
+
+/* Nobody asks any more how it ended: of a disk that has gone there is no outcome. */
+void report_unplugged(const struct entry *e, const char *step)
+{
+        const struct life *l = &e->life;
+        bool ours = l->going_to != DRIVER_NONE; /* else it was begun by somebody else, or puts one in order */
+        char text[128] = "unplugged in the middle of a switch";
+
+        if (ours)
+                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s", driver_to_string(l->came_from),
+                                driver_to_string(l->going_to));
+        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->came_from) : "", driver_or_none(l->going_to), step);
+}
+
+void report_state(const struct entry *e, enum state before)
+{
+        const struct disk *d = &e->life.disk;
+        char text[512];
+
+        switch (d->state) {
+        case STATE_SWITCHING:
+                if (e->life.going_to == DRIVER_NONE) /* adopted */
+                        log_info("%s: %s", d->facts.interface, e->job ? "putting in order what an interrupted switch has left"
+                                                                      : "a switch begun earlier is at work");
+                else
+                        log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
+                                 driver_to_string(d->decision.target), e->life.held ? ", held" : "");
+                return;
+        case STATE_HELD:
+                return; /* told when it began */
+        case STATE_WAITING:
+        case STATE_SETTLED:
+        case STATE_TRIAL:
+        case STATE_FAILED:
+        case STATE_UNBOUND:
+        case STATE_IGNORED:
+        case STATE_INCAPABLE:
+        case _STATE_MAX:
+                break;
+        }
+        if (before == STATE_SWITCHING)
+                report_end_of_switch(e);
+        else if (d->state == STATE_WAITING)
+                ending(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
+        else if (d->decision.reason == REASON_JUST_UNBOUND) /* as every disk that is plugged in, until it is probed */
+                log_debug("%s: %s", d->facts.interface, disk_reason(d, text, sizeof(text)));
+        else
+                log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state), disk_reason(d, text, sizeof(text)));
+}
+
+void report_distrust(const struct entry *e, const char *reason)
+{
+        const struct facts *f = &e->life.disk.facts;
+        char text[512], why[HISTORY_TEXT_MAX];
+
+        /* When, and with which firmware and kernel, the record says. */
+        (void) snprintf(text, sizeof(text), "it failed under uas and is distrusted: %s",
+                        streq(f->distrust_reason, reason) ? history_clause(f, why, sizeof(why)) : reason);
+        ending(e, LOG_WARNING, MESSAGE_DISTRUSTED, text);
+}
+
+void report_old_initramfs(const struct entry *e)
+{
+        const char *command = initramfs_command(&e->manager->roots);
+
+        log_warning("%s: the initramfs is older than the record of this disk and may put it on uas at the next start; update it%s%s",
+                    e->life.disk.facts.interface, command ? ": " : "", command ?: "");
+}
+
+void report_trouble(const struct entry *e, const struct finding *f)
+{
+        char text[512];
+
+        (void) snprintf(text, sizeof(text), "trouble on uas, which is not held against the disk: %s; to blame: %s", f->what,
+                        blame_sentence(f->blame));
+        ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
+}
+
+/* On whatever driver it is. */
+void report_dropping(const struct entry *e, unsigned times)
+{
+        char text[256];
+
+        (void) snprintf(text, sizeof(text),
+                        "it dropped off the bus by itself and came back, %u times within ten minutes, which is not held against it; "
+                        "to blame: the cable, a connector or the power supply",
+                        times);
+        ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
+}
+
+void report_trial(const struct entry *e)
+{
+        ending(e, LOG_NOTICE, MESSAGE_TRIAL_PASSED, "it has passed its trial on uas");
+}
+
+void report_trim(const struct entry *e, bool on, bool force)
+{
+        ending(e, LOG_NOTICE, MESSAGE_TRIM, !on ? "TRIM is not kept on for it any more" : force ?
+               "TRIM is kept on for it, by --force: it does not say that it knows it" : "TRIM is kept on for it");
+}
+
+void report_hold(const struct entry *e)
+{
+        ending(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");
+}
+
+void report_release(const struct entry *e)
+{
+        ending(e, LOG_NOTICE, MESSAGE_RELEASED, "its hold has ended: it may be mounted on the driver it has");
+}

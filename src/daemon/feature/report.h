@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* The journal. */
+void report_state(const struct entry *e, enum state before);
+void report_unplugged(const struct entry *e, const char *step);
+void report_hold(const struct entry *e);
+void report_release(const struct entry *e);
+void report_distrust(const struct entry *e, const char *reason);
+void report_old_initramfs(const struct entry *e);
+void report_trouble(const struct entry *e, const struct finding *f);
+void report_dropping(const struct entry *e, unsigned times);
+void report_trial(const struct entry *e);
+void report_trim(const struct entry *e, bool on, bool force);

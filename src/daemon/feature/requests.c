@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/feature/requests.h"
+
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "core/request.h"
+#include "daemon/bus/announce.h"
+#include "daemon/disks.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/feature/lease.h"
+#include "daemon/feature/report.h"
+#include "daemon/feature/trouble.h"
+#include "daemon/queue.h"
+#include "daemon/work/records.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/udev/trigger.h"
+
+/* What users ask for: written down first, so that it outlives this process, then told to the machine. */
+
+static int mark_override(struct entry *e, enum driver target, bool force)
+{
+        return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_OVERRIDE,
+                                 &(struct attachment_mark){ .override_target = target, .override_forced = force });
+}
+
+void request_keep_cancelled(const struct entry *e)
+{
+        const struct facts *f = &e->life.disk.facts;
+        int k = attachment_change(&e->manager->roots, f, MARK_CANCELLED, &(struct attachment_mark){ .cancelled = e->life.cancelled });
+
+        if (k < 0)
+                log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-k));
+}
+
+static void undo(struct entry *e)
+{
+        struct facts *f = &e->life.disk.facts;
+
+        if (mark_override(e, e->request.overridden, e->request.overridden_forced) < 0)
+                return;
+        f->override_target = e->request.overridden;
+        f->override_forced = e->request.overridden_forced;
+}
+
+int request_switch(struct entry *e, enum driver target, bool force, unsigned *ret_request)
+{
+        struct disk_request *q = &e->request;
+        struct facts *f = &e->life.disk.facts;
+        bool leased = lease_held(e);
+        int r;
+
+        /* What was allowed with force stays so when it is asked for once more. */
+        if (!leased && target != DRIVER_NONE && target == f->override_target)
+                force = force || f->override_forced;
+        r = leased ? 0 : mark_override(e, target, force);
+        if (r < 0)
+                return r;
+        if (leased) { /* it ends with the lease, and is no word on what comes after */
+                if (target == DRIVER_NONE)
+                        target = lease_restores(e);
+                q->event = (struct event){ .type = EVENT_LEASE_SWITCH, .target = target, .force = force };
+        } else {
+                if (!q->number) {
+                        q->overridden = f->override_target;
+                        q->overridden_forced = f->override_forced;
+                }
+                f->override_target = target;
+                f->override_forced = force;
+                q->event = (struct event){ .type = EVENT_REQUEST, .target = target, .force = force };
+        }
+        /* One request a disk: a newer one takes the older one's place. */
+        if (q->number)
+                bus_request_done(e, UASD_EXIT_FAILED, "", "replaced by a newer request");
+        q->number = ++e->manager->last_request;
+        *ret_request = q->number;
+        bus_request_added(e, target);
+        /* A request may end at once: so the caller gets its number before the machine hears of it. */
+        q->pending = true;
+        queue_entry(e, POST_REQUEST);
+        return 0;
+}
+
+/* What a user said is on record: the disk is read again with that, and what failed or was cancelled before may be tried again. */
+static void said(struct entry *e)
+{
+        keepoff_schedule(e->manager);
+        queue_rescan(e->manager, e->life.disk.facts.interface);
+        queue_event(e, &(struct event){ .type = EVENT_AGAIN });
+}
+
+/* Whoever says uas once more knows of the trial that failed. */
+static void try_once_more(struct entry *e)
+{
+        struct record_task rec = { .type = RECORD_HISTORY };
+
+        if (!e->life.disk.facts.trial_failed || record_read(e->manager, &e->life.disk.facts, &rec.history) <= 0)
+                return;
+        rec.history.state = HISTORY_DISTRUSTED;
+        rec.history.failed = false;
+        (void) record_add(e->manager, e, &rec);
+}
+
+static void policy_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+{
+        if (r < 0) {
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "The policy cannot be kept: %s", strerror(-r));
+                return;
+        }
+        log_info("%s: policy is %s now", rec->facts.interface, policy_to_string(rec->policy));
+        if (e && rec->policy == POLICY_UAS)
+                try_once_more(e);
+        if (e)
+                said(e);
+        (void) queue_answer(m, rec->call);
+}
+
+int request_policy(struct entry *e, enum policy p, bool force, sd_bus_message *call)
+{
+        return record_add(e->manager, e, &(struct record_task){ .type = RECORD_POLICY, .policy = p, .force = force, .port = disk_has_twin(e),
+                                                           .done = policy_kept, .call = call });
+}
+
+/* Those of its LUNs that offer it, with force all that the kernel could turn it on for. */
+static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns, size_t n_max, enum trim_offer *ret_offer)
+{
+        const struct disk *d = &e->life.disk;
+        enum trim_offer offer = TRIM_OFFER_UNKNOWN;
+        size_t n = 0;
+
+        for (size_t i = 0; i < d->n_luns && n < n_max; i++) {
+                struct trim_facts t = {};
+
+                if (!d->luns[i].disk.name[0])
+                        continue;
+                trim_read(&e->manager->roots, d->luns[i].disk.name, &t);
+                if (t.offer > offer)
+                        offer = t.offer;
+                if (t.mode[0] && (force || t.offer == TRIM_OFFER_YES))
+                        luns[n++] = (struct trim_lun){ d->luns[i].lun, t.max_bytes };
+        }
+        *ret_offer = offer;
+        return n;
+}
+
+static void trim_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+{
+        bool on = rec->n_luns > 0;
+
+        if (r >= 0 && e) {
+                report_trim(e, on, rec->force);
+                /* udev's rule does it, as it does at the next attach. */
+                r = trigger_change(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
+        }
+        if (r < 0)
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "TRIM cannot be turned %s: %s", on ? "on" : "off", strerror(-r));
+        else
+                (void) sd_bus_reply_method_return(rec->call, NULL);
+}
+
+int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer)
+{
+        struct record_task rec = { .type = RECORD_TRIM, .force = force, .port = disk_has_twin(e), .done = trim_kept, .call = call };
+
+        rec.n_luns = on ? trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer) : 0;
+        return on && rec.n_luns == 0 ? -EOPNOTSUPP : record_add(e->manager, e, &rec);
+}
+
+int request_cancel(struct entry *e)
+{
+        enum state state = e->life.disk.state;
+        struct event cancel = { .type = EVENT_CANCEL };
+
+        if (e->life.running || (e->request.number && lease_returns(e))) /* or has just been */
+                return -EBUSY;
+        if (!e->request.number && state != STATE_WAITING && state != STATE_HELD)
+                return 0;
+        if (!lease_held(e)) {
+                cancel = request_cancel_event(&e->life, e->request.number != 0, e->request.overridden, e->request.overridden_forced);
+                (void) mark_override(e, cancel.target, cancel.force);
+        }
+        if (e->request.number)
+                bus_request_done(e, UASD_EXIT_FAILED, "", "it was cancelled");
+        queue_event(e, &cancel);
+        return 0;
+}
+
+void request_settle(struct entry *e)
+{
+        struct request_end end;
+
+        if (!e->request.number || e->request.pending)
+                return;
+        if (lease_returns(e) || !request_ended(&e->life, e->request.to, &end)) {
+                bus_request_changed(e);
+                return;
+        }
+        if (end.undo)
+                undo(e);
+        bus_request_done(e, end.code, end.step, end.text);
+}
+
+static void released(struct entry *e)
+{
+        report_release(e);
+}
+
+int request_release(struct entry *e)
+{
+        struct manager *m = e->manager;
+        int r;
+
+        if (!e->life.held && !hold_in_force(&m->roots, &e->life.disk.facts, now_boottime(), NULL))
+                return request_cancel(e);
+        /* Also while it is being switched: this is the way out of a boot that hangs. */
+        r = hold_release(&m->roots, &e->life.disk.facts);
+        if (e->life.held)
+                queue_event(e, &(struct event){ .type = EVENT_RELEASED });
+        (void) request_cancel(e);
+        if (r >= 0)
+                r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
+        queue_call_entry(e, released);
+        return r == -ENOENT ? 0 : r; /* a disk that goes just now waits for nothing */
+}
+
+static void forgotten(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+{
+        if (r < 0) {
+                (void) sd_bus_reply_method_errno(rec->call, r, NULL);
+                return;
+        }
+        log_info("%s: its history is forgotten", rec->facts.interface);
+        if (e) {
+                e->trouble.has_unkept = false;
+                trouble_begin(e);
+                said(e);
+        }
+        (void) queue_answer(m, rec->call);
+}
+
+int request_forget(struct entry *e, sd_bus_message *call)
+{
+        const struct roots *r = &e->manager->roots;
+
+        (void) attachment_change(r, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){ .tried = false });
+        e->life.tried = false;
+        return record_add(e->manager, e, &(struct record_task){ .type = RECORD_FORGET, .done = forgotten, .call = call });
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/feature/switches.h"
+
+#include <fcntl.h>
+#include <limits.h>
+
+#include "common/log.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/feature/trouble.h"
+#include "daemon/queue.h"
+#include "daemon/work/job.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
+
+/* How often uasd looks for the end of a uasd-switch that is no child of it. */
+#define FOREIGN_USEC USEC_PER_SEC
+
+/* Whether a uasd-switch that is no child of this process holds the lock of the interface. ret_stale: it does not, and has left a record. */
+static bool lock_held(const struct manager *m, const char *interface, bool *ret_stale)
+{
+        char path[PATH_MAX];
+        _cleanup_close_ int fd = -1;
+
+        *ret_stale = false;
+        fd = openat(m->roots.run, switch_lock_path(interface, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return false;
+        if (switch_lock_held(fd, SWITCH_LOCK))
+                return true;
+        *ret_stale = switch_recorded(&m->roots, interface);
+        return false;
+}
+
+static int on_foreign(sd_event_source *source, uint64_t usec, void *data)
+{
+        struct entry *e = data;
+
+        if (e->life.running && !e->job)
+                (void) switch_foreign_runs(e);
+        return 0;
+}
+
+/* The record goes before the lock, and no event tells of the lock, for which others wait too: so uasd asks until it is free. */
+static void ask_later(struct entry *e)
+{
+        uint64_t when = now_boottime() + FOREIGN_USEC;
+        int r = 0;
+
+        if (!e->foreign.timer)
+                r = sd_event_add_time(e->manager->event, &e->foreign.timer, CLOCK_BOOTTIME, when, 0, on_foreign, e);
+        else if ((r = sd_event_source_set_time(e->foreign.timer, when)) >= 0)
+                r = sd_event_source_set_enabled(e->foreign.timer, SD_EVENT_ONESHOT);
+        if (r < 0)
+                log_warning("%s: no timer: %s", e->life.disk.facts.interface, strerror(-r));
+}
+
+bool switch_foreign_runs(struct entry *e)
+{
+        bool stale;
+
+        if (lock_held(e->manager, e->life.disk.facts.interface, &stale)) {
+                ask_later(e);
+                return true;
+        }
+        e->foreign.timer = sd_event_source_disable_unref(e->foreign.timer);
+        if (stale && job_recover(e) >= 0)
+                return false;
+        keepoff_schedule(e->manager); /* what it has put on record */
+        queue_rescan(e->manager, e->life.disk.facts.interface);
+        queue_event(e, &(struct event){ .type = EVENT_DONE, .foreign = true, .replugged = e->foreign.gone });
+        return false;
+}
+
+static bool adopt_running(struct entry *e, bool *ret_stale)
+{
+        if (!lock_held(e->manager, e->life.disk.facts.interface, ret_stale))
+                return false;
+        e->life.running = true;
+        e->foreign.gone = switch_of_another(&e->manager->roots, &e->life.disk.facts);
+        ask_later(e);
+        return true;
+}
+
+void switch_adopt(struct entry *e)
+{
+        const struct facts *f = &e->life.disk.facts;
+        bool stale;
+
+        if (adopt_running(e, &stale))
+                return;
+        if (stale)
+                e->life.running = job_recover(e) >= 0;
+        else if (untold_there(&e->manager->roots, f)) { /* it has ended, and uasd before it could say so */
+                log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
+                (void) untold_remove(&e->manager->roots, f);
+        }
+}
+
+void switch_begin(struct entry *e, const struct action *a)
+{
+        bool stale;
+        int r;
+
+        if (adopt_running(e, &stale))
+                return;
+        if (a->target == DRIVER_UAS)
+                trouble_begin(e);
+        r = job_start(e, a);
+        if (r < 0)
+                log_error("%s: cannot start uasd-switch: %s", e->life.disk.facts.interface, strerror(-r));
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/feature/trouble.h"
+
+#include "common/log.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/feature/report.h"
+#include "daemon/queue.h"
+#include "daemon/source/kmsg.h"
+#include "daemon/work/records.h"
+#include "sys/block/scsicount.h"
+#include "sys/facts.h"
+#include "sys/io/clock.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
+
+/* Disks that fail under uas: what is held against them, kept, told, and handed to the machine. */
+
+/* If it cannot be put on record it is remembered at least as long as the disk stays. */
+static void remember(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+{
+        if (r >= 0)
+                return;
+        log_error("%s: what happened cannot be put on record: %s", rec->facts.interface, strerror(-r));
+        if (!e)
+                return;
+        e->trouble.unkept = rec->history;
+        e->trouble.has_unkept = true;
+}
+
+static void keep(struct entry *e, const struct history *h)
+{
+        struct record_task rec = { .type = RECORD_HISTORY, .history = *h, .done = remember };
+        int r = record_add(e->manager, e, &rec);
+
+        if (r < 0)
+                remember(e->manager, e, &rec, r);
+}
+
+void trouble_begin(struct entry *e)
+{
+        trouble_init(&e->trouble.account);
+        e->trouble.acted = false;
+        kmsg_keep(e->manager->kmsg);
+}
+
+void trouble_judge(struct entry *e, struct facts *f)
+{
+        record_judge(e->manager, f);
+        if (e->trouble.has_unkept) {
+                e->trouble.unkept.firmware = f->bcd;
+                history_judge(&e->trouble.unkept, &(struct here){ .kernel = "" }, f);
+        }
+        f->initramfs_old = past_initramfs_old(&e->manager->roots, f);
+}
+
+static void distrust(struct entry *e, const struct finding *finding)
+{
+        struct manager *m = e->manager;
+        struct facts *f = &e->life.disk.facts;
+        struct history h = {
+                .state = HISTORY_DISTRUSTED,
+                .failed = f->trial_open,
+                .lost = finding->fatal,
+        };
+
+        if (e->trouble.acted)
+                return;
+        e->trouble.acted = true;
+        if (finding->bursts > 1)
+                (void) snprintf(h.reason, sizeof(h.reason), "%s, %u times within ten minutes", finding->what, finding->bursts);
+        else
+                (void) copy_string(h.reason, sizeof(h.reason), finding->what);
+        keep(e, &h);
+        /* Asked for, and on trial: trouble leads back all the same. */
+        if (f->trial_open)
+                (void) attachment_drop_override(&m->roots, f, DRIVER_UAS);
+        /* Told with what it comes to. */
+        facts_complete(&m->roots, &m->config, f);
+        trouble_judge(e, f);
+        decide(f, &e->life.disk.decision);
+        report_distrust(e, h.reason);
+        if (f->initramfs_old)
+                report_old_initramfs(e);
+        queue_rescan(m, f->interface);
+        queue_event(e, &(struct event){ .type = EVENT_TROUBLE });
+}
+
+static void take_finding(struct entry *e, const struct finding *f)
+{
+        switch (f->finding) {
+        case FINDING_NONE:
+                break;
+        case FINDING_NOTED:
+                log_notice("%s: trouble on uas, not yet held against it: %s; to blame: %s", e->life.disk.facts.interface, f->what,
+                           blame_sentence(f->blame));
+                break;
+        case FINDING_BLAMED:
+                report_trouble(e, f);
+                break;
+        case FINDING_BROKEN:
+                if (!facts_uas_alone(&e->life.disk.facts)) {
+                        distrust(e, f);
+                        break;
+                }
+                if (!e->trouble.acted) /* there is nowhere to flee to */
+                        report_trouble(e, f);
+                e->trouble.acted = true;
+                break;
+        }
+}
+
+/* ---- what the SCSI layer has counted; the log may have been cut short ---- */
+
+/* Commands that were not answered in time since the driver took the disk. */
+static uint64_t timeouts(const struct entry *e)
+{
+        const struct disk *d = &e->life.disk;
+        uint64_t sum = 0, count;
+
+        for (size_t i = 0; i < d->n_luns; i++)
+                if (d->luns[i].disk.name[0] &&
+                    scsi_count_read(&e->manager->roots, d->luns[i].disk.name, SCSI_COUNT_TIMEOUTS, &count) >= 0)
+                        sum += count;
+        return sum;
+}
+
+/* True if there were more since the last time: as if the kernel's log had told. What it did tell of them is of the same burst. */
+static bool count_timeouts(struct entry *e)
+{
+        static const struct sign silent = { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" };
+        uint64_t before = e->trouble.account.timeouts;
+        struct finding finding;
+
+        e->trouble.account.timeouts = timeouts(e);
+        if (e->trouble.account.timeouts <= before) /* less: the SCSI devices are new ones */
+                return false;
+        trouble_take(&e->trouble.account, &silent, now_monotonic(), &finding); /* the clock of the records */
+        take_finding(e, &finding);
+        return true;
+}
+
+void trouble_switched(struct entry *e)
+{
+        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.running && count_timeouts(e))
+                kmsg_keep(e->manager->kmsg);
+}
+
+/* ---- what the kernel says ---- */
+
+bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool live)
+{
+        bool any = false;
+
+        /* A host that is new while we listen may be the same disk, bound anew after a failed reset. */
+        if (live && s->weight == WEIGHT_NEW)
+                return false;
+        for (size_t i = 0; i < m->n_entries; i++) {
+                struct entry *e = m->entries[i];
+                struct finding f;
+
+                /* A switch judges for itself; on usb-storage it is not uas that fails. */
+                if (e->life.running || e->life.disk.facts.driver != DRIVER_UAS || !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
+                        continue;
+                trouble_take(&e->trouble.account, s, usec, &f);
+                any = any || f.finding != FINDING_NONE;
+                take_finding(e, &f);
+                if (live && f.finding != FINDING_BROKEN && !e->trouble.account.gone)
+                        any = count_timeouts(e) || any;
+        }
+        return any;
+}
+
+/* ---- trials ---- */
+
+static void passed(struct manager *m, struct entry *e, const struct record_task *rec, int r)
+{
+        if (r < 0)
+                log_warning("%s: that it passed its trial cannot be put on record: %s", rec->facts.interface, strerror(-r));
+        else if (e && !e->trouble.acted)
+                report_trial(e);
+}
+
+/* The watch is over. Passed is who had no trouble in all of it: the machine asks again after another one. */
+void trouble_trial_over(struct entry *e)
+{
+        struct manager *m = e->manager;
+        const struct facts *f = &e->life.disk.facts;
+        struct record_task rec = { .type = RECORD_HISTORY, .done = passed };
+        struct history *h = &rec.history;
+        int r;
+
+        if (count_timeouts(e)) {
+                kmsg_keep(m->kmsg);
+                return;
+        }
+        if (trouble_pending(&e->trouble.account, now_monotonic()) || record_pending(m, f))
+                return;
+        if (record_read(m, f, h) <= 0 || h->state != HISTORY_TRIAL)
+                *h = (struct history){ .state = HISTORY_TRIAL };
+        h->state = h->distrusted ? HISTORY_DISTRUSTED : HISTORY_PASSED;
+        h->distrusted = false;
+        r = record_add(m, e, &rec);
+        if (r < 0)
+                passed(m, e, &rec, r);
+}
+
+/* A disk seen for the first time by this uasd: its trial may have gone on before, or have ended with the machine. */
+void trouble_adopt(struct entry *e)
+{
+        struct manager *m = e->manager;
+        struct facts *f = &e->life.disk.facts;
+        struct history h;
+
+        e->trouble.account.timeouts = timeouts(e); /* before anybody listened; what an earlier uasd has counted takes the place of it */
+        if (facts_uas_alone(f))
+                return;
+        if (f->trial_failed && record_read(m, f, &h) > 0 && h.state == HISTORY_TRIAL) {
+                h = (struct history){ .state = HISTORY_DISTRUSTED, .failed = true };
+                (void) copy_string(h.reason, sizeof(h.reason), "the machine went down in the middle of its trial");
+                report_distrust(e, h.reason);
+                (void) record_add(m, e, &(struct record_task){ .type = RECORD_HISTORY, .history = h }); /* early in a boot there may be nothing to write to: it stays true */
+        } else if (f->trial_ended && f->driver == DRIVER_UAS && !m->env.stopping)
+                f->trial_open = record_add(m, e, &(struct record_task){ .type = RECORD_HISTORY, .history.state = HISTORY_TRIAL }) >= 0;
+        if (f->initramfs_old)
+                report_old_initramfs(e);
+        keepoff_schedule(m);
+}
+
+/* ---- disks that go by themselves and come back ---- */
+
+static struct drops_time clocks(void)
+{
+        struct drops_time t;
+
+        t.now = now_and_asleep(&t.asleep);
+        return t;
+}
+
+void trouble_came(struct entry *e)
+{
+        struct drops_time now = clocks();
+        unsigned times = drops_came(&e->manager->drops, &e->life.disk.facts, &now);
+
+        if (times > 0)
+                report_dropping(e, times);
+}
+
+void trouble_gone(struct entry *e)
+{
+        struct drops_time now = clocks();
+
+        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.running || e->trouble.acted, &now);
+        if (e->life.disk.facts.trial_open || e->life.running)
+                (void) record_add(e->manager, e, &(struct record_task){ .type = RECORD_END_TRIAL });
+}
+
+void trouble_stop(struct manager *m)
+{
+        /* Also that of a switch under way, and of a disk that was unplugged while its uasd-switch was killed. */
+        (void) record_add(m, NULL, &(struct record_task){ .type = RECORD_END_TRIALS });
+}

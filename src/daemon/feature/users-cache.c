@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/feature/users-cache.h"
+
+#include "common/util.h"
+#include "daemon/bus/announce.h"
+#include "daemon/feature/lease.h"
+#include "daemon/work/worker.h"
+#include "sys/io/clock.h"
+#include "sys/udev/udevdb.h"
+#include "sys/users/users.h"
+
+/*
+ * The users of a disk are looked up when a caller asks: the machine needs to know only whether there are any.
+ * For disks that wait the users are the answer, and a child walks over all processes: one walk for all such
+ * disks, and for all properties of one question. For all other disks the tables are read once.
+ */
+#define FRESH_USEC (500 * USEC_PER_MSEC)
+
+static bool is_asked(const struct entry *e, const struct entry *of, uint64_t now)
+{
+        bool waits = e->life.disk.state == STATE_WAITING;
+
+        return e == of || (waits == (of->life.disk.state == STATE_WAITING) && now >= e->users_at + FRESH_USEC);
+}
+
+/* The pool that udev found on this device, if it is imported: whose it was before it may be there still. */
+static char *pool_of(const struct roots *r, const struct block *b)
+{
+        char id[UDEVDB_ID_MAX], text[256], path[sizeof(text) + 32], *name;
+
+        (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
+        if (udevdb_property(r, id, "ID_FS_TYPE", text, sizeof(text)) <= 0 || !streq(text, "zfs_member") ||
+            udevdb_property(r, id, "ID_FS_LABEL_ENC", text, sizeof(text)) <= 0)
+                return NULL;
+        udevdb_decode(text);
+        (void) snprintf(path, sizeof(path), "spl/kstat/zfs/%s/state", text);
+        if (strchr(text, '/') || faccessat(r->proc, path, F_OK, 0) < 0)
+                return NULL;
+        return asprintf(&name, "ZFS pool %s", text) < 0 ? NULL : name;
+}
+
+/* ZFS claims what a pool is on and shows it nowhere: who met it asks udev whose the disk is. */
+static char *pool_on(const struct roots *r, const struct disk *d, const char *device)
+{
+        char *pool = NULL;
+
+        for (size_t i = 0; i < d->n_luns; i++) {
+                const struct lun *l = d->luns + i;
+
+                if (!streq(l->disk.name, device))
+                        continue;
+                for (size_t p = 0; p < l->n_parts && !pool; p++)
+                        pool = pool_of(r, l->parts + p);
+                return pool ?: pool_of(r, &l->disk);
+        }
+        return NULL;
+}
+
+/* Whom uasd-switch met: by his claim, or, where the driver has no other disk, already by its count. */
+static void take_met(struct entry *e, struct users_of *of)
+{
+        const struct roots *r = &e->manager->roots;
+        const struct disk *d = &e->life.disk;
+        const struct outcome *o = &d->outcome;
+        _cleanup_free_ char *pool = o->opened[0] ? pool_on(r, d, o->opened) : NULL;
+
+        if (o->claimed[0])
+                users_claimed(&of->users, &of->n_users, o->claimed);
+        if (pool)
+                users_claimed(&of->users, &of->n_users, o->opened);
+        else if (o->opened[0])
+                users_opened(&of->users, &of->n_users, o->opened);
+        for (size_t i = 0; i < of->n_users; i++) {
+                struct user *u = of->users + i;
+
+                if (u->kind == USER_CLAIM && !u->command && !u->where)
+                        u->where = pool_on(r, d, u->device);
+        }
+}
+
+static void take_users(struct entry *e, struct users_of *of)
+{
+        struct disk *d = &e->life.disk;
+
+        users_without(of->users, &of->n_users, lease_pid(e));
+        if (e->life.hidden && e->life.in_use)
+                take_met(e, of);
+        users_free(d->users, d->n_users);
+        d->users = of->users;
+        d->n_users = of->n_users;
+}
+
+/* ---- the walk over all processes, in a child ---- */
+
+/* So long a call waits for a walk. After that it is answered with the users that were found last, and the bus
+ * hears of the new ones later. */
+#define WALK_USEC (300 * USEC_PER_MSEC)
+/* One that takes longer hangs: it is given up. */
+#define WALK_MOST_USEC (30 * USEC_PER_SEC)
+
+struct users_walk {
+        struct manager *manager;
+        struct worker *worker;
+        uint64_t began;
+        bool late; /* nobody waits for it any more */
+        size_t n;
+        struct entry **asked; /* NULL in it: it is gone */
+        struct users_of *of;
+};
+
+static void walk_free(struct users_walk *w)
+{
+        free(w->asked);
+        free(w->of);
+        free(w);
+}
+
+static void put_text(FILE *out, const char *text)
+{
+        uint32_t size = text ? (uint32_t) strlen(text) + 1 : 0;
+
+        (void) fwrite(&size, sizeof(size), 1, out);
+        if (text)
+                (void) fwrite(text, 1, size, out);
+}
+
+static void in_child(const struct roots *r, void *data, int out)
+{
+        const struct users_walk *w = data;
+        FILE *f = users_find_each(r, w->of, w->n, true) < 0 ? NULL : fdopen(out, "we");
+
+        if (!f)
+                return;
+        for (size_t i = 0; i < w->n; i++) {
+                (void) fwrite(&w->of[i].n_users, sizeof(w->of[i].n_users), 1, f);
+                for (size_t k = 0; k < w->of[i].n_users; k++) {
+                        const struct user *u = w->of[i].users + k;
+
+                        (void) fwrite(u, sizeof(*u), 1, f);
+                        put_text(f, u->where);
+                        put_text(f, u->namespace);
+                        put_text(f, u->command);
+                        put_text(f, u->unit);
+                        put_text(f, u->via);
+                }
+        }
+        (void) fclose(f);
+}
+
+struct reader {
+        const char *at;
+        size_t left;
+};
+
+static bool get(struct reader *r, void *ret, size_t size)
+{
+        if (r->left < size)
+                return false;
+        memcpy(ret, r->at, size);
+        r->at += size;
+        r->left -= size;
+        return true;
+}
+
+static bool get_text(struct reader *r, char **ret)
+{
+        uint32_t size;
+
+        *ret = NULL;
+        if (!get(r, &size, sizeof(size)) || size > r->left)
+                return false;
+        if (size > 0)
+                *ret = strndup(r->at, size - 1);
+        r->at += size;
+        r->left -= size;
+        return size == 0 || *ret;
+}
+
+static bool get_user(struct reader *r, struct user *u)
+{
+        struct user told;
+        bool whole;
+
+        if (!get(r, &told, sizeof(told)))
+                return false;
+        *u = told;
+        u->where = u->namespace = u->command = u->unit = u->via = NULL;
+        whole = get_text(r, &u->where);
+        whole = whole && get_text(r, &u->namespace);
+        whole = whole && get_text(r, &u->command);
+        whole = whole && get_text(r, &u->unit);
+        return whole && get_text(r, &u->via);
+}
+
+static bool get_users(struct reader *r, struct users_of *of)
+{
+        size_t n;
+
+        if (!get(r, &n, sizeof(n)) || n > r->left / sizeof(struct user))
+                return false;
+        of->users = calloc(n + 1, sizeof(struct user));
+        if (!of->users)
+                return false;
+        while (of->n_users < n)
+                if (!get_user(r, &of->users[of->n_users++]))
+                        return false;
+        return true;
+}
+
+static void on_walked(void *data, const void *answer, size_t size)
+{
+        struct users_walk *w = data;
+        struct manager *m = w->manager;
+        struct reader r = { answer, size };
+        uint64_t now = now_monotonic();
+        bool whole = true;
+
+        m->walk = NULL;
+        m->walks_long = now >= w->began + WALK_USEC;
+        for (size_t i = 0; i < w->n; i++) {
+                struct entry *e = w->asked[i];
+
+                w->of[i] = (struct users_of){ 0 };
+                whole = whole && get_users(&r, &w->of[i]);
+                if (!whole || !e) {
+                        users_free(w->of[i].users, w->of[i].n_users);
+                        continue;
+                }
+                e->users_at = now_boottime();
+                take_users(e, &w->of[i]);
+                if (w->late)
+                        bus_disk_changed(e);
+        }
+        walk_free(w);
+}
+
+void users_cache_forget(struct entry *e)
+{
+        struct users_walk *w = e->manager->walk;
+
+        for (size_t i = 0; w && i < w->n; i++)
+                if (w->asked[i] == e)
+                        w->asked[i] = NULL;
+}
+
+/* One at a time: a caller that asks again and again gets no more of them. */
+static void walk(struct manager *m, struct users_walk *w)
+{
+        w->manager = m;
+        w->began = now_monotonic();
+        if (worker_start(m, in_child, on_walked, w, -1, &w->worker) < 0) {
+                walk_free(w);
+                return;
+        }
+        m->walk = w;
+        if (m->walks_long || !worker_wait(w->worker, w->began + WALK_USEC)) /* else it is gone */
+                w->late = true;
+}
+
+void users_cache_refresh(struct entry *e)
+{
+        struct manager *m = e->manager;
+        uint64_t now = now_boottime();
+        bool deep = e->life.disk.state == STATE_WAITING;
+        struct users_walk *w;
+
+        if (now < e->users_at + FRESH_USEC)
+                return;
+        if (deep && m->walk) {
+                if (now_monotonic() < m->walk->began + WALK_MOST_USEC)
+                        return;
+                worker_orphan(m->walk->worker);
+                walk_free(TAKE_PTR(m->walk));
+        }
+        w = calloc(1, sizeof(*w));
+        if (!w)
+                return;
+        w->of = calloc(m->n_entries + 1, sizeof(*w->of));
+        w->asked = calloc(m->n_entries + 1, sizeof(*w->asked));
+        if (!w->of || !w->asked) {
+                walk_free(w);
+                return;
+        }
+        for (size_t i = 0; i < m->n_entries; i++) {
+                const struct disk *d = &m->entries[i]->life.disk;
+
+                if (!is_asked(m->entries[i], e, now))
+                        continue;
+                m->entries[i]->users_at = now;
+                w->asked[w->n] = m->entries[i];
+                w->of[w->n++] = (struct users_of){ .luns = d->luns, .n_luns = d->n_luns };
+        }
+        if (deep) {
+                walk(m, w);
+                return;
+        }
+        if (users_find_each(&m->roots, w->of, w->n, false) >= 0)
+                for (size_t i = 0; i < w->n; i++)
+                        take_users(w->asked[i], &w->of[i]);
+        walk_free(w);
+}

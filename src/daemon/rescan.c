@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/rescan.h"
+
+#include <assert.h>
+
+#include "common/exit-codes.h"
+#include "common/util.h"
+#include "core/learn.h"
+#include "daemon/actions.h"
+#include "daemon/bus/announce.h"
+#include "daemon/disks.h"
+#include "daemon/feature/inhibit.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/feature/lease.h"
+#include "daemon/feature/report.h"
+#include "daemon/feature/switches.h"
+#include "daemon/feature/trouble.h"
+#include "daemon/feature/users-cache.h"
+#include "daemon/queue.h"
+#include "daemon/source/kmsg.h"
+#include "daemon/source/uses.h"
+#include "daemon/work/job.h"
+#include "daemon/work/records.h"
+#include "daemon/work/strings.h"
+#include "daemon/work/use-probe.h"
+#include "sys/facts.h"
+#include "sys/io/clock.h"
+#include "sys/quirks/modules.h"
+#include "sys/state/attachment.h"
+#include "sys/udev/hwdb.h"
+#include "sys/usb/usbdisk.h"
+
+/* How a disk comes to be known, is read again, and is forgotten. */
+
+/* A disk without a driver is given this long: udev may be loading one. */
+#define UNBOUND_USEC (5 * USEC_PER_SEC)
+
+static struct entry *entry_new(struct manager *m)
+{
+        struct entry **grown = realloc(m->entries, (m->n_entries + 1) * sizeof(*grown));
+        struct entry *e;
+
+        if (!grown)
+                return NULL;
+        m->entries = grown;
+        e = calloc(1, sizeof(*e));
+        if (!e)
+                return NULL;
+        e->manager = m;
+        life_init(&e->life);
+        m->entries[m->n_entries++] = e;
+        return e;
+}
+
+static void entry_free(struct entry *e)
+{
+        queue_forget(e);
+        record_forget_entry(e);
+        users_cache_forget(e);
+        use_watch_remove(e);
+        job_orphan(e->job);
+        use_probe_orphan(e->probe);
+        lease_free(e);
+        sd_event_source_disable_unref(e->timer);
+        sd_event_source_disable_unref(e->unbound.timer);
+        sd_event_source_disable_unref(e->foreign.timer);
+        disk_done(&e->life.disk);
+        free(e);
+}
+
+void entries_free(struct manager *m)
+{
+        for (size_t i = 0; i < m->n_entries; i++)
+                entry_free(m->entries[i]);
+        free(TAKE_PTR(m->entries));
+        m->n_entries = 0;
+}
+
+/* Reports that the disk was unplugged to all who wait for it, and frees its entry. */
+static void entry_gone(struct entry *e)
+{
+        struct manager *m = e->manager;
+
+        assert(queue_draining(m));
+        if (e->life.running)
+                report_unplugged(e, job_step(e->job));
+        if (e->request.number)
+                bus_request_done(e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");
+        lease_gone(e);
+        bus_disk_removed(e);
+        trouble_gone(e);
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (m->entries[i] == e) {
+                        m->entries[i] = m->entries[--m->n_entries];
+                        break;
+                }
+        entry_free(e);
+        (void) attachments_prune(&m->roots);
+        keepoff_schedule(m); /* its trial has ended */
+        kmsg_arm(m->kmsg);
+}
+
+static int on_unbound(sd_event_source *s, uint64_t usec, void *data)
+{
+        struct entry *e = data;
+
+        e->unbound.timer = sd_event_source_disable_unref(s);
+        queue_rescan(e->manager, e->life.disk.facts.interface);
+        return 0;
+}
+
+static void note_unbound(struct entry *e, struct facts *f)
+{
+        uint64_t now = now_boottime();
+
+        if (f->driver != DRIVER_NONE) {
+                e->unbound.since = 0;
+                if (f->driver == DRIVER_USB_STORAGE)
+                        facts_complete_module(&e->manager->roots, f);
+                return;
+        }
+        if (!e->unbound.since)
+                e->unbound.since = now;
+        if (now < e->unbound.since + UNBOUND_USEC) {
+                f->just_unbound = true;
+                if (!e->unbound.timer)
+                        (void) sd_event_add_time(e->manager->event, &e->unbound.timer, CLOCK_BOOTTIME,
+                                                 e->unbound.since + UNBOUND_USEC, 0, on_unbound, e);
+        } else
+                facts_complete_module(&e->manager->roots, f);
+}
+
+/* Read once and kept as long as the device stays: while the disk hangs, the device does not answer. */
+static void keep_strings(const struct facts *old, struct facts *new)
+{
+        memcpy(new->manufacturer, old->manufacturer, sizeof(new->manufacturer));
+        memcpy(new->product, old->product, sizeof(new->product));
+        memcpy(new->serial, old->serial, sizeof(new->serial));
+}
+
+static void take_snapshot(struct entry *e, struct usb_disk *d)
+{
+        struct manager *m = e->manager;
+        struct disk *disk = &e->life.disk;
+        struct attachment_mark mark = { .override_target = DRIVER_NONE };
+
+        facts_complete(&m->roots, &m->config, &d->facts);
+        if (!disk->facts.interface[0] || disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
+                keepoff_schedule(m);
+        facts_complete_hwdb(&m->roots, &d->facts);
+        keepoff_see(e, &d->facts);
+        if (keepoff_review(m))
+                facts_complete(&m->roots, &m->config, &d->facts);
+        trouble_judge(e, &d->facts);
+        note_unbound(e, &d->facts);
+        disk->facts = d->facts;
+        memcpy(disk->host, d->host, sizeof(disk->host));
+        luns_free(disk->luns, disk->n_luns);
+        disk->luns = TAKE_PTR(d->luns);
+        disk->n_luns = d->n_luns;
+        d->n_luns = 0;
+        if (attachment_read(&m->roots, &disk->facts, &mark) >= 0) {
+                e->life.tried = mark.tried;
+                e->life.cancelled = mark.cancelled;
+        }
+}
+
+static void learn_hold(struct entry *e)
+{
+        struct event hold = { .type = EVENT_HOLD };
+        uint64_t now = now_boottime();
+        bool held = hold_in_force(&e->manager->roots, &e->life.disk.facts, now, &hold.deadline);
+
+        if (held == e->life.held)
+                return;
+        if (!held)
+                hold.type = EVENT_RELEASED;
+        else if (!e->life.running) /* the hold of a switch under way is part of the switch */
+                report_hold(e);
+        learn(&e->life, &hold, now);
+}
+
+/* What is worth a signal on the bus: a rescan for every uevent must not wake all clients. */
+struct disk_snapshot {
+        enum driver driver;
+        enum policy policy;
+        size_t n_luns, n_disks;
+        char host[16];
+        char first[BLOCK_NAME_MAX];
+};
+
+static struct disk_snapshot snapshot_of(const struct disk *d)
+{
+        struct disk_snapshot s = { .driver = d->facts.driver, .policy = d->facts.policy, .n_luns = d->n_luns };
+
+        memcpy(s.host, d->host, sizeof(s.host));
+        for (size_t i = 0; i < d->n_luns; i++)
+                if (d->luns[i].disk.name[0] && s.n_disks++ == 0)
+                        memcpy(s.first, d->luns[i].disk.name, sizeof(s.first));
+        return s;
+}
+
+static bool snapshot_same(const struct disk_snapshot *a, const struct disk_snapshot *b)
+{
+        return a->driver == b->driver && a->policy == b->policy && a->n_luns == b->n_luns && a->n_disks == b->n_disks &&
+               streq(a->host, b->host) && streq(a->first, b->first);
+}
+
+/* The machine of a new disk is stepped once, when all of this is known. */
+static void adopt(struct entry *e)
+{
+        inhibit_adopt(e);
+        switch_adopt(e);
+        trouble_adopt(e);
+        lease_adopt(e);
+}
+
+static bool same_attachment(const struct facts *a, const struct facts *b)
+{
+        return a->busnum == b->busnum && a->devnum == b->devnum;
+}
+
+void rescan(struct manager *m, const char *interface)
+{
+        struct entry *e = disk_find(m, interface);
+        _cleanup_(usb_disk_done) struct usb_disk d = { 0 };
+        struct disk_snapshot before = { 0 }, after;
+        int r = usb_disk_read(&m->roots, interface, false, &d);
+        bool new;
+
+        assert(queue_draining(m));
+        if (r < 0 && r != -ENODEV)
+                return;
+        if (r <= 0)
+                strings_drop(m, interface);
+        /* Another device at the same port: another life. */
+        if (e && (r <= 0 || !same_attachment(&e->life.disk.facts, &d.facts))) {
+                entry_gone(e);
+                e = NULL;
+        }
+        new = !e;
+        if (r <= 0 || (new && !strings_known(m, &d.facts))) /* it is read again when they are */
+                return;
+        if (new && !(e = entry_new(m)))
+                return;
+        if (!new) {
+                before = snapshot_of(&e->life.disk);
+                keep_strings(&e->life.disk.facts, &d.facts);
+        }
+        take_snapshot(e, &d);
+        if (e->life.watched) /* a table that was written anew has brought new nodes */
+                use_watch_nodes(e);
+        if (new)
+                adopt(e);
+        kmsg_arm(m->kmsg);
+        learn_hold(e);
+        entry_step(e, &(struct event){ .type = EVENT_SCANNED });
+        after = snapshot_of(&e->life.disk);
+        if (new) {
+                bus_disk_added(e);
+                trouble_came(e);
+        } else if (!snapshot_same(&before, &after))
+                bus_disk_changed(e);
+}
+
+void rescan_all(struct manager *m)
+{
+        char **names = NULL;
+
+        for (size_t i = m->n_entries; i-- > 0;) {
+                char interface[INTERFACE_NAME_MAX]; /* the entry's own copy may go with the entry */
+
+                memcpy(interface, m->entries[i]->life.disk.facts.interface, sizeof(interface));
+                rescan(m, interface);
+        }
+        if (usb_disk_enumerate(&m->roots, &names) >= 0)
+                for (char **n = names; n && *n; n++)
+                        if (!disk_find(m, *n))
+                                rescan(m, *n);
+        strv_free(names);
+}

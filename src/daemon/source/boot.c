@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/source/sources.h"
+
+#include "common/log.h"
+#include "common/names.h"
+#include "daemon/queue.h"
+#include "sys/io/pid1.h"
+
+/*
+ * When the boot is over. PID 1 tells: it is asked for its state, and sends a signal at the end. Nothing here waits for it. As long as PID 1
+ * has not answered, fsck and mount may be at work: the machine counts as starting.
+ */
+struct boot {
+        struct manager *manager;
+        sd_bus *pid1;
+        sd_event_source *again;
+        uint64_t pause; /* before the next question, usec */
+};
+
+#define PAUSE_USEC USEC_PER_SEC
+#define PAUSE_MOST_USEC (30 * USEC_PER_SEC)
+
+static void ask(struct boot *b);
+
+static int on_again(sd_event_source *s, uint64_t usec, void *data)
+{
+        struct boot *b = data;
+
+        b->again = sd_event_source_disable_unref(s);
+        ask(b);
+        return 0;
+}
+
+static void ask_again(struct boot *b, int error)
+{
+        struct manager *m = b->manager;
+
+        if (b->again)
+                return;
+        log_full(b->pause == PAUSE_USEC ? LOG_NOTICE : LOG_DEBUG,
+                 "cannot ask PID 1 whether the boot is over: %s; asking again in %llu s. Until then only held disks are claimed.",
+                 strerror(-error), (unsigned long long) (b->pause / USEC_PER_SEC));
+        b->pid1 = sd_bus_close_unref(b->pid1);
+        if (sd_event_add_time_relative(m->event, &b->again, CLOCK_MONOTONIC, b->pause, 0, on_again, b) < 0)
+                log_warning("no timer to ask PID 1 again");
+        b->pause = b->pause * 2 < PAUSE_MOST_USEC ? b->pause * 2 : PAUSE_MOST_USEC;
+}
+
+static void over(struct boot *b)
+{
+        struct manager *m = b->manager;
+
+        m->boot = NULL;
+        boot_free(b); /* the signals of PID 1 would wake us at every unit from now on */
+        queue_post(m, POST_BOOTED);
+}
+
+static int on_startup_finished(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        over(data);
+        return 0;
+}
+
+/* It may just execute itself again. */
+static int on_gone(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        ask_again(data, -ECONNRESET);
+        return 0;
+}
+
+static int on_state(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct boot *b = data;
+        enum pid1_state state;
+        int r = pid1_read_state(message, &state);
+
+        if (r < 0) {
+                ask_again(b, r);
+                return 0;
+        }
+        b->pause = PAUSE_USEC;
+        if (state == PID1_STOPPING)
+                b->manager->env.stopping = true;
+        if (state != PID1_STARTING)
+                over(b);
+        return 0;
+}
+
+/* The signal is subscribed to before the state is asked for: no end of the boot falls between. */
+static int connect(struct boot *b)
+{
+        int r = sd_bus_match_signal_async(b->pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "StartupFinished", on_startup_finished, NULL, b);
+
+        if (r >= 0)
+                r = sd_bus_match_signal_async(b->pid1, NULL, "org.freedesktop.DBus.Local", NULL, "org.freedesktop.DBus.Local",
+                                              "Disconnected", on_gone, NULL, b);
+        if (r >= 0)
+                r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "Subscribe", NULL, NULL, NULL);
+        if (r >= 0)
+                r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, "org.freedesktop.DBus.Properties", "Get", on_state, b,
+                                             "ss", PID1_MANAGER, "SystemState");
+        return r < 0 ? r : pid1_attach(b->pid1, b->manager->event);
+}
+
+static void ask(struct boot *b)
+{
+        int r = pid1_open(&b->manager->roots, &b->pid1);
+
+        if (r == -ENOENT) { /* without systemd there is no boot to be careful about */
+                over(b);
+                return;
+        }
+        if (r >= 0)
+                r = connect(b);
+        if (r < 0)
+                ask_again(b, r);
+}
+
+int boot_await(struct manager *m)
+{
+        struct boot *b = calloc(1, sizeof(*b));
+
+        if (!b)
+                return -ENOMEM;
+        *b = (struct boot){ .manager = m, .pause = PAUSE_USEC };
+        m->boot = b;
+        ask(b);
+        return 0;
+}
+
+void boot_free(struct boot *b)
+{
+        if (!b)
+                return;
+        sd_event_source_disable_unref(b->again);
+        sd_bus_close_unref(b->pid1);
+        free(b);
+}

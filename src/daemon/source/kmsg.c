@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/source/kmsg.h"
+
+#include <fcntl.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "sys/io/statefile.h"
+
+#define RECORD_MAX 8192 /* as the kernel's own limit */
+/* A kernel that floods its log is read in gulps. */
+#define WAKEUPS_PER_SEC 20
+#define RECORDS_PER_WAKEUP 4096
+
+/*
+ * What the kernel says of disks on uas. Without one there is nothing to listen for: the source is off, and no message wakes us.
+ * The last number seen is kept over a restart, so that nothing is weighed twice, and with it the accounts, so that nothing is forgotten.
+ */
+struct kmsg_watch {
+        struct manager *manager;
+        kmsg_sign_fn take;
+        int fd;
+        sd_event_source *source;
+        bool armed;
+        uint64_t seen; /* number of the last record */
+        bool any;
+};
+
+/* What led somewhere has been acted upon, and does not count any more. */
+static bool has_account(const struct entry *e)
+{
+        return e->life.disk.facts.driver == DRIVER_UAS && !e->life.running && !e->trouble.acted;
+}
+
+static int take_kept(const char *key, const char *value, void *data)
+{
+        struct kmsg_watch *w = data;
+        unsigned long long seq;
+
+        if (streq(key, "SEQ") && parse_uint(value, 10, UINT64_MAX, &seq) >= 0) {
+                w->seen = seq;
+                w->any = true;
+        }
+        for (size_t i = 0; i < w->manager->n_entries; i++) {
+                struct entry *e = w->manager->entries[i];
+                char own[ATTACHMENT_MAX];
+
+                if (streq(key, facts_attachment(&e->life.disk.facts, own)) && has_account(e))
+                        (void) trouble_take_line(&e->trouble.account, value);
+        }
+        return 0;
+}
+
+struct keeping {
+        FILE *out;
+        const char *key;
+};
+
+static void keep_line(const char *line, void *data)
+{
+        const struct keeping *k = data;
+
+        (void) fprintf(k->out, "%s=%s\n", k->key, line);
+}
+
+void kmsg_keep(struct kmsg_watch *w)
+{
+        _cleanup_free_ char *text = NULL;
+        char *stream_text = NULL;
+        size_t size;
+        FILE *out;
+        int r;
+
+        if (!w || !w->any)
+                return;
+        out = open_memstream(&stream_text, &size);
+        if (!out)
+                return;
+        (void) fprintf(out, "SEQ=%llu\n", (unsigned long long) w->seen);
+        for (size_t i = 0; i < w->manager->n_entries; i++) {
+                struct entry *e = w->manager->entries[i];
+                char key[ATTACHMENT_MAX];
+
+                if (has_account(e))
+                        trouble_each_line(&e->trouble.account, keep_line, &(struct keeping){ out, facts_attachment(&e->life.disk.facts, key) });
+        }
+        r = fclose(out);
+        text = stream_text;
+        if (r >= 0)
+                (void) state_write(w->manager->roots.run, RUN_KMSG, text, false);
+}
+
+/* live: not what was said before anybody listened, when a host's number may have been another disk's. */
+static void drain(struct kmsg_watch *w, bool live)
+{
+        char record[RECORD_MAX];
+        struct kmsg k;
+        struct sign s;
+        ssize_t n;
+
+        /* A log that fills faster than it is read has to leave time for everything else. */
+        for (unsigned i = 0; i < RECORDS_PER_WAKEUP; i++) {
+                n = read(w->fd, record, sizeof(record));
+                if (n < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* overtaken by the ring, or a giant */
+                        continue;
+                if (n <= 0)
+                        return;
+                if (kmsg_parse(record, (size_t) n, &k) < 0 || (w->any && k.seq <= w->seen))
+                        continue;
+                w->seen = k.seq;
+                w->any = true;
+                if (sign_read(&k, &s) && w->take(w->manager, &s, k.usec, live))
+                        kmsg_keep(w);
+        }
+}
+
+static int on_kmsg(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        drain(data, true);
+        return 0;
+}
+
+void kmsg_drain(struct kmsg_watch *w)
+{
+        if (w && w->armed)
+                drain(w, true);
+}
+
+void kmsg_arm(struct kmsg_watch *w)
+{
+        bool wanted = false;
+
+        if (!w || w->fd < 0)
+                return;
+        for (size_t i = 0; i < w->manager->n_entries; i++)
+                wanted = wanted || w->manager->entries[i]->life.disk.facts.driver == DRIVER_UAS;
+        if (wanted == w->armed)
+                return;
+        w->armed = wanted;
+        if (wanted)
+                drain(w, false);
+        (void) sd_event_source_set_enabled(w->source, wanted ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+int kmsg_new(struct manager *m, kmsg_sign_fn take, struct kmsg_watch **ret)
+{
+        struct kmsg_watch *w = calloc(1, sizeof(*w));
+        int r;
+
+        if (!w)
+                return -ENOMEM;
+        w->manager = m;
+        w->take = take;
+        w->fd = openat(m->roots.dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        r = w->fd < 0 ? -errno : sd_event_add_io(m->event, &w->source, w->fd, EPOLLIN, on_kmsg, w);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(w->source, SD_EVENT_OFF);
+        if (r >= 0) /* everything else first: a disk whose end is told of there is looked at with what is known then */
+                r = sd_event_source_set_priority(w->source, SD_EVENT_PRIORITY_IDLE);
+        if (r >= 0)
+                (void) sd_event_source_set_ratelimit(w->source, USEC_PER_SEC, WAKEUPS_PER_SEC);
+        if (r < 0) {
+                log_warning("the kernel's log cannot be read, so no disk is watched for errors: %s", strerror(-r));
+                w->fd = close_keep_errno(w->fd);
+        }
+        (void) state_read(m->roots.run, RUN_KMSG, take_kept, w);
+        *ret = w;
+        return 0;
+}
+
+void kmsg_free(struct kmsg_watch *w)
+{
+        if (!w)
+                return;
+        if (w->armed)
+                kmsg_keep(w);
+        sd_event_source_disable_unref(w->source);
+        (void) close_keep_errno(w->fd);
+        free(w);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/source/sources.h"
+
+#include <fcntl.h>
+
+#include "common/log.h"
+#include "daemon/queue.h"
+
+/*
+ * logind announces that the machine is going to sleep, and waits for programs that have a delay inhibitor, 5 s by default. uasd has one all
+ * the time, so that it is there before a switch begins. When the machine is about to sleep nothing begins any more, and the inhibitor is released when
+ * the last switch under way has ended. uasd takes another one when the machine is awake again.
+ */
+struct sleep {
+        struct manager *manager;
+        sd_bus *bus;             /* the system bus, not ours to free */
+        sd_bus_slot *asking;     /* for an inhibitor */
+        int fd;                  /* of the inhibitor; -1: there is none */
+        sd_event_source *settle; /* while the machine is about to sleep and a switch is under way */
+};
+
+#define LOGIND "org.freedesktop.login1"
+#define LOGIND_PATH "/org/freedesktop/login1"
+#define LOGIND_MANAGER LOGIND ".Manager"
+#define ALREADY_BEGUN LOGIND ".OperationInProgress"
+
+static void release_if_settled(struct sleep *s)
+{
+        const struct manager *m = s->manager;
+
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (m->entries[i]->life.running)
+                        return;
+        s->fd = close_keep_errno(s->fd);
+        s->settle = sd_event_source_disable_unref(s->settle);
+}
+
+/* Runs after every other event: the end of a switch may be any of them. */
+static int on_settle(sd_event_source *source, void *data)
+{
+        release_if_settled(data);
+        return 0;
+}
+
+static void falls_asleep(struct sleep *s)
+{
+        struct manager *m = s->manager;
+
+        if (m->env.sleeping)
+                return;
+        m->env.sleeping = true;
+        log_debug("the machine is going to sleep: no switch begins");
+        queue_post(m, POST_ENVIRONMENT);
+        if (s->fd >= 0 && !s->settle && sd_event_add_post(m->event, &s->settle, on_settle, s) < 0)
+                s->fd = close_keep_errno(s->fd);
+        release_if_settled(s);
+}
+
+static void wakes_up(struct sleep *s)
+{
+        struct manager *m = s->manager;
+
+        s->settle = sd_event_source_disable_unref(s->settle);
+        if (!m->env.sleeping)
+                return;
+        m->env.sleeping = false;
+        log_debug("the machine is awake");
+        queue_post(m, POST_ENVIRONMENT);
+}
+
+static int on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        struct sleep *s = data;
+        const sd_bus_error *e = sd_bus_message_get_error(message);
+        int fd;
+
+        s->asking = sd_bus_slot_unref(s->asking);
+        if (e && streq(e->name, ALREADY_BEGUN)) { /* uasd came to the bus in the middle of it */
+                falls_asleep(s);
+                return 0;
+        }
+        if (e)
+                log_debug("no inhibitor from logind: %s", e->message);
+        else if (sd_bus_message_read(message, "h", &fd) >= 0) {
+                (void) close_keep_errno(s->fd);
+                s->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        }
+        wakes_up(s);
+        return 0;
+}
+
+/*
+ * Asks logind, if it is there: it is not started for that. Its answer also says whether the machine is about to sleep: then there is no
+ * inhibitor to be had. Switches begin again with the answer.
+ */
+static void inhibit(struct sleep *s)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r = sd_bus_message_new_method_call(s->bus, &call, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "Inhibit");
+
+        s->asking = sd_bus_slot_unref(s->asking);
+        if (r >= 0)
+                r = sd_bus_message_set_auto_start(call, false);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "ssss", "sleep", "uasd", "A USB disk may be on its way to another driver", "delay");
+        if (r >= 0)
+                r = sd_bus_call_async(s->bus, &s->asking, call, on_inhibitor, s, 0);
+        if (r < 0) {
+                log_warning("cannot ask logind for an inhibitor: %s", strerror(-r));
+                wakes_up(s);
+        }
+}
+
+static int on_prepare(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        int begins;
+
+        if (sd_bus_message_read(message, "b", &begins) < 0)
+                return 0;
+        if (begins)
+                falls_asleep(data);
+        else
+                inhibit(data);
+        return 0;
+}
+
+/* logind came, or has gone: then it sends no machine to sleep. */
+static int on_owner(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+        inhibit(data);
+        return 0;
+}
+
+int sleep_watch(struct manager *m, sd_bus *bus)
+{
+        struct sleep *s = m->sleep;
+        int r = 0;
+
+        if (!s) {
+                s = m->sleep = calloc(1, sizeof(*s));
+                if (!s)
+                        return -ENOMEM;
+                *s = (struct sleep){ .manager = m, .fd = -1 };
+        }
+        s->asking = sd_bus_slot_unref(s->asking);
+        s->bus = bus;
+        r = sd_bus_match_signal_async(bus, NULL, LOGIND, LOGIND_PATH, LOGIND_MANAGER, "PrepareForSleep", on_prepare, NULL, s);
+        if (r >= 0)
+                r = sd_bus_add_match_async(bus, NULL,
+                                           "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+                                           "member='NameOwnerChanged',arg0='" LOGIND "'",
+                                           on_owner, NULL, s);
+        if (r >= 0)
+                inhibit(s);
+        return r < 0 ? r : 0;
+}
+
+void sleep_free(struct sleep *s)
+{
+        if (!s)
+                return;
+        sd_bus_slot_unref(s->asking);
+        sd_event_source_disable_unref(s->settle);
+        (void) close_keep_errno(s->fd);
+        free(s);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/source/uses.h"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+
+#include "common/log.h"
+#include "daemon/queue.h"
+#include "sys/io/sysfs.h"
+
+/*
+ * Who lets go of a disk, while one waits: PID 1's mount table, the swaps, closes of the nodes, uevents of what is stacked on
+ * them (scan.c), and the end of file systems that are mounted elsewhere. Reading the mount table takes
+ * time in proportion to its length, so at a change of it one number is read first: the reference count of
+ * the disk drivers, which moves whenever any of their disks is opened or given up.
+ */
+struct use_watch {
+        struct manager *manager;
+        int mountinfo, swaps, inotify, ends;
+        sd_event_source *mount_source, *swap_source, *inotify_source, *ends_source, *again;
+        size_t n;          /* disks watched */
+        uint64_t count;    /* reference counts when the disks were last looked at */
+        unsigned repeats;
+};
+
+/* A file system is detached first and lets go of its device afterwards: it takes a moment, or a long sync. */
+#define AGAIN_FIRST_USEC (5 * USEC_PER_MSEC)
+#define AGAIN_MOST 10
+
+static uint64_t reference_count(struct use_watch *w)
+{
+        int sys = w->manager->roots.sys;
+        uint64_t storage, uas;
+
+        /* Built in, there is no count, and every change is looked at. uas cannot be built in where usb_storage is not. */
+        if (attr_read_uint(sys, "module/usb_storage/refcnt", 10, &storage) < 0)
+                return UINT64_MAX;
+        if (attr_read_uint(sys, "module/uas/refcnt", 10, &uas) < 0)
+                uas = 0;
+        /* Two counters in one number, so that a move from one to the other shows. */
+        return storage << 32 | uas;
+}
+
+static void look_at_all(struct use_watch *w)
+{
+        struct manager *m = w->manager;
+
+        w->count = reference_count(w);
+        for (size_t i = 0; i < m->n_entries; i++)
+                if (m->entries[i]->life.watched)
+                        queue_entry(m->entries[i], POST_LOOK);
+}
+
+static int on_again(sd_event_source *s, uint64_t usec, void *data);
+
+static void look_again_soon(struct use_watch *w)
+{
+        uint64_t delay = AGAIN_FIRST_USEC << w->repeats;
+        int r = 0;
+
+        if (w->repeats++ >= AGAIN_MOST) {
+                look_at_all(w); /* a mount that was detached, and is still used by who is inside */
+                return;
+        }
+        if (!w->again)
+                r = sd_event_add_time_relative(w->manager->event, &w->again, CLOCK_MONOTONIC, delay, 1, on_again, w);
+        else if ((r = sd_event_source_set_time_relative(w->again, delay)) >= 0)
+                r = sd_event_source_set_enabled(w->again, SD_EVENT_ONESHOT);
+        if (r < 0)
+                look_at_all(w);
+}
+
+static void changed(struct use_watch *w)
+{
+        uint64_t now = reference_count(w);
+
+        if (now == UINT64_MAX || now != w->count) {
+                w->repeats = AGAIN_MOST;
+                look_at_all(w);
+                w->repeats = 0;
+        } else
+                look_again_soon(w);
+}
+
+void use_watch_changed(struct use_watch *w)
+{
+        if (w->n == 0)
+                return;
+        w->repeats = 0;
+        changed(w);
+}
+
+void use_watch_lost(struct use_watch *w)
+{
+        if (w->n == 0)
+                return;
+        look_at_all(w);
+        use_watch_changed(w); /* and again, as if each had been told: what is going may not have let go yet */
+}
+
+static int on_again(sd_event_source *s, uint64_t usec, void *data)
+{
+        if (((struct use_watch *) data)->n > 0)
+                changed(data);
+        return 0;
+}
+
+static int on_table(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        use_watch_changed(data);
+        return 0;
+}
+
+/* Whatever it says: a file system that is going has not let go of its device yet. */
+static int on_ends(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        char buffer[4096];
+
+        while (read(fd, buffer, sizeof(buffer)) > 0)
+                ;
+        use_watch_changed(data);
+        return 0;
+}
+
+static void forget_ends(struct use_watch *w)
+{
+        w->ends_source = sd_event_source_disable_unref(w->ends_source);
+        w->ends = close_keep_errno(w->ends);
+}
+
+int use_watch_ends(struct use_watch *w)
+{
+        int r;
+
+        if (w->ends >= 0)
+                return w->ends;
+        w->ends = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (w->ends < 0)
+                return -errno;
+        r = sd_event_add_io(w->manager->event, &w->ends_source, w->ends, EPOLLIN, on_ends, w);
+        if (r < 0) {
+                forget_ends(w);
+                return r;
+        }
+        return w->ends;
+}
+
+static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *data)
+{
+        struct use_watch *w = data;
+        struct manager *m = w->manager;
+        bool lost = false;
+        union {
+                struct inotify_event event;
+                char bytes[4096];
+        } buffer;
+        ssize_t n = read(fd, &buffer, sizeof(buffer));
+
+        for (ssize_t at = 0; at < n;) {
+                struct inotify_event *i = (struct inotify_event *) (buffer.bytes + at);
+
+                at += (ssize_t) (sizeof(*i) + i->len);
+                lost = lost || (i->mask & IN_Q_OVERFLOW);
+                for (size_t k = 0; k < m->n_entries; k++)
+                        for (size_t j = 0; j < m->entries[k]->watches.n; j++)
+                                if (m->entries[k]->watches.list[j] == i->wd && !(i->mask & IN_IGNORED))
+                                        queue_entry(m->entries[k], POST_LOOK);
+        }
+        if (lost)
+                use_watch_lost(w);
+        return 0;
+}
+
+static int open_table(struct use_watch *w, const char *path, int *ret_fd, sd_event_source **ret)
+{
+        int fd = openat(w->manager->roots.proc, path, O_RDONLY | O_CLOEXEC), r;
+
+        if (fd < 0)
+                return -errno;
+        r = sd_event_add_io(w->manager->event, ret, fd, EPOLLPRI, on_table, w);
+        if (r < 0) {
+                (void) close(fd);
+                return r;
+        }
+        *ret_fd = fd;
+        /* Armed only while somebody waits. */
+        return sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
+}
+
+int use_watch_new(struct manager *m, struct use_watch **ret)
+{
+        struct use_watch *w = calloc(1, sizeof(*w));
+        int r;
+
+        if (!w)
+                return -ENOMEM;
+        *w = (struct use_watch){ .manager = m, .mountinfo = -1, .swaps = -1, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK) };
+        r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->mountinfo, &w->mount_source);
+        if (r >= 0) {
+                (void) open_table(w, "swaps", &w->swaps, &w->swap_source); /* a kernel may have no swap */
+                r = sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
+        }
+        if (r < 0) {
+                use_watch_free(w);
+                return r;
+        }
+        *ret = w;
+        return 0;
+}
+
+void use_watch_free(struct use_watch *w)
+{
+        if (!w)
+                return;
+        sd_event_source_disable_unref(w->mount_source);
+        sd_event_source_disable_unref(w->swap_source);
+        sd_event_source_disable_unref(w->inotify_source);
+        sd_event_source_disable_unref(w->again);
+        forget_ends(w);
+        (void) close_keep_errno(w->mountinfo);
+        (void) close_keep_errno(w->swaps);
+        (void) close_keep_errno(w->inotify);
+        free(w);
+}
+
+static void arm(struct use_watch *w, bool on)
+{
+        char byte;
+
+        if (!on)
+                forget_ends(w);
+
+        if (on) { /* what changed while nobody listened is no news */
+                (void) !pread(w->mountinfo, &byte, 1, 0);
+                if (w->swaps >= 0)
+                        (void) !pread(w->swaps, &byte, 1, 0);
+        }
+        (void) sd_event_source_set_enabled(w->mount_source, on ? SD_EVENT_ON : SD_EVENT_OFF);
+        if (w->swap_source)
+                (void) sd_event_source_set_enabled(w->swap_source, on ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+static bool watch_node(struct use_watch *w, struct entry *e, const char *name)
+{
+        char path[64];
+        int wd, *grown;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", w->manager->roots.dev, name);
+        wd = inotify_add_watch(w->inotify, path, IN_CLOSE);
+        if (wd < 0) {
+                log_debug("%s: cannot watch %s: %m", e->life.disk.facts.interface, name);
+                return false;
+        }
+        for (size_t i = 0; i < e->watches.n; i++)
+                if (e->watches.list[i] == wd)
+                        return true;
+        grown = realloc(e->watches.list, (e->watches.n + 1) * sizeof(*grown));
+        if (!grown)
+                return false;
+        e->watches.list = grown;
+        grown[e->watches.n++] = wd;
+        return true;
+}
+
+void use_watch_nodes(struct entry *e)
+{
+        struct use_watch *w = e->manager->uses;
+        struct disk *d = &e->life.disk;
+        bool all = true;
+
+        for (size_t i = 0; i < d->n_luns; i++) {
+                if (d->luns[i].disk.name[0])
+                        all = watch_node(w, e, d->luns[i].disk.name) && all;
+                if (d->luns[i].sg[0])
+                        all = watch_node(w, e, d->luns[i].sg) && all;
+                for (size_t p = 0; p < d->luns[i].n_parts; p++)
+                        all = watch_node(w, e, d->luns[i].parts[p].name) && all;
+        }
+        e->watches.all = all;
+}
+
+void use_watch_add(struct entry *e)
+{
+        struct use_watch *w = e->manager->uses;
+
+        use_watch_nodes(e);
+        if (w->n++ == 0)
+                arm(w, true);
+        w->count = UINT64_MAX - 1; /* the next change is looked at, whatever the count */
+}
+
+void use_watch_remove(struct entry *e)
+{
+        struct use_watch *w = e->manager->uses;
+
+        if (!w || (!e->life.watched && e->watches.n == 0))
+                return;
+        for (size_t i = 0; i < e->watches.n; i++)
+                (void) inotify_rm_watch(w->inotify, e->watches.list[i]);
+        free(TAKE_PTR(e->watches.list));
+        e->watches.n = 0;
+        if (w->n > 0 && --w->n == 0)
+                arm(w, false);
+}

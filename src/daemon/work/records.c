@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/work/records.h"
+
+#include <assert.h>
+#include <sys/prctl.h>
+
+#include "common/log.h"
+#include "daemon/feature/keepoff.h"
+#include "daemon/queue.h"
+#include "daemon/work/worker.h"
+#include "sys/io/clock.h"
+#include "sys/state/history.h"
+#include "sys/state/policies.h"
+
+/*
+ * The durable records: histories, policies, TRIM. A child writes one after the other, in the order in which
+ * they were added, as a disk that hangs may keep an fsync for minutes. Until a history is written it counts as
+ * if it were.
+ */
+
+/* At the end of uasd: how long it waits for what is not written yet. */
+#define STOP_USEC (5 * USEC_PER_SEC)
+
+static int record_write(const struct roots *r, const struct record_task *rec)
+{
+        switch (rec->type) {
+        case RECORD_HISTORY:
+                return past_write(r, &rec->facts, &rec->history);
+        case RECORD_END_TRIAL:
+                return past_end_trials(r, &rec->facts);
+        case RECORD_END_TRIALS:
+                return past_end_trials(r, NULL);
+        case RECORD_FORGET:
+                return past_forget(r, &rec->facts);
+        case RECORD_POLICY:
+                return policy_store(r, &rec->facts, rec->port, rec->policy, rec->force);
+        case RECORD_FORGET_ID:
+                return past_forget_id(r, rec->id);
+        case RECORD_POLICY_ID:
+                return policy_store_id(r, rec->id, rec->policy, rec->force);
+        case RECORD_TRIM:
+                return trims_store(r, &rec->facts, rec->port, rec->luns, rec->n_luns);
+        }
+        return -EINVAL;
+}
+
+static void in_child(const struct roots *r, void *data, int out)
+{
+        int k;
+
+        (void) prctl(PR_SET_PDEATHSIG, 0); /* evidence is not lost with uasd */
+        k = record_write(r, data);
+        (void) !write(out, &k, sizeof(k));
+}
+
+/* The first record is on disk, or failed with r. */
+static void written(struct manager *m, int r)
+{
+        struct record_task *rec = m->records;
+
+        m->records = rec->next;
+        if (rec->done)
+                rec->done(m, rec->entry, rec, r);
+        if (rec->entry)
+                queue_rescan(m, rec->facts.interface);
+        keepoff_schedule(m);
+        sd_bus_message_unref(rec->call);
+        free(rec);
+}
+
+static void start(struct manager *m);
+
+static void on_written(void *data, const void *answer, size_t size)
+{
+        struct record_task *rec = data;
+        struct manager *m = rec->manager;
+        int r = -EIO;
+
+        assert(rec == m->records);
+
+        m->recorder = NULL;
+        if (size == sizeof(r))
+                memcpy(&r, answer, sizeof(r));
+        /* Another program has the lock of the history. A caller has to have an answer; what uasd itself has
+         * seen can wait. */
+        if (r == -ETIMEDOUT && !rec->call && !m->env.stopping) {
+                start(m);
+                return;
+        }
+        written(m, r);
+        start(m);
+}
+
+static void start(struct manager *m)
+{
+        int r;
+
+        while (m->records && !m->recorder) {
+                r = worker_start(m, in_child, on_written, m->records, -1, &m->recorder);
+                if (r < 0)
+                        written(m, r);
+        }
+}
+
+int record_add(struct manager *m, struct entry *e, const struct record_task *template)
+{
+        struct record_task **last = &m->records, *rec = malloc(sizeof(*rec));
+
+        if (!rec)
+                return -ENOMEM;
+        *rec = *template;
+        rec->next = NULL;
+        rec->manager = m;
+        rec->entry = e;
+        if (e)
+                rec->facts = e->life.disk.facts;
+        if (rec->call)
+                (void) sd_bus_message_ref(rec->call);
+        if (rec->type == RECORD_HISTORY)
+                past_complete(&m->roots, &rec->facts, &rec->history);
+        while (*last)
+                last = &(*last)->next;
+        *last = rec;
+        start(m);
+        return 0;
+}
+
+void record_forget_entry(struct entry *e)
+{
+        for (struct record_task *rec = e->manager->records; rec; rec = rec->next)
+                if (rec->entry == e)
+                        rec->entry = NULL;
+}
+
+/* ---- what is not written yet ---- */
+
+static bool is_of(const struct record_task *rec, const struct facts *f,
+                  char *(*key)(const struct facts *f, char *ret, size_t size))
+{
+        char a[HISTORY_KEY_MAX], b[HISTORY_KEY_MAX];
+
+        return streq(key(&rec->facts, a, sizeof(a)), key(f, b, sizeof(b)));
+}
+
+bool record_pending(const struct manager *m, const struct facts *f)
+{
+        for (const struct record_task *rec = m->records; rec; rec = rec->next)
+                if (rec->type == RECORD_HISTORY && is_of(rec, f, history_key))
+                        return true;
+        return false;
+}
+
+/* Changes what the files say, if found, to what they will say. */
+static bool apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found,
+                  struct history *h)
+{
+        char id[HISTORY_KEY_MAX];
+
+        switch (rec->type) {
+        case RECORD_HISTORY:
+                if (!is_of(rec, f, history_key))
+                        break;
+                *h = rec->history;
+                return true;
+        case RECORD_END_TRIAL:
+        case RECORD_END_TRIALS:
+                if (found && (rec->type == RECORD_END_TRIALS || is_of(rec, f, history_key)))
+                        (void) history_end_trial(h, boot);
+                break;
+        case RECORD_FORGET:
+                return found && !is_of(rec, f, history_key_disk);
+        case RECORD_FORGET_ID:
+                return found && !streq(rec->id, history_usb_id(f, id, sizeof(id))) && !streq(rec->id, history_key(f, id, sizeof(id)));
+        case RECORD_POLICY:
+        case RECORD_POLICY_ID:
+        case RECORD_TRIM:
+                break;
+        }
+        return found;
+}
+
+int record_read(const struct manager *m, const struct facts *f, struct history *ret)
+{
+        int k = past_read(&m->roots, f, ret);
+        struct here here;
+
+        if (!m->records)
+                return k;
+        past_here(&m->roots, &here);
+        for (const struct record_task *rec = m->records; rec; rec = rec->next)
+                k = apply(rec, f, here.boot, k > 0, ret) ? 1 : k > 0 ? 0 : k;
+        return k;
+}
+
+void record_judge(const struct manager *m, struct facts *f)
+{
+        struct history h;
+        struct here here;
+
+        if (!m->records)
+                return;
+        past_here(&m->roots, &here);
+        history_judge(record_read(m, f, &h) > 0 ? &h : NULL, &here, f);
+}
+
+void record_stop(struct manager *m)
+{
+        uint64_t deadline = now_monotonic() + STOP_USEC;
+
+        while (m->recorder && worker_wait(m->recorder, deadline))
+                ;
+        if (m->records)
+                log_warning("not everything that was to be kept is written yet: a disk does not answer");
+        while (m->records) { /* the child goes on with the first */
+                struct record_task *rec = m->records;
+
+                m->records = rec->next;
+                sd_bus_message_unref(rec->call);
+                free(rec);
+        }
+}

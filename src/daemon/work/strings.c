@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/work/strings.h"
+
+#include "common/log.h"
+#include "daemon/queue.h"
+#include "daemon/work/worker.h"
+#include "sys/io/clock.h"
+#include "sys/usb/strings.h"
+#include "sys/usb/usbdisk.h"
+
+/*
+ * The strings of a device that is new. The kernel keeps the lock of the device until it has probed all
+ * interfaces, and the driver of another interface may take half a minute. A disk is known when its strings are:
+ * policy and history may be about its serial number.
+ */
+struct naming {
+        struct naming *next;
+        struct manager *manager;
+        struct facts facts;    /* which device, and its strings when it has told them */
+        struct worker *worker; /* NULL: it has */
+        bool whole;            /* all three could be read */
+};
+
+/* At the start of uasd: how long it waits for what is plugged in already. */
+#define START_USEC USEC_PER_SEC
+
+struct device_strings {
+        unsigned busnum, devnum;
+        bool whole;
+        char manufacturer[USB_STRING_MAX], product[USB_STRING_MAX], serial[USB_STRING_MAX];
+};
+
+static void in_child(const struct roots *r, void *data, int out)
+{
+        const struct naming *n = data;
+        struct usb_disk d;
+        struct device_strings t = {0};
+
+        if (usb_disk_read(r, n->facts.interface, true, &d) <= 0)
+                return;
+        t.busnum = d.facts.busnum;
+        t.devnum = d.facts.devnum;
+        t.whole = d.strings_anew;
+        memcpy(t.manufacturer, d.facts.manufacturer, sizeof(t.manufacturer));
+        memcpy(t.product, d.facts.product, sizeof(t.product));
+        memcpy(t.serial, d.facts.serial, sizeof(t.serial));
+        (void) !write(out, &t, sizeof(t));
+}
+
+static void take(struct facts *f, const struct device_strings *t)
+{
+        memcpy(f->manufacturer, t->manufacturer, sizeof(f->manufacturer));
+        memcpy(f->product, t->product, sizeof(f->product));
+        memcpy(f->serial, t->serial, sizeof(f->serial));
+}
+
+static void on_told(void *data, const void *answer, size_t size)
+{
+        struct naming *n = data;
+        const struct device_strings *t = answer;
+
+        n->worker = NULL;
+        if (size == sizeof(*t) && t->busnum == n->facts.busnum && t->devnum == n->facts.devnum) {
+                take(&n->facts, t);
+                n->whole = t->whole;
+        } else
+                log_debug("%s: it does not tell its name", n->facts.interface);
+        queue_rescan(n->manager, n->facts.interface);
+}
+
+static struct naming **find(struct manager *m, const char *interface)
+{
+        struct naming **at = &m->namings;
+
+        while (*at && !streq((*at)->facts.interface, interface))
+                at = &(*at)->next;
+        return at;
+}
+
+static void drop(struct naming **at)
+{
+        struct naming *n = *at;
+
+        *at = n->next;
+        worker_orphan(n->worker);
+        free(n);
+}
+
+void strings_drop(struct manager *m, const char *interface)
+{
+        struct naming **at = find(m, interface);
+
+        if (*at)
+                drop(at);
+}
+
+/* Asks the device. True: no child can be had, and there are none. */
+static bool ask(struct manager *m, const struct facts *f)
+{
+        struct naming *n = calloc(1, sizeof(*n));
+        int r = -ENOMEM;
+
+        if (n) {
+                n->manager = m;
+                n->facts = *f;
+                r = worker_start(m, in_child, on_told, n, -1, &n->worker);
+        }
+        if (r < 0) {
+                log_warning("%s: its names cannot be read: %s", f->interface, strerror(-r));
+                free(n);
+                return true;
+        }
+        n->next = m->namings;
+        m->namings = n;
+        return false;
+}
+
+bool strings_known(struct manager *m, struct facts *f)
+{
+        struct naming **at = find(m, f->interface), *n = *at;
+
+        if (n && (n->facts.busnum != f->busnum || n->facts.devnum != f->devnum)) { /* of the device before it */
+                drop(at);
+                n = NULL;
+        }
+        if (n && n->worker)
+                return false;
+        if (!n)
+                return strings_kept(&m->roots, f) || ask(m, f);
+        memcpy(f->manufacturer, n->facts.manufacturer, sizeof(f->manufacturer));
+        memcpy(f->product, n->facts.product, sizeof(f->product));
+        memcpy(f->serial, n->facts.serial, sizeof(f->serial));
+        if (n->whole) /* for who starts while it hangs, ourselves among them */
+                (void) strings_keep(&m->roots, f);
+        drop(at);
+        return true;
+}
+
+void strings_wait(struct manager *m)
+{
+        uint64_t deadline = now_monotonic() + START_USEC;
+
+        for (struct naming *n = m->namings; n; n = n->next)
+                if (n->worker)
+                        (void) worker_wait(n->worker, deadline);
+}
+
+void strings_free(struct manager *m)
+{
+        while (m->namings)
+                drop(&m->namings);
+}

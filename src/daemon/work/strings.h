@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* The strings of a device; a child reads them, since the kernel has the device locked while it configures it. */
+/* Returns true if f has them; else they are being read, and the interface is posted when they are there. */
+bool strings_known(struct manager *m, struct facts *f);
+/* The interface is gone. */
+void strings_drop(struct manager *m, const char *interface);
+/* Waits for all that are being read, one second at most. */
+void strings_wait(struct manager *m);
+void strings_free(struct manager *m);

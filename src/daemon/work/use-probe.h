@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* Searches by name for users of the disk, in a child, and posts EVENT_USERS. */
+void use_probe_start(struct entry *e);
+/* The entry goes, and the probe with it. */
+void use_probe_orphan(struct use_probe *p);
