@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* When a hold begins, goes on and ends: tables over a machine in a temporary folder. H1 and the like:
- * ARCHITECTURE.md. */
+ * tests/vm/cases/incidents.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
