@@ -14,7 +14,7 @@ static void print_text(const char *s)
         }
 }
 
-static void print_driver(const struct row *row)
+static void print_driver(const struct decision_row *row)
 {
         if (row->choose)
                 print_text(row->choice);
@@ -29,7 +29,7 @@ static void print_driver(const struct row *row)
 static void print_decision(void)
 {
         for (size_t i = 0; i < ELEMENTSOF(policy_rows); i++) {
-                const struct row *row = policy_rows + i;
+                const struct decision_row *row = policy_rows + i;
 
                 printf("%s*%s*\n\t", i ? "\n" : "", reason_to_string(row->reason));
                 print_text(row->means);

@@ -7,24 +7,24 @@
 size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
 {
         bool decided = false;
-        struct look l;
+        struct policy_input in;
         size_t n;
 
-        look_at(f, &l);
+        policy_input_read(f, &in);
         for (n = 0; n < max && n < ELEMENTSOF(policy_rows); n++) {
-                const struct row *row = policy_rows + n;
+                const struct decision_row *row = policy_rows + n;
                 struct explain_row *e = rows + n;
 
                 *e = (struct explain_row){
                         .reason = row->reason,
-                        .fits = row->fits(&l),
+                        .fits = row->fits(&in),
                         .means = row->means,
-                        .remedy = (row->advise ? row->advise(&l) : NULL) ?: row->remedy,
+                        .remedy = (row->advise ? row->advise(&in) : NULL) ?: row->remedy,
                 };
                 e->decides = e->fits && !decided;
                 decided = decided || e->fits;
                 if (row->found)
-                        row->found(&l, e->found, sizeof(e->found));
+                        row->found(&in, e->found, sizeof(e->found));
                 else
                         (void) copy_string(e->found, sizeof(e->found), e->fits ? row->yes : row->no);
         }

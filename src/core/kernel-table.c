@@ -10,14 +10,14 @@
  * among them, without which written bytes get lost). Flags without a letter (BROKEN_FUA) are left out: an entry
  * of the parameter can neither set nor clear them. First match wins within a table.
  */
-struct row {
+struct kernel_row {
         uint16_t vid, pid, bcd_min, bcd_max;
         const char *letters;
         const char *name;
 };
 
 /* Part of the id tables of both drivers. */
-static const struct row uas_rows[] = {
+static const struct kernel_row uas_rows[] = {
         {0x054c, 0x087d, 0x0000, 0x9999, "f", "Sony PSZ-HA*"},
         {0x059f, 0x105f, 0x0000, 0x9999, "fk", "LaCie 2Big Quadra USB3"},
         {0x059f, 0x1061, 0x0000, 0x9999, "fk", "LaCie Rugged USB3-FW"},
@@ -45,7 +45,7 @@ static const struct row uas_rows[] = {
 };
 
 /* Of usb-storage's id table alone, and before the ones above in it. */
-static const struct row storage_rows[] = {
+static const struct kernel_row storage_rows[] = {
         {0x0480, 0xd010, 0x0100, 0x9999, "y", "Toshiba External USB 3.0"},
         {0x0525, 0xa4a5, 0x0000, 0x9999, "o", "Linux File-backed Storage Gadget"},
         {0x090c, 0x3350, 0x0000, 0xffff, "b", "SMI SM3350"},
@@ -60,7 +60,7 @@ static const struct row storage_rows[] = {
         {0x357d, 0x7788, 0x0114, 0x0114, "u", "JMicron USB to ATA/ATAPI Bridge"},
 };
 
-static const struct row *find(const struct row *rows, size_t n, const struct bridge *b)
+static const struct kernel_row *find(const struct kernel_row *rows, size_t n, const struct bridge *b)
 {
         for (size_t i = 0; i < n; i++)
                 if (rows[i].vid == b->vid && rows[i].pid == b->pid &&
@@ -69,7 +69,7 @@ static const struct row *find(const struct row *rows, size_t n, const struct bri
         return NULL;
 }
 
-static letters_t row_letters(const struct row *r)
+static letters_t row_letters(const struct kernel_row *r)
 {
         letters_t letters = 0;
 
@@ -103,7 +103,7 @@ static letters_t rule_hiksemi(const struct bridge *b)
                        : 0;
 }
 
-static const struct rule {
+static const struct kernel_rule {
         letters_t (*letters)(const struct bridge *b);
         const char *name;
 } rules[] = {
@@ -137,7 +137,7 @@ void letters_format(letters_t letters, char *ret)
 
 void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driver_flags *ret)
 {
-        const struct row *row = find(uas_rows, ELEMENTSOF(uas_rows), b), *storage;
+        const struct kernel_row *row = find(uas_rows, ELEMENTSOF(uas_rows), b), *storage;
         letters_t letters, ruled;
         const char *name;
 
@@ -153,7 +153,7 @@ void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driv
 
 void kernel_flags(const struct bridge *b, struct kernel_flags *ret)
 {
-        const struct row *row = find(uas_rows, ELEMENTSOF(uas_rows), b),
+        const struct kernel_row *row = find(uas_rows, ELEMENTSOF(uas_rows), b),
                          *storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
         const char *rule_name;
         letters_t table = row_letters(row), ruled = rules_letters(b, &rule_name), all = table | ruled;

@@ -25,7 +25,7 @@ bool life_has_luns(const struct life *l)
 
 bool life_went_wrong(const struct life *l)
 {
-        return disk_went_wrong(&l->disk) || (l->failed_before && !l->leased);
+        return disk_went_wrong(&l->disk) || (l->lease.failed_before && !l->lease.active);
 }
 
 bool life_stranded(const struct life *l)
@@ -35,45 +35,45 @@ bool life_stranded(const struct life *l)
 
 void learn_retry(struct life *l, uint64_t now)
 {
-        uint64_t pause = USEC_PER_SEC << (l->retries < 6 ? l->retries : 6);
+        uint64_t pause = USEC_PER_SEC << (l->use.retries < 6 ? l->use.retries : 6);
 
-        l->retries++;
-        l->retry_at = now + (pause < RETRY_MOST_USEC ? pause : RETRY_MOST_USEC);
+        l->use.retries++;
+        l->use.retry_at = now + (pause < RETRY_MOST_USEC ? pause : RETRY_MOST_USEC);
 }
 
 static void seen_in_use(struct life *l, const struct event *e, uint64_t now)
 {
-        l->in_use = l->waited = true;
-        l->free_since = 0;
-        l->named = l->named || e->by_name;
+        l->use.busy = l->use.waited = true;
+        l->use.free_since = 0;
+        l->use.named = l->use.named || e->by_name;
         if (e->told) {
-                l->hidden = e->by_name;
-                l->retry_at = 0;
+                l->use.hidden = e->by_name;
+                l->use.retry_at = 0;
                 if (e->by_name)
-                        l->retries = 0;
+                        l->use.retries = 0;
                 return;
         }
-        if (!l->hidden) /* used in a way whose end nobody tells: perhaps a look by name can have it told */
-                l->looked = false;
-        l->hidden = true;
-        if (!l->retry_at)
+        if (!l->use.hidden) /* used in a way whose end nobody tells: perhaps a look by name can have it told */
+                l->use.looked = false;
+        l->use.hidden = true;
+        if (!l->use.retry_at)
                 learn_retry(l, now);
 }
 
 static void seen_users(struct life *l, const struct event *e, uint64_t now)
 {
-        l->looked = true;
+        l->use.looked = true;
         if (e->in_use) {
                 seen_in_use(l, e, now);
                 return;
         }
         /* A claim met somebody who has no name, so that no look says that he has gone. */
-        if (e->by_name && !l->named && l->retry_at)
+        if (e->by_name && !l->use.named && l->use.retry_at)
                 return;
-        l->in_use = l->hidden = l->named = false;
-        l->retry_at = 0;
-        if (!l->free_since)
-                l->free_since = now;
+        l->use.busy = l->use.hidden = l->use.named = false;
+        l->use.retry_at = 0;
+        if (!l->use.free_since)
+                l->use.free_since = now;
 }
 
 /*
@@ -82,21 +82,21 @@ static void seen_users(struct life *l, const struct event *e, uint64_t now)
  */
 void learn_released(struct life *l, uint64_t now)
 {
-        l->held = l->hidden = false;
-        l->looked = l->in_use = l->waited = true;
-        l->free_since = 0;
-        l->retry_at = now + RELEASE_PAUSE_USEC;
+        l->hold.active = l->use.hidden = false;
+        l->use.looked = l->use.busy = l->use.waited = true;
+        l->use.free_since = 0;
+        l->use.retry_at = now + RELEASE_PAUSE_USEC;
 }
 
 static void start_over(struct life *l)
 {
-        l->asked_meanwhile = l->running;
-        l->requested = true;
-        l->waited = false;
-        l->looked = l->hidden = l->named = false;
-        l->free_since = 0;
-        l->retry_at = l->not_before = 0;
-        l->retries = l->flights = 0;
+        l->attempt.asked_meanwhile = l->attempt.running;
+        l->attempt.requested = true;
+        l->use.waited = false;
+        l->use.looked = l->use.hidden = l->use.named = false;
+        l->use.free_since = 0;
+        l->use.retry_at = l->attempt.not_before = 0;
+        l->use.retries = l->attempt.flights = 0;
         l->disk.outcome = (struct outcome){ .code = -1 };
 }
 
@@ -104,9 +104,9 @@ static void ask_again(struct life *l, const struct event *e)
 {
         l->disk.facts.override_target = e->target;
         l->disk.facts.override_forced = e->force;
-        l->cancelled = l->failed_before = false;
-        if (l->lease_over) /* the newer word */
-                l->leased = l->lease_over = false;
+        l->cancelled = l->lease.failed_before = false;
+        if (l->lease.over) /* the newer word */
+                l->lease.active = l->lease.over = false;
         start_over(l);
 }
 
@@ -115,21 +115,21 @@ static void cancel(struct life *l, const struct event *e)
 {
         bool waits = l->disk.state == STATE_WAITING || l->disk.state == STATE_HELD;
 
-        if (l->running)
+        if (l->attempt.running)
                 return;
-        l->requested = false;
+        l->attempt.requested = false;
         /* What its holder asked for; what will be after the lease is another matter. */
-        if (l->leased && !l->lease_over) {
-                l->lease_to = DRIVER_NONE;
+        if (l->lease.active && !l->lease.over) {
+                l->lease.to = DRIVER_NONE;
                 return;
         }
         l->disk.facts.override_target = e->target;
         l->disk.facts.override_forced = e->force;
         if (!waits)
                 return;
-        l->leased = l->lease_over = false;
-        l->looked = false; /* and nobody looks from now on */
-        l->free_since = 0;
+        l->lease.active = l->lease.over = false;
+        l->use.looked = false; /* and nobody looks from now on */
+        l->use.free_since = 0;
         lease_decide(l);
         l->cancelled = lease_wants(l); /* if what is in force now wants nothing, there is nothing to say no to */
 }
@@ -142,28 +142,28 @@ static void foreign_outcome(const struct life *l, const struct event *e, struct 
         if (!decision_wants_switch(&d->facts, &d->decision))
                 o->code = UASD_EXIT_OK;
         else /* one of our own was about to begin, or it was of a disk that was unplugged, or all there was to it has failed */
-                o->code = l->going_to != DRIVER_NONE || e->replugged ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
+                o->code = l->attempt.to != DRIVER_NONE || e->replugged ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
         (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s", driver_to_string(d->facts.driver));
 }
 
 static void done(struct life *l, const struct event *e, uint64_t now)
 {
-        bool overtaken = l->asked_meanwhile && l->disk.decision.target != l->going_to;
-        bool elsewhere = l->going_to != DRIVER_NONE && l->disk.facts.driver != l->going_to;
+        bool overtaken = l->attempt.asked_meanwhile && l->disk.decision.target != l->attempt.to;
+        bool elsewhere = l->attempt.to != DRIVER_NONE && l->disk.facts.driver != l->attempt.to;
         struct outcome *o = &l->disk.last;
 
         *o = e->outcome;
         if (e->foreign)
                 foreign_outcome(l, e, o);
         /* A switch that was killed has failed, unless its disk is found where it was to go. */
-        if (e->killed && l->going_to != DRIVER_NONE && !elsewhere) {
+        if (e->killed && l->attempt.to != DRIVER_NONE && !elsewhere) {
                 *o = (struct outcome){ .code = UASD_EXIT_OK };
-                (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed", driver_to_string(l->going_to));
+                (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed", driver_to_string(l->attempt.to));
         }
-        o->from = l->came_from;
-        o->to = l->going_to;
-        l->running = l->asked_meanwhile = false;
-        l->came_from = l->going_to = DRIVER_NONE;
+        o->from = l->attempt.from;
+        o->to = l->attempt.to;
+        l->attempt.running = l->attempt.asked_meanwhile = false;
+        l->attempt.from = l->attempt.to = DRIVER_NONE;
         if (o->code == UASD_EXIT_OK && elsewhere) { /* whatever it says: it would be begun again at once, and again */
                 o->code = UASD_EXIT_FAILED;
                 (void) snprintf(o->text, sizeof(o->text), "uasd-switch said that it was done, but the disk is on %s",
@@ -174,30 +174,30 @@ static void done(struct life *l, const struct event *e, uint64_t now)
         l->disk.outcome = *o;
         if (o->code == UASD_EXIT_DEFERRED) {
                 /* Somebody whom a quick look does not see: the kernel may announce the end of it to nobody. */
-                l->in_use = l->waited = true;
-                l->hidden = life_has_disks(l);
-                l->looked = l->named = false;
-                l->free_since = 0;
+                l->use.busy = l->use.waited = true;
+                l->use.hidden = life_has_disks(l);
+                l->use.looked = l->use.named = false;
+                l->use.free_since = 0;
                 learn_retry(l, now);
         } else {
-                l->requested = false;
-                l->retries = 0;
-                l->retry_at = 0;
+                l->attempt.requested = false;
+                l->use.retries = 0;
+                l->use.retry_at = 0;
         }
         if (disk_went_wrong(&l->disk)) {
-                l->not_before = now + (life_stranded(l) ? STRANDED_PAUSE_USEC << 2 * l->flights : FLIGHT_PAUSE_USEC << l->flights);
-                l->flights += l->flights <= FLIGHTS_MOST;
-                l->looked = l->in_use = l->hidden = l->named = false;
-                l->free_since = 0;
+                l->attempt.not_before = now + (life_stranded(l) ? STRANDED_PAUSE_USEC << 2 * l->attempt.flights : FLIGHT_PAUSE_USEC << l->attempt.flights);
+                l->attempt.flights += l->attempt.flights <= FLIGHTS_MOST;
+                l->use.looked = l->use.busy = l->use.hidden = l->use.named = false;
+                l->use.free_since = 0;
         }
 }
 
 static void trouble(struct life *l)
 {
-        l->cancelled = l->failed_before = false;
-        l->looked = false;
-        l->retry_at = l->not_before = 0;
-        l->retries = l->flights = 0;
+        l->cancelled = l->lease.failed_before = false;
+        l->use.looked = false;
+        l->use.retry_at = l->attempt.not_before = 0;
+        l->use.retries = l->attempt.flights = 0;
         l->disk.outcome = (struct outcome){ .code = -1 };
 }
 
@@ -213,8 +213,8 @@ void learn(struct life *l, const struct event *e, uint64_t now)
                 seen_users(l, e, now);
                 break;
         case EVENT_HOLD:
-                l->held = true;
-                l->hold_deadline = e->deadline;
+                l->hold.active = true;
+                l->hold.deadline = e->deadline;
                 break;
         case EVENT_RELEASED:
                 learn_released(l, now);
@@ -233,8 +233,8 @@ void learn(struct life *l, const struct event *e, uint64_t now)
                 break;
         case EVENT_INHIBITED:
                 if (l->inhibited && !e->on) { /* nobody has looked meanwhile */
-                        l->looked = false;
-                        l->free_since = 0;
+                        l->use.looked = false;
+                        l->use.free_since = 0;
                 }
                 l->inhibited = e->on;
                 break;
@@ -247,7 +247,7 @@ void learn(struct life *l, const struct event *e, uint64_t now)
                         start_over(l);
                 break;
         case EVENT_STARTED:
-                l->running = true;
+                l->attempt.running = true;
                 break;
         case EVENT_DONE:
                 done(l, e, now);

@@ -11,9 +11,9 @@ void lease_decide(struct life *l)
          * As the nearest word there is: what it does not overrule for a user, it does not for a lease. But a lease is for a moment: a
          * policy that was set with --force does not stand in its way, and one for uas allows it uas.
          */
-        if (l->leased && l->lease_to != DRIVER_NONE) {
-                f->override_target = l->lease_to;
-                f->override_forced = l->lease_forced || (policy_forced && f->policy == POLICY_UAS);
+        if (l->lease.active && l->lease.to != DRIVER_NONE) {
+                f->override_target = l->lease.to;
+                f->override_forced = l->lease.forced || (policy_forced && f->policy == POLICY_UAS);
                 f->policy_forced = false;
         }
         decide(f, &l->disk.decision);
@@ -26,28 +26,28 @@ bool lease_wants(const struct life *l)
 {
         const struct decision *d = &l->disk.decision;
 
-        if (l->leased && (l->lease_to == DRIVER_NONE || d->target != l->lease_to))
+        if (l->lease.active && (l->lease.to == DRIVER_NONE || d->target != l->lease.to))
                 return false;
         return decision_wants_switch(&l->disk.facts, d);
 }
 
 void lease_begin(struct life *l, bool failed)
 {
-        if (l->leased && !l->lease_over)
+        if (l->lease.active && !l->lease.over)
                 return;
-        l->failed_before = failed;
-        l->leased = true;
-        l->lease_over = l->requested = false;
-        l->lease_to = DRIVER_NONE;
+        l->lease.failed_before = failed;
+        l->lease.active = true;
+        l->lease.over = l->attempt.requested = false;
+        l->lease.to = DRIVER_NONE;
 }
 
 bool lease_move(struct life *l, const struct event *e)
 {
-        if (!l->leased || l->lease_over)
+        if (!l->lease.active || l->lease.over)
                 return false;
-        l->lease_over = e->type == EVENT_LEASE_ENDED;
-        l->lease_to = e->target;
-        l->lease_forced = l->lease_over || e->force; /* what it had before needs no leave */
+        l->lease.over = e->type == EVENT_LEASE_ENDED;
+        l->lease.to = e->target;
+        l->lease.forced = l->lease.over || e->force; /* what it had before needs no leave */
         return true;
 }
 
@@ -62,5 +62,5 @@ static bool would_flee(const struct life *l)
 
 bool lease_goes_back(const struct life *l)
 {
-        return lease_wants(l) && !(l->lease_to == DRIVER_UAS && would_flee(l));
+        return lease_wants(l) && !(l->lease.to == DRIVER_UAS && would_flee(l));
 }

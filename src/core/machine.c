@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/machine.h"
 
+#include <assert.h>
+
 #include "core/learn.h"
 #include "core/lease.h"
 #include "core/state.h"
@@ -9,6 +11,7 @@ static struct action *act(struct actions *a, enum action_type type)
 {
         struct action *last = &a->list[a->n];
 
+        assert(a->n < ACTIONS_MAX);
         a->n++;
         *last = (struct action){ .type = type };
         return last;
@@ -29,17 +32,17 @@ static bool used_up(const struct life *l)
         if (life_stranded(l))
                 return false;
         if (flees(l))
-                return l->flights > FLIGHTS_MOST;
-        return life_went_wrong(l) || (l->tried && !l->requested);
+                return l->attempt.flights > FLIGHTS_MOST;
+        return life_went_wrong(l) || (l->attempt.tried && !l->attempt.requested);
 }
 
 /* After a lease: back where it was, or as near as it gets. */
 static void lease_settle(struct life *l)
 {
-        if (!l->lease_over || l->running || (!life_went_wrong(l) && lease_goes_back(l)))
+        if (!l->lease.over || l->attempt.running || (!life_went_wrong(l) && lease_goes_back(l)))
                 return;
-        l->leased = l->lease_over = l->requested = l->looked = false;
-        l->free_since = 0;
+        l->lease.active = l->lease.over = l->attempt.requested = l->use.looked = false;
+        l->use.free_since = 0;
         lease_decide(l);
 }
 
@@ -48,9 +51,9 @@ static void lease_settle(struct life *l)
 static enum state derive(const struct life *l)
 {
         const struct standing s = {
-                .switching = l->running,
-                .held = l->held,
-                .wanted = lease_wants(l) && (!l->cancelled || l->leased),
+                .switching = l->attempt.running,
+                .held = l->hold.active,
+                .wanted = lease_wants(l) && (!l->cancelled || l->lease.active),
                 .used_up = used_up(l),
         };
 
@@ -68,28 +71,31 @@ static void begin(struct life *l, struct actions *ret)
 {
         struct action *a = act(ret, ACTION_SWITCH);
 
+        assert(!l->attempt.running && !l->inhibited);
+        assert(decision_wants_switch(&l->disk.facts, &l->disk.decision));
+        assert(!l->hold.active || l->hold.deadline != 0);
         a->target = l->disk.decision.target;
-        a->automatic = !l->requested && !l->leased;
-        a->plugged = l->held || !life_has_disks(l);
-        a->deadline = l->held ? l->hold_deadline : 0;
-        l->running = true;
-        l->came_from = l->disk.facts.driver;
-        l->going_to = a->target;
+        a->automatic = !l->attempt.requested && !l->lease.active;
+        a->plugged = l->hold.active || !life_has_disks(l);
+        a->deadline = l->hold.active ? l->hold.deadline : 0;
+        l->attempt.running = true;
+        l->attempt.from = l->disk.facts.driver;
+        l->attempt.to = a->target;
 }
 
 /* Returns when to be woken. */
 static uint64_t act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret,
                          struct actions *last)
 {
-        uint64_t start = later(now, later(l->retry_at, l->not_before));
-        bool try = lease_wants(l) && (!l->cancelled || l->leased) && !used_up(l) && !l->inhibited && !env->stopping && !env->sleeping &&
-                   l->hold_deadline >= start + HOLD_LEAST_USEC;
+        uint64_t start = later(now, later(l->use.retry_at, l->attempt.not_before));
+        bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !used_up(l) && !l->inhibited && !env->stopping && !env->sleeping &&
+                   l->hold.deadline >= start + HOLD_LEAST_USEC;
 
         /* It appeared under the switch's hands, or somebody looked at it: a hold has time for another try. */
         if (try && start > now)
                 return start;
         if (try) {
-                l->retry_at = 0;
+                l->use.retry_at = 0;
                 begin(l, last);
         } else {
                 (void) act(ret, ACTION_RELEASE);
@@ -113,9 +119,9 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
         if (!life_has_disks(l)) {
                 if (life_has_luns(l) && !env->booted)
                         return USEC_INFINITY;
-                if (life_has_luns(l) && !l->retry_at)
+                if (life_has_luns(l) && !l->use.retry_at)
                         learn_retry(l, now);
-                ready = later(l->retry_at, l->not_before);
+                ready = later(l->use.retry_at, l->attempt.not_before);
                 if (now < ready)
                         return ready;
                 begin(l, last);
@@ -124,18 +130,18 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
         /* A claim that meets fsck or mount would make them fail. */
         if (!env->booted)
                 return USEC_INFINITY;
-        if (l->retry_at && now >= l->retry_at) {
-                l->looked = false;
-                l->retry_at = 0;
+        if (l->use.retry_at && now >= l->use.retry_at) {
+                l->use.looked = false;
+                l->use.retry_at = 0;
         }
-        if (!l->looked) {
-                l->looked = true;
-                act(last, ACTION_LOOK)->by_name = l->hidden;
-                return l->retry_at ? l->retry_at : USEC_INFINITY;
+        if (!l->use.looked) {
+                l->use.looked = true;
+                act(last, ACTION_LOOK)->by_name = l->use.hidden;
+                return l->use.retry_at ? l->use.retry_at : USEC_INFINITY;
         }
-        if (l->in_use || !l->free_since) /* or the look has not told yet */
-                return l->retry_at ? l->retry_at : USEC_INFINITY;
-        ready = later(l->not_before, l->free_since + (l->requested && !l->waited ? 0 : env->quiet_usec));
+        if (l->use.busy || !l->use.free_since) /* or the look has not told yet */
+                return l->use.retry_at ? l->use.retry_at : USEC_INFINITY;
+        ready = later(l->attempt.not_before, l->use.free_since + (l->attempt.requested && !l->use.waited ? 0 : env->quiet_usec));
         if (now < ready)
                 return ready;
         begin(l, last);
@@ -145,19 +151,19 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
 /* Returns when to be woken. */
 static uint64_t act_trial(struct life *l, const struct environment *env, uint64_t now, struct actions *last)
 {
-        if (!l->trial_until) {
-                l->trial_until = now + env->trial_usec;
-                l->trial_asleep = env->asleep_usec;
+        if (!l->trial.until) {
+                l->trial.until = now + env->trial_usec;
+                l->trial.asleep = env->asleep_usec;
         }
-        if (env->asleep_usec >= l->trial_asleep + ASLEEP_LEAST_USEC) {
-                l->trial_until += env->asleep_usec - l->trial_asleep;
-                l->trial_asleep = env->asleep_usec;
+        if (env->asleep_usec >= l->trial.asleep + ASLEEP_LEAST_USEC) {
+                l->trial.until += env->asleep_usec - l->trial.asleep;
+                l->trial.asleep = env->asleep_usec;
         }
-        if (now >= l->trial_until) {
-                l->trial_until = now + later(env->trial_usec, TRIAL_AGAIN_USEC);
+        if (now >= l->trial.until) {
+                l->trial.until = now + later(env->trial_usec, TRIAL_AGAIN_USEC);
                 (void) act(last, ACTION_PASSED);
         }
-        return l->trial_until;
+        return l->trial.until;
 }
 
 static void watch(struct life *l, bool wanted, struct actions *ret)
@@ -165,6 +171,16 @@ static void watch(struct life *l, bool wanted, struct actions *ret)
         if (l->watched != wanted)
                 (void) act(ret, wanted ? ACTION_WATCH : ACTION_UNWATCH);
         l->watched = wanted;
+}
+
+/* What holds after every step. */
+static void check(const struct life *l)
+{
+        assert((l->disk.state == STATE_SWITCHING) == l->attempt.running);
+        assert(!l->watched || l->disk.state == STATE_WAITING);
+        /* A hold stays undecided only until a time that leaves room for a switch and its undo. */
+        assert(l->disk.state != STATE_HELD || (l->timer != USEC_INFINITY && l->timer + HOLD_LEAST_USEC <= l->hold.deadline));
+        assert(!l->lease.over || l->lease.active);
 }
 
 void machine_step(struct life *l, const struct environment *env, const struct event *e, uint64_t now,
@@ -190,11 +206,11 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
                 wake = act_waiting(l, env, now, &last);
         }
         l->disk.state = derive(l);
-        l->disk.cancelled = l->cancelled && !l->leased && lease_wants(l);
+        l->disk.cancelled = l->cancelled && !l->lease.active && lease_wants(l);
         if (l->disk.state == STATE_TRIAL)
                 wake = act_trial(l, env, now, &last);
         else
-                l->trial_until = 0;
+                l->trial.until = 0;
         if (l->disk.state != STATE_WAITING)
                 watch(l, false, ret);
         if (wake != l->timer) {
@@ -207,4 +223,5 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
                 (void) act(ret, ACTION_REPORT);
         for (size_t i = 0; i < last.n; i++)
                 ret->list[ret->n++] = last.list[i];
+        check(l);
 }

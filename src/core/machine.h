@@ -70,39 +70,48 @@ struct environment {
 /* One that is left without a driver: tried for as long as it is there, each time after four times the pause, at most 17 minutes. */
 #define STRANDED_PAUSE_USEC 1000000ULL
 
-/* What the machine keeps of one disk beyond struct disk. */
+/* What the machine keeps of one disk beyond struct disk. All times are CLOCK_BOOTTIME in usec. */
 struct life {
         struct disk disk;
 
-        bool held;
-        uint64_t hold_deadline;
-        bool in_use;        /* as last seen */
-        bool looked;        /* anybody has looked at all */
-        bool hidden;        /* a quick look does not see who uses it: looks go by name */
-        bool named;         /* and a look by name has seen them */
-        uint64_t free_since;
-        bool waited;        /* was seen in use: the quiet time counts also for a request */
-        bool running;       /* a uasd-switch is at work on it */
-        enum driver came_from; /* the driver that the disk had when it began, */
-        enum driver going_to;  /* ... and its target, if it is one of ours */
-        bool asked_meanwhile;  /* a request came while it ran */
-        bool tried;         /* one automatic attempt was made on this attachment */
-        bool requested;     /* a user asked: may try again, and need not be quiet first */
-        bool cancelled;     /* a user said no to what waited; kept in the attachment's mark */
-        bool inhibited;     /* somebody's work must not be disturbed: nothing begins */
-        bool leased;        /* somebody has it for himself, or had it and it is not back yet */
-        bool lease_over;    /* the latter */
-        enum driver lease_to; /* where the lease wants it; DRIVER_NONE: where it is */
-        bool lease_forced;
-        bool failed_before; /* what was tried before the lease went wrong: that is so after it as well */
-        bool watched;       /* ACTION_WATCH is in force */
-        unsigned flights;   /* tries to get off uas that went wrong, since it failed there */
-        uint64_t not_before; /* the next of them */
-        uint64_t retry_at;  /* nobody may tell of the end of its use: looked at again then */
-        unsigned retries;
-        uint64_t trial_until; /* 0: not on trial */
-        uint64_t trial_asleep; /* what was slept before, and what that was put off by */
-        uint64_t timer;     /* asked for last */
+        struct {
+                bool active;
+                uint64_t deadline;
+        } hold;
+        struct {
+                bool busy;           /* as last seen */
+                bool looked;         /* it has been seen at all */
+                bool hidden;         /* a quick look does not see the users: looks go by name */
+                bool named;          /* and a look by name has seen them */
+                bool waited;         /* was seen in use: the quiet time counts also for a request */
+                uint64_t free_since; /* 0: in use, or not known */
+                uint64_t retry_at;   /* no event may tell of the end of its use: looked at again then; 0: never */
+                unsigned retries;
+        } use;
+        struct {
+                bool running;         /* a uasd-switch is at work on it */
+                enum driver from, to; /* of the uasd-switch, if it is a child of this uasd */
+                bool asked_meanwhile; /* a request came while it ran */
+                bool tried;           /* one automatic attempt was made on this attachment */
+                bool requested;       /* a user asked: may try again, and need not be quiet first */
+                unsigned flights;     /* tries to get off uas that went wrong, since it failed there */
+                uint64_t not_before;  /* the next of them */
+        } attempt;
+        struct {
+                bool active;        /* a program has it for itself, or had it and it is not back yet */
+                bool over;          /* the latter */
+                enum driver to;     /* where the lease wants it; DRIVER_NONE: where it is */
+                bool forced;
+                bool failed_before; /* what was tried before the lease went wrong: that is so after it as well */
+        } lease;
+        struct {
+                uint64_t until;  /* 0: not on trial */
+                uint64_t asleep; /* what was slept before, and what that was put off by */
+        } trial;
+        bool cancelled; /* a user said no to what waited; kept in the attachment's mark */
+        bool inhibited; /* no work may be disturbed: nothing begins */
+        bool watched;   /* ACTION_WATCH is in force */
+        uint64_t timer; /* asked for last; USEC_INFINITY: none */
 };
 
 enum action_type {

@@ -3,37 +3,37 @@
 
 #include "common/util.h"
 
-static bool fits_bad_descriptors(const struct look *l)
+static bool fits_bad_descriptors(const struct policy_input *in)
 {
-        return l->f->caps_error < 0;
+        return in->f->caps_error < 0;
 }
 
-static bool fits_no_uas(const struct look *l)
+static bool fits_no_uas(const struct policy_input *in)
 {
-        return !l->f->caps.uas;
+        return !in->f->caps.uas;
 }
 
-static void found_no_uas(const struct look *l, char *ret, size_t size)
+static void found_no_uas(const struct policy_input *in, char *ret, size_t size)
 {
-        if (fits_no_uas(l))
+        if (fits_no_uas(in))
                 (void) snprintf(ret, size, "no alternate setting is 08/06/62");
         else
-                (void) snprintf(ret, size, "alternate setting %u is 08/06/62", l->f->caps.uas_alt);
+                (void) snprintf(ret, size, "alternate setting %u is 08/06/62", in->f->caps.uas_alt);
 }
 
-static bool fits_no_pipes(const struct look *l)
+static bool fits_no_pipes(const struct policy_input *in)
 {
-        return !l->f->caps.pipes;
+        return !in->f->caps.pipes;
 }
 
-static bool fits_other_driver(const struct look *l)
+static bool fits_other_driver(const struct policy_input *in)
 {
-        return l->f->driver == DRIVER_OTHER;
+        return in->f->driver == DRIVER_OTHER;
 }
 
-static void found_driver(const struct look *l, char *ret, size_t size)
+static void found_driver(const struct policy_input *in, char *ret, size_t size)
 {
-        const struct facts *f = l->f;
+        const struct facts *f = in->f;
 
         if (f->driver == DRIVER_NONE)
                 (void) snprintf(ret, size, "no driver");
@@ -42,210 +42,210 @@ static void found_driver(const struct look *l, char *ret, size_t size)
                                 *f->driver_name ? f->driver_name : driver_to_string(f->driver));
 }
 
-static bool fits_unauthorized(const struct look *l)
+static bool fits_unauthorized(const struct policy_input *in)
 {
-        return !l->f->authorized;
+        return !in->f->authorized;
 }
 
-static bool fits_just_unbound(const struct look *l)
+static bool fits_just_unbound(const struct policy_input *in)
 {
-        return l->f->driver == DRIVER_NONE && l->f->just_unbound;
+        return in->f->driver == DRIVER_NONE && in->f->just_unbound;
 }
 
-static void found_just_unbound(const struct look *l, char *ret, size_t size)
+static void found_just_unbound(const struct policy_input *in, char *ret, size_t size)
 {
-        if (fits_just_unbound(l))
+        if (fits_just_unbound(in))
                 (void) snprintf(ret, size, "no driver since a moment ago");
         else
-                found_driver(l, ret, size);
+                found_driver(in, ret, size);
 }
 
-static bool fits_policy_ignore(const struct look *l)
+static bool fits_policy_ignore(const struct policy_input *in)
 {
-        return !l->override && l->f->policy == POLICY_IGNORE;
+        return !in->override && in->f->policy == POLICY_IGNORE;
 }
 
-static bool kept_away_unbound(const struct look *l)
+static bool kept_away_unbound(const struct policy_input *in)
 {
-        return l->f->uas_kept_away && l->f->driver == DRIVER_NONE;
+        return in->f->uas_kept_away && in->f->driver == DRIVER_NONE;
 }
 
 /* Without BOT only one thing can be asked for: uas, for a disk that has no driver. */
-static bool fits_no_bot(const struct look *l)
+static bool fits_no_bot(const struct policy_input *in)
 {
-        if (l->f->caps.bot)
+        if (in->f->caps.bot)
                 return false;
-        if (l->f->driver != DRIVER_NONE)
+        if (in->f->driver != DRIVER_NONE)
                 return true;
-        return l->wish == DRIVER_USB_STORAGE || (l->wish == DRIVER_NONE && !kept_away_unbound(l));
+        return in->wish == DRIVER_USB_STORAGE || (in->wish == DRIVER_NONE && !kept_away_unbound(in));
 }
 
 /* Nothing has it, perhaps since an entry of ours has kept it off: it goes where it can, unless somebody else objects. */
-static enum driver choose_uas_alone(const struct look *l)
+static enum driver choose_uas_alone(const struct policy_input *in)
 {
-        const struct facts *f = l->f;
-        bool objected = l->entry_ignores || l->kernel_ignores || f->uas_kept_away || f->no_sg ||
+        const struct facts *f = in->f;
+        bool objected = in->entry_ignores || in->kernel_ignores || f->uas_kept_away || f->no_sg ||
                         (f->no_streams && f->speed_mbps >= SUPER_SPEED_MBPS);
 
         return f->driver == DRIVER_NONE && !objected ? DRIVER_UAS : DRIVER_NONE;
 }
 
-static void found_no_bot(const struct look *l, char *ret, size_t size)
+static void found_no_bot(const struct policy_input *in, char *ret, size_t size)
 {
         (void) snprintf(ret, size, "%s",
-                        l->f->caps.bot ? "alternate setting 0 is 08/06/50"
+                        in->f->caps.bot ? "alternate setting 0 is 08/06/50"
                                        : "alternate setting 0 is not 08/06/50");
 }
 
-static bool fits_force_needed(const struct look *l)
+static bool fits_force_needed(const struct policy_input *in)
 {
-        return l->wish == DRIVER_UAS && l->kernel_ignores && !l->forced;
+        return in->wish == DRIVER_UAS && in->kernel_ignores && !in->forced;
 }
 
-static void found_force_needed(const struct look *l, char *ret, size_t size)
+static void found_force_needed(const struct policy_input *in, char *ret, size_t size)
 {
-        if (l->wish != DRIVER_UAS)
+        if (in->wish != DRIVER_UAS)
                 (void) snprintf(ret, size, "nobody asks for uas");
-        else if (!l->kernel_ignores)
+        else if (!in->kernel_ignores)
                 (void) snprintf(ret, size, "uas is asked for, and the kernel does not object");
         else
                 (void) snprintf(ret, size, "uas is asked for %s force, against the kernel's word on %s",
-                                l->forced ? "with" : "without", l->kernel.name);
+                                in->forced ? "with" : "without", in->kernel.name);
 }
 
-static enum driver choose_bot(const struct look *l)
+static enum driver choose_bot(const struct policy_input *in)
 {
-        return l->f->caps.bot ? DRIVER_USB_STORAGE : DRIVER_NONE;
+        return in->f->caps.bot ? DRIVER_USB_STORAGE : DRIVER_NONE;
 }
 
-static bool fits_override(const struct look *l)
+static bool fits_override(const struct policy_input *in)
 {
-        return l->override != DRIVER_NONE;
+        return in->override != DRIVER_NONE;
 }
 
-static void found_override(const struct look *l, char *ret, size_t size)
+static void found_override(const struct policy_input *in, char *ret, size_t size)
 {
-        if (l->override)
-                (void) snprintf(ret, size, "%s was asked for%s", driver_to_string(l->override),
-                                l->forced ? ", forced" : "");
+        if (in->override)
+                (void) snprintf(ret, size, "%s was asked for%s", driver_to_string(in->override),
+                                in->forced ? ", forced" : "");
         else
                 (void) snprintf(ret, size, "nothing was asked for");
 }
 
-static enum driver choose_wish(const struct look *l)
+static enum driver choose_wish(const struct policy_input *in)
 {
-        return l->wish;
+        return in->wish;
 }
 
-static bool fits_policy(const struct look *l)
+static bool fits_policy(const struct policy_input *in)
 {
-        return l->wish != DRIVER_NONE;
+        return in->wish != DRIVER_NONE;
 }
 
-static bool fits_verdict_bad(const struct look *l)
+static bool fits_verdict_bad(const struct policy_input *in)
 {
-        return l->f->verdict == VERDICT_BAD;
+        return in->f->verdict == VERDICT_BAD;
 }
 
-static void found_verdict(const struct look *l, char *ret, size_t size)
+static void found_verdict(const struct policy_input *in, char *ret, size_t size)
 {
-        const char *verdict = verdict_to_string(l->f->verdict);
+        const char *verdict = verdict_to_string(in->f->verdict);
 
         (void) snprintf(ret, size, "the verdict on this bridge is %s", verdict ? verdict : "unknown");
 }
 
-static bool fits_quirk(const struct look *l)
+static bool fits_quirk(const struct policy_input *in)
 {
-        return l->entry_ignores;
+        return in->entry_ignores;
 }
 
-static void found_quirk(const struct look *l, char *ret, size_t size)
+static void found_quirk(const struct policy_input *in, char *ret, size_t size)
 {
-        const struct facts *f = l->f;
+        const struct facts *f = in->f;
 
-        if (l->entry)
-                (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid, l->letters);
+        if (in->entry)
+                (void) snprintf(ret, size, "the quirks parameter has %04x:%04x:%s", f->vid, f->pid, in->letters);
         else if (f->quirks_own[0])
                 (void) snprintf(ret, size, "nobody but uasd itself says %s", f->quirks_own);
         else
                 (void) snprintf(ret, size, "the quirks parameter does not name %04x:%04x", f->vid, f->pid);
 }
 
-static bool fits_kernel_table(const struct look *l)
+static bool fits_kernel_table(const struct policy_input *in)
 {
-        return l->kernel_ignores && l->kernel.source != KERNEL_RULE;
+        return in->kernel_ignores && in->kernel.source != KERNEL_RULE;
 }
 
-static void found_kernel(const struct look *l, bool fits, const char *what, char *ret, size_t size)
+static void found_kernel(const struct policy_input *in, bool fits, const char *what, char *ret, size_t size)
 {
         if (fits)
-                (void) snprintf(ret, size, "%s of the kernel: %s", what, l->kernel.name);
-        else if (l->kernel.ignore_uas && l->entry)
+                (void) snprintf(ret, size, "%s of the kernel: %s", what, in->kernel.name);
+        else if (in->kernel.ignore_uas && in->entry)
                 (void) snprintf(ret, size, "replaced by the entry in the quirks parameter");
         else
                 (void) snprintf(ret, size, "no %s of the kernel keeps it off UAS", what);
 }
 
-static void found_kernel_table(const struct look *l, char *ret, size_t size)
+static void found_kernel_table(const struct policy_input *in, char *ret, size_t size)
 {
-        found_kernel(l, fits_kernel_table(l),
-                     l->kernel.source == KERNEL_TABLE_STORAGE ? "usb-storage table row" : "table row", ret,
+        found_kernel(in, fits_kernel_table(in),
+                     in->kernel.source == KERNEL_TABLE_STORAGE ? "usb-storage table row" : "table row", ret,
                      size);
 }
 
-static bool fits_kernel_rule(const struct look *l)
+static bool fits_kernel_rule(const struct policy_input *in)
 {
-        return l->kernel_ignores && l->kernel.source == KERNEL_RULE;
+        return in->kernel_ignores && in->kernel.source == KERNEL_RULE;
 }
 
-static void found_kernel_rule(const struct look *l, char *ret, size_t size)
+static void found_kernel_rule(const struct policy_input *in, char *ret, size_t size)
 {
-        found_kernel(l, fits_kernel_rule(l), "rule", ret, size);
+        found_kernel(in, fits_kernel_rule(in), "rule", ret, size);
 }
 
-static bool fits_no_streams(const struct look *l)
+static bool fits_no_streams(const struct policy_input *in)
 {
-        return l->f->no_streams && l->f->speed_mbps >= SUPER_SPEED_MBPS;
+        return in->f->no_streams && in->f->speed_mbps >= SUPER_SPEED_MBPS;
 }
 
-static void found_no_streams(const struct look *l, char *ret, size_t size)
+static void found_no_streams(const struct policy_input *in, char *ret, size_t size)
 {
-        const struct facts *f = l->f;
+        const struct facts *f = in->f;
 
         (void) snprintf(ret, size, "%u Mb/s on %s%s", f->speed_mbps,
                         *f->controller ? f->controller : "an unknown controller",
                         f->no_streams ? ", which has no streams" : "");
 }
 
-static bool fits_no_sg(const struct look *l)
+static bool fits_no_sg(const struct policy_input *in)
 {
-        return l->f->no_sg;
+        return in->f->no_sg;
 }
 
-static void found_no_sg(const struct look *l, char *ret, size_t size)
+static void found_no_sg(const struct policy_input *in, char *ret, size_t size)
 {
-        const struct facts *f = l->f;
+        const struct facts *f = in->f;
 
         (void) snprintf(ret, size, "%s %s scatter-gather", *f->controller ? f->controller : "the controller",
                         f->no_sg ? "has no" : "is not known to lack");
 }
 
-static bool fits_unknown_bridge(const struct look *l)
+static bool fits_unknown_bridge(const struct policy_input *in)
 {
-        return l->f->verdict == VERDICT_UNKNOWN;
+        return in->f->verdict == VERDICT_UNKNOWN;
 }
 
-static enum driver choose_unknown(const struct look *l)
+static enum driver choose_unknown(const struct policy_input *in)
 {
-        return l->f->unknown_target;
+        return in->f->unknown_target;
 }
 
-static bool fits_always(const struct look *l)
+static bool fits_always(const struct policy_input *in)
 {
         return true;
 }
 
-const struct row policy_rows[_REASON_MAX] = {
+const struct decision_row policy_rows[_REASON_MAX] = {
         {
                 .reason = REASON_BAD_DESCRIPTORS,
                 .fits = fits_bad_descriptors,

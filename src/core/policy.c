@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/policy.h"
 
+#include <assert.h>
+
 #include "common/util.h"
 #include "core/policy-table.h"
 
@@ -29,48 +31,51 @@ bool facts_twins(const struct facts *a, const struct facts *b)
         return a->vid == b->vid && a->pid == b->pid && streq(a->serial, b->serial) && !streq(a->port, b->port);
 }
 
-void look_at(const struct facts *f, struct look *ret)
+void policy_input_read(const struct facts *f, struct policy_input *ret)
 {
         char others[QUIRKS_MAX + 1];
         struct bridge b;
-        struct look l = {.f = f};
+        struct policy_input in = {.f = f};
 
         facts_bridge(f, &b);
-        kernel_flags(&b, &l.kernel);
+        kernel_flags(&b, &in.kernel);
         /* What we have put there ourselves says what policy said: it is nobody's word. */
         (void) copy_string(others, sizeof(others), f->quirks);
         if (f->quirks_own[0])
                 (void) quirks_remove(f->quirks, f->quirks_own, others);
-        l.entry = quirks_find(others, f->vid, f->pid, l.letters) > 0;
-        l.entry_ignores = strchr(l.letters, 'u');
-        l.kernel_ignores = !l.entry && l.kernel.ignore_uas;
+        in.entry = quirks_find(others, f->vid, f->pid, in.letters) > 0;
+        in.entry_ignores = strchr(in.letters, 'u');
+        in.kernel_ignores = !in.entry && in.kernel.ignore_uas;
 
         /* A policy that was set with --force outranks an override that was not. */
         if ((f->override_target == DRIVER_UAS || f->override_target == DRIVER_USB_STORAGE) &&
             (f->override_forced || !f->policy_forced || f->policy == POLICY_AUTO))
-                l.override = f->override_target;
-        l.wish = l.override;
-        l.forced = l.override ? f->override_forced : f->policy_forced;
-        if (!l.wish && f->policy == POLICY_UAS)
-                l.wish = DRIVER_UAS;
-        if (!l.wish && f->policy == POLICY_USB_STORAGE)
-                l.wish = DRIVER_USB_STORAGE;
-        *ret = l;
+                in.override = f->override_target;
+        in.wish = in.override;
+        in.forced = in.override ? f->override_forced : f->policy_forced;
+        if (!in.wish && f->policy == POLICY_UAS)
+                in.wish = DRIVER_UAS;
+        if (!in.wish && f->policy == POLICY_USB_STORAGE)
+                in.wish = DRIVER_USB_STORAGE;
+        *ret = in;
 }
 
 void decide(const struct facts *f, struct decision *ret)
 {
-        const struct row *row = policy_rows;
-        struct look l;
+        const struct decision_row *row = policy_rows;
+        struct policy_input in;
 
-        look_at(f, &l);
-        while (!row->fits(&l))
+        policy_input_read(f, &in);
+        while (!row->fits(&in))
                 row++; /* the last row fits always */
         *ret = (struct decision){
-                .target = row->choose ? row->choose(&l) : row->target,
+                .target = row->choose ? row->choose(&in) : row->target,
                 .rest = row->rest == STATE_SETTLED && f->driver == DRIVER_NONE ? STATE_UNBOUND : row->rest,
                 .reason = row->reason,
         };
+        assert(ret->target != DRIVER_OTHER);
+        assert(ret->target != DRIVER_USB_STORAGE || f->caps.bot);
+        assert(ret->target != DRIVER_UAS || (f->caps.uas && f->caps.pipes));
 }
 
 bool decision_wants_switch(const struct facts *f, const struct decision *d)

@@ -60,7 +60,7 @@ void entry_look(struct entry *e)
         const struct disk *d = &e->life.disk;
         int r;
 
-        if (e->life.hidden) {
+        if (e->life.use.hidden) {
                 use_probe_start(e);
                 return;
         }
@@ -111,13 +111,13 @@ void entry_step(struct entry *e, const struct event *event)
 {
         struct manager *m = e->manager;
         enum state before = e->life.disk.state;
-        bool cancelled = e->life.cancelled, in_use = e->life.in_use, foreign = event->type == EVENT_DONE && event->foreign;
+        bool cancelled = e->life.cancelled, in_use = e->life.use.busy, foreign = event->type == EVENT_DONE && event->foreign;
         struct actions actions;
         uint64_t now;
 
         assert(queue_draining(m));
         if (foreign) {
-                if (!e->life.running || e->job) /* it has been seen before */
+                if (!e->life.attempt.running || e->job) /* it has been seen before */
                         return;
                 trouble_adopt(e);
         }
@@ -129,7 +129,7 @@ void entry_step(struct entry *e, const struct event *event)
                 act(e, &actions.list[i], before);
         lease_settle(e);
         request_settle(e);
-        if (event->type == EVENT_USERS && e->life.in_use != in_use)
+        if (event->type == EVENT_USERS && e->life.use.busy != in_use)
                 bus_disk_changed(e);
         if (event->type == EVENT_DONE)
                 job_reported(e);

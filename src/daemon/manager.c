@@ -53,7 +53,7 @@ static void lost(struct manager *m)
 /* A hold has ended by its timer, or a uasd-switch that is no child of this process has put an end to its record. */
 static void mark_changed(struct entry *e)
 {
-        if (e->life.running && !e->job && !switch_foreign_runs(e))
+        if (e->life.attempt.running && !e->job && !switch_foreign_runs(e))
                 return; /* its end is posted, with a rescan */
         keepoff_schedule(e->manager);
         queue_rescan(e->manager, e->life.disk.facts.interface);

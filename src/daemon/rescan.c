@@ -82,7 +82,7 @@ static void entry_gone(struct entry *e)
         struct manager *m = e->manager;
 
         assert(queue_draining(m));
-        if (e->life.running)
+        if (e->life.attempt.running)
                 report_unplugged(e, job_step(e->job));
         if (e->request.number)
                 bus_request_done(e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");
@@ -160,7 +160,7 @@ static void take_snapshot(struct entry *e, struct usb_disk *d)
         disk->n_luns = d->n_luns;
         d->n_luns = 0;
         if (attachment_read(&m->roots, &disk->facts, &mark) >= 0) {
-                e->life.tried = mark.tried;
+                e->life.attempt.tried = mark.tried;
                 e->life.cancelled = mark.cancelled;
         }
 }
@@ -171,11 +171,11 @@ static void learn_hold(struct entry *e)
         uint64_t now = now_boottime();
         bool held = hold_in_force(&e->manager->roots, &e->life.disk.facts, now, &hold.deadline);
 
-        if (held == e->life.held)
+        if (held == e->life.hold.active)
                 return;
         if (!held)
                 hold.type = EVENT_RELEASED;
-        else if (!e->life.running) /* the hold of a switch under way is part of the switch */
+        else if (!e->life.attempt.running) /* the hold of a switch under way is part of the switch */
                 report_hold(e);
         learn(&e->life, &hold, now);
 }

@@ -18,7 +18,7 @@ static bool somebody_tells(const struct transaction *t)
 }
 
 /* What has been told of since we listen, by name. */
-struct told {
+struct announced {
         char names[64][BLOCK_NAME_MAX];
         size_t n;
         bool lost; /* there was more than we have heard */
@@ -34,7 +34,7 @@ static bool recorded(const struct transaction *t, const struct block *b)
         return udevdb_initialized(&t->roots, id, &usec) > 0 && usec >= t->began.usec;
 }
 
-static bool was_told(const struct transaction *t, const struct told *told, const struct block *b)
+static bool was_told(const struct transaction *t, const struct announced *told, const struct block *b)
 {
         for (size_t i = 0; i < told->n; i++)
                 if (streq(told->names[i], b->name))
@@ -44,7 +44,7 @@ static bool was_told(const struct transaction *t, const struct told *told, const
 }
 
 /* Waits a while for events, and takes in what they say. */
-static void listen(struct transaction *t, int msec, struct told *told)
+static void listen(struct transaction *t, int msec, struct announced *told)
 {
         struct uevent e;
         int r;
@@ -111,7 +111,7 @@ static bool partitions_back(const struct transaction *t, const struct lun *l)
         return true;
 }
 
-static bool all_told(const struct transaction *t, const struct usb_disk *now, const struct told *told)
+static bool all_told(const struct transaction *t, const struct usb_disk *now, const struct announced *told)
 {
         for (size_t k = 0; somebody_tells(t) && k < now->n_luns; k++) {
                 const struct lun *l = &now->luns[k];
@@ -174,7 +174,7 @@ static uint64_t left(struct awake deadline, struct awake *haste)
 
 int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(struct transaction *t))
 {
-        struct told told = { .n = 0 };
+        struct announced told = { .n = 0 };
         struct awake haste = { 0 };
 
         for (;;) {
@@ -208,7 +208,7 @@ int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(st
         }
 }
 
-static bool told_of_all(const struct transaction *t, const struct usb_disk *now, const struct told *told)
+static bool told_of_all(const struct transaction *t, const struct usb_disk *now, const struct announced *told)
 {
         for (size_t i = 0; i < now->n_luns; i++) {
                 if (!now->luns[i].disk.name[0])
@@ -224,7 +224,7 @@ static bool told_of_all(const struct transaction *t, const struct usb_disk *now,
 
 void wait_for_udev(struct transaction *t, struct awake deadline)
 {
-        struct told told = { .n = 0 };
+        struct announced told = { .n = 0 };
         bool done = !somebody_tells(t);
 
         while (!done && awake_left(deadline) > 0) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -84,6 +85,7 @@ int attach(struct transaction *t, enum driver d)
         _cleanup_close_ int lock = lock_for_bind(t);
         int r, k;
 
+        assert(t->lock >= 0); /* one switch of an interface at a time */
         if (driver_now(t) == d) /* a driver that was just loaded takes what has none by itself */
                 return 0;
         r = lock < 0 ? lock : entry_push(t, d);

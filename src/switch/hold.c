@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
 #include "common/names.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
@@ -55,6 +57,7 @@ static void hold(struct transaction *t)
         if (attachment_read(&t->roots, f, &a) >= 0 && a.released)
                 (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){ .released = false });
         m.deadline = t->armed + length(t);
+        assert(t->armed != 0 && m.deadline > t->armed); /* every hold has a deadline, and a timer that ends it */
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
         /* A boot, or whoever plugged it in, waits for this disk: its time is that of the hold. */
         if (t->holding && t->plugged && !t->hold_deadline) {

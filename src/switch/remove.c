@@ -71,7 +71,7 @@ int lun_delete(const struct transaction *t, int dir, size_t i, atomic_size_t *be
 
         if (r < 0)
                 return r == -ENODEV ? 0 : r;
-        assert(!t->undo.active);
+        assert(t->moved && t->recorded && !t->undo.active);
         assert(!l->disk.name[0] || claim_has(&t->claim, l->lun));
         atomic_store(begun, i + 1);
         r = attr_write(dir, lun_attribute(t->disk.host, l, "delete", path, sizeof(path)), "1");
@@ -84,7 +84,7 @@ int driver_unbind(struct transaction *t, enum driver d)
         char driver[48], path[128];
         int r;
 
-        assert(t->moved);
+        assert(t->moved && t->lock >= 0);
         (void) snprintf(driver, sizeof(driver), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
         for (;;) {
                 _cleanup_close_ int dir = -1;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
 #include "common/log.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
@@ -238,6 +240,7 @@ static int step_bind(struct transaction *t)
         int r;
 
         claim_drop(&t->claim); /* sda can be sda again once nobody holds the old one */
+        assert(t->moved && t->claim.n == 0);
         switch_hold_begin(t);
         r = record_check(t);
         t->bound = r >= 0;
@@ -298,7 +301,7 @@ static void undo_move(struct transaction *t)
         switch_hold_end(t);
 }
 
-static const struct step {
+static const struct switch_step {
         const char *name;
         int (*run)(struct transaction *t);
         void (*undo)(struct transaction *t);

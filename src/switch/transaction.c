@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <stdarg.h>
 
 #include "switch/transaction.h"
@@ -7,6 +8,7 @@ int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
 {
         va_list ap;
 
+        assert(error < 0 && code != UASD_EXIT_OK);
         if (t->code != UASD_EXIT_OK)
                 return error;
         t->code = code;

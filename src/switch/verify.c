@@ -18,19 +18,19 @@
 #define LOOK_AGAIN_MSEC 200 /* for a signal that waits */
 
 /* What the child has to say. */
-struct answer {
+struct verify_answer {
         int error;
         bool resized; /* -EUCLEAN: what differs is no write's doing */
         char text[200];
 };
 
-static void answer_with(struct answer *a, int error, const char *text)
+static void answer_with(struct verify_answer *a, int error, const char *text)
 {
         a->error = error;
         (void) copy_string(a->text, sizeof(a->text), text);
 }
 
-static void compare(struct transaction *t, const struct claim *c, struct awake deadline, struct answer *a)
+static void compare(struct transaction *t, const struct claim *c, struct awake deadline, struct verify_answer *a)
 {
         _cleanup_free_ char *now = NULL;
         char difference[160];
@@ -64,7 +64,7 @@ static bool is_written(const struct transaction *t, const struct claim *c)
  * uasd-switch. A difference that such a process may have written says nothing of the driver: the disk stays. Its size cannot be
  * written: the switch is rolled back, or, if the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
  */
-static void examine(struct transaction *t, struct awake deadline, struct answer *a)
+static void examine(struct transaction *t, struct awake deadline, struct verify_answer *a)
 {
         struct usb_disk now = { 0 };
         struct claim c = CLAIM_NULL;
@@ -95,7 +95,7 @@ static void examine(struct transaction *t, struct awake deadline, struct answer 
 
 static void in_child(struct transaction *t, struct awake deadline, int out)
 {
-        struct answer a = { 0 };
+        struct verify_answer a = { 0 };
 
         examine(t, deadline, &a);
         (void) !write(out, &a, sizeof(a));
@@ -170,7 +170,7 @@ static bool is_answered(int fd, int msec)
  */
 int verify(struct transaction *t, struct awake deadline)
 {
-        struct answer a = { 0 };
+        struct verify_answer a = { 0 };
         int pipe_fd[2], left, alone;
         pid_t pid, self = getpid();
         ssize_t n = 0;

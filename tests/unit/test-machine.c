@@ -954,7 +954,7 @@ static void find(struct life *l, enum found found)
                 l->disk.n_luns = 2;
                 break;
         case TRIED:
-                l->tried = true;
+                l->attempt.tried = true;
                 break;
         case CANCELLED:
                 l->cancelled = true;
@@ -971,7 +971,7 @@ static void find(struct life *l, enum found found)
                 break;
         case ON_TRIAL:
                 f->driver = DRIVER_UAS;
-                l->tried = true;
+                l->attempt.tried = true;
                 l->disk.luns = disks + 1;
                 l->disk.n_luns = 1;
                 f->trial_open = true;
@@ -1107,7 +1107,7 @@ static void test_laws(void **state)
                         if (e.type == EVENT_DONE) {
                                 running = false;
                                 if (e.outcome.code == UASD_EXIT_OK || e.outcome.code == UASD_EXIT_ROLLED_BACK)
-                                        l.tried = l.tried || automatic > 0;
+                                        l.attempt.tried = l.attempt.tried || automatic > 0;
                         }
                         machine_step(&l, &env, &e, now, &actions);
                         assert_true(actions.n <= ACTIONS_MAX);
@@ -1118,8 +1118,8 @@ static void test_laws(void **state)
                                         assert_false(running); /* never two at once */
                                         assert_false(env.stopping || env.sleeping);
                                         assert_false(l.inhibited);
-                                        assert_true(!l.leased || (a->target == l.lease_to && !a->automatic));
-                                        assert_false(l.tried && a->automatic); /* one try */
+                                        assert_true(!l.lease.active || (a->target == l.lease.to && !a->automatic));
+                                        assert_false(l.attempt.tried && a->automatic); /* one try */
                                         assert_true(a->target == DRIVER_UAS || a->target == DRIVER_USB_STORAGE);
                                         assert_true(a->target != l.disk.facts.driver);
                                         /* While booting, held disks alone are claimed. */
@@ -1137,7 +1137,7 @@ static void test_laws(void **state)
                                 }
                         }
                         /* A hold stays undecided only until a time that leaves room for a switch. */
-                        assert_true(l.disk.state != STATE_HELD || l.timer + HOLD_LEAST_USEC <= l.hold_deadline);
+                        assert_true(l.disk.state != STATE_HELD || l.timer + HOLD_LEAST_USEC <= l.hold.deadline);
                         assert_true(running == (l.disk.state == STATE_SWITCHING));
                         assert_true(!watched || l.disk.state == STATE_WAITING);
                 }

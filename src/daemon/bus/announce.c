@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/bus/announce.h"
 
+#include <assert.h>
+
 #include "common/exit-codes.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -167,6 +169,7 @@ void bus_request_done(struct entry *e, int code, const char *step, const char *t
         struct job_end end = { .disk = e->life.disk.facts.interface, .step = step, .code = code < 0 ? UASD_EXIT_FAILED : code };
         char path[JOB_PATH_MAX];
 
+        assert(e->request.number != 0);
         (void) harmless_sentence(text, end.text, sizeof(end.text));
         bus_job_path(e, path);
         e->request.code = end.code;

@@ -60,7 +60,7 @@ pid_t lease_pid(const struct entry *e)
 
 bool lease_returns(const struct entry *e)
 {
-        return lease_held(e) && !e->lease->kept && !e->life.running;
+        return lease_held(e) && !e->lease->kept && !e->life.attempt.running;
 }
 
 /* ---- who has it ---- */
@@ -283,7 +283,7 @@ void lease_adopt(struct entry *e)
         *e->lease = (struct disk_lease){ .fd = -1, .restore = restore, .over = true };
         (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.", driver_to_string(restore));
         log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface, driver_to_string(restore));
-        e->life.leased = true;
+        e->life.lease.active = true;
         learn(&e->life, &(struct event){ .type = EVENT_LEASE_ENDED, .target = restore }, 0);
 }
 
@@ -309,10 +309,10 @@ void lease_settle(struct entry *e)
         if (!l)
                 return;
         if (l->over) {
-                if (!e->life.leased)
+                if (!e->life.lease.active)
                         forget(e);
                 return;
         }
-        if (!l->claimer && !e->life.running && claimer_start(e, true, on_claim, &l->claimer) < 0)
+        if (!l->claimer && !e->life.attempt.running && claimer_start(e, true, on_claim, &l->claimer) < 0)
                 lease_end(e, "its claim cannot be taken again");
 }

@@ -96,13 +96,13 @@ static void report_end_of_switch(const struct entry *e)
 void report_unplugged(const struct entry *e, const char *step)
 {
         const struct life *l = &e->life;
-        bool ours = l->going_to != DRIVER_NONE; /* else it was begun by somebody else, or puts one in order */
+        bool ours = l->attempt.to != DRIVER_NONE; /* else it was begun by somebody else, or puts one in order */
         char text[128] = "unplugged in the middle of a switch";
 
         if (ours)
-                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s", driver_to_string(l->came_from),
-                                driver_to_string(l->going_to));
-        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->came_from) : "", driver_or_none(l->going_to), step);
+                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s", driver_to_string(l->attempt.from),
+                                driver_to_string(l->attempt.to));
+        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->attempt.from) : "", driver_or_none(l->attempt.to), step);
 }
 
 void report_state(const struct entry *e, enum state before)
@@ -112,12 +112,12 @@ void report_state(const struct entry *e, enum state before)
 
         switch (d->state) {
         case STATE_SWITCHING:
-                if (e->life.going_to == DRIVER_NONE) /* adopted */
+                if (e->life.attempt.to == DRIVER_NONE) /* adopted */
                         log_info("%s: %s", d->facts.interface, e->job ? "putting in order what an interrupted switch has left"
                                                                       : "a switch begun earlier is at work");
                 else
                         log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
-                                 driver_to_string(d->decision.target), e->life.held ? ", held" : "");
+                                 driver_to_string(d->decision.target), e->life.hold.active ? ", held" : "");
                 return;
         case STATE_HELD:
                 return; /* told when it began */

@@ -171,7 +171,7 @@ int request_cancel(struct entry *e)
         enum state state = e->life.disk.state;
         struct event cancel = { .type = EVENT_CANCEL };
 
-        if (e->life.running || (e->request.number && lease_returns(e))) /* or has just been */
+        if (e->life.attempt.running || (e->request.number && lease_returns(e))) /* or has just been */
                 return -EBUSY;
         if (!e->request.number && state != STATE_WAITING && state != STATE_HELD)
                 return 0;
@@ -210,11 +210,11 @@ int request_release(struct entry *e)
         struct manager *m = e->manager;
         int r;
 
-        if (!e->life.held && !hold_in_force(&m->roots, &e->life.disk.facts, now_boottime(), NULL))
+        if (!e->life.hold.active && !hold_in_force(&m->roots, &e->life.disk.facts, now_boottime(), NULL))
                 return request_cancel(e);
         /* Also while it is being switched: this is the way out of a boot that hangs. */
         r = hold_release(&m->roots, &e->life.disk.facts);
-        if (e->life.held)
+        if (e->life.hold.active)
                 queue_event(e, &(struct event){ .type = EVENT_RELEASED });
         (void) request_cancel(e);
         if (r >= 0)
@@ -243,6 +243,6 @@ int request_forget(struct entry *e, sd_bus_message *call)
         const struct roots *r = &e->manager->roots;
 
         (void) attachment_change(r, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){ .tried = false });
-        e->life.tried = false;
+        e->life.attempt.tried = false;
         return record_add(e->manager, e, &(struct record_task){ .type = RECORD_FORGET, .done = forgotten, .call = call });
 }

@@ -36,7 +36,7 @@ static int on_foreign(sd_event_source *source, uint64_t usec, void *data)
 {
         struct entry *e = data;
 
-        if (e->life.running && !e->job)
+        if (e->life.attempt.running && !e->job)
                 (void) switch_foreign_runs(e);
         return 0;
 }
@@ -76,7 +76,7 @@ static bool adopt_running(struct entry *e, bool *ret_stale)
 {
         if (!lock_held(e->manager, e->life.disk.facts.interface, ret_stale))
                 return false;
-        e->life.running = true;
+        e->life.attempt.running = true;
         e->foreign.gone = switch_of_another(&e->manager->roots, &e->life.disk.facts);
         ask_later(e);
         return true;
@@ -90,7 +90,7 @@ void switch_adopt(struct entry *e)
         if (adopt_running(e, &stale))
                 return;
         if (stale)
-                e->life.running = job_recover(e) >= 0;
+                e->life.attempt.running = job_recover(e) >= 0;
         else if (untold_there(&e->manager->roots, f)) { /* it has ended, and uasd before it could say so */
                 log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
                 (void) untold_remove(&e->manager->roots, f);

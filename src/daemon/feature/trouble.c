@@ -141,7 +141,7 @@ static bool count_timeouts(struct entry *e)
 
 void trouble_switched(struct entry *e)
 {
-        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.running && count_timeouts(e))
+        if (e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && count_timeouts(e))
                 kmsg_keep(e->manager->kmsg);
 }
 
@@ -159,7 +159,7 @@ bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool l
                 struct finding f;
 
                 /* A switch judges for itself; on usb-storage it is not uas that fails. */
-                if (e->life.running || e->life.disk.facts.driver != DRIVER_UAS || !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
+                if (e->life.attempt.running || e->life.disk.facts.driver != DRIVER_UAS || !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
                         continue;
                 trouble_take(&e->trouble.account, s, usec, &f);
                 any = any || f.finding != FINDING_NONE;
@@ -249,8 +249,8 @@ void trouble_gone(struct entry *e)
 {
         struct drops_time now = clocks();
 
-        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.running || e->trouble.acted, &now);
-        if (e->life.disk.facts.trial_open || e->life.running)
+        drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.attempt.running || e->trouble.acted, &now);
+        if (e->life.disk.facts.trial_open || e->life.attempt.running)
                 (void) record_add(e->manager, e, &(struct record_task){ .type = RECORD_END_TRIAL });
 }
 

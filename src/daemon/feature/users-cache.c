@@ -83,7 +83,7 @@ static void take_users(struct entry *e, struct users_of *of)
         struct disk *d = &e->life.disk;
 
         users_without(of->users, &of->n_users, lease_pid(e));
-        if (e->life.hidden && e->life.in_use)
+        if (e->life.use.hidden && e->life.use.busy)
                 take_met(e, of);
         users_free(d->users, d->n_users);
         d->users = of->users;

@@ -29,7 +29,7 @@ struct kmsg_watch {
 /* What led somewhere has been acted upon, and does not count any more. */
 static bool has_account(const struct entry *e)
 {
-        return e->life.disk.facts.driver == DRIVER_UAS && !e->life.running && !e->trouble.acted;
+        return e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && !e->trouble.acted;
 }
 
 static int take_kept(const char *key, const char *value, void *data)

@@ -29,7 +29,7 @@ static void release_if_settled(struct sleep *s)
         const struct manager *m = s->manager;
 
         for (size_t i = 0; i < m->n_entries; i++)
-                if (m->entries[i]->life.running)
+                if (m->entries[i]->life.attempt.running)
                         return;
         s->fd = close_keep_errno(s->fd);
         s->settle = sd_event_source_disable_unref(s->settle);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/work/job.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/wait.h>
@@ -133,6 +134,7 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
         sd_event *event = e->manager->event;
         int r;
 
+        assert(!e->job);
         if (!j)
                 return -ENOMEM;
         (void) untold_write(&e->manager->roots, &e->life.disk.facts);

@@ -80,7 +80,7 @@ static int on_pause(sd_event_source *s, uint64_t usec, void *data)
         struct use_probe *p = data;
 
         p->pause = sd_event_source_disable_unref(s);
-        if (!p->again || !p->entry->life.hidden || !p->entry->life.watched || start(p) < 0)
+        if (!p->again || !p->entry->life.use.hidden || !p->entry->life.watched || start(p) < 0)
                 end(p);
         return 0;
 }
