@@ -80,6 +80,7 @@
 #define BENCH_SUFFIX ".fio"
 
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
+#define PROGRAM_BENCH "/usr/lib/uasd/uasctl-bench"
 #define SWITCH_KEPT "KEPT" /* it says: the claim is there */
 
 /* Units */

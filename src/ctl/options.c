@@ -50,7 +50,6 @@ static const struct option long_options[] = {
         {"since", required_argument, NULL, ARG_SINCE},
         {"textfile", required_argument, NULL, ARG_TEXTFILE},
         {"kernel", no_argument, NULL, ARG_KERNEL},
-        BENCH_LONG_OPTIONS,
         {},
 };
 
@@ -176,12 +175,6 @@ static int parse(int argc, char **argv, const char *letters, struct options *ret
                 case ARG_LIST:
                         o.given |= OPTION_LIST;
                         break;
-                case 'n':
-                case ARG_BENCH ... ARG_BENCH_END - 1:
-                        o.given |= OPTION_BENCH;
-                        if (bench_option(c == 'n' ? ARG_BENCH_ROUNDS : c, optarg, &o.bench) < 0)
-                                return -EINVAL;
-                        break;
                 default: /* getopt has told */
                         return -EINVAL;
                 }
@@ -197,11 +190,11 @@ static int parse(int argc, char **argv, const char *letters, struct options *ret
         return optind;
 }
 
-static int first_word(int argc, char **argv)
+int options_first_word(int argc, char **argv)
 {
         optind = 0;
         opterr = 0;
-        while (getopt_long(argc, argv, "+hqo:H:n:", long_options, NULL) >= 0)
+        while (getopt_long(argc, argv, "+hqo:H:", long_options, NULL) >= 0)
                 ;
         opterr = 1;
         return optind;
@@ -209,21 +202,21 @@ static int first_word(int argc, char **argv)
 
 int options_parse(int argc, char **argv, struct options *ret)
 {
-        struct options o = {.legend = true, .pager = true, .ask_password = true, .wait_usec = UINT64_MAX, .bench = BENCH_OPTIONS_NULL};
-        int verb = first_word(argc, argv), k;
+        struct options o = {.legend = true, .pager = true, .ask_password = true, .wait_usec = UINT64_MAX};
+        int verb = options_first_word(argc, argv), k;
         char *name;
 
         if (argc > 0)
                 argv[0] = (char *) "uasctl"; /* getopt says it, and it is to be as in all else that is said */
         if (verb >= argc || !streq(argv[verb], VERB_INHIBIT)) {
-                k = parse(argc, argv, "hqo:H:n:", &o);
+                k = parse(argc, argv, "hqo:H:", &o);
         } else {
                 /* Before the verb, and between it and the command. */
-                k = parse(verb, argv, "+hqo:H:n:", &o);
+                k = parse(verb, argv, "+hqo:H:", &o);
                 name = argv[verb];
                 argv[verb] = argv[0]; /* for what getopt says */
                 if (k >= 0)
-                        k = parse(argc - verb, argv + verb, "+hqo:H:n:", &o);
+                        k = parse(argc - verb, argv + verb, "+hqo:H:", &o);
                 if (k > 0)
                         argv[k += verb - 1] = name;
         }

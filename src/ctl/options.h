@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctl/bench/options.h"
-
 /* Options some verbs alone take, the others refuse: what was to be a dry run must not become a real one. */
 enum option_bit {
         OPTION_DRY_RUN = 1 << 0,
@@ -23,7 +21,6 @@ enum option_bit {
         OPTION_WHY = 1 << 13,
         OPTION_LIST = 1 << 14,
         OPTION_JSON = 1 << 15,
-        OPTION_BENCH = 1 << 16, /* any of ctl/bench/options.h */
 };
 
 struct options {
@@ -37,11 +34,12 @@ struct options {
         const char *textfile; /* directory; NULL: to stdout */
         const char *hwdb;     /* the disk that was named; NULL: none */
         const char *disk, *why; /* of inhibit; NULL: any, and no reason */
-        struct bench_options bench;
 };
 
 /* The verb whose argument is a command: what stands behind that one's name is the command's own. */
 #define VERB_INHIBIT "inhibit"
 
+/* The index of the first word, which is a verb if there is one; argc: none. */
+int options_first_word(int argc, char **argv);
 /* Returns the index of the first argument that is no option (argc: none), or -EINVAL, told. Reorders argv. */
 int options_parse(int argc, char **argv, struct options *ret);

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/util.h"
+#include "ctl/verb-bench.h"
 #include "ctl/verbs.h"
 #include "term/pager.h"
 #include "term/progress.h"
@@ -16,6 +17,9 @@ static int run(int argc, char **argv, const char *root)
         struct options o;
         int first, r;
 
+        first = options_first_word(argc, argv);
+        if (first < argc && streq(argv[first], VERB_BENCH))
+                return bench_exec(root, argv, first);
         first = options_parse(argc, argv, &o);
         if (first < 0)
                 return UASD_EXIT_USAGE;

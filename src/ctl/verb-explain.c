@@ -4,7 +4,6 @@
 #include "client/source.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "ctl/bench/history.h"
 #include "ctl/boot-place.h"
 #include "ctl/json-disk.h"
 #include "ctl/output.h"
@@ -28,7 +27,6 @@ struct told {
         struct mentions names;
         char unbound[512];
         char initramfs[256];
-        char bench[BENCH_LAST_MAX]; /* the last result, or "" */
 };
 
 static void told_done(struct told *t)
@@ -90,7 +88,6 @@ static int print_text(const struct ctl *c, const struct view *v, const struct to
         pager_open(c->options->pager);
         output_status(v);
         boot_place_print(c, v);
-        output_sentence("Bench", t->bench);
         putchar('\n');
         k = output_rows(rows, t->n_rows, c->options->legend);
         if (k < 0)
@@ -125,7 +122,6 @@ static int tell(const struct ctl *c, const struct view *v, struct told *ret)
                                sizeof(ret->unbound));
         tell_initramfs(c, f, ret->initramfs, sizeof(ret->initramfs));
         link_read(&c->client.roots, f, &ret->link);
-        (void) bench_last(&c->client.roots, f->vid, f->pid, f->serial, ret->bench);
         return mentions_read(&c->client.roots, f->interface, &ret->names);
 }
 
@@ -138,7 +134,6 @@ static json_object *told_json(const struct view *v, const struct told *t)
                 {"names", json_names(&t->names)},
                 {"unbound", json_object_new_string(t->unbound)},
                 {"initramfs", json_object_new_string(t->initramfs)},
-                {"bench", json_object_new_string(t->bench)},
         };
 
         return json_disk_with_all(v, members, ELEMENTSOF(members));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/source.h"
 #include "common/log.h"
-#include "ctl/bench/history.h"
 #include "ctl/boot-place.h"
 #include "ctl/health.h"
 #include "ctl/json-disk.h"
@@ -20,21 +19,12 @@ static json_object *json_one(const struct view *v, const struct health *h, const
         return json_object_with_all(v, members, ELEMENTSOF(members));
 }
 
-static void print_bench(const struct ctl *c, const struct view *v)
-{
-        const struct facts *f = &v->disk.facts;
-        char last[BENCH_LAST_MAX];
-
-        output_sentence("Bench", bench_last(&c->client.roots, f->vid, f->pid, f->serial, last));
-}
-
 static void print_one(const struct ctl *c, const struct view *v, const struct health *h, const struct mentions *m, bool first)
 {
         if (!first)
                 putchar('\n');
         output_status(v);
         boot_place_print(c, v);
-        print_bench(c, v);
         health_print(h, v);
         mentions_print(m);
 }

@@ -23,7 +23,7 @@ const struct verb verbs[] = {
          "Run a command, while which no switch begins; --list: who does that", verb_inhibit},
         {"monitor", 0, 1, OPTION_JSON | OPTION_HOST, "[DISK]", "Show what happens, as it happens", verb_monitor},
         {"log", 0, 1, OPTION_JSON | OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
-        {"bench", 0, 2, OPTION_JSON | OPTION_BENCH | OPTION_DRY_RUN, "[DISK]", "Measure a disk, and compare its drivers", verb_bench},
+        {"bench", 0, UINT_MAX, 0, "[DISK]", "Measure a disk, and compare its drivers", NULL},
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
         {"report", 0, 0, OPTION_REDACT | OPTION_HWDB, "", "Print all that a bug report needs", verb_report},
         {"wait", 1, 1, OPTION_WAIT | OPTION_HOST, "DISK", "Wait until nothing is to come for a disk", verb_wait},
@@ -47,7 +47,6 @@ static const struct {
         {OPTION_DISK, "--disk"},
         {OPTION_WHY, "--why"},
         {OPTION_LIST, "--list"},
-        {OPTION_BENCH, NULL}, /* by the name of the first one */
 };
 
 const struct verb *verb_find(const char *name)
@@ -90,7 +89,7 @@ const struct verb *verb_check(const struct options *o, char **words)
                 return NULL;
         for (size_t i = 0; i < ELEMENTSOF(bits); i++)
                 if ((o->given & bits[i].bit) && !(v->takes & bits[i].bit)) {
-                        log_error("'%s' does not take %s.", v->name, bits[i].name ?: o->bench.first);
+                        log_error("'%s' does not take %s.", v->name, bits[i].name);
                         return NULL;
                 }
         /* Everybody's option, but nobody is to take something else for JSON. */
@@ -129,7 +128,7 @@ void verbs_help(void)
                "  -q, --quiet                  Say errors alone\n"
                "  -H, --host=[USER@]HOST       Ask uasd on another machine, by ssh\n"
                "      --no-ask-password        Do not ask for a password\n"
-               "      --dry-run                switch, bench: say what would be done, and do nothing\n"
+               "      --dry-run                switch: say what would be done, and do nothing\n"
                "      --force                  switch, policy: even where kernel or database forbid uas;\n"
                "                               trim: even where the disk does not offer it\n"
                "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
@@ -141,25 +140,6 @@ void verbs_help(void)
                "      --hwdb=DISK              report: what is known here of its bridge, to be contributed\n"
                "      --since=TIME             log: from then on; a date, or how long ago\n"
                "      --textfile=DIR           metrics: write DIR/uasd.prom, for node_exporter\n\n"
-               "Options of bench:\n"
-               "      --driver=DRIVER          This one alone: uas or usb-storage\n"
-               "      --profile=NAME           What is measured: cdm, gcp, matrix, engines, pi, or one in /etc/uasd/bench\n"
-               "      --pattern=NAME           One pattern of the profile\n"
-               "      --sweep=AXIS[=LIST]      With one figure varied: depth, jobs or region\n"
-               "  -n, --rounds=N               Rounds that count; 5\n"
-               "      --runtime=SECONDS        Of each run of fio\n"
-               "      --pause=SECONDS          Between two of them; 5\n"
-               "      --size=SIZE              Of the region, at most\n"
-               "      --file=PATH              Through the file system: a file, or with --write a directory\n"
-               "      --write                  Write as well, to a scratch file\n"
-               "      --destroy-data           Write to the raw disk; its serial number has to be typed\n"
-               "      --clients=HOST,...       From several machines that run fio --server\n"
-               "      --csv                    Print a line a run\n"
-               "      --markdown               Print a table for a forum\n"
-               "      --chart=FILE             Draw it, as .svg or .png\n"
-               "      --history                List the results that are kept\n"
-               "      --diff                   Lay two of them side by side\n"
-               "      --show                   One of them again, as a table, --csv, --markdown, --json, --chart\n"
-               "      --remove                 Away with one of them\n\n"
+               "uasctl bench --help shows its own options.\n"
                "See uasctl(1) for the exit status.\n");
 }

@@ -14,7 +14,7 @@ struct verb {
         unsigned takes;        /* enum option_bit */
         const char *arguments; /* for --help */
         const char *help;
-        int (*run)(const struct ctl *c, char **args);
+        int (*run)(const struct ctl *c, char **args); /* NULL: a program of its own */
         unsigned shows; /* with more arguments it changes what it shows with these; 0: it does one thing alone */
 };
 
@@ -31,7 +31,6 @@ int verb_status(const struct ctl *c, char **args);
 int verb_explain(const struct ctl *c, char **args);
 int verb_db(const struct ctl *c, char **args);
 int verb_switch(const struct ctl *c, char **args);
-int verb_bench(const struct ctl *c, char **args);
 int verb_policy(const struct ctl *c, char **args);
 int verb_trim(const struct ctl *c, char **args);
 int verb_release(const struct ctl *c, char **args);

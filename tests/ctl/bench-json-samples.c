@@ -2,7 +2,7 @@
 /* Results as JSON, a line each: with all there can be, and with as little as there can be. */
 #include "bench-samples.h"
 
-#include "ctl/bench/json.h"
+#include "bench/tell/json.h"
 #include "term/json.h"
 
 /* All that may be null is. */

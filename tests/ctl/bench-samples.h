@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench.h"
-#include "ctl/bench/bench.h"
+#include "bench/bench.h"
 
 /* Results as fio and the session would hand them out. */
 

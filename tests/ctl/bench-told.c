@@ -15,10 +15,10 @@
 #include <locale.h>
 
 #include "common/log.h"
-#include "ctl/bench/chart.h"
-#include "ctl/bench/history.h"
-#include "ctl/bench/json.h"
-#include "ctl/bench/print.h"
+#include "bench/tell/chart.h"
+#include "bench/tell/history.h"
+#include "bench/tell/json.h"
+#include "bench/tell/print.h"
 
 static void set(char **s, const char *to)
 {
@@ -171,8 +171,8 @@ static int tell(struct bench *b, char **argv)
 
 static int kept(char **argv)
 {
-        const struct options o = {.legend = !getenv("NO_LEGEND"), .json = getenv("JSON"), .pager = false};
-        struct ctl c = {.options = &o, .client = {.roots = ROOTS_NULL}, .root = argv[2]};
+        const struct bench_options o = {.no_legend = getenv("NO_LEGEND"), .json = getenv("JSON"), .no_pager = true};
+        struct bench_context c = {.options = &o, .client = {.roots = ROOTS_NULL}};
         int code = 2;
 
         if (roots_open(&c.client.roots, argv[2]) < 0)

@@ -91,7 +91,6 @@ int main(void)
         r |= json_print_line(json_disk_with(&f, "trim", json_trim(&health, DRIVER_UAS)));
         r |= json_print_line(json_disk_with(&f, "unbound", json_object_new_string("uas gave up on it.")));
         r |= json_print_line(json_disk_with(&f, "initramfs", json_object_new_string("It is older than the record of this disk.")));
-        r |= json_print_line(json_disk_with(&f, "bench", json_object_new_string("4 KiB random reads: no difference seen (2026-11-20)")));
         r |= json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));
         r |= json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
         r |= json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench.h"
-#include "ctl/bench/fio.h"
+#include "bench/measure/fio.h"
 
 /* What versions of fio have printed (fio/README.md), and numbers of it. */
 

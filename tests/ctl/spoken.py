@@ -15,8 +15,8 @@ class Spoken:
     def __init__(self, tree, told):
         """told: the program options-told."""
         self.told = told
-        text = tree.run('--help').stdout
-        verbs, options = text.split('Options:')
+        verbs, options = tree.run('--help').stdout.split('Options:')
+        options += tree.run('bench', '--help').stdout.split('Options:')[1]
         # verb -> what stands behind it: "DISK [uas|usb-storage]"
         self.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[a-z|-]+\])*)(?:  .*)?$',
                                                               verbs.split('Verbs:')[1].split('\nDISK is')[0])}
@@ -36,15 +36,17 @@ class Spoken:
     def options_in_code(self):
         """What getopt knows, and which verb takes it."""
         letters = [f'-{c}' for c in string.ascii_letters + string.digits]
-        long, *short = self.ask([['--='], *([letter] for letter in letters)])
-        every = set(re.findall(r"'(--[a-z-]+)'", long.split('possibilities')[1]))
-        every |= {letter for letter, said in zip(letters, short) if 'invalid option' not in said}
+        every = set()
+        for verb in [], ['bench']:
+            long, *short = self.ask([[*verb, '--='], *([*verb, letter] for letter in letters)])
+            every |= set(re.findall(r"'(--[a-z-]+)'", long.split('possibilities')[1]))
+            every |= {letter for letter, said in zip(letters, short) if 'invalid option' not in said}
         common, of_verb = set(every), {verb: set() for verb in self.verbs}
         # For inhibit an option stands in front: what is behind the command is the command's.
         pairs = [(option, verb) for option in sorted(every - {'-h', '--help', '--version'}) for verb in self.verbs]
         said = self.ask([[option + VALUES.get(option, ''), verb, *['sdz'] * self.verbs[verb].startswith('DISK')] for option, verb in pairs])
         for (option, verb), answer in zip(pairs, said):
-            if 'does not take' in answer:
+            if re.search('does not take|unrecognized option|invalid option', answer):
                 common.discard(option)
             else:
                 of_verb[verb].add(option)

@@ -208,6 +208,16 @@ class BadInput(unittest.TestCase):
         for verb, more in NEEDS_DAEMON.items():
             self.wrong(verb, 'sda', *more, code=1, says='systemctl start uasd')
 
+    def test_no_bench(self):
+        """It is a program of its own: where it is not installed the package is named."""
+        path = self.tree.path('usr/lib/uasd/uasctl-bench')
+        os.rename(path, path + '-not')
+        try:
+            self.wrong('bench', 'sda', code=77, says='install the package uasd-bench')
+            self.wrong('--json', 'bench', '--history', code=77, says='install the package uasd-bench')
+        finally:
+            os.rename(path + '-not', path)
+
     def test_not_permitted(self):
         """Who may not is told so, and by whom; reading is free."""
         self.start()

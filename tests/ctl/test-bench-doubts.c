@@ -4,9 +4,9 @@
 
 #include "bench-samples.h"
 
-#include "ctl/bench/doubts.h"
-#include "ctl/bench/units.h"
-#include "ctl/bench/verdict.h"
+#include "bench/tell/doubts.h"
+#include "bench/tell/units.h"
+#include "bench/tell/verdict.h"
 
 #define BIT(d) (1U << DOUBT_##d)
 

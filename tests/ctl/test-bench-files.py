@@ -15,7 +15,7 @@ import unittest
 from benching import FIO, IN_TREE, MIB, QUICK, BenchCase, content
 
 
-PROFILES = os.path.join(os.path.dirname(__file__), '../../src/ctl/bench/profiles')
+PROFILES = os.path.join(os.path.dirname(__file__), '../../src/bench/profiles')
 
 
 class BenchFiles(BenchCase):

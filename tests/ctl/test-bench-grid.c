@@ -2,7 +2,7 @@
 /* Which patterns come to stand in a table by number of jobs or clients, and where. */
 #include "bench-samples.h"
 
-#include "ctl/bench/grid.h"
+#include "bench/tell/grid.h"
 
 struct row {
         const char *rw;

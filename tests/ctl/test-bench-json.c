@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "ctl/bench/json.h"
+#include "bench/tell/json.h"
 #include "term/json.h"
 
 static char *text_of(const struct bench *b)

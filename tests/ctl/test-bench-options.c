@@ -3,23 +3,26 @@
 
 #include <fcntl.h>
 
-#include "ctl/bench/options.h"
-#include "ctl/bench/scratch.h"
-#include "ctl/options.h"
+#include "bench/measure/scratch.h"
+#include "bench/options.h"
 
 #define WORDS 10
 
 /* Of a command line behind "uasctl bench". */
-static int parse(const char *const *argv, struct options *o, unsigned *ret_words)
+static int parse(const char *const *argv, struct bench_options *o, enum bench_verb *ret_verb, unsigned *ret_words)
 {
-        char *copy[WORDS + 3] = {(char *) "uasctl", (char *) "bench"};
-        int n = 2, first;
+        char *copy[WORDS + 2] = {(char *) "uasctl"};
+        int n = 1, first;
+        bool word;
 
-        for (; argv[n - 2]; n++)
-                copy[n] = (char *) argv[n - 2];
-        first = options_parse(n, copy, o);
-        *ret_words = first < 0 ? 0 : (unsigned) (n - first - 1);
-        return first < 0 ? first : 0;
+        for (; argv[n - 1]; n++)
+                copy[n] = (char *) argv[n - 1];
+        first = bench_options_parse(n, copy, o);
+        if (first < 0)
+                return first;
+        *ret_verb = bench_options_verb(o, copy + first, &word);
+        *ret_words = (unsigned) (n - first - word);
+        return 0;
 }
 
 static void command_lines(void **state)
@@ -37,6 +40,17 @@ static void command_lines(void **state)
                 {{"sda", "--file=/mnt/file", "--csv"}, NULL},
                 {{"--file=/mnt/file", "--clients=a,b", "--size=1G"}, NULL},
                 {{"sda", "--sweep=depth", "--pattern=RND4K-Q32T1", "--chart=x.svg"}, NULL},
+                {{"run", "sda"}, NULL},
+                {{"run"}, "Which disk?"},
+                {{"list"}, NULL},
+                {{"list", "sda", "--json"}, NULL},
+                {{"list", "a", "b"}, "--history takes"},
+                {{"diff", "a", "b"}, NULL},
+                {{"diff", "a"}, "--diff takes"},
+                {{"show", "a", "--csv"}, NULL},
+                {{"show"}, "--show and --remove take"},
+                {{"remove", "a"}, NULL},
+                {{"remove", "a", "--runtime=5"}, "--history, --diff, --show and --remove are about what is kept; they"},
                 {{"--history"}, NULL},
                 {{"--history", "sda", "--json"}, NULL},
                 {{"--diff", "a", "b"}, NULL},
@@ -97,10 +111,11 @@ static void command_lines(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct options o;
+                struct bench_options o;
+                enum bench_verb verb = BENCH_RUN;
                 const char *wrong;
-                unsigned n;
-                int k = parse(rows[i].argv, &o, &n);
+                unsigned n = 0;
+                int k = parse(rows[i].argv, &o, &verb, &n);
 
                 if (rows[i].wrong && !*rows[i].wrong) {
                         if (k != -EINVAL)
@@ -109,7 +124,7 @@ static void command_lines(void **state)
                 }
                 if (k < 0)
                         fail_msg("row %zu: it is refused", i);
-                wrong = bench_options_wrong(&o.bench, o.json, o.given & OPTION_DRY_RUN, n);
+                wrong = bench_options_wrong(&o, verb, n);
                 if (!wrong != !rows[i].wrong ||
                     (wrong && strncmp(wrong, rows[i].wrong, strlen(rows[i].wrong)) != 0))
                         fail_msg("row %zu: '%s'", i, wrong ?: "nothing wrong");
@@ -120,18 +135,20 @@ static void values(void **state)
 {
         const char *const argv[] = {"sda",      "--size=2g",   "-n", "7", "--runtime=1min", "--sweep=jobs=1,4",
                                     "--driver", "usb-storage", NULL};
-        struct options o;
+        struct bench_options o;
+        enum bench_verb verb;
         unsigned n;
 
-        assert_int_equal(parse(argv, &o, &n), 0);
+        assert_int_equal(parse(argv, &o, &verb, &n), 0);
+        assert_int_equal(verb, BENCH_RUN);
         assert_int_equal(n, 1);
-        assert_true(o.bench.size == 2ULL << 30);
-        assert_int_equal(o.bench.rounds, 7);
-        assert_int_equal(o.bench.runtime_usec, 60 * USEC_PER_SEC);
-        assert_true(o.bench.pause_usec == UINT64_MAX);
-        assert_int_equal(o.bench.driver, DRIVER_USB_STORAGE);
-        assert_string_equal(o.bench.sweep, "jobs=1,4");
-        assert_string_equal(o.bench.first, "--size");
+        assert_true(o.size == 2ULL << 30);
+        assert_int_equal(o.rounds, 7);
+        assert_int_equal(o.runtime_usec, 60 * USEC_PER_SEC);
+        assert_true(o.pause_usec == UINT64_MAX);
+        assert_int_equal(o.driver, DRIVER_USB_STORAGE);
+        assert_string_equal(o.sweep, "jobs=1,4");
+        assert_non_null(o.measures);
 }
 
 static void scratch(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
-#include "ctl/bench/progress.h"
-#include "ctl/bench/session.h"
-#include "ctl/bench/steps.h"
+#include "bench/measure/progress.h"
+#include "bench/measure/session.h"
+#include "bench/measure/steps.h"
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS

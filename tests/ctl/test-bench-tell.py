@@ -437,38 +437,6 @@ class Kept(unittest.TestCase):
         self.assertIn('There is no result', self.bench('--remove', IDS[2], code=1))
         self.assertNotIn(IDS[2], self.bench('--history', '--json'))
 
-    def test_status_of_one_driver(self):
-        """Without anything that compares, the newest of the rest is told; one with two drivers goes before one with one."""
-        self.tree.disk('2-1', 'sda', serial='S-0815')
-        for number, sample, said in ((1, 'single', '190 MB/s on uas (2025-11-24)'), (2, 'hasty', 'not enough rounds to say'),
-                                     (3, 'single', 'not enough rounds to say')):
-            self.keep(sample, number)
-            self.assertIn(said, self.tree.run('status', 'sda').stdout)
-
-    def test_status_and_explain(self):
-        self.tree.disk('2-1', 'sda', serial='S-0815')
-        self.tree.disk('2-2', 'sdb', serial='OTHER')
-        self.keep('comparison', 1)
-        said = ('4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: no difference seen '
-                '(2025-11-24)')
-        for verb in 'status', 'explain':
-            self.assertIn(f'     Bench: {said}\n', self.tree.run(verb, 'sda').stdout)
-            self.assertNotIn('Bench', self.tree.run(verb, 'sdb').stdout)
-        self.assertEqual(json.loads(self.tree.run('explain', '--json', 'sda').stdout)['disks'][0]['bench'], said)
-        # What measured one driver, or too few rounds of two, says less, however new it is.
-        for number, sample in enumerate(('single', 'hasty'), 2):
-            self.keep(sample, number)
-            self.assertIn(f'     Bench: {said}\n', self.tree.run('status', 'sda').stdout)
-        self.keep('doubted', 4)
-        self.assertIn('no difference seen (2025-11-27; doubted: above-link, usb2, depth)\n', self.tree.run('status', 'sda').stdout)
-        self.assertIn('seen; with doubts: depth', ' '.join(told('history', self.root).split()))
-        self.keep('full', 5)
-        self.assertIn('Bench: uas failed: 2 commands aborted, 1 reset (2025-11-28)\n', self.tree.run('status', 'sda').stdout)
-        for path in glob.glob(self.tree.path('var/lib/uasd/bench/*')):
-            with open(path, 'w') as f:
-                f.write('x')
-        self.assertNotIn('Bench', self.tree.run('status', 'sda').stdout)
-
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1])

@@ -4,7 +4,7 @@
 
 #include "bench-samples.h"
 
-#include "ctl/bench/verdict.h"
+#include "bench/tell/verdict.h"
 
 #define VALUES(...) {.values = {__VA_ARGS__}, .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double)}
 

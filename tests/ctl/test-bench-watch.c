@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
-#include "ctl/bench/conditions.h"
-#include "ctl/bench/errors.h"
-#include "ctl/bench/traffic.h"
+#include "bench/measure/conditions.h"
+#include "bench/measure/errors.h"
+#include "bench/measure/traffic.h"
 
 #define SCSI " SUBSYSTEM=scsi\n DEVICE=+scsi:6:0:0:0\n"
 #define USB " SUBSYSTEM=usb\n DEVICE=c189:129\n"

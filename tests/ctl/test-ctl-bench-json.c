@@ -5,7 +5,7 @@
  */
 #include "recorded.h"
 
-#include "ctl/bench/clients.h"
+#include "bench/measure/clients.h"
 
 #define SIDE(bytes, ios, rate, iops, mean, ...) { bytes, ios, rate, iops, mean, __VA_ARGS__ }
 

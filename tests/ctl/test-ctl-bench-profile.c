@@ -5,7 +5,7 @@
 
 #include "bench.h"
 #include "common/names.h"
-#include "ctl/bench/profile.h"
+#include "bench/measure/profile.h"
 
 static char tree[] = "/tmp/uasd-profiles-XXXXXX";
 static struct roots roots;

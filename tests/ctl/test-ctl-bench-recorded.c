@@ -6,8 +6,8 @@
  */
 #include "recorded.h"
 
-#include "ctl/bench/clients.h"
-#include "ctl/bench/doubts.h"
+#include "bench/measure/clients.h"
+#include "bench/tell/doubts.h"
 
 /* Sides: bytes, I/Os, both a second, mean, 50, 95 and 99 %, slat. */
 static void machine(void **state)

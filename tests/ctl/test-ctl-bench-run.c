@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "bench.h"
-#include "ctl/bench/clients.h"
-#include "ctl/bench/fio-parts.h"
+#include "bench/measure/clients.h"
+#include "bench/measure/fio-parts.h"
 #include "sys/io/roots.h"
 
 #define MIB (1ULL << 20)

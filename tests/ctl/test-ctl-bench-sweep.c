@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lists of patterns of a sweep, and how a region is shared out. */
 #include "bench.h"
-#include "ctl/bench/fio-parts.h"
-#include "ctl/bench/sweep.h"
+#include "bench/measure/fio-parts.h"
+#include "bench/measure/sweep.h"
 
 #define KIB 1024ULL
 #define GIB (1ULL << 30)

@@ -31,6 +31,10 @@ class Tree:
         self.write('proc/swaps', 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n')
         self.write('proc/sys/kernel/osrelease', '6.1.0-test\n')
         self.write('proc/sys/kernel/random/boot_id', BOOT + '\n')
+        # uasctl-bench of this machine is the one for a machine in a folder.
+        self.write('usr/lib/uasd/uasctl-bench',
+                   f'#!/bin/sh\nexec {os.path.join(os.path.dirname(program), "bench-in-tree")} {self.top} "$@"\n')
+        os.chmod(self.path('usr/lib/uasd/uasctl-bench'), 0o755)
         self.entries = 0
         self.write('sys/module/usb_storage/parameters/quirks', '\n')
 

@@ -2,10 +2,10 @@
 /* Kept results of uasctl bench. Whatever stands there: what was read is written and read as the same, and can be told in every way. */
 #include <float.h>
 
-#include "ctl/bench/chart-script.h"
-#include "ctl/bench/doubts.h"
-#include "ctl/bench/json.h"
-#include "ctl/bench/print.h"
+#include "bench/tell/chart-script.h"
+#include "bench/tell/doubts.h"
+#include "bench/tell/json.h"
+#include "bench/tell/print.h"
 #include "term/json.h"
 #include "fuzz.h"
 

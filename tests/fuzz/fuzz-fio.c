@@ -2,8 +2,8 @@
 /* fio's JSON, job files of users, lists of hosts and fio's line of progress, the kind in the first byte. */
 #include <math.h>
 
-#include "ctl/bench/clients.h"
-#include "ctl/bench/fio-parts.h"
+#include "bench/measure/clients.h"
+#include "bench/measure/fio-parts.h"
 #include "fuzz.h"
 
 #define RUNS_MAX 5

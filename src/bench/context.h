@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "bench/options.h"
+#include "client/client.h"
+#include "client/view.h"
+#include "common/exit-codes.h"
+
+/* What every verb of uasctl-bench gets. */
+struct bench_context {
+        const struct bench_options *options;
+        struct client client;
+};
+
+/* Verbs report what goes wrong and return an enum uasd_exit. */
+int bench_measure(const struct bench_context *c, const char *disk);

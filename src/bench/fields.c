@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/fields.h"
+
+#include "common/util.h"
+
+#define BENCH(m) offsetof(struct bench, m)
+const struct field bench_fields[] = {
+        {"profile", FIELD_WORD, BENCH(profile)},
+        {"axis", FIELD_AXIS, BENCH(axis)},
+        {"started_usec", FIELD_TIME, BENCH(started_usec), ""},
+        {"interrupted", FIELD_BOOL, BENCH(interrupted), ""},
+        {"single", FIELD_BOOL, BENCH(single), ""},
+        {},
+};
+
+#define FINDING(m) offsetof(struct bench_finding, m)
+const struct field finding_fields[] = {
+        {"driver", FIELD_DRIVER, FINDING(driver)},
+        {"run", FIELD_UINT, FINDING(run)},
+        {"what", FIELD_STRING, FINDING(what)},
+        {},
+};
+
+#define PATTERN(m) offsetof(struct bench_pattern, m)
+const struct field pattern_fields[] = {
+        {"name", FIELD_WORD, PATTERN(name), "pattern"},
+        {"rw", FIELD_WORD, PATTERN(rw)},
+        {"engine", FIELD_STRING, PATTERN(engine)},
+        {"block_size", FIELD_UINT64, PATTERN(block_size)},
+        {"size", FIELD_UINT64, PATTERN(size)},
+        {"iodepth", FIELD_UINT, PATTERN(iodepth), NULL, UINT16_MAX},
+        {"numjobs", FIELD_UINT, PATTERN(numjobs), NULL, UINT16_MAX},
+        {"read_percent", FIELD_UINT, PATTERN(read_percent), NULL, 100},
+        {"random", FIELD_BOOL, PATTERN(random)},
+        {"direct", FIELD_BOOL, PATTERN(direct)},
+        {"sync_engine", FIELD_BOOL, PATTERN(sync_engine)},
+        {"time_based", FIELD_BOOL, PATTERN(time_based)},
+        {"runtime_sec", FIELD_UINT, PATTERN(runtime_sec)},
+        {"ramp_sec", FIELD_UINT, PATTERN(ramp_sec)},
+        {"fsync", FIELD_UINT, PATTERN(fsync), NULL, INT32_MAX},
+        {"fdatasync", FIELD_UINT, PATTERN(fdatasync), NULL, INT32_MAX},
+        {"axis", FIELD_REAL, PATTERN(axis), "axis_value"},
+        {},
+};
+
+#define RUN(m) offsetof(struct bench_run, m)
+const struct field run_fields[] = {
+        {"pattern", FIELD_UINT, RUN(pattern), ""},
+        {"driver", FIELD_DRIVER, RUN(driver)},
+        {"round", FIELD_UINT, RUN(round)},
+        {"order", FIELD_UINT, RUN(order)},
+        {"started_usec", FIELD_TIME, RUN(started_usec), "started"},
+        {"runtime_usec", FIELD_UINT64, RUN(runtime_usec)},
+        {"region", FIELD_UINT64, RUN(region)},
+        {"read", FIELD_SIDE, RUN(read)},
+        {"write", FIELD_SIDE, RUN(write)},
+        {"sync", FIELD_SIDE, RUN(sync)},
+        {"depth_share", FIELD_REAL, RUN(depth_share)},
+        {"cpu_percent", FIELD_REAL, RUN(cpu_percent)},
+        {"other_bytes_per_sec", FIELD_KNOWN, RUN(other_bytes_per_sec)},
+        {"device_read_bytes", FIELD_KNOWN, RUN(device_read_bytes)},
+        {"device_written_bytes", FIELD_KNOWN, RUN(device_written_bytes)},
+        {"error", FIELD_ERRNO, RUN(error)},
+        {"host", FIELD_STRING, RUN(host)},
+        {},
+};
+
+#define SIDE(m) offsetof(struct bench_side, m)
+const struct field side_fields[] = {
+        {"bytes", FIELD_UINT64, SIDE(bytes)},
+        {"ios", FIELD_UINT64, SIDE(ios)},
+        {"bytes_per_sec", FIELD_REAL, SIDE(bytes_per_sec)},
+        {"iops", FIELD_REAL, SIDE(iops)},
+        {"mean_ns", FIELD_REAL, SIDE(mean_ns)},
+        {"p50_ns", FIELD_UINT64, SIDE(p50_ns)},
+        {"p95_ns", FIELD_UINT64, SIDE(p95_ns)},
+        {"p99_ns", FIELD_UINT64, SIDE(p99_ns)},
+        {"slat_mean_ns", FIELD_REAL, SIDE(slat_mean_ns)},
+        {},
+};
+
+#define QUEUE(m) offsetof(struct bench_queue, m)
+const struct field queue_fields[] = {
+        {"scheduler", FIELD_STRING, QUEUE(scheduler)},
+        {"queue_depth", FIELD_UINT, QUEUE(queue_depth)},
+        {"nr_requests", FIELD_UINT, QUEUE(nr_requests)},
+        {},
+};
+
+#define CONDITIONS(m) offsetof(struct bench_conditions, m)
+const struct field conditions_fields[] = {
+        {"model", FIELD_STRING, CONDITIONS(model)},
+        {"bridge", FIELD_STRING, CONDITIONS(bridge)},
+        {"firmware", FIELD_STRING, CONDITIONS(firmware)},
+        {"serial", FIELD_STRING, CONDITIONS(serial)},
+        {"controller", FIELD_STRING, CONDITIONS(controller)},
+        {"kernel", FIELD_STRING, CONDITIONS(kernel)},
+        {"fio", FIELD_STRING, CONDITIONS(fio)},
+        {"path", FIELD_STRING, CONDITIONS(path)},
+        {"speed_mbps", FIELD_UINT, CONDITIONS(speed_mbps)},
+        {"disk_size", FIELD_UINT64, CONDITIONS(disk_size)},
+        {"memory", FIELD_UINT64, CONDITIONS(memory)},
+        {"rotational", FIELD_BOOL, CONDITIONS(rotational)},
+        {},
+};
+
+void fields_free(const struct field *fields, void *from)
+{
+        for (const struct field *f = fields; f->name; f++)
+                if (f->type == FIELD_STRING || f->type == FIELD_WORD)
+                        free(*(char *const *) field_at(f, from));
+}
+
+static const char *const axes[_BENCH_AXIS_MAX] = {
+        [BENCH_AXIS_NONE] = "none",     [BENCH_AXIS_DEPTH] = "depth",     [BENCH_AXIS_JOBS] = "jobs",
+        [BENCH_AXIS_REGION] = "region", [BENCH_AXIS_CLIENTS] = "clients",
+};
+
+const char *bench_axis_to_string(enum bench_axis a)
+{
+        return axes[a];
+}
+
+int bench_axis_from_string(const char *s)
+{
+        for (int i = 0; i < _BENCH_AXIS_MAX; i++)
+                if (streq(axes[i], s))
+                        return i;
+        return -EINVAL;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/clients.h"
+
+#include <ctype.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/util.h"
+#include "bench/measure/fio-json.h"
+#include "bench/measure/fio-parts.h"
+
+/* Where `fio --server` listens if nobody says otherwise. */
+#define FIO_PORT 8765
+/* fio's own sum; it leaves the percentiles out. */
+#define ALL_CLIENTS "All clients"
+
+/* ---- who ---- */
+
+static bool is_host(const char *s, size_t n, bool v6)
+{
+        if (n == 0 || n > 253 || s[0] == '-')
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (!isalnum((unsigned char) s[i]) && !strchr(v6 ? ":.%" : "-._", s[i]))
+                        return false;
+        return true;
+}
+
+/* "HOST", "HOST:PORT", "[IPV6]:PORT" as "HOST,PORT"; fio takes a colon for what kind of address it is. */
+static int fio_address(const char *s, char **ret)
+{
+        bool v6 = s[0] == '[';
+        const char *end = v6 ? strchr(s, ']') : s + strcspn(s, ":"), *port;
+        unsigned long long number = FIO_PORT;
+        const char *host = s + v6;
+
+        if (!end || !is_host(host, (size_t) (end - host), v6))
+                return -EINVAL;
+        port = end + v6;
+        if (*port && (*port != ':' || parse_uint(port + 1, 10, 65535, &number) < 0 || number == 0))
+                return -EINVAL;
+        return asprintf(ret, "%s%.*s,%llu", v6 ? "ip6:" : "", (int) (end - host), host, number) < 0 ? -ENOMEM : 0;
+}
+
+int clients_parse(const char *s, char ***ret)
+{
+        _cleanup_free_ char *copy = strdup(s);
+        char **list = NULL, *rest = copy;
+        size_t n = 0;
+        int r = copy ? 0 : -ENOMEM;
+
+        for (char *word; r >= 0 && (word = strsep(&rest, ","));) {
+                _cleanup_free_ char *address = NULL;
+
+                r = n == FIO_JOBS_MAX ? -EINVAL : fio_address(word, &address);
+                for (size_t i = 0; i < n && r >= 0; i++)
+                        if (streq(list[i], address))
+                                r = -EINVAL;
+                if (r >= 0)
+                        r = strv_push(&list, &n, address);
+        }
+        if (r < 0) {
+                strv_free(list);
+                return r;
+        }
+        *ret = list;
+        return 0;
+}
+
+size_t clients_steps(size_t n, size_t *ret, size_t max)
+{
+        size_t count = 0;
+
+        for (size_t step = 1; step < n && count + 1 < max; step *= 2)
+                ret[count++] = step;
+        if (n > 0 && count < max)
+                ret[count++] = n;
+        return count;
+}
+
+/* ---- what they say ---- */
+
+static const char *string_of(json_object *o, const char *key)
+{
+        json_object *value;
+
+        return json_object_object_get_ex(o, key, &value) && json_object_is_type(value, json_type_string) ?
+                       json_object_get_string(value) :
+                       "";
+}
+
+static int host_of(json_object *entry, char **ret)
+{
+        const char *name = string_of(entry, "hostname");
+        json_object *value;
+        int port = json_object_object_get_ex(entry, "port", &value) ? json_object_get_int(value) : FIO_PORT, r;
+
+        r = port == FIO_PORT ? asprintf(ret, "%s", name) :
+                               asprintf(ret, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
+        return r < 0 ? -ENOMEM : 0;
+}
+
+/* A machine's jobs are grouped, so it has one entry. */
+static int parse_one(json_object *entry, unsigned jobs, unsigned depth, struct fio_tally *all, struct bench_run *ret)
+{
+        _cleanup_(fio_tally_done) struct fio_tally own = {};
+        int r;
+
+        r = fio_tally_add(all, entry, depth);
+        if (r >= 0)
+                r = fio_tally_add(&own, entry, depth);
+        if (r < 0)
+                return r;
+        fio_tally_finish(&own, jobs, ret);
+        return host_of(entry, &ret->host);
+}
+
+static int parse_list(json_object *list, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
+{
+        _cleanup_(fio_tally_done) struct fio_tally all = {};
+        size_t n = 0;
+
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                json_object *entry = json_object_array_get_idx(list, i);
+                int r;
+
+                if (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS))
+                        continue;
+                if (n + 1 >= max)
+                        return -EBADMSG;
+                r = parse_one(entry, jobs, depth, &all, &ret[n + 1]);
+                if (r < 0)
+                        return r;
+                n++;
+        }
+        if (n == 0)
+                return -EBADMSG;
+        fio_tally_finish(&all, jobs * (unsigned) n, &ret[0]);
+        return (int) n + 1;
+}
+
+int clients_parse_json(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
+{
+        json_object *document = fio_document(text), *list;
+        int r = -EBADMSG;
+
+        for (size_t i = 0; i < max; i++)
+                ret[i] = (struct bench_run){};
+        if (document && max > 0 && json_object_object_get_ex(document, "client_stats", &list) &&
+            json_object_is_type(list, json_type_array))
+                r = parse_list(list, jobs, depth, ret, max);
+        for (size_t i = 0; i < max && r < 0; i++)
+                bench_run_done(&ret[i]);
+        json_object_put(document);
+        return r;
+}
+
+void clients_done(struct bench_run *runs, size_t n)
+{
+        for (size_t i = 0; runs && i < n; i++)
+                bench_run_done(&runs[i]);
+        free(runs);
+}
+
+/* ---- the run ---- */
+
+/* fio says nothing of progress here, so time does. */
+struct clock {
+        fio_progress_t cb;
+        void *userdata;
+        double started, expected; /* seconds; 0: not known */
+};
+
+static double now(void)
+{
+        struct timespec t;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+static int on_progress(double done, void *userdata)
+{
+        struct clock *c = userdata;
+
+        if (c->expected > 0)
+                done = (now() - c->started) / c->expected;
+        return c->cb ? c->cb(done > 1 ? 1 : done, c->userdata) : 0;
+}
+
+bool clients_path_ok(const char *path)
+{
+        size_t n = strlen(path);
+
+        if (path[0] != '/' || isspace((unsigned char) path[n - 1]) || strpbrk(path, ";#$\\\""))
+                return false;
+        for (const char *p = path; *p; p++)
+                if (iscntrl((unsigned char) *p))
+                        return false;
+        return true;
+}
+
+/* A colon would part two names. */
+static int escape_path(const char *path, char **ret)
+{
+        char *out, *at;
+
+        if (!clients_path_ok(path))
+                return -EINVAL;
+        out = at = calloc(2, strlen(path) + 1);
+        if (!out)
+                return -ENOMEM;
+        for (const char *p = path; *p; p++) {
+                if (*p == ':')
+                        *at++ = '\\';
+                *at++ = *p;
+        }
+        *ret = out;
+        return 0;
+}
+
+/* One job file a machine, each with a region of its own. */
+static int make_jobs(const struct fio_job *job, size_t n, uint64_t each, char **ret)
+{
+        _cleanup_free_ char *path = NULL;
+        int r = escape_path(job->path, &path);
+
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                struct fio_job own = *job;
+
+                own.offset += i * each * job->pattern->numjobs;
+                own.seed += i;
+                r = fio_job_text(&own, path, each, &ret[i]);
+        }
+        return r;
+}
+
+static int make_arguments(char *const *hosts, size_t n, char ***ret)
+{
+        static const char *const first[] = { "fio", "--output-format=json+", FIO_OUTPUT };
+        char **list = NULL;
+        size_t count = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(first) && r >= 0; i++)
+                r = strv_push(&list, &count, first[i]);
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                char file[64], client[512];
+
+                (void) snprintf(client, sizeof(client), "--client=%s", hosts[i]);
+                (void) snprintf(file, sizeof(file), "/proc/self/fd/%zu", FIO_FIRST_JOB + i);
+                r = strv_push(&list, &count, client);
+                if (r >= 0)
+                        r = strv_push(&list, &count, file);
+        }
+        if (r < 0) {
+                strv_free(list);
+                return r;
+        }
+        *ret = list;
+        return 0;
+}
+
+static int execute(const struct fio_job *job, char *const *hosts, size_t n, uint64_t each, struct clock *clock,
+                   struct fio_result *ret)
+{
+        const char *program = job->program;
+        char *jobs[FIO_JOBS_MAX + 1] = {}, **arguments = NULL;
+        int r = 0;
+
+        if (!program)
+                r = fio_find(&program);
+        if (r >= 0)
+                r = make_jobs(job, n, each, jobs);
+        if (r >= 0)
+                r = make_arguments(hosts, n, &arguments);
+        if (r >= 0)
+                r = fio_execute(program, arguments, jobs, -1, on_progress, clock, ret);
+        for (size_t i = 0; i < n; i++)
+                free(jobs[i]);
+        strv_free(arguments);
+        return r;
+}
+
+int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_progress_t cb, void *userdata,
+                struct bench_run **ret, char **ret_why)
+{
+        const struct bench_pattern *p = job->pattern;
+        unsigned seconds = job->runtime_sec ?: p->time_based ? p->runtime_sec : 0;
+        struct clock clock = { cb, userdata, now(), seconds ? seconds + p->ramp_sec : 0 };
+        _cleanup_(fio_result_done) struct fio_result result = {};
+        struct bench_run *runs = NULL;
+        uint64_t each, started;
+        struct timespec t;
+        int r;
+
+        if (ret_why)
+                *ret_why = NULL;
+        /* --readonly means nothing to a server: this is all there is in the way. */
+        if (bench_pattern_writes(p) && !job->writes)
+                return -EPERM;
+        if (n == 0 || n > FIO_JOBS_MAX)
+                return -EINVAL;
+        each = fio_region_each(p, job->region / n);
+        if (each == 0)
+                return -ENOSPC;
+        (void) clock_gettime(CLOCK_REALTIME, &t);
+        started = (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / 1000;
+        r = execute(job, hosts, n, each, &clock, &result);
+        if (r < 0)
+                return r;
+        runs = calloc(n + 1, sizeof(*runs));
+        if (!runs)
+                return -ENOMEM;
+        r = clients_parse_json(result.output, p->numjobs, p->sync_engine ? 1 : p->iodepth, runs, n + 1);
+        /* Without one that does not answer fio goes on with the others, and is content; or ends if there are none. */
+        if (r >= 0 && (size_t) r != n + 1)
+                r = -ECONNREFUSED;
+        else if (r == -EBADMSG)
+                r = WIFEXITED(result.status) && WEXITSTATUS(result.status) != 0 ? -ECONNREFUSED : -EIO;
+        if (ret_why && (r < 0 || runs[0].error))
+                *ret_why = fio_words(&result);
+        if (r < 0) {
+                clients_done(runs, n + 1);
+                return r;
+        }
+        for (size_t i = 0; i <= n; i++) {
+                runs[i].started_usec = started;
+                runs[i].region = each * p->numjobs * (i == 0 ? n : 1);
+        }
+        *ret = runs;
+        return 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/errors.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+
+#include "common/util.h"
+#include "core/trouble.h"
+#include "sys/block/scsicount.h"
+#include "sys/io/sysfs.h"
+#include "sys/usb/usbdisk.h"
+
+#define RECORD_MAX 8192 /* as the kernel's own limit */
+#define RECORDS_MAX 4096
+
+static uint64_t since(const struct errors_watch *w, enum scsi_count which, uint64_t before)
+{
+        uint64_t now;
+
+        return scsi_count_read(w->roots, w->block, which, &now) >= 0 && now > before ? now - before : 0;
+}
+
+static bool is_offline(const struct errors_watch *w)
+{
+        char path[BLOCK_NAME_MAX + 32], state[32];
+
+        (void) snprintf(path, sizeof(path), "block/%s/device/state", w->block);
+        return attr_read(w->roots->sys, path, state, sizeof(state)) > 0 && streq(state, "offline");
+}
+
+void errors_end(struct errors_watch *w)
+{
+        w->kmsg = close_keep_errno(w->kmsg);
+}
+
+int errors_begin(struct errors_watch *w, const struct roots *r, const char *interface, const char *block)
+{
+        struct usb_disk d = {};
+        uint64_t count;
+        int k;
+
+        errors_end(w);
+        *w = ERRORS_NULL;
+        w->roots = r;
+        (void) copy_string(w->block, sizeof(w->block), block);
+        k = usb_disk_read(r, interface, false, &d);
+        if (k <= 0)
+                return k < 0 ? k : -ENODEV;
+        w->facts = d.facts;
+        (void) copy_string(w->host, sizeof(w->host), d.host);
+        usb_disk_done(&d);
+        if (scsi_count_read(r, block, SCSI_COUNT_ERRORS, &count) >= 0)
+                w->failed = count;
+        if (scsi_count_read(r, block, SCSI_COUNT_TIMEOUTS, &count) >= 0) {
+                w->timeouts = count;
+                w->seen.counts_timeouts = true;
+        }
+        w->kmsg = openat(r->dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+        if (w->kmsg >= 0 && lseek(w->kmsg, 0, SEEK_END) < 0) /* what was before is another's */
+                w->kmsg = close_keep_errno(w->kmsg);
+        return 0;
+}
+
+static void count_sign(struct errors_seen *s, const struct sign *sign)
+{
+        size_t i;
+
+        for (i = 0; i < s->n_signs; i++)
+                if (s->signs[i].what == sign->what || streq(s->signs[i].what, sign->what))
+                        break;
+        if (i == ERRORS_SIGNS_MAX)
+                return;
+        if (i == s->n_signs) {
+                s->signs[i].what = sign->what;
+                s->signs[i].blame = sign->blame;
+                s->signs[i].n = 0;
+                s->n_signs++;
+        }
+        s->signs[i].n++;
+}
+
+void errors_take_record(struct errors_watch *w, const char *record, size_t size)
+{
+        struct kmsg k;
+        struct sign s;
+
+        if (kmsg_parse(record, size, &k) < 0 || !sign_read(&k, &s) || !sign_is_about(&s, &w->facts, w->host))
+                return;
+        switch (s.weight) {
+        case WEIGHT_MEDIUM:
+        case WEIGHT_HIGH:
+        case WEIGHT_FATAL:
+                count_sign(&w->seen, &s);
+                break;
+        case WEIGHT_NONE:
+                if (s.excuses) /* bad power: it is what the rest comes of */
+                        count_sign(&w->seen, &s);
+                break;
+        case WEIGHT_NEW:
+        case WEIGHT_GONE:
+                break;
+        }
+}
+
+static void drain(struct errors_watch *w)
+{
+        char record[RECORD_MAX];
+
+        for (unsigned i = 0; w->kmsg >= 0 && i < RECORDS_MAX; i++) {
+                ssize_t n = read(w->kmsg, record, sizeof(record));
+
+                if (n < 0 && (errno == EPIPE || errno == EINTR ||
+                              errno == EINVAL)) /* overtaken by the ring, or a giant */
+                        continue;
+                if (n <= 0)
+                        return;
+                errors_take_record(w, record, (size_t) n);
+        }
+}
+
+bool errors_look(struct errors_watch *w, bool io_failed)
+{
+        if (!w->roots)
+                return false;
+        drain(w);
+        w->seen.timeouts = since(w, SCSI_COUNT_TIMEOUTS, w->timeouts);
+        w->seen.failed = since(w, SCSI_COUNT_ERRORS, w->failed);
+        w->seen.offline = is_offline(w);
+        return errors_are_trouble(&w->seen, io_failed);
+}
+
+bool errors_are_trouble(const struct errors_seen *s, bool io_failed)
+{
+        if (s->timeouts > 0 || s->offline || s->n_signs > 0)
+                return true;
+        /* Others may ask a disk for what it cannot do; a kernel that counts no time-outs says no more than
+         * this. */
+        return s->failed > 0 && (io_failed || !s->counts_timeouts);
+}
+
+struct text {
+        char *to;
+        size_t used;
+};
+
+static _printf_(2, 3) void add(struct text *t, const char *format, ...)
+{
+        va_list list;
+        int n;
+
+        if (t->used >= ERRORS_TEXT_MAX)
+                return;
+        va_start(list, format);
+        n = vsnprintf(t->to + t->used, ERRORS_TEXT_MAX - t->used, format, list);
+        va_end(list);
+        t->used += n > 0 ? (size_t) n : 0;
+}
+
+static void add_counts(struct text *t, const struct errors_seen *s)
+{
+        if (s->timeouts > 0)
+                add(t, "%" PRIu64 " %s not answered in time", s->timeouts,
+                    s->timeouts == 1 ? "command was" : "commands were");
+        if (s->failed > 0)
+                add(t, "%s%" PRIu64 " %s in an error", t->used ? ", " : "", s->failed,
+                    s->failed == 1 ? "command ended" : "commands ended");
+        if (s->offline)
+                add(t, "%sthe kernel has given the disk up", t->used ? ", " : "");
+}
+
+static void add_signs(struct text *t, const struct errors_seen *s)
+{
+        const char *blame = NULL;
+
+        for (size_t i = 0; i < s->n_signs; i++) {
+                add(t, "%s%s",
+                    i > 0     ? ", "
+                    : t->used ? "; the kernel's log: "
+                              : "the kernel's log: ",
+                    s->signs[i].what);
+                if (s->signs[i].n > 1)
+                        add(t, " (%u times)", s->signs[i].n);
+                if (s->signs[i].blame != BLAME_NONE && s->signs[i].blame != BLAME_BRIDGE)
+                        blame = blame_sentence(s->signs[i].blame);
+        }
+        if (blame)
+                add(t, "; to blame is perhaps %s", blame);
+}
+
+char *errors_text(const struct errors_seen *s, char ret[static ERRORS_TEXT_MAX])
+{
+        struct text t = {.to = ret};
+
+        ret[0] = '\0';
+        add_counts(&t, s);
+        add_signs(&t, s);
+        return ret;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/util.h"
+#include "bench/measure/fio-parts.h"
+
+#define TICK_MSEC 200
+/* Who is asked to end writes down what there is; who does not by then hangs. */
+#define PATIENCE_MSEC 3000
+#define OUTPUT_MAX (64U << 20)
+#define WORDS_LENGTH_MAX 2000
+#define EXIT_NO_PROGRAM 127
+#define CHARGED_BLOCK 512 /* of getrusage() */
+
+/* What the child has from number 3 on. */
+enum handed {
+        HANDED_OUTPUT,
+        HANDED_TARGET,
+        HANDED_JOBS,
+        _HANDED_MAX = HANDED_JOBS + FIO_JOBS_MAX,
+};
+
+_Static_assert(STDERR_FILENO + 1 + HANDED_JOBS == FIO_FIRST_JOB, "as fio-parts.h says");
+
+struct handover {
+        int fds[_HANDED_MAX]; /* -1: nothing */
+        int out, err;
+};
+
+struct child {
+        pid_t pid;
+        int stdout_fd;
+        struct fio_meter meter;
+        int stopped; /* what the callback returned */
+        uint64_t stopped_msec, told_msec;
+        bool killed;
+};
+
+static uint64_t now_msec(void)
+{
+        struct timespec t;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
+}
+
+/* ---- progress ---- */
+
+/* "[37.5%]" */
+static bool is_percent(const char *word, double *ret)
+{
+        size_t n = strspn(word, "0123456789");
+        double value = 0, digit = 1;
+
+        if (n == 0 || n > 3)
+                return false;
+        for (size_t i = 0; i < n; i++)
+                value = 10 * value + (word[i] - '0');
+        word += n;
+        if (*word == '.')
+                for (word++; *word >= '0' && *word <= '9'; word++)
+                        value += (*word - '0') * (digit /= 10);
+        if (!streq(word, "%"))
+                return false;
+        *ret = value >= 100 ? 1 : value / 100;
+        return true;
+}
+
+void fio_meter_feed(struct fio_meter *m, const char *text, size_t n)
+{
+        for (size_t i = 0; i < n; i++) {
+                if (text[i] == '[') {
+                        m->inside = true;
+                        m->n = 0;
+                } else if (m->inside && text[i] == ']') {
+                        m->word[m->n] = '\0';
+                        m->inside = false;
+                        (void) is_percent(m->word, &m->done);
+                } else if (m->inside && m->n + 1 < sizeof(m->word))
+                        m->word[m->n++] = text[i];
+                else
+                        m->inside = false;
+        }
+}
+
+/* ---- the child ---- */
+
+static void handover_done(struct handover *h)
+{
+        for (size_t i = 0; i < _HANDED_MAX; i++)
+                if (i != HANDED_TARGET)
+                        (void) close_keep_errno(h->fds[i]);
+        (void) close_keep_errno(h->out);
+        (void) close_keep_errno(h->err);
+}
+
+/* Out of the way first: any of them may have the number that another one is to have. */
+static void take_places(struct handover *h)
+{
+        int above = STDERR_FILENO + 1 + _HANDED_MAX, none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        for (size_t i = 0; i < _HANDED_MAX; i++)
+                if (h->fds[i] >= 0)
+                        h->fds[i] = fcntl(h->fds[i], F_DUPFD_CLOEXEC, above);
+        h->out = fcntl(h->out, F_DUPFD_CLOEXEC, above);
+        h->err = fcntl(h->err, F_DUPFD_CLOEXEC, above);
+        if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(h->out, STDOUT_FILENO) < 0 || dup2(h->err, STDERR_FILENO) < 0)
+                _exit(EXIT_FAILURE);
+        (void) close_range(STDERR_FILENO + 1, (unsigned) above - 1, 0);
+        for (int i = 0; i < _HANDED_MAX; i++)
+                if (h->fds[i] >= 0 && dup2(h->fds[i], STDERR_FILENO + 1 + i) < 0)
+                        _exit(EXIT_FAILURE);
+}
+
+static void become(const char *program, char *const *arguments, struct handover *h, pid_t parent)
+{
+        /* What a job file could name as ${VARIABLE} is not for it. */
+        static char *const environment[] = { "LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
+        sigset_t empty;
+
+        /* No run outlives whoever asked for it. */
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+                _exit(EXIT_FAILURE);
+        for (int i = 1; i < NSIG; i++)
+                (void) signal(i, SIG_DFL);
+        (void) sigemptyset(&empty);
+        (void) sigprocmask(SIG_SETMASK, &empty, NULL);
+        /* Ctrl+C at the terminal is for us; fio is told. */
+        (void) setpgid(0, 0);
+        take_places(h);
+        if (chdir("/") < 0)
+                _exit(EXIT_FAILURE);
+        (void) execve(program, arguments, environment);
+        _exit(EXIT_NO_PROGRAM);
+}
+
+/* ---- the parent ---- */
+
+/* fio is asked when the callback says so, and killed if that does not help. */
+static void tick(struct child *c, fio_progress_t cb, void *userdata)
+{
+        uint64_t now = now_msec();
+        int r;
+
+        if (now - c->told_msec >= TICK_MSEC) {
+                c->told_msec = now;
+                r = cb ? cb(c->meter.done, userdata) : 0;
+                if (r < 0 && !c->stopped) {
+                        c->stopped = r;
+                        c->stopped_msec = now;
+                        (void) kill(c->pid, SIGINT);
+                }
+        }
+        if (c->stopped && !c->killed && now - c->stopped_msec >= PATIENCE_MSEC) {
+                c->killed = true;
+                (void) kill(c->pid, SIGKILL);
+        }
+}
+
+/* Until its end of the pipe is closed, which is when its last thread is gone. */
+static void follow(struct child *c, fio_progress_t cb, void *userdata)
+{
+        char text[4096];
+
+        for (;;) {
+                struct pollfd p = { .fd = c->stdout_fd, .events = POLLIN };
+                ssize_t n = 0;
+
+                if (poll(&p, 1, TICK_MSEC) > 0) {
+                        n = read(c->stdout_fd, text, sizeof(text));
+                        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+                                return;
+                }
+                if (n > 0)
+                        fio_meter_feed(&c->meter, text, (size_t) n);
+                tick(c, cb, userdata);
+        }
+}
+
+static int make_file(const char *name, const char *text)
+{
+        size_t n = text ? strlen(text) : 0;
+        int fd = memfd_create(name, MFD_CLOEXEC);
+
+        if (fd < 0)
+                return -errno;
+        if (n > 0 && write(fd, text, n) != (ssize_t) n) {
+                (void) close(fd);
+                return -EIO;
+        }
+        return fd;
+}
+
+static int prepare(struct handover *h, char *const *jobs, int target)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < _HANDED_MAX; i++)
+                h->fds[i] = -1;
+        h->fds[HANDED_TARGET] = target;
+        h->out = -1;
+        h->err = make_file("errors", NULL);
+        if (h->err < 0)
+                return h->err;
+        h->fds[HANDED_OUTPUT] = make_file("output", NULL);
+        if (h->fds[HANDED_OUTPUT] < 0)
+                return h->fds[HANDED_OUTPUT];
+        for (; jobs && jobs[n]; n++) {
+                if (n == FIO_JOBS_MAX)
+                        return -E2BIG;
+                h->fds[HANDED_JOBS + n] = make_file("jobs", jobs[n]);
+                if (h->fds[HANDED_JOBS + n] < 0)
+                        return h->fds[HANDED_JOBS + n];
+        }
+        return 0;
+}
+
+static int start(struct child *c, const char *program, char *const *arguments, struct handover *h)
+{
+        pid_t parent = getpid();
+        int ends[2];
+
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return -errno;
+        c->stdout_fd = ends[0];
+        h->out = ends[1];
+        c->pid = fork();
+        if (c->pid < 0)
+                return -errno;
+        if (c->pid == 0)
+                become(program, arguments, h, parent);
+        h->out = close_keep_errno(h->out);
+        return 0;
+}
+
+int fio_execute(const char *program, char *const *arguments, char *const *jobs, int target, fio_progress_t cb, void *userdata,
+                struct fio_result *ret)
+{
+        _cleanup_(fio_result_done) struct fio_result result = {};
+        _cleanup_(handover_done) struct handover h;
+        struct rusage usage = {};
+        struct child c = { .told_msec = now_msec(), .stdout_fd = -1 };
+        size_t size;
+        int r = prepare(&h, jobs, target);
+
+        if (r >= 0)
+                r = start(&c, program, arguments, &h);
+        if (r >= 0) {
+                follow(&c, cb, userdata);
+                while (wait4(c.pid, &result.status, 0, &usage) < 0 && errno == EINTR)
+                        ;
+                result.read_bytes = (uint64_t) usage.ru_inblock * CHARGED_BLOCK;
+                result.written_bytes = (uint64_t) usage.ru_oublock * CHARGED_BLOCK;
+                r = c.stopped;
+        }
+        (void) close_keep_errno(c.stdout_fd);
+        if (r >= 0 && WIFEXITED(result.status) && WEXITSTATUS(result.status) == EXIT_NO_PROGRAM)
+                r = -ENOENT;
+        if (r >= 0)
+                r = read_whole(h.fds[HANDED_OUTPUT], OUTPUT_MAX, &result.output, &size);
+        if (r >= 0)
+                r = read_whole(h.err, OUTPUT_MAX, &result.errors, &size);
+        if (r < 0)
+                return r;
+        *ret = result;
+        result = (struct fio_result){};
+        return 0;
+}
+
+void fio_result_done(struct fio_result *r)
+{
+        free(r->output);
+        free(r->errors);
+        *r = (struct fio_result){};
+}
+
+/* Both streams have them, as the version has it; what comes first is the cause. */
+char *fio_words(const struct fio_result *r)
+{
+        const char *json = r->output && r->output[0] == '{' ? r->output : r->output ? strstr(r->output, "\n{") : NULL;
+        size_t n = !r->output ? 0 : json ? (size_t) (json - r->output) : strlen(r->output);
+        char *words = NULL, *end;
+
+        if (asprintf(&words, "%.*s\n%.*s", WORDS_LENGTH_MAX, r->errors ?: "",
+                     (int) (n < WORDS_LENGTH_MAX ? n : WORDS_LENGTH_MAX), r->output ?: "") < 0)
+                return NULL;
+        n = strspn(words, " \t\r\n");
+        memmove(words, words + n, strlen(words + n) + 1);
+        end = words + strlen(words);
+        while (end > words && strchr(" \t\r\n", end[-1]))
+                *--end = '\0';
+        if (!*words) {
+                free(words);
+                return NULL;
+        }
+        return words;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/fio.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/util.h"
+#include "bench/measure/fio-json.h"
+#include "bench/measure/fio-parts.h"
+
+#define READ_ONCE_BLOCK (1U << 20)
+
+int fio_find(const char **ret)
+{
+        static const char *const paths[] = { "/usr/bin/fio", "/bin/fio" };
+
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++)
+                if (access(paths[i], X_OK) == 0) {
+                        *ret = paths[i];
+                        return 0;
+                }
+        return -ENOENT;
+}
+
+int fio_version(const char *program, char **ret)
+{
+        char *const arguments[] = { "fio", FIO_OUTPUT, "--version", NULL };
+        _cleanup_(fio_result_done) struct fio_result result = {};
+        int r = 0;
+
+        if (!program)
+                r = fio_find(&program);
+        if (r >= 0)
+                r = fio_execute(program, arguments, NULL, -1, NULL, NULL, &result);
+        if (r < 0)
+                return r;
+        *ret = fio_words(&result);
+        return *ret ? 0 : -EIO;
+}
+
+int fio_check(const char *program, char *text, char **ret_why)
+{
+        char *const arguments[] = {"fio", "--parse-only", FIO_JOBS, NULL}, *const jobs[] = {text, NULL};
+        _cleanup_(fio_result_done) struct fio_result result = {};
+        int r;
+
+        *ret_why = NULL;
+        r = fio_execute(program, arguments, jobs, -1, NULL, NULL, &result);
+        if (r < 0 || result.status == 0)
+                return r;
+        *ret_why = fio_words(&result);
+        return -EBADMSG;
+}
+
+/* Opened here once, so that every run of a job is one of the same disk, whatever its name is by then. */
+static int open_target(const struct fio_job *job, uint64_t *ret_available)
+{
+        _cleanup_close_ int fd = open(job->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        uint64_t size;
+        struct stat st;
+
+        if (fd < 0)
+                return -errno;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (S_ISREG(st.st_mode))
+                size = (uint64_t) st.st_size;
+        else if (!S_ISBLK(st.st_mode))
+                return -ENODEV;
+        else if (ioctl(fd, BLKGETSIZE64, &size) < 0)
+                return -errno;
+        if (job->offset >= size)
+                return -ENOSPC;
+        size -= job->offset;
+        *ret_available = job->region && job->region < size ? job->region : size;
+        return TAKE_FD(fd);
+}
+
+static int execute(const struct fio_job *job, char *text, int target, fio_progress_t cb, void *userdata,
+                   struct fio_result *ret)
+{
+        char *arguments[8] = { "fio", "--output-format=json+", FIO_OUTPUT, "--eta=always" };
+        const char *program = job->program;
+        size_t n = 4;
+        int r;
+
+        if (!program) {
+                r = fio_find(&program);
+                if (r < 0)
+                        return r;
+        }
+        if (!job->writes)
+                arguments[n++] = "--readonly";
+        arguments[n] = FIO_JOBS;
+        return fio_execute(program, arguments, (char *[]){ text, NULL }, target, cb, userdata, ret);
+}
+
+/* What it read or wrote makes the result, its words the reason if there is none. */
+static int understand(const struct fio_job *job, const struct fio_result *result, struct bench_run *ret, char **ret_why)
+{
+        const struct bench_pattern *p = job->pattern;
+        bool failed = !WIFEXITED(result->status) || WEXITSTATUS(result->status) != 0;
+        struct bench_run run;
+        int r;
+
+        r = fio_parse(result->output, p->numjobs, p->sync_engine ? 1 : p->iodepth, &run);
+        if (r == -EBADMSG || (r >= 0 && failed && !run.error && run.read.ios + run.write.ios == 0))
+                r = -EIO;
+        if (r < 0 || run.error)
+                *ret_why = fio_words(result);
+        if (r < 0)
+                return r;
+        if (failed && !run.error)
+                run.error = -EIO;
+        *ret = run;
+        return 0;
+}
+
+static uint64_t now_usec(void)
+{
+        struct timespec t;
+
+        (void) clock_gettime(CLOCK_REALTIME, &t);
+        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / 1000;
+}
+
+int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct bench_run *ret, char **ret_why)
+{
+        _cleanup_(fio_result_done) struct fio_result result = {};
+        _cleanup_free_ char *text = NULL, *why = NULL;
+        _cleanup_close_ int target = -1;
+        uint64_t available = 0, each, started;
+        int r;
+
+        if (ret_why)
+                *ret_why = NULL;
+        if (bench_pattern_writes(job->pattern) && !job->writes)
+                return -EPERM;
+        target = open_target(job, &available);
+        if (target < 0)
+                return target;
+        each = fio_region_each(job->pattern, available);
+        if (each == 0)
+                return -ENOSPC;
+        r = fio_job_text(job, FIO_TARGET, each, &text);
+        if (r < 0)
+                return r;
+        started = now_usec();
+        r = execute(job, text, target, cb, userdata, &result);
+        if (r >= 0)
+                r = understand(job, &result, ret, &why);
+        if (ret_why)
+                *ret_why = TAKE_PTR(why);
+        if (r < 0)
+                return r;
+        ret->started_usec = started;
+        ret->region = each * job->pattern->numjobs;
+        ret->device_read_bytes = (double) result.read_bytes;
+        ret->device_written_bytes = (double) result.written_bytes;
+        return 0;
+}
+
+int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why)
+{
+        struct bench_pattern p = {
+                .name = "read-once",
+                .rw = "read",
+                .block_size = READ_ONCE_BLOCK,
+                .iodepth = 1,
+                .numjobs = 1,
+                .read_percent = 100,
+                .direct = job->pattern->direct,
+                .sync_engine = true,
+        };
+        struct profile_option options[] = {
+                { "ioengine", "psync" },
+                { "bs", "1m" },
+                { "direct", p.direct ? "1" : "0" },
+        };
+        struct profile_section section = { options, ELEMENTSOF(options) };
+        struct fio_job once = *job;
+        struct bench_run run;
+        uint64_t available = 0;
+        int r, target;
+
+        if (ret_why)
+                *ret_why = NULL;
+        target = open_target(job, &available);
+        if (target < 0)
+                return target;
+        (void) close(target);
+        /* The region of a sweep is the largest of its points, not that of any one. */
+        once.region = job->region ? available : fio_region(job->pattern, available);
+        /* Of what is smaller than a block of this nothing has to be woken up. */
+        if (once.region < READ_ONCE_BLOCK)
+                return once.region ? 0 : -ENOSPC;
+        once.pattern = &p;
+        once.section = &section;
+        once.runtime_sec = 0;
+        once.writes = false;
+        r = fio_run(&once, cb, userdata, &run, ret_why);
+        return r < 0 ? r : run.error;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/lease.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include "client/request.h"
+#include "client/source.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "sys/io/clock.h"
+#include "term/progress.h"
+
+/* A switch that is at work, its undo included, is over by then; and a node that has its name has its device. */
+#define SWITCH_USEC (150 * USEC_PER_SEC)
+#define NODE_USEC (10 * USEC_PER_SEC)
+/* The daemon brings the disk back first. */
+#define OVER_USEC (60 * USEC_PER_SEC)
+#define AGAIN_USEC (500 * USEC_PER_MSEC)
+
+/* Where the disk is measured, by what the daemon shows of it. False: there is no such disk, or no node. */
+static bool find_node(const struct view *v, struct lease *l)
+{
+        for (size_t i = 0; v && i < v->disk.n_luns; i++) {
+                const struct lun *lun = &v->disk.luns[i];
+
+                if (lun->lun != l->lun || !lun->disk.name[0])
+                        continue;
+                (void) copy_string(l->block, sizeof(l->block), lun->disk.name);
+                return true;
+        }
+        return false;
+}
+
+static void take_history(struct lease *l, const struct view *v)
+{
+        (void) copy_string(l->history, sizeof(l->history), v->history);
+        l->distrusted = strncmp(v->history, "distrusted", strlen("distrusted")) == 0;
+}
+
+static int take_descriptor(sd_bus_message *reply, int *ret)
+{
+        int fd, copy;
+
+        if (sd_bus_message_read(reply, "h", &fd) < 0)
+                return -EBADMSG;
+        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message's own goes with it */
+        if (copy < 0)
+                return -errno;
+        *ret = copy;
+        return 0;
+}
+
+int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct lease *l)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int code, k;
+
+        *l = LEASE_NULL;
+        l->context = c;
+        l->remote = r;
+        l->lun = lun;
+        (void) copy_string(l->interface, sizeof(l->interface), v->disk.facts.interface);
+        k = watch_open(&l->watch, r, l->interface, progress_show);
+        if (k < 0)
+                return source_lost(k);
+        code = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
+        if (code != UASD_EXIT_OK)
+                return code;
+        k = take_descriptor(reply, &l->fd);
+        if (k < 0 || !find_node(v, l)) {
+                log_error("uasd's answer is not understood.");
+                return UASD_EXIT_FAILED;
+        }
+        take_history(l, v);
+        l->distrusted = false; /* what was on record before is no news */
+        return UASD_EXIT_OK;
+}
+
+void lease_end(struct lease *l)
+{
+        if (!l->remote)
+                return;
+        watch_close(&l->watch);
+        l->fd = close_keep_errno(l->fd);
+}
+
+/* The daemon's side of the descriptor is closed. */
+static bool hung_up(const struct lease *l)
+{
+        struct pollfd p = {l->fd, 0, 0};
+
+        return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+/* The disk anew. */
+static enum lease_state read_again(struct lease *l)
+{
+        _cleanup_(views_done) struct views views = {};
+        const struct view *v;
+        int k;
+
+        k = remote_read(l->remote, ORDER_USEC, &views);
+        if (k == -ETIMEDOUT) { /* it has much to do: the descriptor tells whether the lease is over */
+                l->watch.changed = true;
+                return LEASE_GOOD;
+        }
+        if (k < 0)
+                return LEASE_LOST;
+        v = views_find(&views, l->interface);
+        if (!v)
+                return LEASE_GONE;
+        if (!streq(l->history, v->history))
+                take_history(l, v);
+        (void) find_node(v, l);
+        return LEASE_GOOD;
+}
+
+enum lease_state lease_look(struct lease *l)
+{
+        enum lease_state state = LEASE_GOOD;
+        int k = watch_next(&l->watch, 0);
+
+        if ((k < 0 && k != -ETIMEDOUT) || l->watch.gone)
+                return LEASE_LOST;
+        if (l->watch.changed) {
+                l->watch.changed = false;
+                state = read_again(l);
+        }
+        if (state != LEASE_GOOD || !hung_up(l))
+                return state;
+        /* Pulled out, a disk takes its lease with it; which of the two came first is a matter of chance. */
+        return read_again(l) == LEASE_GONE ? LEASE_GONE : LEASE_LOST;
+}
+
+/* The end of the job: the exit status of the switch, or that of what came between. */
+static int await_job(struct lease *l, char *ret_text, size_t size)
+{
+        uint64_t deadline = now_boottime() + SWITCH_USEC;
+
+        for (;;) {
+                int k = watch_next(&l->watch, deadline);
+
+                if (l->watch.ended) {
+                        (void) copy_string(ret_text, size, l->watch.outcome.text);
+                        if (ret_text[0] && ret_text[strlen(ret_text) - 1] == '.') /* it becomes part of a sentence */
+                                ret_text[strlen(ret_text) - 1] = '\0';
+                        return l->watch.outcome.code < 0 ? UASD_EXIT_FAILED : l->watch.outcome.code;
+                }
+                if (k < 0 || l->watch.gone) {
+                        (void) copy_string(ret_text, size,
+                                           k == -ETIMEDOUT ? "the switch does not end"
+                                                           : "uasd is not there any more");
+                        return UASD_EXIT_FAILED;
+                }
+                l->watch.changed = false;
+        }
+}
+
+/* A bus that has told of the end may be ahead of udev's node. */
+static bool await_node(struct lease *l)
+{
+        uint64_t deadline = now_boottime() + NODE_USEC;
+
+        for (;;) {
+                if (read_again(l) == LEASE_GOOD && faccessat(l->context->client.roots.dev, l->block, R_OK, 0) == 0)
+                        return true;
+                if (now_boottime() >= deadline)
+                        return false;
+                (void) watch_next(&l->watch, now_boottime() + 200 * USEC_PER_MSEC);
+                l->watch.changed = false;
+        }
+}
+
+int lease_switch(struct lease *l, enum driver to, char *ret_text, size_t size)
+{
+        _cleanup_free_ char *job = NULL;
+        int code;
+
+        ret_text[0] = '\0';
+        code = request_call(
+                &l->context->client, l->remote,
+                &(struct remote_call){.method = "Switch", .disk = l->interface, .value = driver_to_string(to)},
+                &job);
+        if (code != UASD_EXIT_OK) {
+                (void) copy_string(ret_text, size, "uasd did not begin the switch");
+                return code;
+        }
+        l->watch.job = job;
+        l->watch.ended = false;
+        code = await_job(l, ret_text, size);
+        l->watch.job = NULL;
+        if (!await_node(l) && code == UASD_EXIT_OK) {
+                (void) copy_string(ret_text, size, "its node did not come back");
+                code = UASD_EXIT_FAILED;
+        }
+        return code;
+}
+
+void lease_keep_off_uas(const struct bench_context *c, const char *interface)
+{
+        struct remote_call call = {.method = "Switch", .disk = interface, .value = DRIVER_NAME_BOT};
+        uint64_t deadline = now_boottime() + OVER_USEC;
+
+        for (;;) {
+                _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+                _cleanup_(remote_close) struct remote remote = {};
+                _cleanup_(views_done) struct views views = {};
+                int k;
+
+                /* By a connection of its own: to the lease's it would be a move under the lease. */
+                if (source_connect(&c->client, &remote, &views) != UASD_EXIT_OK)
+                        return;
+                k = remote_call(&remote, &call, NULL, &error);
+                if (k >= 0) {
+                        log_info("Since it failed under uas it stays on usb-storage until it is unplugged; "
+                                 "'uasctl switch %s' takes that back.",
+                                 interface);
+                        return;
+                }
+                if (!sd_bus_error_has_name(&error, UASD_BUS_ERROR_IN_USE) || now_boottime() >= deadline) {
+                        log_info("It failed under uas, and goes back there all the same: %s",
+                                 error.message ?: strerror(-k));
+                        return;
+                }
+                (void) usleep(AGAIN_USEC);
+        }
+}

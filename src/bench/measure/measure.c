@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <systemd/sd-id128.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/util.h"
+#include "bench/measure/ask.h"
+#include "bench/tell/chart.h"
+#include "bench/measure/conditions.h"
+#include "bench/measure/fio.h"
+#include "bench/tell/history.h"
+#include "bench/measure/run.h"
+#include "bench/measure/subject.h"
+#include "bench/tell/units.h"
+#include "bench/tell/verdict.h"
+#include "bench/context.h"
+
+#define PROFILE_DEFAULT "cdm"
+
+static void complain(const char *file, int line, const char *what, void *data)
+{
+        if (line > 0)
+                log_error("%s:%i: %s", file, line, what);
+        else
+                log_error("%s: %s", file, what);
+}
+
+static void tell_profiles(const struct bench_context *c, const char *name)
+{
+        char **names = NULL;
+
+        log_error("There is no profile '%s'. There are:", name);
+        if (profile_names(&c->client.roots, &names) < 0)
+                return;
+        for (char **i = names; i && *i; i++)
+                log_error("  %s", *i);
+        strv_free(names);
+}
+
+/* fio understands more options than bench does. */
+static int check_profile(const struct profile *p)
+{
+        _cleanup_free_ char *words = NULL;
+        const char *program;
+        int k = fio_find(&program);
+
+        if (k >= 0)
+                k = fio_check(program, p->text, &words);
+        if (k >= 0)
+                return UASD_EXIT_OK;
+        if (words)
+                bench_log_words(words);
+        log_error("fio does not take the profile '%s'%s%s", p->name, words ? "." : ": ", words ? "" : strerror(-k));
+        return UASD_EXIT_FAILED;
+}
+
+/* ret_dropped: what writes is left out of it. */
+static int load_profile(const struct bench_context *c, bool writes, struct profile **ret, bool *ret_dropped)
+{
+        const char *name = c->options->profile ?: PROFILE_DEFAULT;
+        int k = profile_load(&c->client.roots, name, complain, NULL, ret);
+
+        switch (k) {
+        case -ENOENT:
+                tell_profiles(c, name);
+                return UASD_EXIT_USAGE;
+        case -EINVAL:
+                log_error("'%s' is no name of a profile.", name);
+                return UASD_EXIT_USAGE;
+        case -EBADMSG: /* told */
+                return UASD_EXIT_FAILED;
+        default:
+                if (k >= 0)
+                        break;
+                log_error("Cannot read the profile '%s': %s", name, strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        *ret_dropped = !writes && profile_drop_writes(*ret) > 0;
+        return check_profile(*ret);
+}
+
+/* What is needed is looked for before anybody waits for anything. */
+static int find_tools(const struct bench_options *o, char **ret_version)
+{
+        const char *program;
+
+        if (fio_find(&program) < 0) {
+                log_error("All I/O is fio's, and there is no fio: install the package of that name.");
+                return UASD_EXIT_TOOL_MISSING;
+        }
+        if (fio_version(program, ret_version) < 0) {
+                log_error("%s does not say its version.", program);
+                return UASD_EXIT_TOOL_MISSING;
+        }
+        return o->chart ? bench_chart_possible(o->chart) : UASD_EXIT_OK;
+}
+
+static int describe(const struct bench_context *c, const struct found *f, const char *fio, struct bench *b)
+{
+        struct timespec t;
+        sd_id128_t id;
+        int k;
+
+        (void) clock_gettime(CLOCK_REALTIME, &t);
+        b->started_usec = (uint64_t) t.tv_sec * USEC_PER_SEC;
+        k = sd_id128_randomize(&id);
+        if (k < 0)
+                return k;
+        (void) snprintf(b->id, sizeof(b->id), SD_ID128_UUID_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
+        k = conditions_machine(&c->client.roots, fio, &b->conditions);
+        if (k >= 0 && f->view)
+                k = conditions_disk(&c->client.roots, f->view, f->lun, &b->conditions);
+        if (k >= 0 && c->options->file) {
+                b->conditions.path = strdup(c->options->file);
+                k = b->conditions.path ? 0 : -ENOMEM;
+        }
+        return k;
+}
+
+/* Whether it is known beforehand how long they take. */
+static bool by_the_clock(const struct bench *b)
+{
+        for (size_t i = 0; i < b->n_patterns; i++)
+                if (!b->patterns[i].time_based || !b->patterns[i].runtime_sec)
+                        return false;
+        return true;
+}
+
+static void tell_plan(const struct session *s, const struct found *f, size_t n_runs, uint64_t usec)
+{
+        const char *guess = by_the_clock(s->bench) || s->options->runtime_usec
+                                    ? ""
+                                    : ", as a hard disk would: what ends with its region takes as long as the disk";
+        char time[PROGRESS_TIME_MAX], size[UNIT_TEXT_MAX];
+
+        if (f->second != DRIVER_NONE)
+                log_info("%s and %s are compared, by %zu runs of fio, in about %s%s.", driver_to_string(f->first),
+                         driver_to_string(f->second), n_runs, bench_progress_time(usec, time), guess);
+        else
+                log_info("%zu runs of fio, in about %s%s.", n_runs, bench_progress_time(usec, time), guess);
+        if (f->subject.lay_out)
+                log_info("A scratch file of %s is written before.", bytes_text(f->subject.available, size));
+        if (f->second != DRIVER_NONE && session_rounds(s) < verdict_rounds_needed())
+                log_info("With less than %zu rounds of each not even the clearest difference can be told from chance: there will be "
+                         "figures, and no verdict.",
+                         verdict_rounds_needed());
+        for (size_t i = 0; i < s->bench->n_patterns; i++)
+                log_info("  %s%s", s->bench->patterns[i].name,
+                         bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");
+}
+
+/* What there is, even if it is not all of it. */
+static int tell(const struct bench_context *c, const struct bench *b, int code)
+{
+        int k;
+
+        if (b->n_runs == 0)
+                return code;
+        if (!b->interrupted && (code == UASD_EXIT_OK || code == UASD_EXIT_ROLLED_BACK)) {
+                k = bench_keep(&c->client.roots, b, NULL);
+                if (k < 0)
+                        log_info("The result is not kept: %s", strerror(-k));
+        } else
+                log_info("This is not all of it, and is not kept:");
+        k = bench_tell_as_asked(c, b);
+        return code == UASD_EXIT_OK ? k : code;
+}
+
+/* Everything has been looked at: from here on the disk is ours, or the file. */
+static int measure(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps,
+                   size_t n_steps)
+{
+        enum driver before = f->subject.driver;
+        struct lease lease = LEASE_NULL;
+        int code;
+
+        session_catch_signals();
+        if (f->subject.path) {
+                code = f->subject.lay_out ? make_scratch(c, f) : UASD_EXIT_OK;
+                return code == UASD_EXIT_OK ? session_run(s, steps, n_steps) : code;
+        }
+        code = lease_take(c, &f->remote, f->view, f->lun, &lease);
+        if (code == UASD_EXIT_OK) {
+                f->subject.lease = &lease;
+                code = session_run(s, steps, n_steps);
+                f->subject.lease = NULL;
+        }
+        lease_end(&lease);
+        if (s->ended[DRIVER_UAS] && before == DRIVER_UAS && code == UASD_EXIT_ROLLED_BACK)
+                lease_keep_off_uas(c, f->subject.interface);
+        return code;
+}
+
+static int run(const struct bench_context *c, struct found *f, const struct patterns *p, struct bench *b)
+{
+        struct session s = {.context = c,
+                            .options = c->options,
+                            .subject = &f->subject,
+                            .patterns = p,
+                            .bench = b,
+                            .errors = ERRORS_NULL};
+        struct step *steps = NULL;
+        size_t n_steps, n_runs = 0;
+        int code = UASD_EXIT_OK;
+
+        if (session_plan(&s, f->first, f->second, &steps, &n_steps) < 0) {
+                log_error("There is no memory for that many rounds.");
+                session_done(&s);
+                return UASD_EXIT_FAILED;
+        }
+        for (size_t i = 0; i < n_steps; i++)
+                n_runs += steps[i].kind == STEP_RUN;
+        tell_plan(&s, f, n_runs, session_usec(&s, steps, n_steps, 0));
+        if (!(c->options->dry_run)) {
+                if (c->options->destroy_data && !ask_destroy(f->view))
+                        code = UASD_EXIT_REFUSED;
+                else
+                        code = tell(c, b, measure(c, f, &s, steps, n_steps));
+        }
+        free(steps);
+        session_done(&s);
+        return code;
+}
+
+int bench_measure(const struct bench_context *c, const char *what)
+{
+        const struct bench_options *o = c->options;
+        _cleanup_(found_done) struct found f = FOUND_NULL;
+        _cleanup_(profile_freep) struct profile *profile = NULL;
+        _cleanup_(patterns_done) struct patterns patterns = {};
+        _cleanup_(bench_done) struct bench b = {};
+        _cleanup_free_ char *fio = NULL;
+        size_t n_hosts = 0;
+        bool dropped = false;
+        int code;
+
+        code = find_tools(o, &fio);
+        if (code == UASD_EXIT_OK)
+                code = load_profile(c, o->write || o->destroy_data, &profile, &dropped);
+        if (code == UASD_EXIT_OK)
+                code = o->file ? find_file(c, what, &f) : find_disk(c, what, &f);
+        if (code != UASD_EXIT_OK)
+                return code;
+        size_scratch(o, profile, &f);
+        while (f.subject.hosts && f.subject.hosts[n_hosts])
+                n_hosts++;
+        code = patterns_make(profile, o,
+                             o->size && o->size < f.subject.available ? o->size : f.subject.available, n_hosts,
+                             &b, &patterns);
+        if (code != UASD_EXIT_OK)
+                return code;
+        if (dropped)
+                log_info("Nothing is written: what writes is left out.");
+        if (describe(c, &f, fio, &b) < 0) {
+                log_error("What it is measured on cannot be read.");
+                return UASD_EXIT_FAILED;
+        }
+        b.single = f.second == DRIVER_NONE;
+        return run(c, &f, &patterns, &b);
+}

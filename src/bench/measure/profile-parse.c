@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reads a job file of fio: sections, options, and comments anywhere. */
+#include <ctype.h>
+#include <stdarg.h>
+
+#include "common/util.h"
+#include "bench/measure/profile-options.h"
+
+#define SECTION_MAX 64
+#define FAULT_MAX 384
+#define GLOBAL "global"
+
+struct profile_reader {
+        struct profile *profile;
+        struct profile_section global;
+        struct bench_pattern global_pattern;
+        /* Of the section that is being read; NULL: none has begun. */
+        struct profile_section *section;
+        struct bench_pattern *pattern;
+        char fault[FAULT_MAX]; /* "": none */
+};
+
+static _printf_(2, 3) int fault(struct profile_reader *r, const char *format, ...)
+{
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(r->fault, sizeof(r->fault), format, ap);
+        va_end(ap);
+        return -EBADMSG;
+}
+
+static void section_done(struct profile_section *s)
+{
+        for (size_t i = 0; i < s->n_options; i++) {
+                free(s->options[i].name);
+                free(s->options[i].value);
+        }
+        free(s->options);
+        *s = (struct profile_section){};
+}
+
+static int add_option(struct profile_section *s, const char *name, const char *value)
+{
+        struct profile_option *grown = reallocarray(s->options, s->n_options + 1, sizeof(*grown)), *o;
+
+        if (!grown)
+                return -ENOMEM;
+        s->options = grown;
+        o = &grown[s->n_options++];
+        *o = (struct profile_option){.name = strdup(name), .value = strdup(value)};
+        return o->name && o->value ? 0 : -ENOMEM;
+}
+
+/* A section begins with what [global] has said so far. */
+static int begin_pattern(struct profile_reader *r, const char *name)
+{
+        struct profile *p = r->profile;
+        struct profile_section *sections;
+        struct bench_pattern *patterns;
+        int k;
+
+        for (size_t i = 0; i < p->n_patterns; i++)
+                if (streq(p->patterns[i].name, name))
+                        return fault(r, "a section of this name was there before");
+        sections = reallocarray(p->sections, p->n_patterns + 1, sizeof(*sections));
+        if (!sections)
+                return -ENOMEM;
+        p->sections = sections;
+        patterns = reallocarray(p->patterns, p->n_patterns + 1, sizeof(*patterns));
+        if (!patterns)
+                return -ENOMEM;
+        p->patterns = patterns;
+        r->section = &sections[p->n_patterns];
+        r->pattern = &patterns[p->n_patterns];
+        k = bench_pattern_copy(&r->global_pattern, r->pattern);
+        if (k < 0)
+                return k;
+        p->n_patterns++;
+        *r->section = (struct profile_section){};
+        r->pattern->name = strdup(name);
+        if (!r->pattern->name)
+                return -ENOMEM;
+        for (size_t i = 0; i < r->global.n_options && k >= 0; i++)
+                k = add_option(r->section, r->global.options[i].name, r->global.options[i].value);
+        return k;
+}
+
+static int read_header(struct profile_reader *r, char *line)
+{
+        size_t n = strlen(line);
+        char *name = line + 1;
+
+        if (line[n - 1] != ']')
+                return fault(r, "']' is missing");
+        line[n - 1] = '\0';
+        if (!*name)
+                return fault(r, "a section without a name");
+        if (strlen(name) > SECTION_MAX || strchr(name, ']'))
+                return fault(r, "this cannot be the name of a section");
+        if (!streq(name, GLOBAL))
+                return begin_pattern(r, name);
+        r->section = &r->global;
+        r->pattern = &r->global_pattern;
+        return 0;
+}
+
+/* A name without a value means yes to fio. */
+static int read_option(struct profile_reader *r, char *line)
+{
+        char *end = line, *value;
+        int k;
+
+        while (isalnum((unsigned char) *end) || *end == '_')
+                end++;
+        value = end + strspn(end, " \t");
+        if (end == line || (*value && *value != '='))
+                return fault(r, "not an OPTION=VALUE line");
+        if (!*value)
+                value = (char *) "1";
+        else {
+                value++;
+                value += strspn(value, " \t");
+        }
+        *end = '\0';
+        if (!r->section)
+                return fault(r, "an option before the first section");
+        k = profile_pattern_apply(r->pattern, line, value);
+        if (k == -EINVAL)
+                return fault(r, "%.64s=%.200s: value not understood", line, value);
+        if (k == -EPERM)
+                return fault(r, "%.64s=%.200s: a profile cannot have this option", line, value);
+        return k < 0 ? k : add_option(r->section, line, value);
+}
+
+/* Removes the comment, and the blanks at both ends. */
+static char *strip(char *line)
+{
+        size_t n = strcspn(line, ";#");
+
+        while (n > 0 && isspace((unsigned char) line[n - 1]))
+                n--;
+        line[n] = '\0';
+        while (isspace((unsigned char) *line))
+                line++;
+        return line;
+}
+
+static int read_lines(struct profile_reader *r, char *text, int *ret_line)
+{
+        for (char *line; (line = strsep(&text, "\n"));) {
+                int k;
+
+                ++*ret_line;
+                line = strip(line);
+                k = *line == '[' ? read_header(r, line) : *line ? read_option(r, line) : 0;
+                if (k < 0)
+                        return k;
+        }
+        return 0;
+}
+
+static int finish(struct profile_reader *r)
+{
+        struct profile *p = r->profile;
+
+        if (p->n_patterns == 0)
+                return fault(r, "no section but [" GLOBAL "]");
+        for (size_t i = 0; i < p->n_patterns; i++) {
+                const char *what = profile_pattern_finish(&p->patterns[i]);
+
+                if (what)
+                        return fault(r, "[%s]: %s", p->patterns[i].name, what);
+        }
+        for (size_t i = 0; i < r->global.n_options; i++)
+                if (streq(r->global.options[i].name, "description")) {
+                        free(p->description);
+                        p->description = strdup(r->global.options[i].value);
+                        if (!p->description)
+                                return -ENOMEM;
+                }
+        return 0;
+}
+
+int profile_parse(const char *name, const char *file, const char *text, size_t size, profile_complain_fn complain,
+                  void *data, struct profile **ret)
+{
+        _cleanup_(profile_freep) struct profile *p = calloc(1, sizeof(*p));
+        _cleanup_free_ char *copy = strndup(text, size);
+        struct profile_reader r = {.profile = p};
+        int line = 0, k;
+
+        if (!p || !copy || !(p->name = strdup(name)) || !(p->text = strndup(text, size)) ||
+            profile_pattern_init(&r.global_pattern) < 0)
+                return -ENOMEM;
+        k = strlen(copy) < size ? fault(&r, "not a text") : read_lines(&r, copy, &line);
+        if (k >= 0) {
+                line = 0;
+                k = finish(&r);
+        }
+        section_done(&r.global);
+        bench_pattern_done(&r.global_pattern);
+        if (k == -EBADMSG && complain)
+                complain(file, line, r.fault, data);
+        if (k >= 0)
+                *ret = TAKE_PTR(p);
+        return k;
+}
+
+struct profile *profile_free(struct profile *p)
+{
+        if (!p)
+                return NULL;
+        for (size_t i = 0; i < p->n_patterns; i++) {
+                bench_pattern_done(&p->patterns[i]);
+                section_done(&p->sections[i]);
+        }
+        free(p->patterns);
+        free(p->sections);
+        free(p->description);
+        free(p->text);
+        free(p->name);
+        free(p);
+        return NULL;
+}
+
+size_t profile_drop_writes(struct profile *p)
+{
+        size_t kept = 0, all = p->n_patterns;
+
+        for (size_t i = 0; i < all; i++) {
+                if (bench_pattern_writes(&p->patterns[i])) {
+                        bench_pattern_done(&p->patterns[i]);
+                        section_done(&p->sections[i]);
+                        continue;
+                }
+                p->patterns[kept] = p->patterns[i];
+                p->sections[kept++] = p->sections[i];
+        }
+        p->n_patterns = kept;
+        return all - kept;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/run.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "bench/measure/clients.h"
+#include "bench/measure/layout.h"
+#include "bench/measure/traffic.h"
+#include "sys/io/clock.h"
+
+#define LOOK_USEC (1 * USEC_PER_SEC)
+/* An unplugged disk fails its I/O before anybody is told that it went. */
+#define GONE_USEC (3 * USEC_PER_SEC)
+/* More than that is not read before: it takes longer than it helps. */
+#define READ_ONCE_MAX (16ULL << 30)
+/* The same places are read under both drivers, and other ones in every round. */
+#define SEED_OF(pattern, round) (1000003ULL * ((pattern) + 1) + (round))
+
+static bool is_there(const struct session *s)
+{
+        char path[sizeof(SYSFS_USB_DEVICES) + INTERFACE_NAME_MAX];
+
+        if (!s->subject->interface)
+                return true;
+        (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s", s->subject->interface);
+        return faccessat(s->context->client.roots.sys, path, F_OK, 0) == 0;
+}
+
+/* 0, or what ends all of it. */
+static int look(struct session *s, bool io_failed)
+{
+        struct lease *lease = s->subject->lease;
+
+        s->looked = now_boottime();
+        if (!is_there(s))
+                return -ENODEV;
+        if (lease)
+                switch (lease_look(lease)) {
+                case LEASE_GOOD:
+                        break;
+                case LEASE_LOST:
+                        return -EPIPE;
+                case LEASE_GONE:
+                        return -ENODEV;
+                }
+        return errors_look(&s->errors, io_failed) || (lease && lease->distrusted) ? -EIO : 0;
+}
+
+int run_tick(double done, void *userdata)
+{
+        struct session *s = userdata;
+
+        if (s->stop < 0) /* what ends is no longer asked after */
+                return s->stop;
+        if (done >= 0)
+                bench_progress_show(&s->progress, (uint64_t) (done * (double) s->step_usec));
+        if (session_signal())
+                s->stop = -EINTR;
+        else if (now_boottime() >= s->looked + LOOK_USEC)
+                s->stop = look(s, false);
+        return s->stop;
+}
+
+/* fio ended with an error: was it the disk's? */
+static int why_failed(struct session *s)
+{
+        uint64_t deadline = now_boottime() + GONE_USEC;
+        int k;
+
+        if (session_signal())
+                return -EINTR;
+        do {
+                k = look(s, true);
+                if (k == -ENODEV || k == -EPIPE)
+                        return k;
+                (void) nanosleep(&(struct timespec){.tv_nsec = 200 * 1000 * 1000}, NULL);
+        } while (now_boottime() < deadline);
+        return k;
+}
+
+void bench_log_words(const char *words)
+{
+        for (const char *line = words; *line;) {
+                size_t n = strcspn(line, "\n");
+
+                if (n > 0)
+                        log_error("fio: %.*s", (int) n, line);
+                line += n + (line[n] == '\n');
+        }
+}
+
+static int ended(struct session *s, int error, const char *words)
+{
+        int k;
+
+        if (s->stop < 0)
+                return s->stop;
+        k = why_failed(s);
+        if (k < 0)
+                return k;
+        bench_progress_clear(&s->progress);
+        if (words)
+                bench_log_words(words);
+        log_error("fio failed: %s", strerror(-error));
+        return -ECANCELED;
+}
+
+static const char *path_of(const struct session *s, char *ret, size_t size)
+{
+        if (s->subject->path)
+                return s->subject->path;
+        /* By the descriptor, so that a machine in a folder has its own. */
+        (void) snprintf(ret, size, "/proc/self/fd/%i/%s", s->context->client.roots.dev, s->subject->block);
+        return ret;
+}
+
+static uint64_t region_of(const struct session *s)
+{
+        return s->options->size && s->options->size < s->subject->available ? s->options->size
+                                                                            : s->subject->available;
+}
+
+uint64_t run_region_once(const struct session *s)
+{
+        uint64_t largest = 0, all = region_of(s);
+
+        if (s->subject->lay_out)
+                return s->subject->available;
+        for (size_t i = 0; i < s->bench->n_patterns; i++) {
+                uint64_t region = fio_region(&s->bench->patterns[i], all);
+
+                largest = region > largest ? region : largest;
+        }
+        return largest < READ_ONCE_MAX ? largest : READ_ONCE_MAX;
+}
+
+int run_read_all(struct session *s)
+{
+        _cleanup_free_ char *words = NULL;
+        char path[64];
+        struct fio_job job = {
+                .pattern = &s->bench->patterns[0],
+                .section = s->patterns->sections[0],
+                .path = path_of(s, path, sizeof(path)),
+                .region = run_region_once(s),
+        };
+        int k;
+
+        s->stop = 0;
+        if (s->subject->lay_out)
+                k = lay_out(job.path, s->subject->available, run_tick, s, &words);
+        else
+                k = fio_read_once(&job, run_tick, s, &words);
+        return k < 0 || session_signal() ? ended(s, k, words) : 0;
+}
+
+static int add_run(struct session *s, struct bench_run *r, const struct step *step, unsigned order)
+{
+        struct bench_run *grown = reallocarray(s->bench->runs, s->bench->n_runs + 1, sizeof(*grown));
+
+        if (!grown) {
+                bench_run_done(r);
+                return -ENOMEM;
+        }
+        s->bench->runs = grown;
+        r->pattern = step->pattern;
+        r->driver = s->subject->driver;
+        r->round = step->round;
+        r->order = order;
+        grown[s->bench->n_runs++] = *r;
+        return 0;
+}
+
+static unsigned next_order(const struct session *s)
+{
+        return s->bench->n_runs > 0 ? s->bench->runs[s->bench->n_runs - 1].order + 1 : 0;
+}
+
+/* One that did not come to its end: it counts nowhere, but is there to be pointed at. */
+static void add_failed(struct session *s, const struct step *step, uint64_t started)
+{
+        struct bench_run r = {.started_usec = started, .error = -EIO, .other_bytes_per_sec = -1, .device_read_bytes = -1, .device_written_bytes = -1};
+
+        (void) add_run(s, &r, step, next_order(s));
+}
+
+static uint64_t now_realtime(void)
+{
+        struct timespec t;
+
+        (void) clock_gettime(CLOCK_REALTIME, &t);
+        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / 1000;
+}
+
+/* All of it together first, then what each machine had. */
+static int add_clients(struct session *s, struct bench_run *runs, size_t n, const struct step *step)
+{
+        unsigned order = next_order(s);
+        int k = 0;
+
+        for (size_t i = 0; i <= n; i++)
+                if (k >= 0)
+                        k = add_run(s, &runs[i], step, order);
+                else
+                        bench_run_done(&runs[i]);
+        free(runs);
+        return k;
+}
+
+static int run_once(struct session *s, const struct step *step, const struct fio_job *job, char **ret_words)
+{
+        size_t n_clients = s->patterns->clients[step->pattern];
+        uint64_t begin = now_boottime(), took;
+        struct traffic before, after;
+        struct bench_run r = {}, *many = NULL;
+        int k;
+
+        traffic_read(&s->context->client.roots, s->subject->interface, s->subject->block, &before);
+        if (n_clients > 0)
+                k = clients_run(job, s->subject->hosts, n_clients, run_tick, s, &many, ret_words);
+        else
+                k = fio_run(job, run_tick, s, &r, ret_words);
+        if (k < 0)
+                return k;
+        took = now_boottime() - begin;
+        s->run_usec[step->pattern] = took;
+        traffic_read(&s->context->client.roots, s->subject->interface, s->subject->block, &after);
+        if (n_clients > 0) {
+                for (size_t i = 0; i <= n_clients; i++) /* they are charged elsewhere */
+                        many[i].device_read_bytes = many[i].device_written_bytes = -1;
+                traffic_tell(&before, &after, job->pattern, took, &many[0]);
+                return add_clients(s, many, n_clients, step);
+        }
+        if (!traffic_is_counted(&s->context->client.roots))
+                r.device_read_bytes = r.device_written_bytes = -1;
+        traffic_tell(&before, &after, job->pattern, took, &r);
+        return add_run(s, &r, step, next_order(s));
+}
+
+int run_pattern(struct session *s, const struct step *step)
+{
+        _cleanup_free_ char *words = NULL;
+        const struct bench_pattern *p = &s->bench->patterns[step->pattern];
+        uint64_t started = now_realtime();
+        char path[64];
+        struct fio_job job = {
+                .pattern = p,
+                .section = s->patterns->sections[step->pattern],
+                .path = path_of(s, path, sizeof(path)),
+                .region = s->subject->hosts || s->options->size ? region_of(s) : 0,
+                .runtime_sec = (unsigned) (s->options->runtime_usec / USEC_PER_SEC),
+                .seed = SEED_OF(step->pattern, step->round),
+                .writes = s->subject->writes && bench_pattern_writes(p),
+        };
+        size_t before = s->bench->n_runs;
+        int k;
+
+        s->stop = 0;
+        k = run_once(s, step, &job, &words);
+        if (k >= 0 && session_signal()) { /* fio has been told as well, and ended early */
+                while (s->bench->n_runs > before)
+                        bench_run_done(&s->bench->runs[--s->bench->n_runs]);
+                return -EINTR;
+        }
+        if (k < 0 || s->bench->runs[before].error != 0) {
+                k = ended(s, k < 0 ? k : s->bench->runs[before].error, words);
+                if (k == -EIO && s->bench->n_runs == before)
+                        add_failed(s, step, started);
+                return k;
+        }
+        return look(s, false); /* what came at its very end */
+}
+
+int run_lost(struct session *s)
+{
+        bench_progress_clear(&s->progress);
+        s->bench->interrupted = true;
+        if (!is_there(s) || (s->subject->lease && lease_look(s->subject->lease) == LEASE_GONE)) {
+                log_error("The disk is not there any more.");
+                return UASD_EXIT_NO_DISK;
+        }
+        log_error("uasd has ended the lease: somebody else has taken the disk, or uasd was stopped.");
+        return UASD_EXIT_FAILED;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/scratch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "common/util.h"
+
+#define NAME ".uasctl-bench-XXXXXX"
+
+/* A full file system is nobody's wish: a twentieth of what is free stays so. */
+#define KEEP_FREE_PART 20
+
+static int room_for(const char *directory, uint64_t size, uint64_t *ret_free)
+{
+        struct statvfs s;
+
+        if (statvfs(directory, &s) < 0)
+                return -errno;
+        *ret_free = (uint64_t) s.f_bavail * s.f_frsize;
+        return size > *ret_free - *ret_free / KEEP_FREE_PART ? -ENOSPC : 0;
+}
+
+uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least)
+{
+        struct statvfs s;
+        uint64_t half;
+
+        if (wanted <= least || statvfs(directory, &s) < 0)
+                return least;
+        half = (uint64_t) s.f_bavail * s.f_frsize / 2;
+        return half < least ? least : wanted < half ? wanted : half;
+}
+
+/* Where the file system knows no file without a name: one whose name goes at once. */
+static int make_and_unlink(const char *directory)
+{
+        _cleanup_free_ char *path = NULL;
+        int fd;
+
+        if (asprintf(&path, "%s/" NAME, directory) < 0)
+                return -ENOMEM;
+        fd = mkostemp(path, O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        if (unlink(path) < 0) {
+                int r = -errno;
+
+                (void) close(fd);
+                return r;
+        }
+        return fd;
+}
+
+static int open_nameless(const char *directory)
+{
+        int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+        if (fd >= 0)
+                return fd;
+        if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)
+                return make_and_unlink(directory);
+        return -errno;
+}
+
+int scratch_make(const char *directory, uint64_t size, struct scratch *ret, uint64_t *ret_free)
+{
+        struct scratch s = SCRATCH_NULL;
+        int r;
+
+        r = room_for(directory, size, ret_free);
+        if (r < 0)
+                return r;
+        s.fd = open_nameless(directory);
+        if (s.fd < 0)
+                return s.fd;
+        if (ftruncate(s.fd, (off_t) size) < 0) {
+                r = -errno;
+                scratch_end(&s);
+                return r;
+        }
+        (void) snprintf(s.path, sizeof(s.path), "/proc/%i/fd/%i", getpid(), s.fd);
+        *ret = s;
+        return 0;
+}
+
+void scratch_end(struct scratch *s)
+{
+        s->fd = close_keep_errno(s->fd);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/session.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "bench/measure/conditions.h"
+#include "bench/measure/fio.h"
+#include "bench/measure/run.h"
+#include "sys/io/clock.h"
+
+/* The order the rest of it is told in; how a switch, reading and a pause are reckoned before they have been
+ * seen. */
+#define SWITCH_USEC (8 * USEC_PER_SEC)
+#define READ_RATE 100 /* bytes per microsecond */
+#define ROUNDS_DEFAULT 5
+#define PAUSE_DEFAULT_USEC (5 * USEC_PER_SEC)
+/* fio's own start and end. */
+#define RUN_MORE_USEC (1 * USEC_PER_SEC)
+/* A pattern that ends with its region, not with a time, is guessed at until the first one has been run: what hard
+ * disks do in a second. */
+#define GUESS_BYTES 100e6
+#define GUESS_READS_ALONE 120.0
+#define GUESS_READS_QUEUED 600.0
+#define GUESS_WRITES 700.0
+
+void session_done(struct session *s)
+{
+        errors_end(&s->errors);
+        free(s->run_usec);
+}
+
+unsigned session_rounds(const struct session *s)
+{
+        return s->options->rounds ?: ROUNDS_DEFAULT;
+}
+
+/* available: bytes there are to work on. */
+uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
+{
+        uint64_t limit = ((uint64_t) p->runtime_sec + p->ramp_sec) * USEC_PER_SEC, usec;
+        bool alone = (p->sync_engine || p->iodepth <= 1) && p->numjobs <= 1;
+        double bytes = (double) fio_region(p, available), sec = bytes / GUESS_BYTES, requests;
+
+        if (p->time_based && p->runtime_sec > 0)
+                return limit + RUN_MORE_USEC;
+        if (p->random && p->block_size > 0) {
+                requests = bytes / (double) p->block_size /
+                           (p->read_percent < 100 ? GUESS_WRITES
+                            : alone               ? GUESS_READS_ALONE
+                                                  : GUESS_READS_QUEUED);
+                sec = requests > sec ? requests : sec;
+        }
+        usec = (uint64_t) (sec * (double) USEC_PER_SEC) + (uint64_t) p->ramp_sec * USEC_PER_SEC;
+        return (p->runtime_sec > 0 && usec > limit ? limit : usec) + RUN_MORE_USEC;
+}
+
+int session_plan(struct session *s, enum driver first, enum driver second, struct step **ret, size_t *ret_n)
+{
+        const struct bench *b = s->bench;
+        uint64_t size = s->options->size, available = size && size < s->subject->available ? size : s->subject->available;
+        struct steps_shape shape = {
+                .now = s->subject->driver,
+                .first = first,
+                .second = second,
+                .n_patterns = (unsigned) b->n_patterns,
+                .rounds = session_rounds(s),
+                .read_all = !s->subject->hosts,
+        };
+
+        s->pause_usec = s->options->pause_usec == UINT64_MAX ? PAUSE_DEFAULT_USEC : s->options->pause_usec;
+        s->run_usec = calloc(b->n_patterns, sizeof(*s->run_usec));
+        if (!s->run_usec)
+                return -ENOMEM;
+        for (size_t i = 0; i < b->n_patterns; i++)
+                s->run_usec[i] = session_expected(&b->patterns[i], available);
+        return steps_make(&shape, ret, ret_n);
+}
+
+uint64_t session_usec(const struct session *s, const struct step *steps, size_t n, size_t at)
+{
+        struct steps_costs costs = {
+                .usec = {[STEP_SWITCH] = SWITCH_USEC,
+                         [STEP_READ_ALL] = run_region_once(s) / READ_RATE,
+                         [STEP_PAUSE] = s->pause_usec},
+                .run_usec = s->run_usec,
+        };
+
+        return steps_usec(steps, n, at, s->ended, &costs);
+}
+
+/* The half of the driver it is on is over, before its time. */
+static int end_half(struct session *s, const char *what)
+{
+        struct bench_finding *f = &s->bench->finding;
+        enum driver d = s->subject->driver;
+
+        bench_progress_clear(&s->progress);
+        s->ended[d] = true;
+        log_error("On %s: %s. That half is over.", driver_to_string(d), what);
+        if (f->found)
+                return 0;
+        f->found = true;
+        f->driver = d;
+        f->run = s->bench->n_runs > 0 ? (unsigned) s->bench->n_runs - 1 : 0;
+        f->what = strdup(what);
+        return f->what ? 0 : -ENOMEM;
+}
+
+static int trouble(struct session *s)
+{
+        char seen[ERRORS_TEXT_MAX], what[ERRORS_TEXT_MAX + 400];
+
+        (void) errors_look(&s->errors, true);
+        (void) errors_text(&s->errors.seen, seen);
+        if (s->subject->lease && s->subject->lease->distrusted)
+                (void) snprintf(what, sizeof(what), "%s%suasd has it as %s", seen, seen[0] ? "; " : "",
+                                s->subject->lease->history);
+        else
+                (void) snprintf(what, sizeof(what), "%s", seen[0] ? seen : "I/O failed");
+        return end_half(s, what);
+}
+
+/* On its new driver, or still on the old one. */
+static void arrive(struct session *s, enum driver d)
+{
+        struct subject *subject = s->subject;
+
+        subject->driver = d;
+        if (subject->lease)
+                (void) copy_string(subject->block, sizeof(subject->block), subject->lease->block);
+        conditions_driver(&s->context->client.roots, subject->block, d, &s->bench->conditions);
+        if (subject->interface &&
+            errors_begin(&s->errors, &s->context->client.roots, subject->interface, subject->block) < 0)
+                log_info("What goes wrong with the disk meanwhile cannot be seen.");
+        if (subject->lease)
+                subject->lease->distrusted = false;
+}
+
+static int step_switch(struct session *s, enum driver to)
+{
+        enum driver from = s->subject->driver;
+        char text[256], what[320];
+        int code;
+
+        if (from == to)
+                return UASD_EXIT_OK;
+        if (s->subject->lease->fd < 0 || lease_look(s->subject->lease) != LEASE_GOOD)
+                return run_lost(s);
+        code = lease_switch(s->subject->lease, to, text, sizeof(text));
+        bench_progress_clear(&s->progress);
+        if (code == UASD_EXIT_OK) {
+                arrive(s, to);
+                log_info("On %s now.", driver_to_string(to));
+                return code;
+        }
+        if (code != UASD_EXIT_ROLLED_BACK) {
+                log_error("It was not switched to %s: %s.", driver_to_string(to), text);
+                return lease_look(s->subject->lease) == LEASE_GOOD ? code : run_lost(s);
+        }
+        arrive(s, from);
+        (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", text);
+        s->subject->driver = to; /* it is that one's half */
+        code = end_half(s, what);
+        s->subject->driver = from;
+        return code < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}
+
+static int step_pause(struct session *s)
+{
+        uint64_t begin = now_boottime(), now;
+
+        s->stop = 0;
+        while ((now = now_boottime()) < begin + s->pause_usec) {
+                double done = (double) (now - begin) / (double) s->pause_usec;
+
+                if (run_tick(done, s) < 0)
+                        return s->stop;
+                (void) nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+        }
+        return 0;
+}
+
+static const char *describe(const struct session *s, const struct step *step, char *ret, size_t size)
+{
+        const char *driver = step->driver == DRIVER_NONE ? "" : driver_to_string(step->driver);
+
+        switch (step->kind) {
+        case STEP_SWITCH:
+                (void) snprintf(ret, size, "switching to %s", driver);
+                break;
+        case STEP_READ_ALL:
+                (void) snprintf(ret, size,
+                                s->subject->lay_out ? "writing the scratch file" : "reading the region once");
+                break;
+        case STEP_RUN:
+                (void) snprintf(ret, size, "%s%s%s, ", driver, *driver ? ", " : "",
+                                s->bench->patterns[step->pattern].name);
+                if (step->round == 0)
+                        (void) snprintf(ret + strlen(ret), size - strlen(ret), "warming up");
+                else
+                        (void) snprintf(ret + strlen(ret), size - strlen(ret), "round %u of %u", step->round,
+                                        session_rounds(s));
+                break;
+        case STEP_PAUSE:
+                (void) snprintf(ret, size, "pausing");
+                break;
+        case _STEP_KIND_MAX:
+                break;
+        }
+        return ret;
+}
+
+/* What a step ended with: an exit status; OK: go on. */
+static int after(struct session *s, int k)
+{
+        if (k >= 0)
+                return UASD_EXIT_OK;
+        switch (k) {
+        case -EIO:
+                return trouble(s) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        case -EINTR:
+                s->bench->interrupted = true;
+                bench_progress_clear(&s->progress);
+                log_error("Interrupted.");
+                return UASD_EXIT_FAILED;
+        case -ENODEV:
+        case -EPIPE:
+                return run_lost(s);
+        default: /* told */
+                return UASD_EXIT_FAILED;
+        }
+}
+
+static int do_step(struct session *s, const struct step *step)
+{
+        switch (step->kind) {
+        case STEP_SWITCH:
+                return step_switch(s, step->driver);
+        case STEP_READ_ALL:
+                return after(s, run_read_all(s));
+        case STEP_RUN:
+                return after(s, run_pattern(s, step));
+        case STEP_PAUSE:
+                return after(s, step_pause(s));
+        case _STEP_KIND_MAX:
+                break;
+        }
+        return UASD_EXIT_FAILED;
+}
+
+int session_run(struct session *s, const struct step *steps, size_t n)
+{
+        uint64_t begin = now_boottime();
+        int code = UASD_EXIT_OK;
+
+        bench_progress_begin(&s->progress, s->context->options->quiet);
+        arrive(s, s->subject->driver);
+        for (size_t i = steps_next(steps, n, 0, s->ended); code == UASD_EXIT_OK && i < n;
+             i = steps_next(steps, n, i + 1, s->ended)) {
+                uint64_t left = session_usec(s, steps, n, i), done = now_boottime() - begin;
+                char what[160];
+
+                if (session_signal()) {
+                        code = after(s, -EINTR);
+                        break;
+                }
+                s->step_usec = left - session_usec(s, steps, n, i + 1);
+                bench_progress_step(&s->progress, describe(s, &steps[i], what, sizeof(what)), done, done + left);
+                code = do_step(s, &steps[i]);
+        }
+        bench_progress_clear(&s->progress);
+        /* What fails under uas is not left there, whatever it had before. */
+        if (s->bench->finding.found && s->subject->lease && s->subject->driver == DRIVER_UAS &&
+            s->ended[DRIVER_UAS] && step_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)
+                code = UASD_EXIT_FAILED;
+        if (code == UASD_EXIT_OK && s->bench->finding.found)
+                code = UASD_EXIT_ROLLED_BACK;
+        return code;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/measure/subject.h"
+
+#include <fcntl.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "client/local.h"
+#include "client/plan.h"
+#include "common/log.h"
+#include "common/util.h"
+#include "core/explain.h"
+#include "bench/measure/below.h"
+#include "bench/measure/clients.h"
+
+/* Of a scratch file at least, where nobody says one: with less the caches of hard disks were seen to answer. */
+#define SCRATCH_SIZE (5ULL << 30)
+
+void found_done(struct found *f)
+{
+        scratch_end(&f->scratch);
+        strv_free(f->subject.hosts);
+        free(f->subject.path);
+        views_done(&f->views);
+        remote_close(&f->remote);
+        *f = FOUND_NULL;
+}
+
+/* The LUN whose name was said; else the first one that has a disk. */
+static const struct lun *pick_lun(const struct view *v, const char *what)
+{
+        const struct lun *first = NULL;
+        const char *name = strrchr(what, '/');
+
+        name = name ? name + 1 : what;
+        for (size_t i = 0; i < v->disk.n_luns; i++) {
+                const struct lun *l = &v->disk.luns[i];
+
+                if (!l->disk.name[0] || l->size == 0 || l->scsi_type == 5)
+                        continue;
+                if (streq(l->disk.name, name))
+                        return l;
+                first = first ?: l;
+        }
+        return first;
+}
+
+static int tell_users(const struct view *v)
+{
+        char label[VIEW_LABEL_MAX], text[512];
+
+        log_error("%s is in use, and is measured only while nobody else has it:", view_label(v, label));
+        for (size_t i = 0; i < v->disk.n_users; i++)
+                log_error("  %s", user_text(&v->disk.users[i], text, sizeof(text)));
+        log_info("Unmount it, or measure through its file system: --file=PATH.");
+        return UASD_EXIT_REFUSED;
+}
+
+/* Which drivers, in which order: the one it is on comes first, and in A B B A it is on it again in the end. */
+static int choose_drivers(const struct bench_options *o, const struct view *v, struct found *f)
+{
+        enum driver now = v->disk.facts.driver;
+        char label[VIEW_LABEL_MAX];
+
+        (void) view_label(v, label);
+        if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE) {
+                log_error("%s: it is on %s, and nothing can be read of it.", label,
+                          view_driver(v) ?: "no driver");
+                return UASD_EXIT_FAILED;
+        }
+        if (!view_capable(v) && o->driver != now) {
+                log_error("%s: it cannot be compared, since it does not offer both drivers; --driver=%s "
+                          "measures the one it has.",
+                          label, driver_to_string(now));
+                return UASD_EXIT_INCAPABLE;
+        }
+        f->subject.driver = now;
+        f->first = o->driver != DRIVER_NONE ? o->driver : now;
+        f->second = o->driver != DRIVER_NONE ? DRIVER_NONE
+                    : now == DRIVER_UAS      ? DRIVER_USB_STORAGE
+                                             : DRIVER_UAS;
+        return UASD_EXIT_OK;
+}
+
+/* By the kernel's facts, before half of it has been measured: what the daemon would refuse. */
+static int look_at_switch(const struct bench_context *c, const struct found *f)
+{
+        enum driver to = f->second != DRIVER_NONE ? f->second : f->first;
+        _cleanup_(views_done) struct views views = {};
+        char label[VIEW_LABEL_MAX];
+        const struct view *v;
+        struct plan plan;
+
+        if (to == f->subject.driver || local_read(&c->client.roots, false, &views) < 0)
+                return UASD_EXIT_OK;
+        v = views_find(&views, f->subject.interface);
+        if (!v)
+                return UASD_EXIT_OK;
+        plan_switch(v, to, false, &plan);
+        if (plan.code != UASD_EXIT_REFUSED && plan.code != UASD_EXIT_INCAPABLE)
+                return UASD_EXIT_OK;
+        log_error("%s: would not be switched to %s. %s", view_label(f->view, label), driver_to_string(to),
+                  reason_sentence(plan.decision.reason));
+        log_info("--driver=%s measures the one it has.", driver_to_string(f->subject.driver));
+        return plan.code;
+}
+
+static int look_at_node(const struct bench_context *c, bool writes, const char *block)
+{
+        if (faccessat(c->client.roots.dev, block, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
+                return UASD_EXIT_OK;
+        if (errno == EACCES || errno == EPERM) {
+                log_error("Not permitted: /dev/%s may be %s by root alone.", block,
+                          writes ? "written" : "read");
+                return UASD_EXIT_UNAUTHORIZED;
+        }
+        log_error("Cannot look at /dev/%s: %s", block, strerror(errno));
+        return UASD_EXIT_FAILED;
+}
+
+int find_disk(const struct bench_context *c, const char *what, struct found *f)
+{
+        const struct bench_options *o = c->options;
+        char label[VIEW_LABEL_MAX];
+        const struct lun *lun;
+        int code;
+
+        code = source_connect_disk(&c->client, what, &f->remote, &f->views, &f->view);
+        if (code != UASD_EXIT_OK)
+                return code;
+        lun = pick_lun(f->view, what);
+        if (!lun) {
+                log_error("%s: there is no disk behind it.", view_label(f->view, label));
+                return UASD_EXIT_FAILED;
+        }
+        f->lun = lun->lun;
+        f->subject.interface = f->view->disk.facts.interface;
+        f->subject.available = lun->size;
+        f->subject.writes = o->destroy_data;
+        (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
+        code = choose_drivers(o, f->view, f);
+        if (code == UASD_EXIT_OK && f->view->disk.n_users > 0)
+                code = tell_users(f->view);
+        if (code == UASD_EXIT_OK)
+                code = look_at_switch(c, f);
+        if (code == UASD_EXIT_OK)
+                code = look_at_node(c, o->destroy_data, lun->disk.name);
+        return code;
+}
+
+static int look_at_path(const struct bench_options *o, struct found *f, struct stat *ret)
+{
+        const char *path = o->file;
+
+        if (stat(path, ret) < 0) {
+                log_error("Cannot look at '%s': %s", path, strerror(errno));
+                return UASD_EXIT_FAILED;
+        }
+        if (S_ISDIR(ret->st_mode)) {
+                if (!o->write) {
+                        log_error("'%s' is a directory: --write measures with a scratch file in it, else name "
+                                  "a file to be read.",
+                                  path);
+                        return UASD_EXIT_USAGE;
+                }
+                f->subject.available = o->size ?: SCRATCH_SIZE;
+                f->subject.writes = f->subject.lay_out = true;
+                return UASD_EXIT_OK;
+        }
+        if (!S_ISREG(ret->st_mode)) {
+                log_error("'%s' is neither file nor directory; a disk is measured without --file.", path);
+                return UASD_EXIT_USAGE;
+        }
+        if (o->write) {
+                log_error("'%s' is a file, and --write never writes to one that is there: name a directory.",
+                          path);
+                return UASD_EXIT_REFUSED;
+        }
+        if (ret->st_size == 0) {
+                log_error("'%s' is empty.", path);
+                return UASD_EXIT_FAILED;
+        }
+        f->subject.available = (uint64_t) ret->st_size;
+        return UASD_EXIT_OK;
+}
+
+/* Whoever has the file sees it; this machine need not. */
+static int look_at_clients(const struct bench_options *o, struct found *f)
+{
+        struct stat st;
+        int k;
+
+        k = clients_parse(o->clients, &f->subject.hosts);
+        if (k < 0) {
+                log_error("--clients=%s: it takes hosts that run 'fio --server', HOST[:PORT],...", o->clients);
+                return UASD_EXIT_USAGE;
+        }
+        if (!clients_path_ok(o->file)) {
+                log_error("--file=%s: with --clients it takes an absolute path, as the servers see it, without ; # $, double quotes, "
+                          "backslashes, and blanks at its end.",
+                          o->file);
+                return UASD_EXIT_USAGE;
+        }
+        if (o->write) {
+                log_error("--clients only reads: a scratch file would be of this machine alone.");
+                return UASD_EXIT_USAGE;
+        }
+        if (o->size)
+                f->subject.available = o->size;
+        else if (stat(o->file, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+                f->subject.available = (uint64_t) st.st_size;
+        else {
+                log_error("How much of '%s' is to be read? It is not seen here: --size=SIZE.", o->file);
+                return UASD_EXIT_USAGE;
+        }
+        return UASD_EXIT_OK;
+}
+
+static void take_disk(struct found *f, const char *what)
+{
+        const struct lun *lun = pick_lun(f->view, what);
+
+        if (!lun)
+                return;
+        f->lun = lun->lun;
+        f->subject.interface = f->view->disk.facts.interface;
+        f->subject.driver = f->view->disk.facts.driver;
+        (void) copy_string(f->subject.block, sizeof(f->subject.block), lun->disk.name);
+}
+
+/*
+ * The word of whoever names a disk is taken where nothing is known against it: figures are kept as that disk's. st: of the file, if it is
+ * seen here.
+ */
+static int find_named_disk(const struct bench_context *c, const char *what, const struct stat *st, struct found *f)
+{
+        char label[VIEW_LABEL_MAX], other[VIEW_LABEL_MAX];
+        _cleanup_(views_done) struct views views = {};
+        struct below below = {};
+        int code;
+
+        code = source_read(&c->client, DETAIL_NO_USERS, &f->views);
+        if (code == UASD_EXIT_OK)
+                code = source_select(&c->client, &f->views, what, &f->view);
+        if (code != UASD_EXIT_OK)
+                return code;
+        /* Which partition a file system is on is the kernel's to tell: uasd names whole disks alone. */
+        if (st && local_read(&c->client.roots, false, &views) >= 0)
+                disks_below(&c->client.roots, &views, st->st_dev, f->view->disk.facts.interface, &below);
+        if (below.known && !below.asked) {
+                log_error("'%s' is not on %s but on %s: its figures would be told of a disk that was not measured.",
+                          c->options->file, view_label(f->view, label),
+                          below.one ? view_label(below.one, other) : "another disk");
+                log_info(c->options->clients ? "Without a disk beside --clients the figures are told of none."
+                                                   : "Without a disk beside --file the one it is on is found.");
+                return UASD_EXIT_USAGE;
+        }
+        take_disk(f, what);
+        return UASD_EXIT_OK;
+}
+
+/* Any file system will do: its disk is found out for the record alone. */
+static void find_its_disk(const struct bench_context *c, const struct stat *st, struct found *f)
+{
+        struct below below = {};
+
+        if (local_read(&c->client.roots, false, &f->views) < 0)
+                return;
+        if (st)
+                disks_below(&c->client.roots, &f->views, st->st_dev, NULL, &below);
+        f->view = below.one;
+        if (f->view)
+                take_disk(f, "");
+        else if (!below.known || below.ours)
+                log_info("Which disk it is on is not known, or it is on more than one: name it as well, and its link, "
+                         "driver and errors stand beside the figures.");
+}
+
+int find_file(const struct bench_context *c, const char *what, struct found *f)
+{
+        const struct bench_options *o = c->options;
+        struct stat st = {};
+        bool seen = true;
+        int code;
+
+        /* With --clients it may be of other machines alone; seen here as well, it is the same. */
+        if (o->clients)
+                seen = stat(o->file, &st) == 0 && S_ISREG(st.st_mode);
+        code = o->clients ? look_at_clients(o, f) : look_at_path(o, f, &st);
+        if (code == UASD_EXIT_OK && what)
+                code = find_named_disk(c, what, seen ? &st : NULL, f);
+        else if (code == UASD_EXIT_OK)
+                find_its_disk(c, o->clients ? NULL : &st, f);
+        if (code != UASD_EXIT_OK)
+                return code;
+        f->first = f->subject.driver;
+        f->second = DRIVER_NONE;
+        f->subject.path = strdup(o->file);
+        return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+}
+
+void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f)
+{
+        uint64_t wanted = 0;
+
+        if (!f->subject.lay_out || o->size)
+                return;
+        for (size_t i = 0; i < profile->n_patterns; i++) {
+                const struct bench_pattern *p = &profile->patterns[i];
+                uint64_t asked = p->size <= UINT64_MAX / p->numjobs ? p->size * p->numjobs : UINT64_MAX;
+
+                if (asked > wanted && (!o->pattern || strcasecmp(o->pattern, p->name) == 0))
+                        wanted = asked;
+        }
+        f->subject.available = scratch_fitting(f->subject.path, wanted, SCRATCH_SIZE);
+}
+
+int make_scratch(const struct bench_context *c, struct found *f)
+{
+        uint64_t room = 0;
+        char wanted[32], there[32];
+        int k;
+
+        k = scratch_make(f->subject.path, f->subject.available, &f->scratch, &room);
+        if (k == -ENOSPC) {
+                log_error("There is no room for a scratch file of %s in '%s': %s are free, and some of it is "
+                          "to stay so; --size=SIZE.",
+                          size_text(f->subject.available, wanted, sizeof(wanted)), f->subject.path,
+                          size_text(room, there, sizeof(there)));
+                return UASD_EXIT_FAILED;
+        }
+        if (k < 0) {
+                log_error("Cannot make a scratch file in '%s': %s", f->subject.path, strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        free(f->subject.path);
+        f->subject.path = strdup(f->scratch.path);
+        return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
+}

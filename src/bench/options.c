@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/options.h"
+
+#include <getopt.h>
+
+#include "bench/measure/profile.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
+#include "core/config.h"
+
+#define ROUNDS_MAX 60 /* as many as statistics take (bench/tell/stats.h), with room for round 0 */
+#define RUNTIME_MIN_USEC USEC_PER_SEC
+#define RUNTIME_MAX_USEC (24 * 3600 * USEC_PER_SEC)
+#define SIZE_MIN (1 << 20)
+#define ARG_FIRST 0x100
+
+enum option_kind {
+        OPTION_COMMON, /* a flag that other verbs of uasctl have too */
+        OPTION_FLAG,
+        OPTION_WORD,
+        OPTION_DRIVER,
+        OPTION_ROUNDS,
+        OPTION_RUNTIME,
+        OPTION_TIME,
+        OPTION_SIZE,
+};
+
+struct option_row {
+        const char *name, *argument, *help;
+        const char *takes; /* for a complaint */
+        size_t at;         /* in struct bench_options */
+        enum option_kind kind;
+        char letter;
+        bool measures; /* it is about measuring */
+};
+
+#define AT(m) offsetof(struct bench_options, m)
+
+static const struct option_row rows[] = {
+        {"help", "", "Show this help", NULL, AT(help), OPTION_COMMON, 'h'},
+        {"version", "", "Show the version", NULL, AT(version), OPTION_COMMON},
+        {"json", "", "Print JSON", NULL, AT(json), OPTION_COMMON},
+        {"no-legend", "", "Print no headings", NULL, AT(no_legend), OPTION_COMMON},
+        {"no-pager", "", "Do not show long text through a pager", NULL, AT(no_pager), OPTION_COMMON},
+        {"quiet", "", "Print only errors", NULL, AT(quiet), OPTION_COMMON, 'q'},
+        {"host", "[USER@]HOST", "Refused: run uasctl bench there", "a machine: [USER@]HOST", AT(host), OPTION_WORD, 'H'},
+        {"no-ask-password", "", "Do not ask for a password", NULL, AT(no_ask_password), OPTION_COMMON},
+        {"dry-run", "", "Say what would be measured, and measure nothing", NULL, AT(dry_run), OPTION_COMMON},
+        {"driver", "DRIVER", "Measure only this driver: uas or usb-storage", DRIVER_NAME_UAS " or " DRIVER_NAME_BOT,
+         AT(driver), OPTION_DRIVER, 0, true},
+        {"profile", "NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile",
+         AT(profile), OPTION_WORD, 0, true},
+        {"pattern", "NAME", "One pattern of the profile", "a section of the profile", AT(pattern), OPTION_WORD, 0, true},
+        {"sweep", "AXIS[=LIST]", "With one figure varied: depth, jobs or region",
+         "depth, jobs or region, and a list if one likes: depth=1,8,32", AT(sweep), OPTION_WORD, 0, true},
+        {"rounds", "N", "Rounds that count; 5", "a number from 1 to 60", AT(rounds), OPTION_ROUNDS, 'n', true},
+        {"runtime", "SECONDS", "Of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_usec), OPTION_RUNTIME, 0,
+         true},
+        {"pause", "SECONDS", "Between two runs; 5", "a time", AT(pause_usec), OPTION_TIME, 0, true},
+        {"size", "SIZE", "Of the region, at most", "a size of 1M or more: 512M, 4G", AT(size), OPTION_SIZE, 0, true},
+        {"file", "PATH", "Through the file system: a file, or with --write a directory", "a file or a directory", AT(file),
+         OPTION_WORD, 0, true},
+        {"write", "", "Write as well, to a scratch file", NULL, AT(write), OPTION_FLAG, 0, true},
+        {"destroy-data", "", "Write to the raw disk; its serial number has to be typed", NULL, AT(destroy_data),
+         OPTION_FLAG, 0, true},
+        {"clients", "HOST,...", "From several machines that run fio --server", "hosts that run fio --server", AT(clients),
+         OPTION_WORD, 0, true},
+        {"csv", "", "Print a line for each run", NULL, AT(csv), OPTION_FLAG},
+        {"markdown", "", "Print a table for a forum", NULL, AT(markdown), OPTION_FLAG},
+        {"chart", "FILE", "Draw it, as .svg or .png", "a file: result.svg", AT(chart), OPTION_WORD},
+        {"history", "", "As the verb list", NULL, AT(history), OPTION_FLAG},
+        {"diff", "", "As the verb diff", NULL, AT(diff), OPTION_FLAG},
+        {"show", "", "As the verb show", NULL, AT(show), OPTION_FLAG},
+        {"remove", "", "As the verb remove", NULL, AT(remove), OPTION_FLAG},
+};
+
+static const struct {
+        const char *name, *arguments, *help;
+} verbs[_BENCH_VERB_MAX] = {
+        [BENCH_RUN] = {"run", "DISK", "Measure a disk, and compare its drivers (also without a verb)"},
+        [BENCH_LIST] = {"list", "[DISK]", "List the results that are kept"},
+        [BENCH_SHOW] = {"show", "ID", "Print one of them again, as a table, --csv, --markdown, --json, --chart"},
+        [BENCH_DIFF] = {"diff", "A B", "Compare two of them"},
+        [BENCH_REMOVE] = {"remove", "ID", "Delete one of them"},
+};
+
+void bench_options_help(void)
+{
+        char left[64];
+
+        printf("uasctl bench [OPTIONS...] [VERB] [ARGUMENTS...]\n\n"
+               "Measure USB disks under usb-storage and uas, and keep the results.\n\nVerbs:\n");
+        for (size_t i = 0; i < _BENCH_VERB_MAX; i++) {
+                (void) snprintf(left, sizeof(left), "%s %s", verbs[i].name, verbs[i].arguments);
+                printf("  %-28s %s\n", left, verbs[i].help);
+        }
+        printf("\nOptions:\n");
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                (void) snprintf(left, sizeof(left), rows[i].letter ? "-%c, --%s%s%s" : "%c   --%s%s%s", rows[i].letter ?: ' ',
+                                rows[i].name, *rows[i].argument ? "=" : "", rows[i].argument);
+                printf("  %-28s %s\n", left, rows[i].help);
+        }
+        printf("\nSee uasctl(1) for the exit status, and uasd-bench(7) for what the results say.\n");
+}
+
+static int set_value(const struct option_row *row, const char *argument, void *at)
+{
+        unsigned long long n;
+        int driver;
+
+        switch (row->kind) {
+        case OPTION_COMMON:
+        case OPTION_FLAG:
+                *(bool *) at = true;
+                return 0;
+        case OPTION_WORD:
+                *(const char **) at = argument;
+                return isempty(argument) ? -EINVAL : 0;
+        case OPTION_DRIVER:
+                driver = driver_from_string(argument);
+                *(enum driver *) at = driver == DRIVER_UAS ? DRIVER_UAS : DRIVER_USB_STORAGE;
+                return driver == DRIVER_UAS || driver == DRIVER_USB_STORAGE ? 0 : -EINVAL;
+        case OPTION_ROUNDS:
+                if (parse_uint(argument, 10, ROUNDS_MAX, &n) < 0 || n == 0)
+                        return -EINVAL;
+                *(unsigned *) at = (unsigned) n;
+                return 0;
+        case OPTION_RUNTIME:
+                if (parse_seconds(argument, at) < 0 || *(uint64_t *) at < RUNTIME_MIN_USEC || *(uint64_t *) at > RUNTIME_MAX_USEC)
+                        return -EINVAL;
+                return *(uint64_t *) at % USEC_PER_SEC > 0 ? -EINVAL : 0;
+        case OPTION_TIME:
+                return parse_seconds(argument, at);
+        case OPTION_SIZE:
+                return profile_size(argument, at) < 0 || *(uint64_t *) at < SIZE_MIN ? -EINVAL : 0;
+        }
+        return -EINVAL;
+}
+
+int bench_options_parse(int argc, char **argv, struct bench_options *ret)
+{
+        struct bench_options o = {.pause_usec = UINT64_MAX};
+        struct option longs[ELEMENTSOF(rows) + 1] = {};
+        int c;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                longs[i] = (struct option) {rows[i].name, *rows[i].argument ? required_argument : no_argument, NULL,
+                                            rows[i].letter ?: ARG_FIRST + (int) i};
+        optind = 0;
+        if (argc > 0)
+                argv[0] = (char *) "uasctl"; /* getopt prints it */
+        while ((c = getopt_long(argc, argv, "hqn:H:", longs, NULL)) >= 0) {
+                size_t i = 0;
+
+                while (i < ELEMENTSOF(rows) && longs[i].val != c)
+                        i++;
+                if (i == ELEMENTSOF(rows)) /* getopt has reported it */
+                        return -EINVAL;
+                if (set_value(&rows[i], optarg, (char *) &o + rows[i].at) < 0) {
+                        log_error("--%s=%s: it takes %s.", rows[i].name, optarg, rows[i].takes);
+                        return -EINVAL;
+                }
+                if (rows[i].measures)
+                        o.measures = rows[i].name;
+        }
+        *ret = o;
+        return optind;
+}
+
+enum bench_verb bench_options_verb(const struct bench_options *o, char *const *words, bool *ret_word)
+{
+        *ret_word = false;
+        if (o->history || o->diff || o->show || o->remove)
+                return o->history ? BENCH_LIST : o->diff ? BENCH_DIFF : o->show ? BENCH_SHOW : BENCH_REMOVE;
+        for (size_t i = 0; i < _BENCH_VERB_MAX && words[0]; i++)
+                if (streq(verbs[i].name, words[0])) {
+                        *ret_word = true;
+                        return (enum bench_verb) i;
+                }
+        return BENCH_RUN;
+}
+
+/* Of what is kept. */
+static const char *wrong_with_kept(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
+{
+        if (o->history + o->diff + o->show + o->remove > 1)
+                return "--history, --diff, --show and --remove are about what is kept: one of them at a time.";
+        if (o->measures || o->dry_run)
+                return "--history, --diff, --show and --remove are about what is kept; they measure nothing.";
+        if (verb != BENCH_SHOW && (o->csv || o->markdown || o->chart))
+                return "--csv, --markdown and --chart tell one result: uasctl bench --show ID.";
+        if (verb == BENCH_DIFF && n_words != 2)
+                return "--diff takes two results: uasctl bench --diff A B; --history lists them.";
+        if ((verb == BENCH_SHOW || verb == BENCH_REMOVE) && n_words != 1)
+                return "--show and --remove take one result, by its id; --history lists them.";
+        if (verb == BENCH_LIST && n_words > 1)
+                return "--history takes one disk at most.";
+        return verb == BENCH_REMOVE && o->json ? "--remove has nothing to print: it takes no --json." : NULL;
+}
+
+const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
+{
+        if (o->json + o->csv + o->markdown > 1)
+                return "Only one of --json, --csv and --markdown can be printed at a time.";
+        if (verb != BENCH_RUN)
+                return wrong_with_kept(o, verb, n_words);
+        if (o->dry_run && (o->json || o->csv || o->markdown || o->chart))
+                return "--dry-run measures nothing, so there is nothing to print or to draw: it takes no --json, --csv, "
+                       "--markdown or --chart.";
+        if (n_words > 1)
+                return "One disk at a time.";
+        if (n_words == 0 && !o->file)
+                return "Which disk? uasctl bench DISK, or --file=PATH alone for any file system.";
+        if (o->write && !o->file)
+                return "--write needs --file=DIRECTORY: it writes to a scratch file of its own.";
+        if (o->file && o->destroy_data)
+                return "--destroy-data writes to the raw disk; with --file there is --write.";
+        if (o->file && o->driver != DRIVER_NONE)
+                return "A mounted disk stays on its driver: --file takes no --driver.";
+        if (o->clients && !o->file)
+                return "--clients needs --file=PATH, the file as all of them see it.";
+        if (o->clients && o->sweep)
+                return "--clients varies the number of machines, --sweep something else: one at a time.";
+        return NULL;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/program.h"
+
+#include <locale.h>
+
+#include "bench/context.h"
+#include "bench/tell/history.h"
+#include "common/log.h"
+#include "common/util.h"
+#include "term/pager.h"
+#include "term/progress.h"
+
+static int run_verb(const struct bench_context *c, enum bench_verb verb, char *const *words)
+{
+        switch (verb) {
+        case BENCH_RUN:
+                return bench_measure(c, words[0]);
+        case BENCH_LIST:
+                return bench_history(c, words[0]);
+        case BENCH_SHOW:
+                return bench_show(c, words[0]);
+        case BENCH_DIFF:
+                return bench_diff(c, words[0], words[1]);
+        case BENCH_REMOVE:
+                return bench_remove(c, words[0]);
+        case _BENCH_VERB_MAX:
+                break;
+        }
+        return UASD_EXIT_USAGE;
+}
+
+static int run(int argc, char **argv, const char *root)
+{
+        _cleanup_(roots_close) struct roots roots = ROOTS_NULL;
+        struct bench_options o;
+        enum bench_verb verb;
+        const char *wrong;
+        char **words;
+        bool word;
+        int r = bench_options_parse(argc, argv, &o);
+
+        if (r < 0)
+                return UASD_EXIT_USAGE;
+        if (o.help) {
+                bench_options_help();
+                return UASD_EXIT_OK;
+        }
+        if (o.version) {
+                printf("uasctl %s\n", UASD_VERSION);
+                return UASD_EXIT_OK;
+        }
+        if (o.host) {
+                log_error("'bench' looks at the machine it runs on; there: ssh %s uasctl bench ...", o.host);
+                return UASD_EXIT_USAGE;
+        }
+        words = argv + r;
+        verb = bench_options_verb(&o, words, &word);
+        words += word;
+        log_open("uasctl", o.quiet ? LOG_ERR : LOG_INFO);
+        progress_open(o.quiet);
+        log_before_line(progress_clear);
+        wrong = bench_options_wrong(&o, verb, (unsigned) (argv + argc - words));
+        if (wrong) {
+                log_error("%s", wrong);
+                return UASD_EXIT_USAGE;
+        }
+        r = roots_open(&roots, root);
+        if (r < 0) {
+                log_error("There is no sysfs to look at: %s", strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        return run_verb(&(struct bench_context){&o, {roots, NULL, !o.no_ask_password}}, verb, words);
+}
+
+int bench_program(int argc, char **argv, const char *root)
+{
+        int code;
+
+        /* Not LC_ALL: numbers are as sentences and CSV need them. */
+        (void) setlocale(LC_CTYPE, "");
+        (void) setlocale(LC_MESSAGES, "");
+        log_open("uasctl", LOG_INFO);
+        code = run(argc, argv, root);
+        progress_clear();
+        /* A full disk behind stdout must not pass for success; who leaves the pager early has seen enough. */
+        if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
+                log_error("Cannot write to the standard output: %s", strerror(errno));
+                return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;
+        }
+        (void) pager_close();
+        return code;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What gnuplot is told. Nothing in it can be a command of somebody else's: names have no character that means anything. */
+#include "bench/tell/chart-script.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#include "common/util.h"
+#include "bench/tell/head.h"
+#include "bench/tell/stats.h"
+#include "bench/tell/verdict.h"
+
+#define PANEL_WIDTH 720U
+#define PANEL_HEIGHT 420U
+#define SERIES_MAX 16 /* lines of a chart that can still be told apart */
+
+static const char *const colours[_DRIVER_MAX] = {
+        [DRIVER_NONE] = "#7570b3", [DRIVER_USB_STORAGE] = "#d95f02", [DRIVER_UAS] = "#1b9e77", [DRIVER_OTHER] = "#66a61e",
+};
+
+/* Letters, digits, and what neither a quoted string nor a line of data, nor its terminal, knows a meaning for. */
+static void word(FILE *f, const char *s)
+{
+        char harmless[512];
+
+        (void) make_harmless(s, harmless, sizeof(harmless));
+        for (const char *p = harmless; *p; p++)
+                (void) fputc(isalnum((unsigned char) *p) || (unsigned char) *p >= 0x80 || strchr(" -_.,:()=+/%", *p) ? *p : '.', f);
+}
+
+/* Whether there is something to be seen of it where these figures are; a point without a place is not. */
+static bool in_panel(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
+{
+        struct samples s;
+
+        if (stats_figure(&b->patterns[pattern]) != m || (b->axis != BENCH_AXIS_NONE && !(b->patterns[pattern].axis > 0)))
+                return false;
+        stats_samples(b, pattern, d, m, &s);
+        return s.n > 0;
+}
+
+static bool has_panel(const struct bench *b, enum stats_measure m)
+{
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                        if (in_panel(b, i, d, m))
+                                return true;
+        return false;
+}
+
+/* What a panel's figures are in. */
+static double unit(enum stats_measure m)
+{
+        return m == STATS_BYTES ? 1e6 : 1;
+}
+
+static void cell(FILE *f, const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
+{
+        struct samples s;
+        struct summary sum;
+
+        stats_samples(b, pattern, d, m, &s);
+        stats_summary(&s, &sum);
+        if (sum.n > 0)
+                (void) fprintf(f, " %.6g %.6g %.6g", sum.median / unit(m), sum.min / unit(m), sum.max / unit(m));
+        else
+                (void) fprintf(f, " ? ? ?");
+}
+
+/* A driver has a bar if it was run at all. */
+static size_t drivers_run(const struct bench *b, enum driver ret[static _DRIVER_MAX])
+{
+        bool run[_DRIVER_MAX] = {false};
+        size_t n = 0;
+
+        for (size_t i = 0; i < b->n_runs; i++)
+                run[b->runs[i].driver] = run[b->runs[i].driver] || stats_run_counts(&b->runs[i]);
+        for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                if (run[d])
+                        ret[n++] = d;
+        return n;
+}
+
+static void label(FILE *f, const struct bench_pattern *p)
+{
+        char text[PATTERN_TEXT_MAX];
+
+        word(f, isempty(p->name) ? pattern_text(p, text) : p->name);
+}
+
+/* Bars side by side, with the range of the rounds. */
+static void bars(FILE *f, const struct bench *b, enum stats_measure m)
+{
+        enum driver drivers[_DRIVER_MAX];
+        size_t n = drivers_run(b, drivers), patterns = 0;
+
+        (void) fprintf(f, "$bars << END\n");
+        for (unsigned i = 0; i < b->n_patterns; i++) {
+                if (stats_figure(&b->patterns[i]) != m)
+                        continue;
+                (void) fputc('"', f);
+                label(f, &b->patterns[i]);
+                (void) fputc('"', f);
+                for (size_t k = 0; k < n; k++)
+                        cell(f, b, i, drivers[k], m);
+                (void) fputc('\n', f);
+                patterns++;
+        }
+        (void) fprintf(f, "END\nset style data histogram\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 border -1\n"
+                   "set xtics rotate by %i\nunset logscale\nset xrange [-0.7:%zu - 0.3]\nplot",
+                patterns > 4 ? -30 : 0, patterns);
+        for (size_t k = 0; k < n; k++)
+                (void) fprintf(f, "%s $bars using %zu:%zu:%zu:xtic(1) title '%s' lc rgb '%s'", k ? "," : "", 3 * k + 2, 3 * k + 3,
+                        3 * k + 4, driver_label(drivers[k]), colours[drivers[k]]);
+        (void) fputc('\n', f);
+}
+
+/* Points of a sweep belong together if all of their names but the last word are alike: "RND4K-Q32T1 depth=4". */
+static size_t base_length(const struct bench_pattern *p)
+{
+        const char *name = p->name ?: "", *end = strrchr(name, ' ');
+
+        return end ? (size_t) (end - name) : strlen(name);
+}
+
+static bool same_base(const struct bench_pattern *a, const struct bench_pattern *b)
+{
+        size_t n = base_length(a);
+
+        return n == base_length(b) && (n == 0 || strncmp(a->name, b->name, n) == 0);
+}
+
+/* The first point of a line. */
+static bool begins(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
+{
+        for (unsigned i = 0; i < pattern; i++)
+                if (in_panel(b, i, d, m) && same_base(&b->patterns[i], &b->patterns[pattern]))
+                        return false;
+        return in_panel(b, pattern, d, m);
+}
+
+static void points(FILE *f, const struct bench *b, unsigned first, enum driver d, enum stats_measure m)
+{
+        double scale = b->axis == BENCH_AXIS_REGION ? (double) (1U << 30) : 1;
+
+        for (unsigned i = first; i < b->n_patterns; i++) {
+                if (!in_panel(b, i, d, m) || !same_base(&b->patterns[i], &b->patterns[first]))
+                        continue;
+                (void) fprintf(f, "%.6g", b->patterns[i].axis / scale);
+                cell(f, b, i, d, m);
+                (void) fputc('\n', f);
+        }
+}
+
+struct line {
+        unsigned pattern; /* its first point */
+        enum driver driver;
+};
+
+/* Lines over the axis, with the range of the rounds. */
+static void lines(FILE *f, const struct bench *b, enum stats_measure m)
+{
+        static const char *const names[_BENCH_AXIS_MAX] = {"", "queue depth", "jobs", "region in GiB", "machines"};
+        struct line all[SERIES_MAX];
+        size_t n = 0;
+
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                for (enum driver d = 0; d < _DRIVER_MAX && n < SERIES_MAX; d++)
+                        if (begins(b, i, d, m))
+                                all[n++] = (struct line){i, d};
+        for (size_t i = 0; i < n; i++) {
+                (void) fprintf(f, "$line%zu << END\n", i);
+                points(f, b, all[i].pattern, all[i].driver, m);
+                (void) fprintf(f, "END\n");
+        }
+        (void) fprintf(f, "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\nset offsets graph 0.03, graph 0.03, 0, 0\nplot",
+                names[b->axis], b->axis == BENCH_AXIS_REGION ? "unset logscale" : "set logscale x 2");
+        for (size_t i = 0; i < n; i++) {
+                const struct bench_pattern *p = &b->patterns[all[i].pattern];
+                char name[256];
+
+                (void) snprintf(name, sizeof(name), "%.*s", (int) base_length(p), p->name ?: "");
+                (void) fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.6 lc rgb '%s' dt %zu title '", i ? "," : "", i,
+                        colours[all[i].driver], i / 2 + 1);
+                word(f, name);
+                (void) fprintf(f, " %s'", driver_label(all[i].driver));
+        }
+        (void) fputc('\n', f);
+}
+
+int chart_script(const struct bench *b, bool svg, FILE *f)
+{
+        static const enum stats_measure panels[] = {STATS_IOPS, STATS_BYTES};
+        unsigned n = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(panels); i++)
+                n += has_panel(b, panels[i]);
+        if (n == 0)
+                return -ENODATA;
+        if (svg)
+                (void) fprintf(f, "set terminal svg size %u,%u noenhanced background '#ffffff'\n", PANEL_WIDTH * n, PANEL_HEIGHT);
+        else
+                (void) fprintf(f, "set terminal png size %u,%u noenhanced\n", PANEL_WIDTH * n, PANEL_HEIGHT);
+        (void) fprintf(f, "set encoding utf8\nset datafile missing '?'\nset grid ytics\nset key below\n"
+                   "set multiplot layout 1,%u title '", n);
+        word(f, b->conditions.model ?: "uasctl bench");
+        if (!isempty(b->profile)) {
+                (void) fprintf(f, ", ");
+                word(f, b->profile);
+        }
+        (void) fprintf(f, "'\n");
+        for (size_t i = 0; i < ELEMENTSOF(panels); i++) {
+                if (!has_panel(b, panels[i]))
+                        continue;
+                (void) fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n", panels[i] == STATS_IOPS ? "IOPS" : "MB/s");
+                if (b->axis == BENCH_AXIS_NONE)
+                        bars(f, b, panels[i]);
+                else
+                        lines(f, b, panels[i]);
+        }
+        (void) fprintf(f, "unset multiplot\n");
+        return ferror(f) ? -EIO : 0;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/chart.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "bench/tell/chart-script.h"
+
+#define PROGRAM "gnuplot"
+
+static bool ends_with(const char *s, const char *end)
+{
+        size_t n = strlen(s), m = strlen(end);
+
+        return n > m && strcasecmp(s + n - m, end) == 0;
+}
+
+static bool is_svg(const char *path)
+{
+        return ends_with(path, ".svg");
+}
+
+static int tell_missing(void)
+{
+        log_error("Charts are drawn by gnuplot, and there is none. Install it (Debian: gnuplot-nox), or use --csv.");
+        return UASD_EXIT_TOOL_MISSING;
+}
+
+/* As posix_spawnp() will look for it. */
+static bool is_there(void)
+{
+        const char *path = getenv("PATH");
+
+        for (const char *at = isempty(path) ? "/bin:/usr/bin" : path; at;) {
+                size_t n = strcspn(at, ":");
+                char file[PATH_MAX];
+
+                if ((size_t) snprintf(file, sizeof(file), "%.*s/" PROGRAM, (int) n, at) < sizeof(file) && access(file, X_OK) == 0)
+                        return true;
+                at = at[n] ? at + n + 1 : NULL;
+        }
+        return false;
+}
+
+static int tell_not_written(const char *path, int error)
+{
+        log_error("Cannot write the chart %s: %s", path, strerror(-error));
+        return UASD_EXIT_FAILED;
+}
+
+/* Beside it first: a chart is there as a whole or not at all, whatever else the name may have been. A descriptor, or -errno. */
+static int make_beside(const char *path, char ret[static PATH_MAX])
+{
+        int fd;
+
+        if ((size_t) snprintf(ret, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX)
+                return -ENAMETOOLONG;
+        fd = mkostemp(ret, O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+/* Whether it can be made there, and have its name. */
+static int try_to_make(const char *path)
+{
+        _cleanup_close_ int fd = -1;
+        char temp[PATH_MAX];
+        struct stat st;
+
+        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+                return -EISDIR;
+        fd = make_beside(path, temp);
+        return fd < 0 ? fd : unlink(temp) < 0 ? -errno : 0;
+}
+
+int bench_chart_possible(const char *path)
+{
+        int r;
+
+        if (!is_svg(path) && !ends_with(path, ".png")) {
+                log_error("'%s' is no name of a chart: it has to end with .svg or .png.", path);
+                return UASD_EXIT_USAGE;
+        }
+        if (!is_there())
+                return tell_missing();
+        r = try_to_make(path);
+        return r < 0 ? tell_not_written(path, r) : UASD_EXIT_OK;
+}
+
+/* A file in memory, read from its beginning. */
+static int script_fd(const struct bench *b, bool svg)
+{
+        _cleanup_close_ int fd = memfd_create("chart", MFD_CLOEXEC);
+        _cleanup_fclose_ FILE *f = NULL;
+        int copy, r;
+
+        if (fd < 0)
+                return -errno;
+        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (copy < 0)
+                return -errno;
+        f = fdopen(copy, "we");
+        if (!f) {
+                (void) close_keep_errno(copy);
+                return -errno;
+        }
+        r = chart_script(b, svg, f);
+        if (r < 0)
+                return r;
+        if (fflush(f) != 0 || lseek(fd, 0, SEEK_SET) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+/* Without a shell, and without anybody's start-up files. What it says goes to fd `words`. 0, or -errno. */
+static int run(int script, int picture, int words)
+{
+        char *const argv[] = {(char *) PROGRAM, (char *) "--default-settings", (char *) "-", NULL};
+        posix_spawn_file_actions_t actions;
+        posix_spawnattr_t attr;
+        sigset_t none;
+        int status, r;
+        pid_t pid = 0;
+
+        (void) sigemptyset(&none);
+        if (posix_spawn_file_actions_init(&actions) != 0)
+                return -ENOMEM;
+        if (posix_spawnattr_init(&attr) != 0) {
+                (void) posix_spawn_file_actions_destroy(&actions);
+                return -ENOMEM;
+        }
+        r = -posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
+        r = r ?: -posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
+        r = r ?: -posix_spawn_file_actions_adddup2(&actions, words, STDERR_FILENO);
+        r = r ?: -posix_spawnattr_setsigmask(&attr, &none);
+        r = r ?: -posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+        r = r ?: -posix_spawnp(&pid, PROGRAM, &actions, &attr, argv, environ);
+        (void) posix_spawnattr_destroy(&attr);
+        (void) posix_spawn_file_actions_destroy(&actions);
+        if (r < 0)
+                return r;
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        return -errno;
+        return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPROTO;
+}
+
+/* The first line of what it said. */
+static void tell_words(int words)
+{
+        char line[256] = "";
+        ssize_t n = pread(words, line, sizeof(line) - 1, 0);
+
+        line[n > 0 ? n : 0] = '\0';
+        for (char *at = line; *at == '\n';)
+                memmove(at, at + 1, strlen(at));
+        line[strcspn(line, "\n")] = '\0';
+        log_error("gnuplot could not draw the chart%s%s", *line ? ": " : ".", make_harmless(line, (char[1024]){}, 1024));
+}
+
+static int draw(const char *path, int script, int words)
+{
+        _cleanup_close_ int picture = -1;
+        char temp[PATH_MAX];
+        struct stat st;
+        mode_t mask;
+        int r;
+
+        picture = make_beside(path, temp);
+        if (picture < 0)
+                return picture;
+        r = run(script, picture, words);
+        if (r == 0 && fstat(picture, &st) == 0 && st.st_size == 0)
+                r = -EPROTO;
+        mask = umask(0);
+        (void) umask(mask);
+        if (r == 0 && (fchmod(picture, 0666 & ~mask) < 0 || rename(temp, path) < 0))
+                r = -errno;
+        if (r < 0)
+                (void) unlink(temp);
+        return r;
+}
+
+int bench_chart(const struct bench *b, const char *path)
+{
+        _cleanup_close_ int script = -1, words = -1;
+        int r = bench_chart_possible(path);
+
+        if (r != UASD_EXIT_OK)
+                return r;
+        script = script_fd(b, is_svg(path));
+        words = memfd_create("words", MFD_CLOEXEC);
+        r = script < 0 ? script : words < 0 ? -errno : draw(path, script, words);
+        if (r == 0)
+                return UASD_EXIT_OK;
+        if (r == -ENODATA)
+                log_error("There is nothing to draw: no round came to its end.");
+        else if (r == -EPROTO)
+                tell_words(words);
+        else
+                return tell_not_written(path, r);
+        return UASD_EXIT_FAILED;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/csv.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "common/util.h"
+#include "bench/fields.h"
+#include "bench/tell/stats.h"
+
+/* RFC 4180. What a spreadsheet would take for a formula gets an apostrophe in front. */
+static void text(FILE *out, const char *s)
+{
+        char harmless[4096];
+        bool formula, quotes;
+
+        (void) make_harmless(s ?: "", harmless, sizeof(harmless));
+        formula = harmless[0] && strchr("=+-@", harmless[0]);
+        quotes = formula || strpbrk(harmless, ",\"\r\n");
+        (void) fprintf(out, "%s%s", quotes ? "\"" : "", formula ? "'" : "");
+        for (const char *p = harmless; *p; p++)
+                (void) fprintf(out, "%s%c", *p == '"' ? "\"" : "", *p);
+        (void) fputs(quotes ? "\"" : "", out);
+}
+
+static void time_of(FILE *out, uint64_t usec)
+{
+        time_t t = (time_t) (usec / USEC_PER_SEC);
+        char when[32] = "";
+        struct tm tm;
+
+        if (usec > 0 && gmtime_r(&t, &tm))
+                (void) strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+        (void) fputs(when, out);
+}
+
+static void value(FILE *out, const struct field *f, const void *at)
+{
+        switch (f->type) {
+        case FIELD_STRING:
+        case FIELD_WORD:
+                text(out, *(const char *const *) at);
+                break;
+        case FIELD_UINT:
+                (void) fprintf(out, "%u", *(const unsigned *) at);
+                break;
+        case FIELD_UINT64:
+                (void) fprintf(out, "%" PRIu64, *(const uint64_t *) at);
+                break;
+        case FIELD_REAL:
+        case FIELD_KNOWN:
+                if (f->type == FIELD_REAL || *(const double *) at >= 0)
+                        (void) fprintf(out, "%.15g", *(const double *) at);
+                break;
+        case FIELD_BOOL:
+                (void) fprintf(out, "%i", *(const bool *) at);
+                break;
+        case FIELD_ERRNO:
+                (void) fprintf(out, "%i", *(const int *) at);
+                break;
+        case FIELD_DRIVER:
+                text(out, driver_to_string(*(const enum driver *) at));
+                break;
+        case FIELD_AXIS:
+                text(out, bench_axis_to_string(*(const enum bench_axis *) at));
+                break;
+        case FIELD_TIME:
+                time_of(out, *(const uint64_t *) at);
+                break;
+        case FIELD_SIDE:
+                break;
+        }
+}
+
+/* from: NULL prints the names of the columns. */
+static void columns(FILE *out, const struct field *fields, const char *prefix, const void *from)
+{
+        for (const struct field *f = fields; f->name; f++) {
+                char inner[32];
+
+                if (f->column && !*f->column)
+                        continue;
+                if (f->type == FIELD_SIDE) {
+                        (void) snprintf(inner, sizeof(inner), "%s_", f->name);
+                        columns(out, side_fields, inner, from ? field_at(f, from) : NULL);
+                        continue;
+                }
+                if (from)
+                        value(out, f, field_at(f, from));
+                else
+                        (void) fprintf(out, "%s%s", prefix, f->column ?: f->name);
+                (void) fputc(',', out);
+        }
+}
+
+/* r: NULL prints the names of the columns. */
+static void line(FILE *out, const struct bench *b, const struct bench_run *r)
+{
+        (void) fprintf(out, "%s,", r ? b->id : "id");
+        columns(out, bench_fields, "", r ? b : NULL);
+        columns(out, pattern_fields, "", r ? &b->patterns[r->pattern] : NULL);
+        columns(out, run_fields, "", r);
+        columns(out, queue_fields, "", r ? &b->conditions.queues[r->driver] : NULL);
+        columns(out, conditions_fields, "", r ? &b->conditions : NULL);
+        (void) fprintf(out, "%s\r\n", !r ? "counted" : stats_run_counts(r) ? "1" : "0");
+}
+
+int bench_csv(const struct bench *b, FILE *out, bool legend)
+{
+        if (legend)
+                line(out, b, NULL);
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern < b->n_patterns)
+                        line(out, b, &b->runs[i]);
+        return ferror(out) ? -EIO : 0;
+}

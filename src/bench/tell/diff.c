@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Two results, with the same statistics as two drivers. */
+#include "bench/tell/history.h"
+
+#include "common/log.h"
+#include "common/util.h"
+#include "bench/tell/json.h"
+#include "bench/tell/kept.h"
+#include "bench/tell/pairs.h"
+#include "bench/tell/print.h"
+#include "bench/tell/units.h"
+#include "term/fit.h"
+#include "term/json.h"
+#include "term/pager.h"
+#include "term/style.h"
+#include "term/table.h"
+
+enum { AT_PATTERN, AT_DRIVER, AT_FIRST, AT_SECOND, AT_RATIO, AT_NOTES, AT_SECOND_IS, _AT_MAX };
+
+static const struct table_column columns[_AT_MAX] = {
+        [AT_PATTERN] = {"PATTERN", 0},
+        [AT_DRIVER] = {"DRIVER", 0},
+        [AT_FIRST] = {"FIRST", SCOLS_FL_RIGHT},
+        [AT_SECOND] = {"SECOND", SCOLS_FL_RIGHT},
+        [AT_RATIO] = {"RATIO", SCOLS_FL_RIGHT},
+        [AT_NOTES] = {"NOTES", 0},
+        [AT_SECOND_IS] = {"SECOND IS", 0},
+};
+
+static const struct fit_column fits[_AT_MAX] = {
+        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0}, [AT_FIRST] = {FIT_LAST, 0}, [AT_SECOND] = {FIT_LAST, 0},
+        [AT_RATIO] = {FIT_BLANKS, 1},  [AT_NOTES] = {FIT_BLANKS, 0}, [AT_SECOND_IS] = {FIT_LAST, 0},
+};
+
+/* Of the figures and of the comparison: what stands under the table. */
+struct printer {
+        const struct bench *a, *b;
+        struct notes notes;
+};
+
+static void median_text(const struct samples *s, enum stats_measure m, char ret[static UNIT_TEXT_MAX])
+{
+        struct samples sorted = *s;
+
+        (void) figure_text(stats_median(sorted.values, sorted.n), m, style_utf8(), ret);
+}
+
+static void add_note(struct notes *notes, const char *text, char ret[static NOTES_TEXT_MAX])
+{
+        size_t number = notes_add(notes, text), used = strlen(ret);
+
+        if (number > 0)
+                (void) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[%zu]", used ? " " : "", number);
+        else
+                (void) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[+]", used ? " " : "");
+}
+
+/* What speaks against comparing them, then what is doubted of either. */
+static void notes_text(struct printer *to, const struct pair *p, char ret[static NOTES_TEXT_MAX])
+{
+        unsigned first = doubts_of(to->a, p->a, p->driver_a), second = doubts_of(to->b, p->b, p->driver_b);
+        char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX], said[DOUBT_TEXT_MAX], text[DOUBT_TEXT_MAX];
+        size_t n = pair_differs(to->a, to->b, p, differs);
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < n; i++)
+                add_note(&to->notes, differs[i], ret);
+        for (enum bench_doubt d = 0; d < _BENCH_DOUBT_MAX; d++) {
+                if (first & (1U << d)) {
+                        (void) doubt_text(to->a, p->a, p->driver_a, d, said);
+                        (void) snprintf(text, sizeof(text), "first: %.*s", DOUBT_TEXT_MAX - 8, said);
+                        add_note(&to->notes, text, ret);
+                }
+                if (second & (1U << d)) {
+                        (void) doubt_text(to->b, p->b, p->driver_b, d, said);
+                        (void) snprintf(text, sizeof(text), "second: %.*s", DOUBT_TEXT_MAX - 9, said);
+                        add_note(&to->notes, text, ret);
+                }
+        }
+}
+
+static int add_row(struct libscols_table *t, struct printer *to, const struct pair *p)
+{
+        struct libscols_line *line = scols_table_new_line(t, NULL);
+        const struct bench *a = to->a;
+        enum stats_measure m = stats_figure(&a->patterns[p->a]);
+        char first[UNIT_TEXT_MAX], second[UNIT_TEXT_MAX], ratio[48] = "-", said[VERDICT_TEXT_MAX], drivers[48];
+        char text[PATTERN_TEXT_MAX], notes[NOTES_TEXT_MAX];
+        int r = 0;
+
+        if (!line)
+                return -ENOMEM;
+        median_text(&p->samples_a, m, first);
+        median_text(&p->samples_b, m, second);
+        if (p->verdict.has_ratio)
+                (void) snprintf(ratio, sizeof(ratio), "%.2f (%.2f-%.2f)", p->verdict.ratio.middle, p->verdict.ratio.low,
+                                p->verdict.ratio.high);
+        if (p->driver_a == p->driver_b)
+                (void) copy_string(drivers, sizeof(drivers), driver_label(p->driver_a));
+        else
+                (void) snprintf(drivers, sizeof(drivers), "%s, %s", driver_label(p->driver_a), driver_label(p->driver_b));
+        notes_text(to, p, notes);
+        const char *const cells[_AT_MAX] = {
+                [AT_PATTERN] = pattern_text(&a->patterns[p->a], text),
+                [AT_DRIVER] = drivers,
+                [AT_FIRST] = first,
+                [AT_SECOND] = second,
+                [AT_RATIO] = ratio,
+                [AT_NOTES] = notes,
+                [AT_SECOND_IS] = verdict_short(&p->verdict, said),
+        };
+        for (size_t i = 0; i < _AT_MAX && r == 0; i++)
+                r = scols_line_set_data(line, i, cells[i]);
+        return r;
+}
+
+/* What else has changed may be what made the difference. */
+static int print_conditions(const struct bench *a, const struct bench *b)
+{
+        struct head_line first[HEAD_MAX], second[HEAD_MAX];
+        size_t n = bench_head(a, true, first), m = bench_head(b, true, second);
+        int r = 0;
+
+        for (size_t i = 0; i < n; i++)
+                for (size_t k = 0; k < m && r >= 0; k++) {
+                        if (!streq(first[i].key, second[k].key))
+                                continue;
+                        r = bench_print_line(stdout, first[i].key, false, first[i].value);
+                        if (r >= 0 && !streq(first[i].value, second[k].value))
+                                r = bench_print_line(stdout, "then", true, second[k].value);
+                }
+        putchar('\n');
+        return r;
+}
+
+static int print_text(const struct bench_context *c, const struct bench *a, const struct bench *b, const struct pair *list, size_t n)
+{
+        _cleanup_free_ struct printer *to = calloc(1, sizeof(*to));
+        struct libscols_table *t;
+        int r = 0;
+
+        if (!to)
+                return -ENOMEM;
+        to->a = a;
+        to->b = b;
+        pager_open(!c->options->no_pager);
+        r = print_conditions(a, b);
+        t = table_new(columns, _AT_MAX, !c->options->no_legend);
+        for (size_t i = 0; t && i < n && r == 0; i++)
+                r = add_row(t, to, &list[i]);
+        if (t && r == 0)
+                r = table_fit(t, fits, _AT_MAX);
+        r = table_print(t, r);
+        return r < 0 ? r : bench_print_notes(stdout, &to->notes);
+}
+
+static json_object *json_differs(const struct bench *a, const struct bench *b, const struct pair *p)
+{
+        char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX];
+        size_t n = pair_differs(a, b, p, differs);
+        json_object *array = json_object_new_array();
+        bool ok = array;
+
+        for (size_t i = 0; ok && i < n; i++)
+                ok = append(array, json_object_new_string(differs[i]));
+        return whole(array, ok);
+}
+
+static json_object *json_pair(const struct bench *a, const struct bench *b, const struct pair *p)
+{
+        json_object *o = json_object_new_object();
+        char text[PATTERN_TEXT_MAX];
+
+        return o ? whole(o, put_string(o, "text", pattern_text(&a->patterns[p->a], text)) &&
+                                    put_string(o, "driver_a", driver_to_string(p->driver_a)) &&
+                                    put_string(o, "driver_b", driver_to_string(p->driver_b)) &&
+                                    put(o, "comparison", bench_json_verdict(&p->verdict, ""), false) &&
+                                    put(o, "differs", json_differs(a, b, p), false) &&
+                                    put(o, "doubts_a", bench_json_doubts(a, p->a, p->driver_a), false) &&
+                                    put(o, "doubts_b", bench_json_doubts(b, p->b, p->driver_b), false))
+                 : NULL;
+}
+
+json_object *bench_json_diff(const struct bench *a, const struct bench *b)
+{
+        json_object *o = json_object_new_object(), *array = json_object_new_array();
+        _cleanup_free_ struct pair *list = NULL;
+        size_t n = 0;
+        bool ok = o && array && pairs_find(a, b, &list, &n) >= 0;
+
+        for (size_t i = 0; ok && i < n; i++)
+                ok = append(array, json_pair(a, b, &list[i]));
+        if (!ok) {
+                json_object_put(array);
+                return whole(o, false);
+        }
+        ok = put(o, "comparisons", array, false);
+        return whole(o, ok && put_int(o, "version", BENCH_JSON_VERSION) && put_string(o, "a", a->id) && put_string(o, "b", b->id));
+}
+
+int bench_diff(const struct bench_context *c, const char *a, const char *b)
+{
+        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        _cleanup_(bench_done) struct bench first = {}, second = {};
+        _cleanup_free_ struct pair *list = NULL;
+        size_t n = 0;
+        int r, code;
+
+        r = kept_open(&c->client.roots, &k);
+        if (r < 0)
+                log_warning("Cannot read the results that are kept: %s", strerror(-r));
+        code = bench_load(&k, a, &first);
+        if (code == UASD_EXIT_OK)
+                code = bench_load(&k, b, &second);
+        if (code != UASD_EXIT_OK)
+                return code;
+        r = pairs_find(&first, &second, &list, &n);
+        if (r >= 0)
+                r = c->options->json ? json_print(bench_json_diff(&first, &second))
+                    : n > 0          ? print_text(c, &first, &second, list, n)
+                                     : 0;
+        if (r >= 0 && n == 0)
+                log_error("The two have no pattern in common: there is nothing to compare.");
+        return r < 0 || n == 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}

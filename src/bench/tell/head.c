@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/head.h"
+
+#include <stdarg.h>
+
+#include "common/util.h"
+#include "bench/tell/units.h"
+#include "bench/tell/verdict.h"
+
+const char *driver_label(enum driver d)
+{
+        return d == DRIVER_NONE ? "-" : driver_to_string(d);
+}
+
+size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[static _DRIVER_MAX])
+{
+        bool run[_DRIVER_MAX] = {false};
+        size_t n = 0;
+
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == pattern && !b->runs[i].host)
+                        run[b->runs[i].driver] = true;
+        for (enum driver d = 0; d < _DRIVER_MAX; d++)
+                if (run[d])
+                        ret[n++] = d;
+        return n;
+}
+
+char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8,
+                char ret[static RATE_TEXT_MAX])
+{
+        const struct bench_pattern *p = &b->patterns[pattern];
+        enum stats_measure m = stats_figure(p);
+        char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX];
+        double reads, writes;
+
+        stats_sides(b, pattern, d, m, &reads, &writes);
+        (void) figure_text(reads, m, utf8, one);
+        (void) figure_text(writes, m, utf8, two);
+        if (p->read_percent == 0 || p->read_percent >= 100) {
+                (void) copy_string(ret, RATE_TEXT_MAX, p->read_percent == 0 ? two : one);
+                return ret;
+        }
+        one[strcspn(one, " ")] = '\0'; /* the same unit */
+        (void) snprintf(ret, RATE_TEXT_MAX, "%s + %s", one, two);
+        return ret;
+}
+
+bool bench_compares(const struct bench *b)
+{
+        for (unsigned i = 0; i < b->n_patterns; i++) {
+                struct bench_verdict v;
+
+                verdict_of_pattern(b, i, &v);
+                if (v.word != BENCH_SINGLE)
+                        return true;
+        }
+        return false;
+}
+
+size_t rounds_of(const struct bench *b)
+{
+        size_t most = 0;
+
+        for (unsigned p = 0; p < b->n_patterns; p++)
+                for (enum driver d = 0; d < _DRIVER_MAX; d++) {
+                        struct samples s;
+
+                        stats_samples(b, p, d, STATS_BYTES, &s);
+                        most = s.n > most ? s.n : most;
+                }
+        return most;
+}
+
+/* Goes on with a comma, if there is anything to go on with. */
+static _printf_(2, 3) void add(char ret[static HEAD_VALUE_MAX], const char *format, ...)
+{
+        size_t used = strlen(ret);
+        va_list ap;
+
+        if (used > 0)
+                used += (size_t) snprintf(ret + used, HEAD_VALUE_MAX - used, ", ");
+        va_start(ap, format);
+        if (used < HEAD_VALUE_MAX)
+                (void) vsnprintf(ret + used, HEAD_VALUE_MAX - used, format, ap);
+        va_end(ap);
+}
+
+static void add_known(char ret[static HEAD_VALUE_MAX], const char *what, const char *value)
+{
+        if (!isempty(value))
+                add(ret, "%s%.240s", what, value);
+}
+
+static void disk_line(const struct bench_conditions *c, bool private, char *ret)
+{
+        char size[UNIT_TEXT_MAX];
+
+        add_known(ret, "", c->model);
+        if (c->disk_size > 0)
+                add(ret, "%s", bytes_text(c->disk_size, size));
+        if (c->disk_size > 0 || c->model)
+                add(ret, "%s", c->rotational ? "spinning" : "not spinning");
+        add_known(ret, "serial ", private ? c->serial : NULL);
+}
+
+static void link_line(const struct bench_conditions *c, char *ret)
+{
+        char speed[UNIT_TEXT_MAX];
+
+        if (c->speed_mbps > 0)
+                add(ret, "%s", speed_text(c->speed_mbps, speed));
+        add_known(ret, "", c->controller);
+}
+
+static void queue_line(const struct bench_conditions *c, char *ret)
+{
+        for (enum driver d = DRIVER_USB_STORAGE; d <= DRIVER_UAS; d++) {
+                if (c->queues[d].queue_depth == 0 && !c->queues[d].scheduler)
+                        continue;
+                add(ret, "%s", driver_to_string(d));
+                if (c->queues[d].queue_depth > 0)
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " depth %u", c->queues[d].queue_depth);
+                if (c->queues[d].scheduler)
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %.64s", c->queues[d].scheduler);
+                if (c->queues[d].nr_requests > 0)
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %u requests", c->queues[d].nr_requests);
+        }
+}
+
+static void host_line(const struct bench_conditions *c, char *ret)
+{
+        char memory[UNIT_TEXT_MAX];
+
+        add_known(ret, "Linux ", c->kernel);
+        add_known(ret, "", c->fio);
+        if (c->memory > 0)
+                add(ret, "%s of memory", bytes_text(c->memory, memory));
+}
+
+static void run_line(const struct bench *b, char *ret)
+{
+        size_t rounds = rounds_of(b);
+        char when[UNIT_TEXT_MAX];
+
+        add_known(ret, "profile ", b->profile);
+        if (b->started_usec > 0)
+                add(ret, "%s UTC", day_text(b->started_usec, true, when));
+        add(ret, "%zu round%s after one that is dropped", rounds, rounds == 1 ? "" : "s");
+        if (b->id[0])
+                add(ret, "%.8s", b->id);
+        if (b->interrupted)
+                add(ret, "interrupted");
+}
+
+size_t bench_head(const struct bench *b, bool private, struct head_line ret[static HEAD_MAX])
+{
+        const struct bench_conditions *c = &b->conditions;
+        struct head_line all[HEAD_MAX] = {{"Disk", ""},   {"Bridge", ""}, {"Link", ""}, {"Queues", ""},
+                                          {"Host", ""}, {"File", ""},   {"Bench", ""}};
+        size_t n = 0;
+
+        disk_line(c, private, all[0].value);
+        add_known(all[1].value, "", c->bridge);
+        add_known(all[1].value, "firmware ", c->firmware);
+        link_line(c, all[2].value);
+        queue_line(c, all[3].value);
+        host_line(c, all[4].value);
+        add_known(all[5].value, "", private || !c->path ? c->path : "measured through a file system");
+        run_line(b, all[6].value);
+        for (size_t i = 0; i < HEAD_MAX; i++)
+                if (all[i].value[0])
+                        ret[n++] = all[i];
+        return n;
+}
+
+size_t notes_add(struct notes *notes, const char *text)
+{
+        for (size_t i = 0; i < notes->n; i++)
+                if (streq(notes->text[i], text))
+                        return i + 1;
+        if (notes->n == NOTES_MAX)
+                return 0;
+        (void) copy_string(notes->text[notes->n], DOUBT_TEXT_MAX, text);
+        return ++notes->n;
+}
+
+char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, char ret[static NOTES_TEXT_MAX])
+{
+        unsigned found = doubts_of(b, pattern, d);
+        size_t used = 0;
+
+        ret[0] = '\0';
+        for (enum bench_doubt doubt = 0; doubt < _BENCH_DOUBT_MAX; doubt++) {
+                char text[DOUBT_TEXT_MAX];
+                size_t number;
+
+                if (!(found & (1U << doubt)))
+                        continue;
+                number = notes_add(notes, doubt_text(b, pattern, d, doubt, text));
+                if (number > 0)
+                        used += (size_t) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[%zu]", used ? " " : "", number);
+                else
+                        used += (size_t) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[+]", used ? " " : "");
+        }
+        return ret;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/history.h"
+
+#include "client/source.h"
+#include "common/log.h"
+#include "common/util.h"
+#include "bench/tell/head.h"
+#include "bench/tell/history-table.h"
+#include "bench/tell/json.h"
+#include "bench/tell/kept.h"
+#include "bench/tell/units.h"
+#include "bench/tell/verdict.h"
+#include "term/json.h"
+#include "term/pager.h"
+
+#define RESULT_MAX 1024
+#define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
+
+/* Without a comparison there is one driver's figure to tell: of the first pattern. */
+static void single_text(const struct bench *b, char *ret, size_t size)
+{
+        char pattern[PATTERN_TEXT_MAX], figure[UNIT_TEXT_MAX];
+
+        ret[0] = '\0';
+        for (unsigned i = 0; i < b->n_patterns; i++)
+                for (enum driver d = 0; d < _DRIVER_MAX; d++) {
+                        enum stats_measure m = stats_figure(&b->patterns[i]);
+                        struct samples s;
+
+                        stats_samples(b, i, d, m, &s);
+                        if (s.n == 0)
+                                continue;
+                        (void) snprintf(ret, size, "%s: %s%s%s", pattern_text(&b->patterns[i], pattern),
+                                        figure_text(stats_median(s.values, s.n), m, false, figure),
+                                        d == DRIVER_NONE ? "" : " on ", d == DRIVER_NONE ? "" : driver_to_string(d));
+                        return;
+                }
+}
+
+/* In one clause. What was found goes before everything else. */
+static void result_text(const struct bench *b, char *ret, size_t size)
+{
+        if (b->finding.found)
+                (void) snprintf(ret, size, "%s failed: %.512s", driver_to_string(b->finding.driver), b->finding.what ?: "");
+        else if (!*verdict_overall(b, ret, size))
+                single_text(b, ret, size);
+}
+
+static bool is_of_disk(const struct bench *b, uint16_t vid, uint16_t pid, const char *serial)
+{
+        char id[16];
+
+        (void) snprintf(id, sizeof(id), "%04x:%04x", vid, pid);
+        return b->conditions.bridge && strncmp(b->conditions.bridge, id, strlen(id)) == 0 &&
+               streq(b->conditions.serial ?: "", serial ?: "");
+}
+
+static int add_result(struct history_table *t, const struct bench *b)
+{
+        char when[UNIT_TEXT_MAX], link[UNIT_TEXT_MAX] = "-", rounds[24], result[RESULT_MAX], id[16];
+        char *time = strchr(day_text(b->started_usec, true, when), ' ');
+
+        (void) snprintf(id, sizeof(id), "%.8s", b->id);
+        if (time)
+                *time++ = '\0';
+        if (b->conditions.speed_mbps > 0)
+                (void) snprintf(link, sizeof(link), "%uM", b->conditions.speed_mbps);
+        (void) snprintf(rounds, sizeof(rounds), "%zu", rounds_of(b));
+        result_text(b, result, sizeof(result));
+        const char *const cells[_HISTORY_MAX] = {
+                [HISTORY_ID] = id,
+                [HISTORY_DATE] = when,
+                [HISTORY_TIME] = time ?: "",
+                [HISTORY_DISK] = HARMLESS(b->conditions.model ?: b->conditions.path ?: "-"),
+                [HISTORY_PROFILE] = HARMLESS(b->profile ?: "-"),
+                [HISTORY_LINK] = link,
+                [HISTORY_ROUNDS] = rounds,
+                [HISTORY_RESULT] = HARMLESS(result),
+        };
+        return history_table_add(t, cells);
+}
+
+/* Which disk: one that is plugged in, or the serial of one that is not. */
+static int find_disk(const struct bench_context *c, const struct kept *k, const char *disk, struct views *views, const struct view **ret)
+{
+        int code;
+
+        *ret = NULL;
+        for (size_t i = 0; i < k->n; i++) {
+                _cleanup_(bench_done) struct bench b = {};
+
+                if (kept_read(k, i, &b) == 0 && b.conditions.serial && streq(b.conditions.serial, disk))
+                        return UASD_EXIT_OK;
+        }
+        code = source_read(&c->client, DETAIL_NO_USERS, views);
+        return code == UASD_EXIT_OK ? source_select(&c->client, views, disk, ret) : code;
+}
+
+static bool is_asked_for(const struct bench *b, const char *disk, const struct view *v)
+{
+        if (!disk)
+                return true;
+        if (!v)
+                return b->conditions.serial && streq(b->conditions.serial, disk);
+        return is_of_disk(b, v->disk.facts.vid, v->disk.facts.pid, v->disk.facts.serial);
+}
+
+/* Each that can be read, newest first; of the others is said why not. */
+static int each(const struct kept *k, const char *disk, const struct view *v, int (*fn)(void *to, const struct bench *b), void *to,
+                size_t *ret_n)
+{
+        int r = 0;
+
+        *ret_n = 0;
+        for (size_t i = 0; i < k->n && r >= 0; i++) {
+                _cleanup_(bench_done) struct bench b = {};
+                int error = kept_read(k, i, &b);
+
+                if (error < 0)
+                        log_warning("%s cannot be read: %s", k->names[i], strerror(-error));
+                else if (is_asked_for(&b, disk, v)) {
+                        r = fn(to, &b);
+                        (*ret_n)++;
+                }
+        }
+        return r;
+}
+
+static int to_table(void *to, const struct bench *b)
+{
+        return add_result(to, b);
+}
+
+static int to_json(void *to, const struct bench *b)
+{
+        return append(to, bench_json(b)) ? 0 : -ENOMEM;
+}
+
+static int print_json(const struct kept *k, const char *disk, const struct view *v)
+{
+        json_object *o = json_object_new_object(), *list = json_object_new_array();
+        size_t n;
+        bool ok = o && list && each(k, disk, v, to_json, list, &n) >= 0;
+
+        if (!ok) {
+                json_object_put(list);
+                json_object_put(o);
+                return -ENOMEM;
+        }
+        return json_print(whole(o, put(o, "benches", list, false) && put_int(o, "version", BENCH_JSON_VERSION)));
+}
+
+static int print_results(const struct bench_context *c, const struct kept *k, const char *disk, const struct view *v)
+{
+        _cleanup_(history_table_done) struct history_table t = {};
+        size_t n;
+        int r = each(k, disk, v, to_table, &t, &n);
+
+        if (r < 0)
+                return r;
+        if (n == 0) {
+                log_info("No result is kept%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
+                return 0;
+        }
+        pager_open(!c->options->no_pager);
+        return history_table_print(&t, !c->options->no_legend);
+}
+
+int bench_history(const struct bench_context *c, const char *disk)
+{
+        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        _cleanup_(views_done) struct views views = {};
+        const struct view *v = NULL;
+        int r = kept_open(&c->client.roots, &k), code;
+
+        if (r < 0) {
+                log_error("Cannot read the results that are kept: %s", strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        code = disk ? find_disk(c, &k, disk, &views, &v) : UASD_EXIT_OK;
+        if (code != UASD_EXIT_OK)
+                return code;
+        r = c->options->json ? print_json(&k, disk, v) : print_results(c, &k, disk, v);
+        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/kept.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <time.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "bench/tell/history.h"
+#include "bench/tell/json.h"
+#include "sys/io/statefile.h"
+#include "term/json.h"
+
+#define TIME_FORMAT "%Y%m%dT%H%M%SZ"
+#define TIME_LENGTH 16
+#define ID_LENGTH 36
+#define SUFFIX ".json"
+
+static int name_of(const struct bench *b, char *ret, size_t size)
+{
+        time_t t = (time_t) (b->started_usec / USEC_PER_SEC);
+        char when[TIME_LENGTH + 1];
+        struct tm tm;
+
+        if (strlen(b->id) != ID_LENGTH || strspn(b->id, "0123456789abcdef-") != ID_LENGTH || !gmtime_r(&t, &tm) ||
+            strftime(when, sizeof(when), TIME_FORMAT, &tm) != TIME_LENGTH)
+                return -EINVAL;
+        return (size_t) snprintf(ret, size, "%s-%s" SUFFIX, when, b->id) < size ? 0 : -ENAMETOOLONG;
+}
+
+int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name)
+{
+        _cleanup_free_ char *text = NULL;
+        char name[128], path[256];
+        json_object *o;
+        int r = name_of(b, name, sizeof(name));
+
+        if (r < 0)
+                return r;
+        o = bench_json(b);
+        text = o ? json_text(o) : NULL;
+        json_object_put(o);
+        if (!text)
+                return -ENOMEM;
+        (void) snprintf(path, sizeof(path), STATE_BENCH "/%s", name);
+        r = state_write(roots->var, path, text, true);
+        if (r < 0 || !ret_name)
+                return r;
+        *ret_name = strdup(name);
+        return *ret_name ? 0 : -ENOMEM;
+}
+
+/* Ours by its name; half a one that was left is not. */
+static bool is_ours(const char *name)
+{
+        return strlen(name) == TIME_LENGTH + 1 + ID_LENGTH + strlen(SUFFIX) && strspn(name, "0123456789TZ") == TIME_LENGTH &&
+               name[TIME_LENGTH] == '-' && strspn(name + TIME_LENGTH + 1, "0123456789abcdef-") == ID_LENGTH &&
+               streq(name + TIME_LENGTH + 1 + ID_LENGTH, SUFFIX);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+        return -strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+static int read_names(int dirfd, struct kept *ret)
+{
+        struct dirent *e;
+        DIR *d;
+        int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+
+        if (fd < 0)
+                return -errno;
+        d = fdopendir(fd);
+        if (!d) {
+                (void) close_keep_errno(fd);
+                return -errno;
+        }
+        while (r >= 0 && (errno = 0, e = readdir(d)))
+                if (is_ours(e->d_name))
+                        r = strv_push(&ret->names, &ret->n, e->d_name);
+        if (r >= 0 && errno > 0)
+                r = -errno;
+        (void) closedir(d);
+        return r < 0 ? r : 0;
+}
+
+int kept_open(const struct roots *roots, struct kept *ret)
+{
+        struct kept k = {.dirfd = -1};
+        int r;
+
+        k.dirfd = roots->var < 0 ? -1 : openat(roots->var, STATE_BENCH, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (k.dirfd < 0 && roots->var >= 0 && errno != ENOENT)
+                return -errno;
+        r = k.dirfd < 0 ? 0 : read_names(k.dirfd, &k);
+        if (r < 0) {
+                kept_close(&k);
+                return r;
+        }
+        if (k.n > 1)
+                qsort(k.names, k.n, sizeof(*k.names), newest_first);
+        *ret = k;
+        return 0;
+}
+
+void kept_close(struct kept *k)
+{
+        k->dirfd = close_keep_errno(k->dirfd);
+        strv_free(k->names);
+        *k = (struct kept){.dirfd = -1};
+}
+
+int kept_read(const struct kept *k, size_t i, struct bench *ret)
+{
+        return bench_json_read(k->dirfd, k->names[i], ret);
+}
+
+static bool begins(const char *name, const char *what)
+{
+        size_t n = strlen(what);
+
+        return strncmp(name, what, n) == 0 || strncmp(name + TIME_LENGTH + 1, what, n) == 0;
+}
+
+int kept_index(const struct kept *k, const char *what, size_t *ret)
+{
+        size_t found = k->n;
+
+        for (size_t i = 0; *what && i < k->n; i++)
+                if (begins(k->names[i], what)) {
+                        if (found < k->n)
+                                return -ENOTUNIQ;
+                        found = i;
+                }
+        if (found == k->n)
+                return -ENOENT;
+        *ret = found;
+        return 0;
+}
+
+int kept_find(const struct kept *k, const char *what, struct bench *ret)
+{
+        size_t found = 0;
+        int r;
+
+        if (strchr(what, '/') || (access(what, F_OK) == 0 && strlen(what) > strlen(SUFFIX) &&
+                                  streq(what + strlen(what) - strlen(SUFFIX), SUFFIX)))
+                return bench_json_read(AT_FDCWD, what, ret);
+        if (streq(what, "last"))
+                r = k->n > 0 ? 0 : -ENOENT;
+        else
+                r = kept_index(k, what, &found);
+        return r < 0 ? r : kept_read(k, found, ret);
+}
+
+int kept_remove(const struct kept *k, size_t i)
+{
+        return unlinkat(k->dirfd, k->names[i], 0) < 0 ? -errno : 0;
+}

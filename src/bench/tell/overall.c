@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One sentence for a whole result. */
+#include "bench/tell/verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+#include "common/names.h"
+#include "common/util.h"
+#include "bench/tell/doubts.h"
+
+#define DIFFERENCES_TOLD 4 /* by size; the table has all of them */
+#define DOUBTS_TOLD 3      /* the notes of the table have all of them */
+#define COUNTED_FROM 5     /* of so many one may well differ by chance: how many were asked is told */
+
+/* A piece of a sentence; what does not fit is left out. */
+static _printf_(3, 4) void add(char *ret, size_t size, const char *format, ...)
+{
+        size_t used = strlen(ret);
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(ret + used, size - used, format, ap);
+        va_end(ap);
+}
+
+/* How many times quicker or slower. */
+static double weight(const struct bench_verdict *v)
+{
+        return v->ratio.middle < 1 ? 1 / v->ratio.middle : v->ratio.middle;
+}
+
+static bool differs(const struct bench_verdict *v)
+{
+        return v->word == BENCH_FASTER || v->word == BENCH_SLOWER;
+}
+
+static void add_differences(const struct bench *b, const struct bench_verdict *v, char *ret, size_t size)
+{
+        double last = HUGE_VAL;
+        size_t last_at = 0, told = 0, n = 0, judged = 0;
+        char pattern[PATTERN_TEXT_MAX], text[VERDICT_TEXT_MAX];
+
+        for (size_t i = 0; i < b->n_patterns; i++) {
+                n += differs(&v[i]);
+                judged += differs(&v[i]) || v[i].word == BENCH_SAME;
+        }
+        if (n > 0 && judged >= COUNTED_FROM)
+                add(ret, size, "%zu of %zu patterns differ%s: ", n, judged, n == 1 ? "s" : "");
+        for (; told < n && told < DIFFERENCES_TOLD; told++) {
+                size_t best = b->n_patterns;
+
+                for (size_t i = 0; i < b->n_patterns; i++)
+                        if (differs(&v[i]) && (weight(&v[i]) < last || (weight(&v[i]) <= last && i > last_at)) &&
+                            (best == b->n_patterns || weight(&v[i]) > weight(&v[best])))
+                                best = i;
+                if (best == b->n_patterns)
+                        break;
+                last = weight(&v[best]);
+                last_at = best;
+                add(ret, size, "%s%s: %s", told > 0 ? "; " : "", pattern_text(&b->patterns[best], pattern),
+                    verdict_text(&v[best], " on UAS", text));
+        }
+        if (n > told)
+                add(ret, size, "; %zu more with a difference", n - told);
+}
+
+/* Whether all patterns of a kind, random or sequential, have this word. */
+static bool all_of_kind(const struct bench *b, const struct bench_verdict *v, bool random, enum bench_word w)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < b->n_patterns; i++)
+                if (b->patterns[i].random == random) {
+                        if (v[i].word != w)
+                                return false;
+                        n++;
+                }
+        return n > 0;
+}
+
+static bool has_kind(const struct bench *b, bool random)
+{
+        for (size_t i = 0; i < b->n_patterns; i++)
+                if (b->patterns[i].random == random)
+                        return true;
+        return false;
+}
+
+/* "sequential, 4 KiB random reads at depth 1: no difference seen" */
+static void add_alike(const struct bench *b, const struct bench_verdict *v, enum bench_word w, char *ret, size_t size)
+{
+        const bool whole[2] = {all_of_kind(b, v, false, w), all_of_kind(b, v, true, w)};
+        bool told[2] = {false, false};
+        char pattern[PATTERN_TEXT_MAX], text[VERDICT_TEXT_MAX];
+        const struct bench_verdict *first = NULL;
+        size_t n = 0, left = 0;
+
+        for (size_t i = 0; i < b->n_patterns; i++) {
+                bool random = b->patterns[i].random;
+
+                if (v[i].word != w || (whole[random] && told[random]))
+                        continue;
+                told[random] = whole[random];
+                if (n == DIFFERENCES_TOLD) {
+                        left++;
+                        continue;
+                }
+                add(ret, size, "%s%s", n > 0 ? ", " : *ret ? "; " : "",
+                    whole[random] ? (random ? "random" : "sequential") : pattern_text(&b->patterns[i], pattern));
+                first = first ?: &v[i];
+                n++;
+        }
+        if (left > 0)
+                add(ret, size, " and %zu more", left);
+        if (first)
+                add(ret, size, ": %s", verdict_text(first, " on UAS", text));
+}
+
+/* Of the rows that carry it: those that differ, or if none does, those with no difference. */
+static unsigned doubts_behind(const struct bench *b)
+{
+        unsigned found[2] = {0, 0};
+        bool any = false;
+
+        for (unsigned i = 0; i < b->n_patterns; i++) {
+                struct bench_verdict v;
+
+                verdict_of_pattern(b, i, &v);
+                any = any || differs(&v);
+                for (enum driver d = 0; d < _DRIVER_MAX && (differs(&v) || v.word == BENCH_SAME); d++)
+                        found[differs(&v)] |= doubts_of(b, i, d);
+        }
+        return found[any] & doubts_of_comparison(any);
+}
+
+static void add_doubts(const struct bench *b, char *ret, size_t size)
+{
+        unsigned found = doubts_behind(b);
+        size_t told = 0, left = 0;
+
+        for (enum bench_doubt d = 0; d < _BENCH_DOUBT_MAX; d++) {
+                if (!(found & (1U << d)))
+                        continue;
+                if (told == DOUBTS_TOLD)
+                        left++;
+                else
+                        add(ret, size, "%s%s", told++ > 0 ? ", " : "; with doubts: ", bench_doubt_to_string(d));
+        }
+        if (left > 0)
+                add(ret, size, " and %zu more", left);
+}
+
+char *verdict_overall(const struct bench *b, char *ret, size_t size)
+{
+        static const enum bench_word alike[] = {BENCH_SAME, BENCH_ROUNDS, BENCH_FAILED};
+        _cleanup_free_ struct bench_verdict *v = calloc(b->n_patterns + 1, sizeof(*v));
+        char text[VERDICT_TEXT_MAX];
+
+        ret[0] = '\0';
+        for (size_t i = 0; v && i < b->n_patterns; i++)
+                verdict_of_pattern(b, (unsigned) i, &v[i]);
+        if (!v || b->n_patterns == 0)
+                return ret;
+        add_differences(b, v, ret, size);
+        for (size_t k = 0; k < ELEMENTSOF(alike); k++)
+                /* Everything alike needs no list. */
+                if ((all_of_kind(b, v, true, alike[k]) || !has_kind(b, true)) &&
+                    (all_of_kind(b, v, false, alike[k]) || !has_kind(b, false)))
+                        add(ret, size, "%s", verdict_text(&v[0], " on UAS", text));
+                else
+                        add_alike(b, v, alike[k], ret, size);
+        add_doubts(b, ret, size);
+        return ret;
+}
+
+char *finding_text(const struct bench *b, char *ret, size_t size)
+{
+        const struct bench_finding *f = &b->finding;
+        const struct bench_run *run = f->run < b->n_runs ? &b->runs[f->run] : NULL;
+        char pattern[PATTERN_TEXT_MAX];
+
+        ret[0] = '\0';
+        if (!f->found)
+                return ret;
+        add(ret, size, "%s failed", driver_to_string(f->driver));
+        if (run && run->pattern < b->n_patterns)
+                add(ret, size, " during %s", pattern_text(&b->patterns[run->pattern], pattern));
+        add(ret, size, "%s%s.", isempty(f->what) ? "" : ": ", isempty(f->what) ? "" : f->what);
+        if (f->driver == DRIVER_UAS)
+                add(ret, size, " This disk is not safe on uas here: leave it on " DRIVER_NAME_BOT
+                               " (uasctl policy DISK " DRIVER_NAME_BOT "), whatever the figures say.");
+        else
+                add(ret, size, " That is no matter of UAS: look at cable, power and the disk itself.");
+        return ret;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/print.h"
+
+#include "common/util.h"
+#include "bench/tell/grid.h"
+#include "bench/tell/units.h"
+#include "bench/tell/verdict.h"
+#include "term/fit.h"
+#include "term/fold.h"
+#include "term/style.h"
+#include "term/table.h"
+
+#define WIDE 118 /* columns of a terminal that has room for everything but the mean */
+#define WIDE_MEAN 128
+#define KEY_WIDTH 8 /* of what stands above the table */
+#define BAR_NARROW 8
+#define BAR_WIDE 16
+#define BAR_BYTES (3 * BAR_WIDE + 1)
+
+#define HARMLESS(s) harmless_sentence(s, (char[4096]){}, 4096)
+
+enum { AT_PATTERN, AT_DRIVER, AT_MEDIAN, AT_BAR, AT_RANGE, AT_SPREAD, AT_MEAN, AT_P50, AT_P95, AT_P99, AT_NOTES, AT_UAS, _AT_MAX };
+
+static const struct {
+        struct table_column column;
+        bool wide; /* there alone */
+} columns[_AT_MAX] = {
+        [AT_PATTERN] = {{"PATTERN", 0}, false},            [AT_DRIVER] = {{"DRIVER", 0}, false},
+        [AT_MEDIAN] = {{"MEDIAN", SCOLS_FL_RIGHT}, false}, [AT_BAR] = {{"", 0}, false},
+        [AT_RANGE] = {{"RANGE", SCOLS_FL_RIGHT}, true},    [AT_SPREAD] = {{"SPREAD", SCOLS_FL_RIGHT}, false},
+        [AT_MEAN] = {{"MEAN", SCOLS_FL_RIGHT}, true},      [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},
+        [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},        [AT_P99] = {{"P99", SCOLS_FL_RIGHT}, false},
+        [AT_NOTES] = {{"NOTES", 0}, false},                [AT_UAS] = {{"UAS IS", 0}, false},
+};
+
+/* Which figures stay is what matters most: the median, and what it comes to. */
+static const struct fit_column fits[_AT_MAX] = {
+        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0},  [AT_MEDIAN] = {FIT_LAST, 0}, [AT_BAR] = {FIT_WHOLE, 6},
+        [AT_RANGE] = {FIT_WHOLE, 2},   [AT_SPREAD] = {FIT_WHOLE, 5}, [AT_MEAN] = {FIT_WHOLE, 1},  [AT_P50] = {FIT_WHOLE, 3},
+        [AT_P95] = {FIT_WHOLE, 4},     [AT_P99] = {FIT_WHOLE, 7},    [AT_NOTES] = {FIT_BLANKS, 0}, [AT_UAS] = {FIT_LAST, 0},
+};
+
+struct printer {
+        const struct bench *b;
+        struct libscols_table *table;
+        struct notes *notes;
+        int at[_AT_MAX]; /* column of the table, or -1 */
+        unsigned bar;    /* cells of the longest one */
+        bool compares;
+};
+
+static bool wide(void)
+{
+        return style_width() == 0 || style_width() >= WIDE;
+}
+
+static int set(struct printer *p, struct libscols_line *line, int column, const char *text)
+{
+        return p->at[column] < 0 ? 0 : scols_line_set_data(line, (size_t) p->at[column], text);
+}
+
+static void paint(struct printer *p, struct libscols_line *line, int column, const char *sgr)
+{
+        struct libscols_cell *cell = p->at[column] < 0 ? NULL : scols_line_get_cell(line, (size_t) p->at[column]);
+
+        if (cell)
+                (void) scols_cell_set_color(cell, sgr);
+}
+
+/* Eighths of a cell where there are characters for them. */
+static void bar_text(double share, unsigned cells, char ret[static BAR_BYTES])
+{
+        static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+        unsigned parts = (unsigned) (share * cells * 8 + 0.5);
+        char *to = ret;
+
+        if (parts == 0 && share > 0)
+                parts = 1;
+        if (!style_utf8()) {
+                for (; parts > 0; parts -= parts < 8 ? parts : 8)
+                        *to++ = '#';
+                *to = '\0';
+                return;
+        }
+        *to = '\0';
+        for (; parts > 0; parts -= parts < 8 ? parts : 8)
+                to = stpcpy(to, eighths[parts < 8 ? parts : 8]);
+}
+
+static double median_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
+{
+        struct samples s;
+
+        stats_samples(b, pattern, d, m, &s);
+        return stats_median(s.values, s.n);
+}
+
+/* The longest bar: of both drivers, or of all points of a sweep. */
+static double longest(const struct printer *p, unsigned pattern)
+{
+        enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
+        double most = 0;
+
+        for (unsigned i = 0; i < p->b->n_patterns; i++)
+                for (enum driver d = 0; d < _DRIVER_MAX; d++) {
+                        double x = 0;
+
+                        if (i == pattern || (p->b->axis != BENCH_AXIS_NONE && stats_figure(&p->b->patterns[i]) == m))
+                                x = median_of(p->b, i, d, m);
+                        most = x > most ? x : most;
+                }
+        return most;
+}
+
+/* "589-605": what both ends have in common stands in the median. */
+static void range_text(const struct summary *s, enum stats_measure m, char *ret, size_t size)
+{
+        char low[UNIT_TEXT_MAX], high[UNIT_TEXT_MAX];
+
+        (void) figure_text(s->min, m, style_utf8(), low);
+        (void) figure_text(s->max, m, style_utf8(), high);
+        if (streq(low + strcspn(low, " "), high + strcspn(high, " ")))
+                low[strcspn(low, " ")] = '\0';
+        (void) snprintf(ret, size, "%s-%s", low, high);
+}
+
+static int add_latency(struct printer *p, struct libscols_line *line, unsigned pattern, enum driver d, int column,
+                       enum stats_measure m)
+{
+        double ns = median_of(p->b, pattern, d, m);
+        char text[UNIT_TEXT_MAX];
+
+        return set(p, line, column, ns > 0 ? figure_text(ns, m, style_utf8(), text) : "-");
+}
+
+static int add_figures(struct printer *p, struct libscols_line *line, unsigned pattern, enum driver d)
+{
+        enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
+        char text[RATE_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
+        double most = longest(p, pattern);
+        struct samples s;
+        struct summary sum;
+        int r;
+
+        stats_samples(p->b, pattern, d, m, &s);
+        stats_summary(&s, &sum);
+        if (sum.n == 0)
+                return set(p, line, AT_MEDIAN, "-");
+        bar_text(most > 0 ? sum.median / most : 0, p->bar, bar);
+        range_text(&sum, m, range, sizeof(range));
+        (void) snprintf(spread, sizeof(spread), "%.*f %%", sum.spread_percent < 9.95 ? 1 : 0, sum.spread_percent);
+        r = set(p, line, AT_MEDIAN, rate_text(p->b, pattern, d, style_utf8(), text));
+        r = r ?: set(p, line, AT_BAR, bar);
+        r = r ?: set(p, line, AT_RANGE, range);
+        r = r ?: set(p, line, AT_SPREAD, spread);
+        r = r ?: add_latency(p, line, pattern, d, AT_MEAN, STATS_MEAN);
+        r = r ?: add_latency(p, line, pattern, d, AT_P50, STATS_P50);
+        r = r ?: add_latency(p, line, pattern, d, AT_P95, STATS_P95);
+        return r ?: add_latency(p, line, pattern, d, AT_P99, STATS_P99);
+}
+
+static int add_verdict(struct printer *p, struct libscols_line *line, unsigned pattern)
+{
+        struct bench_verdict v;
+        char text[VERDICT_TEXT_MAX];
+        int r;
+
+        verdict_of_pattern(p->b, pattern, &v);
+        r = set(p, line, AT_UAS, verdict_short(&v, text));
+        if (v.word == BENCH_FASTER)
+                paint(p, line, AT_UAS, SGR_GREEN);
+        else if (v.word == BENCH_SLOWER || v.word == BENCH_FAILED)
+                paint(p, line, AT_UAS, SGR_RED);
+        return r;
+}
+
+static int add_row(struct printer *p, unsigned pattern, enum driver d, bool first, bool last)
+{
+        struct libscols_line *line = scols_table_new_line(p->table, NULL);
+        const struct bench_pattern *what = &p->b->patterns[pattern];
+        char text[PATTERN_TEXT_MAX], notes[NOTES_TEXT_MAX];
+        int r;
+
+        if (!line)
+                return -ENOMEM;
+        r = !first ? 0 : set(p, line, AT_PATTERN, isempty(what->name) ? pattern_text(what, text) : HARMLESS(what->name));
+        r = r ?: set(p, line, AT_DRIVER, driver_label(d));
+        r = r ?: add_figures(p, line, pattern, d);
+        r = r ?: set(p, line, AT_NOTES, notes_of(p->notes, p->b, pattern, d, notes));
+        paint(p, line, AT_NOTES, SGR_YELLOW);
+        return r ?: last && p->compares ? add_verdict(p, line, pattern) : 0;
+}
+
+static int add_rows(struct printer *p)
+{
+        int r = 0;
+
+        for (unsigned pattern = 0; pattern < p->b->n_patterns; pattern++) {
+                enum driver rows[_DRIVER_MAX];
+                size_t n = drivers_of(p->b, pattern, rows);
+
+                for (size_t i = 0; i < n && r == 0; i++)
+                        r = add_row(p, pattern, rows[i], i == 0, i + 1 == n);
+        }
+        return r;
+}
+
+static int print_table(struct printer *p, FILE *out, bool legend)
+{
+        struct table_column chosen[_AT_MAX];
+        struct fit_column how[_AT_MAX];
+        size_t n = 0;
+        int r;
+
+        p->compares = bench_compares(p->b);
+        p->bar = wide() ? BAR_WIDE : BAR_NARROW;
+        for (int i = 0; i < _AT_MAX; i++) {
+                bool there = (wide() || !columns[i].wide) && (i != AT_UAS || p->compares) &&
+                             (i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN);
+
+                p->at[i] = there ? (int) n : -1;
+                if (there) {
+                        how[n] = fits[i];
+                        chosen[n++] = columns[i].column;
+                }
+        }
+        p->table = table_new(chosen, n, legend);
+        if (!p->table)
+                return -ENOMEM;
+        (void) scols_table_set_stream(p->table, out);
+        r = add_rows(p);
+        return table_print(p->table, r ?: table_fit(p->table, how, n));
+}
+
+int bench_print_line(FILE *out, const char *key, bool again, const char *value)
+{
+        (void) fprintf(out, "%*s%c ", KEY_WIDTH, key, again ? ' ' : ':');
+        return fold_print(out, HARMLESS(value), KEY_WIDTH + 2);
+}
+
+int bench_print_notes(FILE *out, const struct notes *notes)
+{
+        int r = 0;
+
+        for (size_t i = 0; i < notes->n && r >= 0; i++) {
+                int n = fprintf(out, "%s[%zu] ", i == 0 ? "\n" : "", i + 1) - (i == 0);
+
+                r = fold_print(out, HARMLESS(notes->text[i]), n > 0 ? (unsigned) n : 0);
+        }
+        return r;
+}
+
+/* What was found comes before everything else. */
+static int print_finding(const struct bench *b, FILE *out)
+{
+        char text[2048];
+        int r;
+
+        if (!b->finding.found)
+                return 0;
+        (void) fputs(style_colours() ? SGR_RED : "", out);
+        r = fold_print(out, HARMLESS(finding_text(b, text, sizeof(text))), 0);
+        (void) fprintf(out, "%s\n", colour_end());
+        return r;
+}
+
+static int print_verdict(const struct bench *b, FILE *out)
+{
+        static const char word[] = "Verdict:";
+        char text[2048];
+        size_t n = strlen(verdict_overall(b, text, sizeof(text)));
+
+        if (n == 0)
+                return 0;
+        (void) snprintf(text + n, sizeof(text) - n, ".");
+        (void) fprintf(out, "\n%s%s%s ", style_colours() ? SGR_BOLD : "", word, colour_end());
+        return fold_print(out, text, sizeof(word));
+}
+
+int bench_print(const struct bench *b, FILE *out, bool legend)
+{
+        _cleanup_free_ struct notes *notes = calloc(1, sizeof(*notes));
+        struct printer p = {.b = b, .notes = notes};
+        struct head_line head[HEAD_MAX];
+        size_t n;
+        int r;
+
+        if (!notes)
+                return -ENOMEM;
+        r = print_finding(b, out);
+        n = bench_head(b, true, head);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = bench_print_line(out, head[i].key, false, head[i].value);
+        (void) fputc('\n', out);
+        r = r < 0 ? r : print_table(&p, out, legend);
+        r = r < 0 ? r : bench_print_notes(out, notes);
+        r = r < 0 ? r : grid_print(b, out, legend);
+        r = r < 0 ? r : print_verdict(b, out);
+        return r < 0 ? r : ferror(out) ? -EIO : 0;
+}

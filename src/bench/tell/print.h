@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdio.h>
+
+#include "bench/tell/head.h"
+
+enum bench_format {
+        BENCH_TABLE, /* for people: as wide as the terminal, with bars */
+        BENCH_JSON,
+        BENCH_CSV,
+        BENCH_MARKDOWN,
+        _BENCH_FORMAT_MAX,
+};
+
+/* All of a result. legend: with the columns' names. 0 or a negative errno. */
+int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool legend);
+
+/* Above a table "Disk: ...", below it "[1] ..."; both fold on terminals. again: another value of the key before. 0 or a negative errno. */
+int bench_print_line(FILE *out, const char *key, bool again, const char *value);
+int bench_print_notes(FILE *out, const struct notes *notes);
+
+/* The table alone, with what stands above and below it. */
+int bench_print(const struct bench *b, FILE *out, bool legend);

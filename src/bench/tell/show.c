@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One result: as it was asked for, of those that are kept, and away with it. */
+#include "common/log.h"
+#include "common/util.h"
+#include "bench/tell/chart.h"
+#include "bench/tell/history.h"
+#include "bench/tell/kept.h"
+#include "bench/tell/print.h"
+
+#define ID_MIN 8 /* as --history shows it: what is lost is not to be met by a letter or two */
+
+#define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
+
+static int tell_not_found(int error, const char *what)
+{
+        if (error == -ENOENT)
+                log_error("There is no result '%s'. uasctl bench --history lists those that are kept.", HARMLESS(what));
+        else if (error == -ENOTUNIQ)
+                log_error("More than one result begins with '%s': give more of it.", HARMLESS(what));
+        else if (error == -EPROTONOSUPPORT)
+                log_error("'%s' was written by a later version.", HARMLESS(what));
+        else
+                log_error("'%s' is no result of uasctl bench: %s", HARMLESS(what), strerror(-error));
+        return UASD_EXIT_FAILED;
+}
+
+int bench_load(const struct kept *k, const char *what, struct bench *ret)
+{
+        int r = kept_find(k, what, ret);
+
+        return r < 0 ? tell_not_found(r, what) : UASD_EXIT_OK;
+}
+
+int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)
+{
+        const struct bench_options *o = c->options;
+        enum bench_format how = c->options->json ? BENCH_JSON
+                                : o->csv         ? BENCH_CSV
+                                : o->markdown    ? BENCH_MARKDOWN
+                                                 : BENCH_TABLE;
+        int k = bench_tell(b, how, stdout, !c->options->no_legend);
+
+        if (k < 0) {
+                log_error("Cannot print the result: %s", strerror(-k));
+                return UASD_EXIT_FAILED;
+        }
+        return o->chart ? bench_chart(b, o->chart) : UASD_EXIT_OK;
+}
+
+int bench_show(const struct bench_context *c, const char *what)
+{
+        const char *chart = c->options->chart;
+        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        _cleanup_(bench_done) struct bench b = {};
+        int code = chart ? bench_chart_possible(chart) : UASD_EXIT_OK, r;
+
+        if (code != UASD_EXIT_OK)
+                return code;
+        r = kept_open(&c->client.roots, &k);
+        if (r < 0) /* a path is none of those */
+                log_warning("Cannot read the results that are kept: %s", strerror(-r));
+        code = bench_load(&k, what, &b);
+        return code == UASD_EXIT_OK ? bench_tell_as_asked(c, &b) : code;
+}
+
+int bench_remove(const struct bench_context *c, const char *what)
+{
+        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        int r = kept_open(&c->client.roots, &k);
+        size_t i;
+
+        if (r < 0) {
+                log_error("Cannot read the results that are kept: %s", strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        if (strlen(what) < ID_MIN) {
+                log_error("--remove takes %i letters of an id or more, as --history shows them.", ID_MIN);
+                return UASD_EXIT_USAGE;
+        }
+        r = kept_index(&k, what, &i);
+        if (r < 0)
+                return tell_not_found(r, what);
+        r = kept_remove(&k, i);
+        if (r == -EACCES || r == -EPERM || r == -EROFS) {
+                log_error("Not permitted: %s: the results are root's.", strerror(-r));
+                return UASD_EXIT_UNAUTHORIZED;
+        }
+        if (r < 0) {
+                log_error("Cannot remove %s: %s", k.names[i], strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        log_info("%s is removed.", k.names[i]);
+        return UASD_EXIT_OK;
+}

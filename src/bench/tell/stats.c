@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/stats.h"
+
+#include <math.h>
+
+#include "common/util.h"
+
+#define ALL_MAX (2 * (size_t) STATS_SAMPLES_MAX)
+#define SMALL_BLOCK (64U << 10) /* below it people speak of IOPS */
+#define PARTS 4
+#define NEIGHBOURS 1.5 /* times the variance; neighbours that know nothing of each other are twice of it apart */
+
+static double larger(double a, double b)
+{
+        return a > b ? a : b;
+}
+
+double stats_of_run(const struct bench_run *r, enum stats_measure m)
+{
+        const struct bench_side *a = &r->read, *b = &r->write;
+
+        switch (m) {
+        case STATS_BYTES:
+                return a->bytes_per_sec + b->bytes_per_sec;
+        case STATS_IOPS:
+                return a->iops + b->iops;
+        case STATS_MEAN:
+                return larger(a->mean_ns, b->mean_ns);
+        case STATS_P50:
+                return larger((double) a->p50_ns, (double) b->p50_ns);
+        case STATS_P95:
+                return larger((double) a->p95_ns, (double) b->p95_ns);
+        case STATS_P99:
+                return larger((double) a->p99_ns, (double) b->p99_ns);
+        case _STATS_MEASURE_MAX:
+                break;
+        }
+        return 0;
+}
+
+bool stats_run_counts(const struct bench_run *r)
+{
+        return r->round > 0 && r->error == 0 && !r->host && stats_of_run(r, STATS_BYTES) > 0 &&
+               stats_of_run(r, STATS_IOPS) > 0;
+}
+
+void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret)
+{
+        unsigned order[STATS_SAMPLES_MAX];
+
+        ret->n = 0;
+        for (size_t i = 0; i < b->n_runs && ret->n < STATS_SAMPLES_MAX; i++) {
+                const struct bench_run *r = &b->runs[i];
+                size_t at = ret->n;
+
+                if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
+                        continue;
+                for (; at > 0 && order[at - 1] > r->order; at--) {
+                        order[at] = order[at - 1];
+                        ret->values[at] = ret->values[at - 1];
+                }
+                order[at] = r->order;
+                ret->values[at] = stats_of_run(r, m);
+                ret->n++;
+        }
+}
+
+static int compare(const void *a, const void *b)
+{
+        double x = *(const double *) a, y = *(const double *) b;
+
+        return (x > y) - (x < y);
+}
+
+double stats_median(double *values, size_t n)
+{
+        if (n == 0)
+                return 0;
+        qsort(values, n, sizeof(*values), compare);
+        return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+void stats_summary(const struct samples *s, struct summary *ret)
+{
+        struct samples sorted = *s;
+        double sum = 0;
+
+        *ret = (struct summary){.n = s->n};
+        if (s->n == 0)
+                return;
+        ret->median = stats_median(sorted.values, sorted.n);
+        ret->min = sorted.values[0];
+        ret->max = sorted.values[sorted.n - 1];
+        for (size_t i = 0; i < s->n; i++)
+                sum += s->values[i];
+        if (sum > 0)
+                ret->spread_percent = 100 * (ret->max - ret->min) / (sum / (double) s->n);
+}
+
+/* How many runs of any other driver that count come before this one. */
+static size_t others_before(const struct bench *b, const struct bench_run *run)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < b->n_runs; i++) {
+                const struct bench_run *r = &b->runs[i];
+
+                n += r->pattern == run->pattern && r->driver != run->driver && r->order < run->order && stats_run_counts(r);
+        }
+        return n;
+}
+
+void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
+                 double *ret_write)
+{
+        struct samples reads = {}, writes = {};
+
+        for (size_t i = 0; i < b->n_runs && reads.n < STATS_SAMPLES_MAX; i++) {
+                const struct bench_run *r = &b->runs[i];
+
+                if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
+                        continue;
+                reads.values[reads.n++] = stats_of_run(&(struct bench_run){.read = r->read}, m);
+                writes.values[writes.n++] = stats_of_run(&(struct bench_run){.write = r->write}, m);
+        }
+        *ret_read = stats_median(reads.values, reads.n);
+        *ret_write = stats_median(writes.values, writes.n);
+}
+
+double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
+{
+        struct samples half[2] = {};
+        size_t seen[2] = {SIZE_MAX, SIZE_MAX}; /* what tells them apart */
+        double first, second;
+
+        for (size_t i = 0; i < b->n_runs; i++) {
+                const struct bench_run *r = &b->runs[i];
+                size_t before, k = 0;
+
+                if (r->pattern != pattern || r->driver != d || !stats_run_counts(r))
+                        continue;
+                before = others_before(b, r);
+                while (k < 2 && seen[k] != SIZE_MAX && seen[k] != before)
+                        k++;
+                if (k == 2)
+                        return 1;
+                seen[k] = before;
+                if (half[k].n < STATS_SAMPLES_MAX)
+                        half[k].values[half[k].n++] = stats_of_run(r, STATS_BYTES);
+        }
+        if (half[0].n == 0 || half[1].n == 0)
+                return 1;
+        first = stats_median(half[0].values, half[0].n);
+        second = stats_median(half[1].values, half[1].n);
+        return first > second ? first / second : second / first;
+}
+
+/* By ranks, so that no single round decides: squares of what neighbours are apart, and of what all are from the middle. */
+static void add_neighbours(const struct samples *s, double *apart, double *all)
+{
+        double last = 0;
+
+        for (size_t i = 0; i < s->n; i++) {
+                double place = 0; /* from the middle, twice */
+
+                for (size_t k = 0; k < s->n; k++)
+                        place += (s->values[k] < s->values[i]) - (s->values[k] > s->values[i]);
+                *all += place * place;
+                if (i > 0)
+                        *apart += (place - last) * (place - last);
+                last = place;
+        }
+}
+
+static double furthest_parts(const struct samples *s)
+{
+        double least = HUGE_VAL, most = 0;
+
+        for (size_t i = 0; i < PARTS; i++) {
+                size_t from = i * s->n / PARTS, to = (i + 1) * s->n / PARTS;
+                struct samples part = {.n = to - from};
+                double median;
+
+                memcpy(part.values, s->values + from, part.n * sizeof(double));
+                median = stats_median(part.values, part.n);
+                least = median < least ? median : least;
+                most = larger(most, median);
+        }
+        return most / least;
+}
+
+double stats_wander(const struct samples *a, const struct samples *b)
+{
+        double apart = 0, all = 0;
+
+        if (a->n < STATS_WANDER_ROUNDS || b->n < STATS_WANDER_ROUNDS)
+                return 1;
+        add_neighbours(a, &apart, &all);
+        add_neighbours(b, &apart, &all);
+        return apart < NEIGHBOURS * all ? larger(furthest_parts(a), furthest_parts(b)) : 1;
+}
+
+enum stats_measure stats_figure(const struct bench_pattern *p)
+{
+        return p->random && p->block_size < SMALL_BLOCK ? STATS_IOPS : STATS_BYTES;
+}
+
+/* In how many ways k of n ranks come to each sum: [sum], up to the sum of all. Counts up to C(128, 64) fit a double's range. */
+static double *deal(const unsigned *ranks, size_t n, size_t k, size_t *ret_total)
+{
+        double *ways, *last;
+        size_t total = 0;
+
+        for (size_t i = 0; i < n; i++)
+                total += ranks[i];
+        ways = calloc((k + 1) * (total + 1), sizeof(*ways));
+        last = calloc(total + 1, sizeof(*last));
+        if (!ways || !last) {
+                free(ways);
+                free(last);
+                return NULL;
+        }
+        ways[0] = 1;
+        for (size_t i = 0, reached = 0; i < n; i++) {
+                reached += ranks[i];
+                for (size_t taken = i + 1 < k ? i + 1 : k; taken > 0; taken--) {
+                        double *to = ways + taken * (total + 1);
+                        const double *from = to - (total + 1);
+
+                        for (size_t sum = ranks[i]; sum <= reached; sum++)
+                                to[sum] += from[sum - ranks[i]];
+                }
+        }
+        memcpy(last, ways + k * (total + 1), (total + 1) * sizeof(*last));
+        free(ways);
+        *ret_total = total;
+        return last;
+}
+
+struct ranked {
+        double value;
+        bool of_a;
+};
+
+/* Twice the rank of each, the mean one of those that are alike; returns the sum of a's. */
+static unsigned rank(const struct samples *a, const struct samples *b, unsigned ret[static ALL_MAX])
+{
+        struct ranked all[ALL_MAX];
+        size_t n = 0, end;
+        unsigned sum = 0;
+
+        for (size_t i = 0; i < a->n; i++)
+                all[n++] = (struct ranked){a->values[i], true};
+        for (size_t i = 0; i < b->n; i++)
+                all[n++] = (struct ranked){b->values[i], false};
+        qsort(all, n, sizeof(*all), compare); /* the value comes first */
+        for (size_t i = 0; i < n; i = end) {
+                end = i + 1;
+                while (end < n && all[end].value <= all[i].value)
+                        end++;
+                for (size_t k = i; k < end; k++) {
+                        ret[k] = (unsigned) (i + 1 + end);
+                        sum += all[k].of_a ? ret[k] : 0;
+                }
+        }
+        return sum;
+}
+
+double stats_rank_p(const struct samples *a, const struct samples *b)
+{
+        unsigned ranks[ALL_MAX], sum;
+        size_t n = a->n + b->n, total;
+        double expected, far, reach = 0, all = 0;
+        _cleanup_free_ double *ways = NULL;
+
+        if (a->n == 0 || b->n == 0)
+                return 1;
+        sum = rank(a, b, ranks);
+        ways = deal(ranks, n, a->n, &total);
+        if (!ways)
+                return 1; /* without memory nothing has been seen */
+        expected = (double) a->n * (double) (n + 1);
+        far = fabs(sum - expected);
+        for (size_t i = 0; i <= total; i++) {
+                all += ways[i];
+                if (fabs((double) i - expected) >= far)
+                        reach += ways[i];
+        }
+        return reach / all;
+}
+
+double stats_least_p(size_t n, size_t m)
+{
+        double ways = 1;
+
+        if (n == 0 || m == 0)
+                return 1;
+        for (size_t i = 1; i <= n; i++)
+                ways = ways * (double) (m + i) / (double) i;
+        return 2 / ways;
+}
+
+/* How many of the ratios, from either end, the interval leaves out; 0: it cannot be had. */
+static size_t left_out(size_t n, size_t m, double level)
+{
+        unsigned ranks[ALL_MAX];
+        _cleanup_free_ double *ways = NULL;
+        double all = 0, below = 0;
+        size_t total, out = 0, least = n * (n + 1) / 2;
+
+        for (size_t i = 0; i < n + m; i++)
+                ranks[i] = (unsigned) i + 1;
+        ways = deal(ranks, n + m, n, &total);
+        if (!ways)
+                return 0;
+        for (size_t i = 0; i <= total; i++)
+                all += ways[i];
+        for (; out < n * m / 2; out++) {
+                below += ways[least + out];
+                if (below / all > level / 2)
+                        break;
+        }
+        return out;
+}
+
+bool stats_ratio(const struct samples *a, const struct samples *b, double level, struct ratio *ret)
+{
+        double ratios[STATS_SAMPLES_MAX * STATS_SAMPLES_MAX], middle;
+        size_t n = 0, out;
+
+        for (size_t i = 0; i < a->n; i++)
+                for (size_t k = 0; k < b->n; k++) {
+                        if (!(a->values[i] > 0) || !(b->values[k] > 0))
+                                return false;
+                        ratios[n++] = b->values[k] / a->values[i];
+                }
+        if (n == 0)
+                return false;
+        out = left_out(a->n, b->n, level);
+        if (out == 0)
+                return false;
+        (void) stats_median(ratios, n); /* they are in order now */
+        /* Halfway as ratios go: A to B is the inverse of B to A. */
+        middle = n % 2 ? ratios[n / 2] : sqrt(ratios[n / 2 - 1] * ratios[n / 2]);
+        *ret = (struct ratio){middle, ratios[out - 1], ratios[n - out]};
+        return true;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench/tell/verdict.h"
+
+#include "common/util.h"
+#include "bench/tell/units.h"
+
+#define TIMES_FROM 1.5 /* below, percent are easier to grasp */
+
+static const char *const words[_BENCH_WORD_MAX] = {
+        [BENCH_SAME] = "none",     [BENCH_FASTER] = "faster", [BENCH_SLOWER] = "slower",
+        [BENCH_ROUNDS] = "rounds", [BENCH_FAILED] = "failed", [BENCH_SINGLE] = "single",
+};
+
+const char *bench_word_to_string(enum bench_word w)
+{
+        return words[w];
+}
+
+size_t verdict_rounds_needed(void)
+{
+        size_t n = 1;
+
+        while (stats_least_p(n, n) > VERDICT_LEVEL)
+                n++;
+        return n;
+}
+
+void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret)
+{
+        double wander;
+
+        *ret = (struct bench_verdict){.word = BENCH_SAME, .p = 1, .rounds = {a->n, b->n}};
+        if (stats_least_p(a->n, b->n) > VERDICT_LEVEL) {
+                ret->word = BENCH_ROUNDS;
+                return;
+        }
+        ret->p = stats_rank_p(a, b);
+        ret->has_ratio = stats_ratio(a, b, VERDICT_LEVEL, &ret->ratio);
+        if (!ret->has_ratio || ret->p > VERDICT_LEVEL)
+                return;
+        wander = stats_wander(a, b); /* all are above 0, or there were no ratio */
+        practical = wander > practical ? wander : practical;
+        if (ret->ratio.low > practical)
+                ret->word = BENCH_FASTER;
+        else if (ret->ratio.high < 1 / practical)
+                ret->word = BENCH_SLOWER;
+}
+
+static bool was_run(const struct bench *b, unsigned pattern, enum driver d)
+{
+        for (size_t i = 0; i < b->n_runs; i++)
+                if (b->runs[i].pattern == pattern && b->runs[i].driver == d)
+                        return true;
+        return false;
+}
+
+void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret)
+{
+        enum stats_measure m = stats_figure(&b->patterns[pattern]);
+        double practical = VERDICT_PRACTICAL;
+        struct samples bot, uas;
+
+        if (b->single) {
+                *ret = (struct bench_verdict){.word = BENCH_SINGLE, .p = 1};
+                return;
+        }
+        for (enum driver d = 0; d < _DRIVER_MAX; d++) {
+                double halves = stats_halves(b, pattern, d);
+
+                practical = halves > practical ? halves : practical;
+        }
+        stats_samples(b, pattern, DRIVER_USB_STORAGE, m, &bot);
+        stats_samples(b, pattern, DRIVER_UAS, m, &uas);
+        verdict_of(&bot, &uas, practical, ret);
+        if (ret->word != BENCH_ROUNDS)
+                return;
+        if (b->finding.found)
+                ret->word = BENCH_FAILED;
+        else if (!b->interrupted &&
+                 (!was_run(b, pattern, DRIVER_USB_STORAGE) || !was_run(b, pattern, DRIVER_UAS)))
+                ret->word = BENCH_SINGLE;
+}
+
+static char *text_with(const struct bench_pattern *p, const char *jobs, char ret[static PATTERN_TEXT_MAX])
+{
+        const char *what = p->read_percent >= 100 ? "reads" : p->read_percent == 0 ? "writes" : "reads and writes";
+        char block[UNIT_TEXT_MAX], share[32] = "", depth[32] = "";
+
+        if (p->read_percent > 0 && p->read_percent < 100 && p->read_percent != 50)
+                (void) snprintf(share, sizeof(share), " (%u %% reads)", p->read_percent);
+        if (!p->sync_engine)
+                (void) snprintf(depth, sizeof(depth), " at depth %u", p->iodepth);
+        (void) snprintf(ret, PATTERN_TEXT_MAX, "%s%s %s %s%s%s%s", p->direct ? "" : "buffered ", bytes_text(p->block_size, block),
+                        p->random ? "random" : "sequential", what, share, depth, jobs);
+        return ret;
+}
+
+char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
+{
+        char jobs[32] = "";
+
+        if (p->numjobs > 1)
+                (void) snprintf(jobs, sizeof(jobs), " with %u jobs", p->numjobs);
+        else if (p->sync_engine)
+                (void) copy_string(jobs, sizeof(jobs), ", one at a time");
+        return text_with(p, jobs, ret);
+}
+
+char *pattern_text_any_jobs(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
+{
+        return text_with(p, "", ret);
+}
+
+static double times(const struct bench_verdict *v)
+{
+        return v->word == BENCH_SLOWER ? 1 / v->ratio.middle : v->ratio.middle;
+}
+
+char *verdict_text(const struct bench_verdict *v, const char *on, char ret[static VERDICT_TEXT_MAX])
+{
+        const char *how = v->word == BENCH_SLOWER ? "slower" : "faster";
+        double share = v->word == BENCH_SLOWER ? 1 - v->ratio.middle : v->ratio.middle - 1;
+
+        ret[0] = '\0';
+        switch (v->word) {
+        case BENCH_FASTER:
+        case BENCH_SLOWER:
+                if (times(v) >= TIMES_FROM)
+                        (void) snprintf(ret, VERDICT_TEXT_MAX, "%.*f times %s%s", times(v) < 10 ? 1 : 0, times(v), how,
+                                        on);
+                else
+                        (void) snprintf(ret, VERDICT_TEXT_MAX, "%.0f %% %s%s", 100 * share, how, on);
+                break;
+        case BENCH_SAME:
+                (void) copy_string(ret, VERDICT_TEXT_MAX, "no difference seen");
+                break;
+        case BENCH_ROUNDS:
+                (void) snprintf(ret, VERDICT_TEXT_MAX,
+                                "not enough rounds to say (%zu and %zu; %zu of each will do, and the first one that is dropped)",
+                                v->rounds[0], v->rounds[1], verdict_rounds_needed());
+                break;
+        case BENCH_FAILED:
+                (void) copy_string(ret, VERDICT_TEXT_MAX, "ended before its time");
+                break;
+        case BENCH_SINGLE:
+        case _BENCH_WORD_MAX:
+                break;
+        }
+        return ret;
+}
+
+char *verdict_short(const struct bench_verdict *v, char ret[static VERDICT_TEXT_MAX])
+{
+        static const char *const texts[_BENCH_WORD_MAX] = {
+                [BENCH_SAME] = "no difference", [BENCH_FASTER] = "faster", [BENCH_SLOWER] = "slower",
+                [BENCH_ROUNDS] = "too few rounds", [BENCH_FAILED] = "failed", [BENCH_SINGLE] = "",
+        };
+        double share = v->word == BENCH_SLOWER ? 1 - v->ratio.middle : v->ratio.middle - 1;
+
+        if (v->word != BENCH_FASTER && v->word != BENCH_SLOWER)
+                (void) copy_string(ret, VERDICT_TEXT_MAX, texts[v->word]);
+        else if (times(v) >= TIMES_FROM)
+                (void) snprintf(ret, VERDICT_TEXT_MAX, "%.*fx %s", times(v) < 10 ? 1 : 0, times(v), texts[v->word]);
+        else
+                (void) snprintf(ret, VERDICT_TEXT_MAX, "%.0f%% %s", 100 * share, texts[v->word]);
+        return ret;
+}
