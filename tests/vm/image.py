@@ -20,6 +20,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -240,19 +241,27 @@ def flavour_layer(flavour):
     return layer
 
 
+def packages(deb):
+    """The package, and that of bench where it lies beside it."""
+    folder, name = os.path.split(deb)
+    bench = os.path.join(folder, re.sub("^uasd_", "uasd-bench_", name))
+    return [deb, bench] if bench != deb and os.path.exists(bench) else [deb]
+
+
 def product_layer(flavour, deb):
     base = flavour_layer(flavour)
     if not deb:
         return base
     layer = Layer("product-" + flavour,
-                  digest(base.key, os.path.abspath(deb), recipe("product-install")),
+                  digest(base.key, *map(os.path.abspath, packages(deb)), recipe("product-install")),
                   base.parents + [base])
 
     def fill(path):
         files = path + ".files"
         remove_tree(files)
         os.makedirs(files)
-        shutil.copy(deb, files)
+        for package in packages(deb):
+            shutil.copy(package, files)
         shutil.copy(recipe("product-install"), files)
         try:
             in_tree(base.lower(), path, ["/tmp/files/product-install"], files=files)
@@ -267,13 +276,15 @@ def keep_deb(path):
     """A copy of a package under its own hash: a build that goes on meanwhile
     must not change what this run tests."""
     parent = os.path.join(cache_dir(), "products")
-    folder = os.path.join(parent, digest(os.path.abspath(path)))
+    folder = os.path.join(parent, digest(*map(os.path.abspath, packages(path))))
     kept = os.path.join(folder, os.path.basename(path))
     with locked("products"):  # no other run may copy the same, or take an old one away, meanwhile
         os.makedirs(folder, exist_ok=True)
-        if not os.path.exists(kept):
-            shutil.copy(path, kept + ".new")
-            os.rename(kept + ".new", kept)
+        for package in reversed(packages(path)):
+            own = os.path.join(folder, os.path.basename(package))
+            if not os.path.exists(own):
+                shutil.copy(package, own + ".new")
+                os.rename(own + ".new", own)
         os.utime(folder)
         for old in superfluous([os.path.join(parent, name) for name in os.listdir(parent)], KEEP_PRODUCTS):
             remove_tree(old)
