@@ -28,7 +28,7 @@ static size_t columns_beside(const struct bench *b, const struct grid *g)
 }
 
 static int add_row(struct libscols_table *t, const struct bench *b, const struct grid *g, size_t row,
-                   enum driver d, bool first, size_t from, size_t n, enum stats_measure m)
+                   enum driver d, bool first, size_t from, size_t n, enum stats_measure m, bool utf8)
 {
         struct libscols_line *line = scols_table_new_line(t, NULL);
         char text[GRID_TEXT_MAX], figure[UNIT_TEXT_MAX];
@@ -40,12 +40,12 @@ static int add_row(struct libscols_table *t, const struct bench *b, const struct
         r = r ?: scols_line_set_data(line, 1, driver_label(d));
         for (size_t i = 0; i < n && r == 0; i++)
                 r = scols_line_set_data(line, LABELS + i,
-                                        grid_cell_text(b, g, row, from + i, d, m, style_utf8(), figure));
+                                        grid_cell_text(b, g, row, from + i, d, m, utf8, figure));
         return r;
 }
 
 static int add_rows(struct libscols_table *t, const struct bench *b, const struct grid *g, size_t from,
-                    size_t n, enum stats_measure m)
+                    size_t n, enum stats_measure m, bool utf8)
 {
         int r = 0;
 
@@ -54,30 +54,40 @@ static int add_rows(struct libscols_table *t, const struct bench *b, const struc
                 size_t n_drivers = grid_drivers(b, g, row, drivers);
 
                 for (size_t i = 0; i < n_drivers && r == 0; i++)
-                        r = add_row(t, b, g, row, drivers[i], i == 0, from, n, m);
+                        r = add_row(t, b, g, row, drivers[i], i == 0, from, n, m, utf8);
         }
         return r;
 }
 
-static int print_columns(const struct bench *b, const struct grid *g, size_t from, size_t n,
-                         enum stats_measure m, FILE *out, bool legend)
+struct libscols_table *grid_table(const struct bench *b, const struct grid *g, size_t from, size_t n, enum stats_measure m,
+                                  bool utf8, bool legend)
 {
         struct table_column columns[LABELS + GRID_ACROSS_MAX] = {{"PATTERN", 0}, {"DRIVER", 0}};
-        static const struct fit_column how[LABELS + GRID_ACROSS_MAX] = {{FIT_NAMES, 0}, {FIT_LAST, 0}};
         char names[GRID_ACROSS_MAX][UNIT_TEXT_MAX];
         struct libscols_table *t;
-        int r;
 
         for (size_t i = 0; i < n; i++) {
                 (void) snprintf(names[i], sizeof(names[i]), "%.0f", g->across[from + i]);
                 columns[LABELS + i] = (struct table_column){names[i], SCOLS_FL_RIGHT};
         }
         t = table_new(columns, LABELS + n, legend);
+        if (t && add_rows(t, b, g, from, n, m, utf8) != 0) {
+                scols_unref_table(t);
+                return NULL;
+        }
+        return t;
+}
+
+static int print_columns(const struct bench *b, const struct grid *g, size_t from, size_t n,
+                         enum stats_measure m, FILE *out, bool legend)
+{
+        static const struct fit_column how[LABELS + GRID_ACROSS_MAX] = {{FIT_NAMES, 0}, {FIT_LAST, 0}};
+        struct libscols_table *t = grid_table(b, g, from, n, m, style_utf8(), legend);
+
         if (!t)
                 return -ENOMEM;
         (void) scols_table_set_stream(t, out);
-        r = add_rows(t, b, g, from, n, m);
-        return table_print(t, r ?: table_fit(t, how, LABELS + n));
+        return table_print(t, table_fit(t, how, LABELS + n));
 }
 
 int grid_print(const struct bench *b, FILE *out, bool legend)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 
 #include "bench/tell/stats.h"
@@ -43,6 +44,10 @@ char *grid_title(const struct grid *g, enum stats_measure m, char ret[static GRI
 /* The median of the rounds, without what the title says of its unit; "-" if there is none. */
 char *grid_cell_text(const struct bench *b, const struct grid *g, size_t row, size_t column, enum driver d,
                      enum stats_measure m, bool utf8, char ret[static UNIT_TEXT_MAX]);
+
+/* One of those tables, of n columns from `from` on. NULL: no memory. */
+struct libscols_table *grid_table(const struct bench *b, const struct grid *g, size_t from, size_t n, enum stats_measure m,
+                                  bool utf8, bool legend);
 
 /* On a terminal: as many columns beside each other as there is room for. 0 or a negative errno. */
 int grid_print(const struct bench *b, FILE *out, bool legend);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/history.h"
 
-#include "client/source.h"
-#include "common/log.h"
-#include "common/util.h"
 #include "bench/tell/head.h"
-#include "bench/tell/history-table.h"
 #include "bench/tell/json.h"
 #include "bench/tell/kept.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
+#include "client/source.h"
+#include "common/log.h"
+#include "common/util.h"
+#include "term/fit.h"
 #include "term/json.h"
 #include "term/pager.h"
+#include "term/table.h"
 
 #define RESULT_MAX 1024
 #define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
@@ -55,29 +56,46 @@ static bool is_of_disk(const struct bench *b, uint16_t vid, uint16_t pid, const 
                streq(b->conditions.serial ?: "", serial ?: "");
 }
 
-static int add_result(struct history_table *t, const struct bench *b)
+enum { AT_ID, AT_DATE, AT_DISK, AT_PROFILE, AT_LINK, AT_ROUNDS, AT_RESULT, _AT_MAX };
+
+static const struct table_column columns[_AT_MAX] = {
+        [AT_ID] = {"ID", 0},
+        [AT_DATE] = {"DATE", 0},
+        [AT_DISK] = {"DISK", 0},
+        [AT_PROFILE] = {"PROFILE", 0},
+        [AT_LINK] = {"LINK", SCOLS_FL_RIGHT},
+        [AT_ROUNDS] = {"ROUNDS", SCOLS_FL_RIGHT},
+        [AT_RESULT] = {"RESULT", 0},
+};
+
+static const struct fit_column fits[_AT_MAX] = {
+        [AT_ID] = {FIT_WHOLE, 0}, [AT_DATE] = {FIT_BLANKS, 4},   [AT_DISK] = {FIT_BLANKS, 5},   [AT_PROFILE] = {FIT_BLANKS, 3},
+        [AT_LINK] = {FIT_WHOLE, 1}, [AT_ROUNDS] = {FIT_WHOLE, 2}, [AT_RESULT] = {FIT_BLANKS, 0},
+};
+
+static int add_result(void *to, const struct bench *b)
 {
         char when[UNIT_TEXT_MAX], link[UNIT_TEXT_MAX] = "-", rounds[24], result[RESULT_MAX], id[16];
-        char *time = strchr(day_text(b->started_usec, true, when), ' ');
+        struct libscols_line *line = scols_table_new_line(to, NULL);
+        int r = line ? 0 : -ENOMEM;
 
         (void) snprintf(id, sizeof(id), "%.8s", b->id);
-        if (time)
-                *time++ = '\0';
         if (b->conditions.speed_mbps > 0)
                 (void) snprintf(link, sizeof(link), "%uM", b->conditions.speed_mbps);
         (void) snprintf(rounds, sizeof(rounds), "%zu", rounds_of(b));
         result_text(b, result, sizeof(result));
-        const char *const cells[_HISTORY_MAX] = {
-                [HISTORY_ID] = id,
-                [HISTORY_DATE] = when,
-                [HISTORY_TIME] = time ?: "",
-                [HISTORY_DISK] = HARMLESS(b->conditions.model ?: b->conditions.path ?: "-"),
-                [HISTORY_PROFILE] = HARMLESS(b->profile ?: "-"),
-                [HISTORY_LINK] = link,
-                [HISTORY_ROUNDS] = rounds,
-                [HISTORY_RESULT] = HARMLESS(result),
+        const char *const cells[_AT_MAX] = {
+                [AT_ID] = id,
+                [AT_DATE] = day_text(b->started_usec, true, when),
+                [AT_DISK] = HARMLESS(b->conditions.model ?: b->conditions.path ?: "-"),
+                [AT_PROFILE] = HARMLESS(b->profile ?: "-"),
+                [AT_LINK] = link,
+                [AT_ROUNDS] = rounds,
+                [AT_RESULT] = HARMLESS(result),
         };
-        return history_table_add(t, cells);
+        for (size_t i = 0; i < _AT_MAX && r == 0; i++)
+                r = scols_line_set_data(line, i, cells[i]);
+        return r;
 }
 
 /* Which disk: one that is plugged in, or the serial of one that is not. */
@@ -126,11 +144,6 @@ static int each(const struct kept *k, const char *disk, const struct view *v, in
         return r;
 }
 
-static int to_table(void *to, const struct bench *b)
-{
-        return add_result(to, b);
-}
-
 static int to_json(void *to, const struct bench *b)
 {
         return append(to, bench_json(b)) ? 0 : -ENOMEM;
@@ -152,18 +165,17 @@ static int print_json(const struct kept *k, const char *disk, const struct view 
 
 static int print_results(const struct bench_context *c, const struct kept *k, const char *disk, const struct view *v)
 {
-        _cleanup_(history_table_done) struct history_table t = {};
+        struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
         size_t n;
-        int r = each(k, disk, v, to_table, &t, &n);
+        int r = t ? each(k, disk, v, add_result, t, &n) : -ENOMEM;
 
-        if (r < 0)
-                return r;
-        if (n == 0) {
+        if (r == 0 && n == 0) {
+                scols_unref_table(t);
                 log_info("No result is kept%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
                 return 0;
         }
         pager_open(!c->options->no_pager);
-        return history_table_print(&t, !c->options->no_legend);
+        return table_print(t, r ?: table_fit(t, fits, _AT_MAX));
 }
 
 int bench_history(const struct bench_context *c, const char *disk)

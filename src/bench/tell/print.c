@@ -47,7 +47,13 @@ struct printer {
         int at[_AT_MAX]; /* column of the table, or -1 */
         unsigned bar;    /* cells of the longest one */
         bool compares;
+        bool markdown; /* not for a terminal: all columns but the bar, and no word of a device or a profile */
 };
+
+static bool utf8(const struct printer *p)
+{
+        return p->markdown || style_utf8();
+}
 
 static bool wide(void)
 {
@@ -113,12 +119,12 @@ static double longest(const struct printer *p, unsigned pattern)
 }
 
 /* "589-605": what both ends have in common stands in the median. */
-static void range_text(const struct summary *s, enum stats_measure m, char *ret, size_t size)
+static void range_text(const struct printer *p, const struct summary *s, enum stats_measure m, char *ret, size_t size)
 {
         char low[UNIT_TEXT_MAX], high[UNIT_TEXT_MAX];
 
-        (void) figure_text(s->min, m, style_utf8(), low);
-        (void) figure_text(s->max, m, style_utf8(), high);
+        (void) figure_text(s->min, m, utf8(p), low);
+        (void) figure_text(s->max, m, utf8(p), high);
         if (streq(low + strcspn(low, " "), high + strcspn(high, " ")))
                 low[strcspn(low, " ")] = '\0';
         (void) snprintf(ret, size, "%s-%s", low, high);
@@ -130,7 +136,7 @@ static int add_latency(struct printer *p, struct libscols_line *line, unsigned p
         double ns = median_of(p->b, pattern, d, m);
         char text[UNIT_TEXT_MAX];
 
-        return set(p, line, column, ns > 0 ? figure_text(ns, m, style_utf8(), text) : "-");
+        return set(p, line, column, ns > 0 ? figure_text(ns, m, utf8(p), text) : "-");
 }
 
 static int add_figures(struct printer *p, struct libscols_line *line, unsigned pattern, enum driver d)
@@ -147,9 +153,9 @@ static int add_figures(struct printer *p, struct libscols_line *line, unsigned p
         if (sum.n == 0)
                 return set(p, line, AT_MEDIAN, "-");
         bar_text(most > 0 ? sum.median / most : 0, p->bar, bar);
-        range_text(&sum, m, range, sizeof(range));
+        range_text(p, &sum, m, range, sizeof(range));
         (void) snprintf(spread, sizeof(spread), "%.*f %%", sum.spread_percent < 9.95 ? 1 : 0, sum.spread_percent);
-        r = set(p, line, AT_MEDIAN, rate_text(p->b, pattern, d, style_utf8(), text));
+        r = set(p, line, AT_MEDIAN, rate_text(p->b, pattern, d, utf8(p), text));
         r = r ?: set(p, line, AT_BAR, bar);
         r = r ?: set(p, line, AT_RANGE, range);
         r = r ?: set(p, line, AT_SPREAD, spread);
@@ -183,7 +189,10 @@ static int add_row(struct printer *p, unsigned pattern, enum driver d, bool firs
 
         if (!line)
                 return -ENOMEM;
-        r = !first ? 0 : set(p, line, AT_PATTERN, isempty(what->name) ? pattern_text(what, text) : HARMLESS(what->name));
+        if (first && (p->markdown || isempty(what->name)))
+                r = set(p, line, AT_PATTERN, pattern_text(what, text));
+        else
+                r = first ? set(p, line, AT_PATTERN, HARMLESS(what->name)) : 0;
         r = r ?: set(p, line, AT_DRIVER, driver_label(d));
         r = r ?: add_figures(p, line, pattern, d);
         r = r ?: set(p, line, AT_NOTES, notes_of(p->notes, p->b, pattern, d, notes));
@@ -205,31 +214,55 @@ static int add_rows(struct printer *p)
         return r;
 }
 
-static int print_table(struct printer *p, FILE *out, bool legend)
+static bool has_column(const struct printer *p, int i)
+{
+        if (i == AT_UAS)
+                return p->compares;
+        if (p->markdown)
+                return i != AT_BAR;
+        return (wide() || !columns[i].wide) && (i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN);
+}
+
+/* The model of the table, for whoever writes it. how: NULL, or room for _AT_MAX columns, as they are to fit. */
+static struct libscols_table *make_table(struct printer *p, bool legend, struct fit_column *how)
 {
         struct table_column chosen[_AT_MAX];
-        struct fit_column how[_AT_MAX];
         size_t n = 0;
-        int r;
 
         p->compares = bench_compares(p->b);
         p->bar = wide() ? BAR_WIDE : BAR_NARROW;
         for (int i = 0; i < _AT_MAX; i++) {
-                bool there = (wide() || !columns[i].wide) && (i != AT_UAS || p->compares) &&
-                             (i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN);
-
-                p->at[i] = there ? (int) n : -1;
-                if (there) {
+                p->at[i] = has_column(p, i) ? (int) n : -1;
+                if (p->at[i] < 0)
+                        continue;
+                if (how)
                         how[n] = fits[i];
-                        chosen[n++] = columns[i].column;
-                }
+                chosen[n++] = columns[i].column;
         }
         p->table = table_new(chosen, n, legend);
-        if (!p->table)
+        if (p->table && add_rows(p) != 0) {
+                scols_unref_table(p->table);
+                p->table = NULL;
+        }
+        return p->table;
+}
+
+struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes)
+{
+        struct printer p = {.b = b, .notes = notes, .markdown = true};
+
+        return make_table(&p, true, NULL);
+}
+
+static int print_table(struct printer *p, FILE *out, bool legend)
+{
+        struct fit_column how[_AT_MAX];
+        struct libscols_table *t = make_table(p, legend, how);
+
+        if (!t)
                 return -ENOMEM;
-        (void) scols_table_set_stream(p->table, out);
-        r = add_rows(p);
-        return table_print(p->table, r ?: table_fit(p->table, how, n));
+        (void) scols_table_set_stream(t, out);
+        return table_print(t, table_fit(t, how, scols_table_get_ncols(t)));
 }
 
 int bench_print_line(FILE *out, const char *key, bool again, const char *value)

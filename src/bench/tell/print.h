@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 
 #include "bench/tell/head.h"
@@ -19,6 +20,9 @@ int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool leg
 /* Above a table "Disk: ...", below it "[1] ..."; both fold on terminals. again: another value of the key before. 0 or a negative errno. */
 int bench_print_line(FILE *out, const char *key, bool again, const char *value);
 int bench_print_notes(FILE *out, const struct notes *notes);
+
+/* The same table as for a terminal, with all columns but the bar and without names of others. NULL: no memory. */
+struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes);
 
 /* The table alone, with what stands above and below it. */
 int bench_print(const struct bench *b, FILE *out, bool legend);
