@@ -506,7 +506,7 @@ class Uasctl(unittest.TestCase):
         self.bus.send_signal(signal.SIGCONT)
 
     def test_usage(self):
-        for args in (['nonsense'], ['bench', 'sda', '--force'], ['--nonsense'], ['switch'], ['list', '--dry-run']):
+        for args in (['nonsense'], ['trim', 'sda', '--tree'], ['--nonsense'], ['switch'], ['list', '--dry-run']):
             p = self.run_ctl(*args, code=2)
             self.assertEqual(p.stdout, '')
             self.assertLess(len(p.stderr.splitlines()), 3)
