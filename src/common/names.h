@@ -47,7 +47,6 @@
 #define KEY_PARAMETER "parameter" /* the inode of the parameter that has them */
 #define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind" /* our entry in it for a bind, by whoever has the lock */
 #define KEY_ENTRY "ENTRY"
-#define RUN_HISTORY_LOCK RUN_DIR "/history.lock"
 #define RUN_KMSG RUN_DIR "/kmsg" /* up to where the kernel's words have been weighed */
 #define RUN_INITRAMFS RUN_DIR "/initramfs" /* the history that the initramfs of this kernel has */
 #define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/state/history.h"
 
-#include <fcntl.h>
 #include <time.h>
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/boot.h"
-#include "sys/io/clock.h"
-#include "sys/io/lock.h"
-#include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
+#include "sys/state/store.h"
 
-#define PATH_ETC "uasd/" STATE_HISTORY
-#define PATH_VAR STATE_DIR "/" STATE_HISTORY
-#define GENERATION "generation"
+#define WRITER "uasd: trials and distrust; see uasd(8)"
 #define LINES_MAX 256
-/* Whoever has the lock writes two small files; it may hang in an fsync. */
-#define LOCK_USEC (10 * USEC_PER_SEC)
 
 void past_here(const struct roots *r, struct here *ret)
 {
@@ -28,71 +20,13 @@ void past_here(const struct roots *r, struct here *ret)
         (void) attr_read(r->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
 }
 
-/* ---- reading ---- */
-
-struct file {
-        unsigned long long generation;
-        char **lines;
-        size_t n;
-};
-
-static int take_line(const char *key, const char *value, void *data)
-{
-        struct file *file = data;
-        _cleanup_free_ char *line = NULL;
-
-        if (streq(key, GENERATION)) {
-                (void) parse_uint(value, 10, UINT64_MAX, &file->generation);
-                return 0;
-        }
-        if (asprintf(&line, "%s=%s", key, value) < 0) {
-                line = NULL;
-                return -ENOMEM;
-        }
-        return strv_push(&file->lines, &file->n, line);
-}
-
-static void file_done(struct file *file)
-{
-        strv_free(file->lines);
-        *file = (struct file){ 0 };
-}
-
-/* The newer one of the two. A file that cannot be read is as good as none: nobody is refused his disk for it. */
-static int read_newest(const struct roots *r, struct file *ret)
-{
-        struct file etc = { 0 }, var = { 0 };
-        int k = r->etc < 0 ? 0 : state_read(r->etc, PATH_ETC, take_line, &etc), v = 0;
-
-        if (r->var >= 0)
-                v = state_read(r->var, PATH_VAR, take_line, &var);
-        if (v > 0 && (k <= 0 || var.generation > etc.generation)) {
-                file_done(&etc);
-                *ret = var;
-                return 1;
-        }
-        file_done(&var);
-        if (k < 0)
-                file_done(&etc);
-        *ret = etc;
-        return k;
-}
-
-/* What follows the key, or NULL. */
-static const char *value_of(const char *line, const char *key)
-{
-        size_t n = strlen(key);
-
-        return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
-}
-
 /* 1 and the last record with that key, or 0. */
-static int find_key(const struct file *file, const char *key, struct history *ret)
+static int find_key(const struct store *store, const char *key, struct history *ret)
 {
         int found = 0;
 
-        for (size_t i = 0; i < file->n; i++) {
-                const char *value = value_of(file->lines[i], key);
+        for (size_t i = 0; i < store->n; i++) {
+                const char *value = store_value(store->lines[i], key);
 
                 if (value && history_parse(value, ret) >= 0)
                         found = 1;
@@ -102,33 +36,28 @@ static int find_key(const struct file *file, const char *key, struct history *re
 
 int past_read(const struct roots *r, const struct facts *f, struct history *ret)
 {
+        _cleanup_(store_done) struct store store = {};
         char key[HISTORY_KEY_MAX];
-        struct file file;
-        int k = read_newest(r, &file), found;
+        int k = store_read(r, STATE_HISTORY, &store);
 
-        found = find_key(&file, history_key(f, key, sizeof(key)), ret);
-        file_done(&file);
-        return k < 0 ? k : found;
+        return k < 0 ? k : find_key(&store, history_key(f, key, sizeof(key)), ret);
 }
 
 bool past_initramfs_old(const struct roots *r, const struct facts *f)
 {
+        _cleanup_(store_done) struct store store = {};
         struct here here = { .kernel = "" };
         char key[HISTORY_KEY_MAX];
-        struct file file = { 0 };
         struct facts judged = *f;
         struct history h;
-        bool there;
-        int found;
 
         if (!f->distrusted)
                 return false;
-        there = state_read(r->run, RUN_INITRAMFS, take_line, &file) > 0;
-        found = find_key(&file, history_key(f, key, sizeof(key)), &h);
+        if (store_read_file(r->run, RUN_INITRAMFS, &store) <= 0)
+                return false;
         past_here(r, &here);
-        history_judge(found > 0 ? &h : NULL, &here, &judged);
-        file_done(&file);
-        return there && !judged.distrusted;
+        history_judge(find_key(&store, history_key(f, key, sizeof(key)), &h) ? &h : NULL, &here, &judged);
+        return !judged.distrusted;
 }
 
 void past_judge(const struct roots *r, struct facts *f)
@@ -145,19 +74,18 @@ void past_judge(const struct roots *r, struct facts *f)
 
 int past_list(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
-        struct file file;
-        int k = read_newest(r, &file);
+        _cleanup_(store_done) struct store store = {};
+        int k = store_read(r, STATE_HISTORY, &store);
 
-        for (size_t i = 0; k >= 0 && i < file.n; i++) {
-                char *equals = strchr(file.lines[i], '=');
+        for (size_t i = 0; k >= 0 && i < store.n; i++) {
+                char *equals = strchr(store.lines[i], '=');
                 struct history h;
 
-                if (!equals || history_parse(equals + 1, &h) < 0)
+                if (history_parse(equals + 1, &h) < 0)
                         continue;
                 *equals = '\0';
-                k = fn(file.lines[i], &h, data);
+                k = fn(store.lines[i], &h, data);
         }
-        file_done(&file);
         return k < 0 ? k : 0;
 }
 
@@ -188,129 +116,66 @@ int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *
         return past_list(r, judge_one, &j);
 }
 
-/* ---- writing ---- */
-
-static int lock(const struct roots *r)
-{
-        _cleanup_close_ int fd = -1;
-        int k = state_mkdir(r->run, RUN_DIR);
-
-        if (k < 0)
-                return k;
-        fd = openat(r->run, RUN_HISTORY_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0)
-                return -errno;
-        k = lock_until(fd, awake_in(LOCK_USEC));
-        return k < 0 ? k : TAKE_FD(fd);
-}
-
 static bool line_matters(const char *line)
 {
         const char *equals = strchr(line, '=');
         struct history h;
 
-        return equals && history_parse(equals + 1, &h) >= 0 && history_matters(&h);
+        return history_parse(equals + 1, &h) >= 0 && history_matters(&h);
 }
 
 /*
- * The oldest go first, but of those that matter none as long as there are others: a device that calls itself something new at
- * each plug has no other disk's distrust forgotten.
+ * The oldest lines go first, but those that matter only if there are no others: a device with a new name at
+ * each plug does not remove the distrust of another disk.
  */
-static void write_lines(const struct file *file, FILE *out)
+static void limit_lines(struct store *s)
 {
-        size_t over = file->n > LINES_MAX ? file->n - LINES_MAX : 0, less = 0;
+        size_t over = s->n > LINES_MAX ? s->n - LINES_MAX : 0, less = 0, kept = 0;
         size_t drop[2]; /* of those that matter: [1] */
 
-        for (size_t i = 0; over > 0 && i < file->n; i++) /* there is room, mostly */
-                less += !line_matters(file->lines[i]);
+        if (over == 0)
+                return;
+        for (size_t i = 0; i < s->n; i++)
+                less += !line_matters(s->lines[i]);
         drop[0] = over < less ? over : less;
         drop[1] = over - drop[0];
-        for (size_t i = 0; i < file->n; i++) {
-                size_t *left = over > 0 ? &drop[line_matters(file->lines[i])] : NULL;
+        for (size_t i = 0; i < s->n; i++) {
+                size_t *left = &drop[line_matters(s->lines[i])];
 
-                if (left && *left > 0)
+                if (*left > 0) {
                         --*left;
-                else
-                        (void) fprintf(out, "%s\n", file->lines[i]);
+                        free(s->lines[i]);
+                } else
+                        s->lines[kept++] = s->lines[i];
         }
+        s->lines[s->n = kept] = NULL;
 }
 
-static int write_both(const struct roots *r, const struct file *file)
+static int change(const struct roots *r, int (*fn)(char **line, void *data), void *data)
 {
-        _cleanup_free_ char *text = NULL;
-        char *stream_text = NULL;
-        size_t size;
-        FILE *out = open_memstream(&stream_text, &size);
-        int e = -ENOENT, v = -ENOENT;
-
-        if (!out)
-                return -errno;
-        (void) fprintf(out, "# Written by uasd: trials and distrust; see uasd(8). /etc/uasd/history is what a boot reads, "
-                            "/var/lib/uasd/history its copy.\n" GENERATION "=%llu\n",
-                       file->generation + 1);
-        write_lines(file, out);
-        if (fclose(out) < 0)
-                e = -ENOMEM;
-        text = stream_text;
-        if (e == -ENOMEM)
-                return e;
-        if (r->etc >= 0)
-                e = state_write(r->etc, PATH_ETC, text, true);
-        if (r->var >= 0)
-                v = state_write(r->var, PATH_VAR, text, true);
-        return e >= 0 || v >= 0 ? 0 : e;
+        return store_change(r, &(struct store_change){ STATE_HISTORY, WRITER, data, fn, NULL });
 }
 
-/* Every line goes through `change`, which returns 0 to drop it, and may replace it. */
-typedef int (*change_fn)(char **line, void *data);
-
-static int change_all(const struct file *file, change_fn change, void *data, struct file *kept, bool *changed)
-{
-        for (size_t i = 0; i < file->n; i++) {
-                _cleanup_free_ char *line = strdup(file->lines[i]);
-                int k;
-
-                if (!line)
-                        return -ENOMEM;
-                k = change(&line, data);
-                if (k < 0)
-                        return k;
-                *changed = *changed || k == 0 || !streq(line, file->lines[i]);
-                if (k > 0 && strv_push(&kept->lines, &kept->n, line) < 0)
-                        return -ENOMEM;
-        }
-        return 0;
-}
-
-static int rewrite(const struct roots *r, change_fn change, void *data, const char *added)
-{
-        /* What is written in an initramfs is gone with it: that would be no record. */
-        _cleanup_close_ int locked = in_initramfs(r) ? -EROFS : lock(r);
-        struct file file, kept = { 0 };
-        bool changed = added != NULL;
-        int k;
-
-        if (locked < 0)
-                return locked;
-        k = read_newest(r, &file);
-        if (k < 0) { /* not readable: not to be replaced by less either */
-                file_done(&file);
-                return k;
-        }
-        kept.generation = file.generation;
-        k = change_all(&file, change, data, &kept, &changed);
-        if (k >= 0 && added)
-                k = strv_push(&kept.lines, &kept.n, added);
-        if (k >= 0 && changed)
-                k = write_both(r, &kept);
-        file_done(&file);
-        file_done(&kept);
-        return k < 0 ? k : 0;
-}
+struct replacing {
+        const char *key, *line; /* NULL: the record goes */
+};
 
 static int drop_key(char **line, void *data)
 {
-        return value_of(*line, data) == NULL;
+        const struct replacing *to = data;
+
+        return store_value(*line, to->key) == NULL;
+}
+
+static int add_line(struct store *s, void *data)
+{
+        const struct replacing *to = data;
+        int k = strv_push(&s->lines, &s->n, to->line);
+
+        if (k < 0)
+                return k;
+        limit_lines(s);
+        return 1;
 }
 
 static int drop_disk(char **line, void *data)
@@ -326,7 +191,7 @@ int past_put_back(const struct roots *r, const struct facts *f, const struct his
 
         history_key(f, key, sizeof(key));
         if (!h)
-                return rewrite(r, drop_key, key, NULL);
+                return change(r, drop_key, &(struct replacing){ key, NULL });
         k = history_format(h, value, sizeof(value));
         if (k < 0)
                 return k;
@@ -334,7 +199,7 @@ int past_put_back(const struct roots *r, const struct facts *f, const struct his
                 line = NULL;
                 return -ENOMEM;
         }
-        return rewrite(r, drop_key, key, line);
+        return store_change(r, &(struct store_change){ STATE_HISTORY, WRITER, &(struct replacing){ key, line }, drop_key, add_line });
 }
 
 void past_complete(const struct roots *r, const struct facts *f, struct history *h)
@@ -366,7 +231,7 @@ int past_forget(const struct roots *r, const struct facts *f)
 {
         char disk[HISTORY_KEY_MAX];
 
-        return rewrite(r, drop_disk, history_key_disk(f, disk, sizeof(disk)), NULL);
+        return change(r, drop_disk, history_key_disk(f, disk, sizeof(disk)));
 }
 
 struct forgetting {
@@ -387,7 +252,7 @@ static int drop_id(char **line, void *data)
 int past_forget_id(const struct roots *r, const char *id)
 {
         struct forgetting f = { .id = id };
-        int k = rewrite(r, drop_id, &f, NULL);
+        int k = change(r, drop_id, &f);
 
         return k < 0 ? k : f.found ? 0 : -ENOENT;
 }
@@ -405,7 +270,7 @@ static int end_trial(char **line, void *data)
         struct history h;
         char *ended;
 
-        if ((e->key && !value_of(*line, e->key)) || history_parse(equals + 1, &h) < 0 || !history_end_trial(&h, e->boot))
+        if ((e->key && !store_value(*line, e->key)) || history_parse(equals + 1, &h) < 0 || !history_end_trial(&h, e->boot))
                 return 1;
         if (history_format(&h, value, sizeof(value)) < 0)
                 return 1;
@@ -422,5 +287,5 @@ int past_end_trials(const struct roots *r, const struct facts *f)
         struct here here;
 
         past_here(r, &here);
-        return rewrite(r, end_trial, &(struct ending){ f ? history_key(f, key, sizeof(key)) : NULL, here.boot }, NULL);
+        return change(r, end_trial, &(struct ending){ f ? history_key(f, key, sizeof(key)) : NULL, here.boot });
 }

@@ -3,7 +3,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/state/store.h"
+#include "sys/state/settings.h"
 
 /* -1: no such policy, or no line at all. */
 static int parse(const char *words, bool *ret_forced)
@@ -17,16 +17,16 @@ static int parse(const char *words, bool *ret_forced)
 
 int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret, bool *ret_forced)
 {
-        struct kept kept;
-        int k = kept_lookup(r, STATE_POLICY, f, &kept), policy;
+        struct setting set;
+        int k = setting_lookup(r, STATE_POLICY, f, &set), policy;
         bool forced;
 
         if (k < 0)
                 return k;
         /* At its port "auto" may be said: what is said of the disk is then said of another one with its name. */
-        policy = parse(kept.port, &forced);
+        policy = parse(set.port, &forced);
         if (policy < 0)
-                policy = parse(kept.disk, &forced);
+                policy = parse(set.disk, &forced);
         if (policy < 0 || policy == POLICY_AUTO)
                 return 0;
         *ret = (enum policy) policy;
@@ -50,7 +50,7 @@ static int each_line(const char *key, const char *words, void *data)
 
 int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
 {
-        return kept_each(r, STATE_POLICY, each_line, &(struct each){ fn, data });
+        return settings_each(r, STATE_POLICY, each_line, &(struct each){ fn, data });
 }
 
 int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced)
@@ -58,7 +58,7 @@ int policy_store(const struct roots *r, const struct facts *f, bool port, enum p
         char words[48];
 
         (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
-        return kept_store(r, f, &(struct kept_line){ STATE_POLICY, "policy", words, p == POLICY_AUTO, port });
+        return setting_store(r, f, &(struct setting_line){ STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO, port });
 }
 
 int policy_store_id(const struct roots *r, const char *id, enum policy p, bool forced)
@@ -66,5 +66,5 @@ int policy_store_id(const struct roots *r, const char *id, enum policy p, bool f
         char words[48];
 
         (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
-        return kept_store_id(r, id, &(struct kept_line){ STATE_POLICY, "policy", words, p == POLICY_AUTO, false });
+        return setting_store_id(r, id, &(struct setting_line){ STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO, false });
 }

@@ -4,7 +4,7 @@
 #include "core/facts.h"
 #include "sys/io/roots.h"
 
-/* Kept policy (`uasctl policy`), as sys/state/store.h says: "VID:PID:SERIAL=uas force". */
+/* Kept policy (`uasctl policy`), as sys/state/settings.h says: "VID:PID:SERIAL=uas force". */
 
 /* 1 if there is a kept policy for this disk, and it; 0 if not; -errno. */
 int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret, bool *ret_forced);

@@ -1,145 +1,154 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/state/store.h"
 
+#include <fcntl.h>
+#include <limits.h>
+
 #include "common/names.h"
 #include "common/util.h"
-#include "core/history.h"
+#include "sys/io/boot.h"
+#include "sys/io/clock.h"
+#include "sys/io/lock.h"
 #include "sys/io/statefile.h"
 
-/* A disk by its own name, wherever it is, and by name and port, which are the key of its record. */
-struct keys {
-        char disk[HISTORY_KEY_MAX]; /* empty: it has no name of its own */
-        char port[HISTORY_KEY_MAX];
-};
+#define GENERATION "generation"
+/* The process that has the lock writes two small files; it may hang in an fsync. */
+#define LOCK_USEC (10 * USEC_PER_SEC)
 
-static void make_keys(const struct facts *f, struct keys *ret)
+static char *path_in(const char *dir, const char *name, char ret[static PATH_MAX])
 {
-        history_key(f, ret->port, sizeof(ret->port));
-        history_key_disk(f, ret->disk, sizeof(ret->disk));
-        ret->disk[f->serial[0] ? strlen(ret->disk) - 1 : 0] = '\0'; /* without its '@' */
+        (void) snprintf(ret, PATH_MAX, "%s/%s", dir, name);
+        return ret;
 }
 
-static void make_path(const char *dir, const char *file, char ret[static 64])
+void store_done(struct store *s)
 {
-        (void) snprintf(ret, 64, "%s/%s", dir, file);
+        strv_free(s->lines);
+        *s = (struct store){};
 }
 
-int kept_each(const struct roots *r, const char *file,
-              int (*fn)(const char *key, const char *words, void *data), void *data)
+static int take_line(const char *key, const char *value, void *data)
 {
-        char path[64];
-        int k;
+        struct store *s = data;
+        _cleanup_free_ char *line = NULL;
 
-        make_path(ETC_DIR, file, path);
-        k = state_read(r->etc, path, fn, data);
-        if (k == 0 && r->var >= 0) {
-                make_path(STATE_DIR, file, path);
-                k = state_read(r->var, path, fn, data);
+        if (streq(key, GENERATION)) {
+                (void) parse_uint(value, 10, UINT64_MAX, &s->generation);
+                return 0;
         }
-        return k < 0 ? k : 0;
+        if (asprintf(&line, "%s=%s", key, value) < 0) {
+                line = NULL;
+                return -ENOMEM;
+        }
+        return strv_push(&s->lines, &s->n, line);
 }
 
-struct lookup {
-        struct keys keys;
-        struct kept kept;
-};
-
-static int lookup_line(const char *key, const char *words, void *data)
+int store_read_file(int dirfd, const char *path, struct store *ret)
 {
-        struct lookup *l = data;
-
-        if (streq(key, l->keys.port))
-                (void) copy_string(l->kept.port, sizeof(l->kept.port), words);
-        else if (streq(key, l->keys.disk))
-                (void) copy_string(l->kept.disk, sizeof(l->kept.disk), words);
-        return 0;
+        *ret = (struct store){};
+        return dirfd < 0 ? 0 : state_read(dirfd, path, take_line, ret);
 }
 
-int kept_lookup(const struct roots *r, const char *file, const struct facts *f, struct kept *ret)
+/* A file that cannot be read is as good as none: no disk is refused for it. */
+int store_read(const struct roots *r, const char *name, struct store *ret)
 {
-        struct lookup l = {};
-        int k;
+        char path[PATH_MAX];
+        struct store etc, var;
+        int e = store_read_file(r->etc, path_in(ETC_DIR, name, path), &etc),
+            v = store_read_file(r->var, path_in(STATE_DIR, name, path), &var);
+        bool newer = v > 0 && (e <= 0 || var.generation > etc.generation);
 
-        make_keys(f, &l.keys);
-        k = kept_each(r, file, lookup_line, &l);
+        store_done(newer ? &etc : &var);
+        *ret = newer ? var : etc;
+        if (!newer && e < 0)
+                store_done(ret);
+        return newer ? 1 : e;
+}
+
+const char *store_value(const char *line, const char *key)
+{
+        size_t n = strlen(key);
+
+        return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
+}
+
+static int lock(const struct roots *r, const char *name)
+{
+        _cleanup_close_ int fd = -1;
+        char path[PATH_MAX];
+        int k = state_mkdir(r->run, RUN_DIR);
+
         if (k < 0)
                 return k;
-        *ret = l.kept;
-        return 0;
-}
-
-struct rewrite {
-        const struct keys *keys;
-        bool port_alone;
-        bool disk_said; /* there is a line for the name */
-        FILE *out;
-};
-
-static int copy_line(const char *key, const char *words, void *data)
-{
-        struct rewrite *w = data;
-        bool disk = streq(key, w->keys->disk);
-
-        w->disk_said = w->disk_said || disk;
-        if (!streq(key, w->keys->port) && (!disk || w->port_alone))
-                (void) fprintf(w->out, "%s=%s\n", key, words);
-        return 0;
-}
-
-static int write_both(const struct roots *r, const char *file, const char *text)
-{
-        char path[64];
-        int k;
-
-        make_path(ETC_DIR, file, path);
-        k = state_write(r->etc, path, text, true);
-        /* The copy survives an /etc put back from a backup; a /var that is not there yet does not matter. */
-        if (k >= 0 && r->var >= 0) {
-                make_path(STATE_DIR, file, path);
-                (void) state_write(r->var, path, text, true);
-        }
-        return k;
-}
-
-static int store(const struct roots *r, const struct keys *keys, bool port_alone, const struct kept_line *l)
-{
-        struct rewrite w = {.keys = keys, .port_alone = port_alone};
-        _cleanup_free_ char *owned = NULL;
-        char *text = NULL;
-        size_t size;
-        int k;
-
-        w.out = open_memstream(&text, &size);
-        if (!w.out)
+        (void) snprintf(path, sizeof(path), RUN_DIR "/%s.lock", name);
+        fd = openat(r->run, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
                 return -errno;
-        (void) fprintf(
-                w.out,
-                "# Written by uasctl %s. /etc/uasd/%s is what a boot reads; /var/lib/uasd/%s is its copy.\n",
-                l->verb, l->file, l->file);
-        k = kept_each(r, l->file, copy_line, &w);
-        if (!l->usual || (w.port_alone && w.disk_said))
-                (void) fprintf(w.out, "%s=%s\n", port_alone ? keys->port : keys->disk, l->words);
-        if (fclose(w.out) < 0)
-                k = -ENOMEM;
-        owned = text;
-        return k < 0 ? k : write_both(r, l->file, text);
+        k = lock_until(fd, awake_in(LOCK_USEC));
+        return k < 0 ? k : TAKE_FD(fd);
 }
 
-int kept_store(const struct roots *r, const struct facts *f, const struct kept_line *l)
+static int write_both(const struct roots *r, const struct store_change *c, const struct store *s)
 {
-        struct keys keys;
+        _cleanup_free_ char *text = NULL;
+        char *stream_text = NULL, path[PATH_MAX];
+        int e = -ENOENT, v = -ENOENT;
+        size_t size;
+        FILE *out = open_memstream(&stream_text, &size);
 
-        make_keys(f, &keys);
-        return store(r, &keys, l->port || !f->serial[0], l);
+        if (!out)
+                return -errno;
+        (void) fprintf(out, "# Written by %s. A boot reads /etc/uasd/%s; /var/lib/uasd/%s is its copy.\n" GENERATION "=%llu\n", c->writer,
+                       c->name, c->name, s->generation);
+        for (size_t i = 0; i < s->n; i++)
+                (void) fprintf(out, "%s\n", s->lines[i]);
+        if (fclose(out) < 0)
+                e = -ENOMEM;
+        text = stream_text;
+        if (e == -ENOMEM)
+                return e;
+        if (r->etc >= 0)
+                e = state_write(r->etc, path_in(ETC_DIR, c->name, path), text, true);
+        if (r->var >= 0)
+                v = state_write(r->var, path_in(STATE_DIR, c->name, path), text, true);
+        return e >= 0 || v >= 0 ? 0 : e;
 }
 
-int kept_store_id(const struct roots *r, const char *id, const struct kept_line *l)
+/* 1: something is changed; 0; -errno. */
+static int change_all(const struct store_change *c, const struct store *old, struct store *new)
 {
-        const char *at = strchr(id, '@');
-        struct keys keys = {};
+        bool changed = false;
+        int k;
 
-        (void) copy_string(at ? keys.port : keys.disk, HISTORY_KEY_MAX, id);
-        if (at && at[-1] != ':') /* the same disk anywhere */
-                (void) snprintf(keys.disk, sizeof(keys.disk), "%.*s", (int) (at - id), id);
-        return store(r, &keys, at, l);
+        for (size_t i = 0; i < old->n; i++) {
+                _cleanup_free_ char *line = strdup(old->lines[i]);
+
+                if (!line)
+                        return -ENOMEM;
+                k = c->change(&line, c->data);
+                if (k < 0)
+                        return k;
+                changed = changed || k == 0 || !streq(line, old->lines[i]);
+                if (k > 0 && strv_push(&new->lines, &new->n, line) < 0)
+                        return -ENOMEM;
+        }
+        k = c->finish ? c->finish(new, c->data) : 0;
+        return k < 0 ? k : changed || k > 0;
+}
+
+int store_change(const struct roots *r, const struct store_change *c)
+{
+        /* What is written in an initramfs is gone with it: that would be no record. */
+        _cleanup_close_ int locked = in_initramfs(r) ? -EROFS : lock(r, c->name);
+        _cleanup_(store_done) struct store old = {}, new = {};
+        int k;
+
+        if (locked < 0)
+                return locked;
+        k = store_read(r, c->name, &old);
+        if (k < 0) /* not readable: not to be replaced by less either */
+                return k;
+        k = change_all(c, &old, &new);
+        new.generation = old.generation + 1;
+        return k > 0 ? write_both(r, c, &new) : k;
 }

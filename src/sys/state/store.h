@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/facts.h"
+#include <stddef.h>
+
 #include "sys/io/roots.h"
 
 /*
- * What users have said of disks, a line a disk: "VID:PID:SERIAL=words", wherever it is plugged in. A disk
- * without a serial, or with one that another disk has as well, is told from that one by its port alone, as in
- * its record (core/history.h): "VID:PID:@0000:00:14.0/ss/1.4=words". /etc/uasd/FILE is what is read, since /var
- * may not be there when a boot has to know; /var/lib/uasd/FILE is its copy.
+ * What is kept over boots, a line a key: "KEY=words". A boot reads /etc/uasd/NAME, since /var may not be mounted yet;
+ * /var/lib/uasd/NAME is its copy. A number in both tells which of them is newer, should one of the two not have been writable.
  */
-
-#define KEPT_MAX 256
-
-struct kept {
-        char port[KEPT_MAX]; /* said of it at this port: goes before what is said of it anywhere */
-        char disk[KEPT_MAX]; /* empty: nothing */
+struct store {
+        unsigned long long generation;
+        char **lines;
+        size_t n;
 };
 
-/* 0, or -errno. */
-int kept_lookup(const struct roots *r, const char *file, const struct facts *f, struct kept *ret);
+/* Reads the newer one of the two files. 1; 0: there is none; -errno. ret is to be freed in any case. */
+int store_read(const struct roots *r, const char *name, struct store *ret);
+/* The same for one file that store_change() has written. */
+int store_read_file(int dirfd, const char *path, struct store *ret);
+void store_done(struct store *s);
+/* What follows the key in a line, or NULL. */
+const char *store_value(const char *line, const char *key);
 
-/* Every line; returns 0 or -errno, or what fn returned below 0. */
-int kept_each(const struct roots *r, const char *file,
-              int (*fn)(const char *key, const char *words, void *data), void *data);
-
-struct kept_line {
-        const char *file, *verb; /* the verb that writes it, for the file's first line */
-        const char *words;
-        bool usual; /* the same as no line: written only where a line for any port says otherwise */
-        bool port;  /* another disk of the same name is there, and this one is meant */
+struct store_change {
+        const char *name;   /* of the file */
+        const char *writer; /* for its first line */
+        void *data;
+        /* Every line goes through it. Returns 1; 0: the line goes; -errno. It may replace the line. */
+        int (*change)(char **line, void *data);
+        /* May be NULL. Adds lines, or takes some away. Returns 1: it did; 0; -errno. */
+        int (*finish)(struct store *s, void *data);
 };
 
-/* Durable in both places on return. Returns 0 or -errno, nothing changed then. */
-int kept_store(const struct roots *r, const struct facts *f, const struct kept_line *l);
-/* The same for a disk that is not plugged in, by its key. */
-int kept_store_id(const struct roots *r, const char *id, const struct kept_line *l);
+/*
+ * Changes the lines under the file's lock. What is changed is durable on return, in one place at least. 0, or -errno and nothing is
+ * changed: -ETIMEDOUT if another process keeps the lock, -EROFS in an initramfs.
+ */
+int store_change(const struct roots *r, const struct store_change *c);

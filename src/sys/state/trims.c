@@ -6,7 +6,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/sysfs.h"
-#include "sys/state/store.h"
+#include "sys/state/settings.h"
 
 #define PAGE_MAX 64
 
@@ -90,15 +90,15 @@ static bool parse_lun(char *word, unsigned lun, uint64_t *ret)
 int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, uint64_t *ret_max_bytes)
 {
         char *word, *state = NULL;
-        struct kept kept;
+        struct setting set;
         uint64_t max;
         int k;
 
-        k = kept_lookup(r, STATE_TRIM, f, &kept);
+        k = setting_lookup(r, STATE_TRIM, f, &set);
         if (k < 0)
                 return k;
         /* At its port "off" may be said: what is said of the disk is then said of another one with its name. */
-        word = strtok_r(kept.port[0] ? kept.port : kept.disk, " ", &state);
+        word = strtok_r(set.port[0] ? set.port : set.disk, " ", &state);
         if (!word || !streq(word, "on"))
                 return 0;
         while ((word = strtok_r(NULL, " ", &state)))
@@ -111,7 +111,7 @@ int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, uin
 
 int trims_store(const struct roots *r, const struct facts *f, bool port, const struct trim_lun *luns, size_t n)
 {
-        char words[KEPT_MAX] = "off";
+        char words[SETTING_MAX] = "off";
         size_t used;
 
         used = n ? (size_t) snprintf(words, sizeof(words), "on") : 0;
@@ -121,5 +121,5 @@ int trims_store(const struct roots *r, const struct facts *f, bool port, const s
                 if (used >= sizeof(words))
                         return -E2BIG;
         }
-        return kept_store(r, f, &(struct kept_line){STATE_TRIM, "trim", words, n == 0, port});
+        return setting_store(r, f, &(struct setting_line){STATE_TRIM, "uasctl trim", words, n == 0, port});
 }
