@@ -37,8 +37,6 @@
 #define RUN_EARLY RUN_DIR "/early"           /* the same, in the initramfs */
 #define RUN_ATTACHMENT_LOCK RUN_DIR "/attachment.lock"
 #define RUN_STRINGS RUN_DIR "/strings"       /* what a plugged-in device calls itself: to ask it may hang */
-#define RUN_UNTOLD RUN_DIR "/untold"         /* a switch of this plugged-in device was begun, and its end is not told yet */
-#define RUN_LEASE RUN_DIR "/lease" /* disks that somebody has for himself, and the driver each goes back to */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
 #define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock" /* F_OFD_SETLK: whether it is held can be asked without taking it */
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"

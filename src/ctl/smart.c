@@ -7,7 +7,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/capture.h"
-#include "sys/state/leases.h"
+#include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "sys/usb/usbdisk.h"
 #include "term/style.h"
@@ -96,12 +96,11 @@ static void ask(const char *program, const char *block, struct smart *s)
 static void look_for_others(const struct roots *r, const char *interface, struct smart_case *c)
 {
         _cleanup_(usb_disk_done) struct usb_disk u = {};
-        enum driver before;
+        struct attachment_mark a = {};
 
         c->switching = switch_at_work(r, interface);
         if (!c->leased)
-                c->leased =
-                        usb_disk_read(r, interface, false, &u) > 0 && lease_recorded(r, &u.facts, &before) > 0;
+                c->leased = usb_disk_read(r, interface, false, &u) > 0 && attachment_read(r, &u.facts, &a) > 0 && a.lease != DRIVER_NONE;
 }
 
 void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,

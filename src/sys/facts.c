@@ -33,7 +33,7 @@ static void ask_udev(const struct roots *r, struct facts *f)
 
 void facts_complete(const struct roots *r, const struct config *c, struct facts *f)
 {
-        struct attachment_mark a = { .override_target = DRIVER_NONE };
+        struct attachment_mark a = {};
 
         if (attr_read(r->sys, SYSFS_QUIRKS, f->quirks, sizeof(f->quirks)) < 0)
                 f->quirks[0] = '\0';

@@ -126,12 +126,13 @@ class Smart(unittest.TestCase):
     def test_leased(self):
         """What somebody measures just now is not disturbed: without a daemon his lease is on record."""
         self.smartctl(ATA)
-        record = 'run/uasd/lease/2-1:1.0'
-        self.tree.write(record, 'BUSNUM=2\nDEVNUM=5\nDRIVER=usb-storage\n')
+        record = 'run/uasd/attachment/2-1:1.0@2-%i'
+        self.tree.write(record % 5, 'LEASE=usb-storage\n')
         why = 'it is leased, and whoever has it may be measuring it'
         self.assertEqual(self.not_asked(why), f'not known: {why} (smartctl -d sntrealtek /dev/sda)')
         # That of a disk which has gone from there is none.
-        self.tree.write(record, 'BUSNUM=2\nDEVNUM=4\nDRIVER=usb-storage\n')
+        os.unlink(self.tree.path(record % 5))
+        self.tree.write(record % 4, 'LEASE=usb-storage\n')
         self.assertNotIn('leased', self.status()[0])
 
     def test_switch_runs(self):

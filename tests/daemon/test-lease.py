@@ -12,6 +12,7 @@ import sys
 from machine import TOP, Machine, main, until
 
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
+MARK = 'run/uasd/attachment/2-1:1.0@2-5'
 
 # Plays the claimer as well. Its claim is a lock, which like that of a block device goes with its holder and not when he is
 # reaped: uasd starts the switch before that.
@@ -73,7 +74,13 @@ class Lease(Machine):
         return holder.stdout.readline().rstrip('\n')
 
     def record(self):
-        return os.path.exists(self.tree.path('run/uasd/lease/2-1:1.0'))
+        "The driver that uasd has on record for the lease; None: no lease is on record."
+        try:
+            with open(self.tree.path(MARK)) as f:
+                marks = dict(line.rstrip('\n').split('=') for line in f)
+        except FileNotFoundError:
+            return None
+        return marks['LEASE'] if marks['LEASE'] != 'none' else None
 
     def claimed(self):
         try:
@@ -242,7 +249,7 @@ class Lease(Machine):
         self.assertNotIn('leased', self.ctl('status', 'sdz').stdout)
         os.unlink(self.tree.path('asked'))
         holder = self.leased()
-        record = self.tree.path('run/uasd/lease/2-1:1.0')
+        record = self.tree.path(MARK)
         os.rename(record, self.tree.path('record'))
         [one] = json.loads(self.ctl('status', '--json', 'sdz').stdout)['disks']
         self.assertIn('it is leased', one['smart'][0]['why_not'])

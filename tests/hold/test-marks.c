@@ -109,7 +109,7 @@ static void test_two_processes(void **state)
 /* A change leaves the other fields. */
 static void test_fields(void **state)
 {
-        const struct attachment_mark all = {true, true, true, true, DRIVER_UAS, true}, none = {.override_target = DRIVER_NONE};
+        const struct attachment_mark all = {true, true, true, true, DRIVER_UAS, true, true, DRIVER_UAS}, none = {.override_target = DRIVER_NONE};
         struct attachment_mark m;
         struct tree t;
 
@@ -124,6 +124,8 @@ static void test_fields(void **state)
                 assert_int_equal(m.cancelled, field != MARK_CANCELLED);
                 assert_int_equal(m.override_target, field == MARK_OVERRIDE ? DRIVER_NONE : DRIVER_UAS);
                 assert_int_equal(m.override_forced, field != MARK_OVERRIDE);
+                assert_int_equal(m.untold, field != MARK_UNTOLD);
+                assert_int_equal(m.lease, field == MARK_LEASE ? DRIVER_NONE : DRIVER_UAS);
                 assert_int_equal(attachment_change(&t.roots, &facts, MARK_ALL, &all), 0);
         }
         assert_int_equal(attachment_drop_override(&t.roots, &facts, DRIVER_USB_STORAGE), 1);

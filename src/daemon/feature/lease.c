@@ -13,7 +13,7 @@
 #include "daemon/queue.h"
 #include "daemon/work/claimer.h"
 #include "sys/io/sysfs.h"
-#include "sys/state/leases.h"
+#include "sys/state/attachment.h"
 
 /*
  * Somebody has a disk for himself: we have its claim, by a child, and he has one end of a pipe. When the last copy of that is
@@ -139,9 +139,15 @@ void lease_free(struct entry *e)
         free(l);
 }
 
+/* restore: DRIVER_NONE: there is no lease any more. */
+static int record(const struct entry *e, enum driver restore)
+{
+        return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_LEASE, &(struct attachment_mark){ .lease = restore });
+}
+
 static void forget(struct entry *e)
 {
-        (void) lease_unrecord(&e->manager->roots, e->life.disk.facts.interface);
+        (void) record(e, DRIVER_NONE);
         lease_free(e);
         e->life.disk.lease[0] = '\0';
         bus_disk_changed(e);
@@ -152,7 +158,6 @@ void lease_gone(struct entry *e)
         if (!e->lease)
                 return;
         refuse(e->lease, &(struct outcome){ .code = UASD_EXIT_NO_DISK, .text = "it was unplugged" });
-        (void) lease_unrecord(&e->manager->roots, e->life.disk.facts.interface);
         lease_free(e);
 }
 
@@ -194,7 +199,7 @@ static int on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
 static int answer(struct entry *e)
 {
         struct disk_lease *l = e->lease;
-        int ends[2], r = lease_record(&e->manager->roots, &e->life.disk.facts, l->restore);
+        int ends[2], r = record(e, l->restore);
 
         if (r >= 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
                 r = -errno;
@@ -271,20 +276,18 @@ int lease_new(struct entry *e, sd_bus_message *call)
 void lease_adopt(struct entry *e)
 {
         struct disk *d = &e->life.disk;
-        enum driver restore;
+        struct attachment_mark a = {};
 
-        if (lease_recorded(&e->manager->roots, &d->facts, &restore) <= 0) {
-                (void) lease_unrecord(&e->manager->roots, d->facts.interface);
+        if (attachment_read(&e->manager->roots, &d->facts, &a) <= 0 || a.lease == DRIVER_NONE)
                 return;
-        }
         e->lease = calloc(1, sizeof(*e->lease));
         if (!e->lease)
                 return;
-        *e->lease = (struct disk_lease){ .fd = -1, .restore = restore, .over = true };
-        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.", driver_to_string(restore));
-        log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface, driver_to_string(restore));
+        *e->lease = (struct disk_lease){ .fd = -1, .restore = a.lease, .over = true };
+        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.", driver_to_string(a.lease));
+        log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface, driver_to_string(a.lease));
         e->life.lease.active = true;
-        learn(&e->life, &(struct event){ .type = EVENT_LEASE_ENDED, .target = restore }, 0);
+        learn(&e->life, &(struct event){ .type = EVENT_LEASE_ENDED, .target = a.lease }, 0);
 }
 
 /* ---- between ---- */

@@ -85,15 +85,16 @@ static bool adopt_running(struct entry *e, bool *ret_stale)
 void switch_adopt(struct entry *e)
 {
         const struct facts *f = &e->life.disk.facts;
+        struct attachment_mark a = {};
         bool stale;
 
         if (adopt_running(e, &stale))
                 return;
         if (stale)
                 e->life.attempt.running = job_recover(e) >= 0;
-        else if (untold_there(&e->manager->roots, f)) { /* it has ended, and uasd before it could say so */
+        else if (attachment_read(&e->manager->roots, f, &a) > 0 && a.untold) { /* it has ended, and uasd before it could say so */
                 log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
-                (void) untold_remove(&e->manager->roots, f);
+                (void) attachment_change(&e->manager->roots, f, MARK_UNTOLD, &(struct attachment_mark){});
         }
 }
 

@@ -90,10 +90,16 @@ static void complete_outcome(struct job *j, const siginfo_t *si)
                                 si->si_status);
 }
 
+/* Until the journal has its end: a uasd that is killed meanwhile finds the mark when it starts. */
+static void mark_untold(const struct entry *e, bool untold)
+{
+        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD, &(struct attachment_mark){ .untold = untold });
+}
+
 void job_reported(struct entry *e)
 {
         if (!e->job) /* or the next one has been begun */
-                (void) untold_remove(&e->manager->roots, &e->life.disk.facts);
+                mark_untold(e, false);
 }
 
 static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
@@ -137,7 +143,7 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
         assert(!e->job);
         if (!j)
                 return -ENOMEM;
-        (void) untold_write(&e->manager->roots, &e->life.disk.facts);
+        mark_untold(e, true);
         *j = (struct job){ .manager = e->manager, .entry = e, .said = { .fd = -1, .outcome.code = -1 }, .killed.code = -1 };
         r = spawn_switch(argv, NULL, &j->said.fd, &j->pid);
         if (r >= 0)
@@ -145,7 +151,7 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
         if (r >= 0)
                 r = sd_event_add_io(event, &j->output, j->said.fd, EPOLLIN, on_output, j);
         if (r < 0) {
-                (void) untold_remove(&e->manager->roots, &e->life.disk.facts);
+                mark_untold(e, false);
                 job_free(j);
                 return r;
         }

@@ -15,6 +15,7 @@
 
 #define LOCK_BUDGET USEC_PER_SEC
 #define LOCK_PAUSE_NSEC 1000000
+#define MARK_TEXT_MAX 256
 
 static char *hold_path(const char *interface, char *ret, size_t size)
 {
@@ -73,6 +74,13 @@ char *attachment_path(const char *dir, const struct facts *f, char *ret, size_t 
         return ret;
 }
 
+static enum driver parse_driver(const char *value)
+{
+        int d = driver_from_string(value);
+
+        return d == DRIVER_UAS || d == DRIVER_USB_STORAGE ? (enum driver) d : DRIVER_NONE;
+}
+
 static int attachment_line(const char *key, const char *value, void *data)
 {
         struct attachment_mark *m = data;
@@ -86,12 +94,14 @@ static int attachment_line(const char *key, const char *value, void *data)
                 m->no_auto = yes;
         else if (streq(key, "CANCELLED"))
                 m->cancelled = yes;
-        else if (streq(key, "OVERRIDE")) {
-                int d = driver_from_string(value);
-                if (d == DRIVER_UAS || d == DRIVER_USB_STORAGE)
-                        m->override_target = (enum driver) d;
-        } else if (streq(key, "OVERRIDE_FORCED"))
+        else if (streq(key, "OVERRIDE"))
+                m->override_target = parse_driver(value);
+        else if (streq(key, "OVERRIDE_FORCED"))
                 m->override_forced = yes;
+        else if (streq(key, "UNTOLD"))
+                m->untold = yes;
+        else if (streq(key, "LEASE"))
+                m->lease = parse_driver(value);
         return 0;
 }
 
@@ -103,7 +113,7 @@ static char *mark_path(const struct roots *r, const struct facts *f, char *ret, 
 
 int attachment_read(const struct roots *r, const struct facts *f, struct attachment_mark *ret)
 {
-        struct attachment_mark m = { .override_target = DRIVER_NONE };
+        struct attachment_mark m = {};
         char path[PATH_MAX];
         int k = state_read(r->run, mark_path(r, f, path, sizeof(path)), attachment_line, &m);
 
@@ -114,18 +124,25 @@ int attachment_read(const struct roots *r, const struct facts *f, struct attachm
 
 bool attachment_fresh(const struct roots *r, const struct facts *f)
 {
-        struct attachment_mark a = { .override_target = DRIVER_NONE };
+        struct attachment_mark a = {};
 
         return attachment_read(r, f, &a) >= 0 && !a.tried && !a.released && !a.cancelled;
 }
 
+static const char *format_mark(const struct attachment_mark *m, char ret[static MARK_TEXT_MAX])
+{
+        (void) snprintf(ret, MARK_TEXT_MAX,
+                        "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nCANCELLED=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\nUNTOLD=%i\nLEASE=%s\n",
+                        m->tried, m->released, m->no_auto, m->cancelled, driver_to_string(m->override_target), m->override_forced,
+                        m->untold, driver_to_string(m->lease));
+        return ret;
+}
+
 static int attachment_write(const struct roots *r, const struct facts *f, const struct attachment_mark *m)
 {
-        char path[PATH_MAX], text[256];
+        char path[PATH_MAX], text[MARK_TEXT_MAX];
 
-        (void) snprintf(text, sizeof(text), "TRIED=%i\nRELEASED=%i\nNO_AUTO=%i\nCANCELLED=%i\nOVERRIDE=%s\nOVERRIDE_FORCED=%i\n",
-                        m->tried, m->released, m->no_auto, m->cancelled, driver_to_string(m->override_target), m->override_forced);
-        return state_write(r->run, mark_path(r, f, path, sizeof(path)), text, false);
+        return state_write(r->run, mark_path(r, f, path, sizeof(path)), format_mark(m, text), false);
 }
 
 /*
@@ -165,18 +182,25 @@ static void take_fields(struct attachment_mark *m, unsigned fields, const struct
                 m->override_target = to->override_target;
                 m->override_forced = to->override_forced;
         }
+        if (fields & MARK_UNTOLD)
+                m->untold = to->untold;
+        if (fields & MARK_LEASE)
+                m->lease = to->lease;
 }
 
 int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to)
 {
         _unused_ _cleanup_close_ int locked = attachment_lock(r);
         struct attachment_mark m;
+        char before[MARK_TEXT_MAX], after[MARK_TEXT_MAX];
         int k = attachment_read(r, f, &m);
 
         if (k < 0)
                 return k;
+        (void) format_mark(&m, before);
         take_fields(&m, fields, to);
-        return attachment_write(r, f, &m);
+        /* A device that has gone has no mark, and gets none. */
+        return streq(before, format_mark(&m, after)) ? 0 : attachment_write(r, f, &m);
 }
 
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target)
@@ -187,29 +211,8 @@ int attachment_drop_override(const struct roots *r, const struct facts *f, enum 
 
         if (k < 0 || m.override_target != target)
                 return k;
-        take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){ .override_target = DRIVER_NONE });
+        take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){});
         return attachment_write(r, f, &m);
-}
-
-int untold_write(const struct roots *r, const struct facts *f)
-{
-        char path[PATH_MAX];
-
-        return state_write(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)), "", false);
-}
-
-bool untold_there(const struct roots *r, const struct facts *f)
-{
-        char path[PATH_MAX];
-
-        return faccessat(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)), F_OK, 0) == 0;
-}
-
-int untold_remove(const struct roots *r, const struct facts *f)
-{
-        char path[PATH_MAX];
-
-        return state_remove(r->run, attachment_path(RUN_UNTOLD, f, path, sizeof(path)));
 }
 
 struct prune {
@@ -255,7 +258,7 @@ static int prune_one(const char *name, void *data)
 
 int attachments_prune(const struct roots *r)
 {
-        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS, RUN_UNTOLD };
+        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS };
         int k = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
@@ -284,7 +287,7 @@ bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, u
 
 int hold_release(const struct roots *r, const struct facts *f)
 {
-        struct attachment_mark released = { .override_target = DRIVER_NONE, .released = true };
+        struct attachment_mark released = { .released = true };
         struct hold_mark mark;
         int k = attachment_change(r, f, MARK_RELEASED, &released), m = 0;
 

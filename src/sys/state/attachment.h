@@ -36,6 +36,8 @@ struct attachment_mark {
         bool cancelled; /* a user said no to what it waited for */
         enum driver override_target; /* uasctl switch */
         bool override_forced;
+        bool untold; /* uasd has begun a switch, and the journal does not have its end yet: a uasd that is killed finds it here */
+        enum driver lease; /* it is leased, and goes back to this driver; DRIVER_NONE: it is not */
 };
 
 /* Which attachment is at this interface now; -ENOENT if there is none. */
@@ -55,18 +57,14 @@ enum attachment_field {
         MARK_NO_AUTO = 1 << 2,
         MARK_CANCELLED = 1 << 3,
         MARK_OVERRIDE = 1 << 4, /* the target and whether it was forced */
-        MARK_ALL = (1 << 5) - 1,
+        MARK_UNTOLD = 1 << 5,
+        MARK_LEASE = 1 << 6,
+        MARK_ALL = (1 << 7) - 1,
 };
 int attachment_change(const struct roots *r, const struct facts *f, unsigned fields, const struct attachment_mark *to);
 /* A request for `target` ends; one for another driver stays. */
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
-/*
- * untold/INTERFACE@BUS-DEV: uasd has begun a switch whose end the journal does not have yet. Killed after that end, when the record has
- * gone, the next uasd knows by it that there is something to tell.
- */
-int untold_write(const struct roots *r, const struct facts *f);
-bool untold_there(const struct roots *r, const struct facts *f);
-int untold_remove(const struct roots *r, const struct facts *f);
+
 /* Drops the marks and the kept strings of attachments which are no longer plugged in. */
 int attachments_prune(const struct roots *r);
 

@@ -75,7 +75,7 @@ def nothing_left(guest, disk, driver):
     well(guest, disk, driver)
     guest.until(lambda: lease(guest) is None or None, 30, "the lease ends")
     assert guest.run("pgrep -x fio").rc != 0
-    assert guest.run("ls -A /run/uasd/lease").text == "", guest.run("ls -l /run/uasd/lease").out
+    assert guest.run("grep -l LEASE=u /run/uasd/attachment/*").text == "", guest.run("grep LEASE /run/uasd/attachment/*").out
 
 
 def under(guest, disk, driver):

@@ -59,7 +59,7 @@ def over(guest, disk, driver):
     """It has gone back, nothing is left of the lease, and it can be mounted."""
     guest.wait_disk(disk.interface, driver=driver, timeout=90, count=len(disk.media))
     guest.until(lambda: one(guest)["lease"] is None, 60, "nobody has it")
-    guest.wait_until('test -z "$(ls /run/uasd/lease)"', 30)
+    guest.wait_until('! grep -q LEASE=u /run/uasd/attachment/*', 30)
     guest.run("mount LABEL=DATA /mnt && umount /mnt", check=True)
 
 
@@ -221,7 +221,7 @@ def lease_unplugged(vm):
     disk.unplug()
     assert holder.ask("wait") == "hung up"
     guest.until(lambda: not guest.uasctl("list")["disks"], 30, "it is gone")
-    guest.wait_until("test -z \"$(ls /run/uasd/lease)\" && ! pgrep -f '[u]asd-switch'", 30)
+    guest.wait_until("! grep -q LEASE=u /run/uasd/attachment/* && ! pgrep -f '[u]asd-switch'", 30)
     holder.kill()
     disk.plug()
     guest.wait_disk(disk.interface, driver="uas")
