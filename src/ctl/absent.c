@@ -70,7 +70,7 @@ bool absent_recorded(const struct ctl *c, const struct views *views, const char 
 
         if (isempty(what) || strchr(what, '/') || is_plugged_in(c, views, what))
                 return false;
-        (void) past_list(&c->client.roots, look_at_record, &s);
+        (void) history_each(&c->client.roots, look_at_record, &s);
         (void) policy_each(&c->client.roots, look_at_policy, &s);
         look_at_journal(c, &s);
         return s.found;

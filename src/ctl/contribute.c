@@ -174,7 +174,7 @@ static int find(const struct ctl *c, const struct facts *f, struct findings *ret
         platform_read(&c->client.roots, platform);
         platform[strcspn(platform, " ")] = '\0';
         copy_plain(ret->host, sizeof(ret->host), platform[0] ? platform : "*");
-        return past_list(&c->client.roots, take_record, ret);
+        return history_each(&c->client.roots, take_record, ret);
 }
 
 int report_hwdb(const struct ctl *c, const char *disk)

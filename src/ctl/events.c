@@ -184,5 +184,5 @@ int events_from_records(const struct roots *r, const struct events_filter *f, st
                 (void) snprintf(records.key, sizeof(records.key), "%s@", f->id);
         if (f->disk)
                 (void) (f->disk->serial[0] ? history_key_disk : history_key)(f->disk, records.key, sizeof(records.key));
-        return past_list(r, take_record, &records);
+        return history_each(r, take_record, &records);
 }

@@ -57,7 +57,7 @@ int transaction_recover(struct transaction *t)
                         switch_hold_end(t);
                 if (t->events)
                         uevents_close(t->events);
-                past_judge(&t->roots, &t->disk.facts);
+                history_recall(&t->roots, &t->disk.facts);
                 t->to = to;
                 if (t->failed) {
                         (void) snprintf(t->text, sizeof(t->text), "under %s it did not pass; uasd-switch was killed on the way back",

@@ -24,14 +24,14 @@ int step_trial(struct transaction *t)
 
         if (t->to != DRIVER_UAS || f->trial_passed || f->trial_open || facts_uas_alone(f))
                 return 0;
-        t->had_past = past_read(&t->roots, f, &t->past) > 0;
+        t->had_past = history_read(&t->roots, f, &t->past) > 0;
         /* uas was asked for against what is on record: the record applies again when this trial ends. */
         if (f->distrusted && t->had_past) {
                 h = t->past;
                 h.state = HISTORY_TRIAL;
                 h.distrusted = true;
         }
-        r = past_write(&t->roots, f, &h);
+        r = history_write(&t->roots, f, &h);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "its trial cannot be put on record: %s", strerror(-r));
         t->on_trial = true;
@@ -67,8 +67,8 @@ static int end_trial(const struct transaction *t)
         const struct facts *f = &t->disk.facts;
 
         if (t->on_trial && (!t->bound || !attachment_there(t)))
-                return past_put_back(&t->roots, f, t->had_past ? &t->past : NULL);
-        return past_end_trials(&t->roots, f);
+                return history_put_back(&t->roots, f, t->had_past ? &t->past : NULL);
+        return history_end_trials(&t->roots, f);
 }
 
 /* Distrusts a disk that failed under uas. If it was not even bound to uas, or if that was not the disk's fault, there was no trial. */
@@ -82,7 +82,7 @@ void undo_trial(struct transaction *t)
                 return;
         if (t->failed && still_there(t) && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
-                r = facts_uas_alone(f) ? 0 : past_write(&t->roots, f, &h);
+                r = facts_uas_alone(f) ? 0 : history_write(&t->roots, f, &h);
                 /* Whoever asked for uas has his answer; a disk that could not be taken back shall not stay there for him. */
                 (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
         } else if (t->on_trial)

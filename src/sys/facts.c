@@ -52,7 +52,7 @@ void facts_complete(const struct roots *r, const struct config *c, struct facts 
         if (policy_lookup(r, f, &f->policy, &f->policy_forced) > 0)
                 f->policy_source = POLICY_BY_USER;
 
-        past_judge(r, f);
+        history_recall(r, f);
         (void) attachment_read(r, f, &a);
         f->override_target = a.override_target;
         f->override_forced = a.override_forced;

@@ -37,7 +37,7 @@ static int recorded(void)
         int state;
 
         assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
-        state = past_read(&fake->roots, &d.facts, &h) > 0 ? (int) h.state : -1;
+        state = history_read(&fake->roots, &d.facts, &h) > 0 ? (int) h.state : -1;
         usb_disk_done(&d);
         return state;
 }

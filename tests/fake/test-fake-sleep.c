@@ -23,7 +23,7 @@ static bool is_distrusted(void)
         bool is;
 
         assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
-        is = past_read(&fake->roots, &d.facts, &h) > 0 && h.state == HISTORY_DISTRUSTED;
+        is = history_read(&fake->roots, &d.facts, &h) > 0 && h.state == HISTORY_DISTRUSTED;
         usb_disk_done(&d);
         return is;
 }

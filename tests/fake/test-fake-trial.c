@@ -32,7 +32,7 @@ static int recorded(struct history *ret)
         struct facts f;
 
         facts_of(&f);
-        return past_read(&fake->roots, &f, ret) > 0 ? (int) ret->state : -1;
+        return history_read(&fake->roots, &f, ret) > 0 ? (int) ret->state : -1;
 }
 
 static void keep(const struct history *h)
@@ -40,7 +40,7 @@ static void keep(const struct history *h)
         struct facts f;
 
         facts_of(&f);
-        assert_int_equal(past_write(&fake->roots, &f, h), 0);
+        assert_int_equal(history_write(&fake->roots, &f, h), 0);
 }
 
 /* A switch with this on record before, NULL: nothing; it succeeds, and this is on record after it. */
@@ -376,28 +376,28 @@ static void test_pushed_out(void **state)
 
         scene_make(&scenes[0]);
         facts_of(&f);
-        assert_int_equal(past_write(&fake->roots, &f, &(struct history){.state = HISTORY_TRIAL}), 0);
+        assert_int_equal(history_write(&fake->roots, &f, &(struct history){.state = HISTORY_TRIAL}), 0);
         (void) copy_string(f.serial, sizeof(f.serial), "BROKEN");
-        assert_int_equal(past_write(&fake->roots, &f, &broken), 0);
+        assert_int_equal(history_write(&fake->roots, &f, &broken), 0);
         for (unsigned i = 0; i < 300; i++) {
                 (void) snprintf(f.serial, sizeof(f.serial), "OTHER-%u", i);
-                assert_int_equal(past_write(&fake->roots, &f, &other), 0);
+                assert_int_equal(history_write(&fake->roots, &f, &other), 0);
         }
         assert_int_equal(recorded(&h), HISTORY_TRIAL);
         for (unsigned i = 0; i < 300; i++) { /* two of 256 are taken */
                 (void) snprintf(f.serial, sizeof(f.serial), "OTHER-%u", i);
-                assert_int_equal(past_read(&fake->roots, &f, &h), i >= 300 - 254);
+                assert_int_equal(history_read(&fake->roots, &f, &h), i >= 300 - 254);
         }
         (void) copy_string(f.serial, sizeof(f.serial), "BROKEN");
-        assert_int_equal(past_read(&fake->roots, &f, &h), 1);
+        assert_int_equal(history_read(&fake->roots, &f, &h), 1);
         assert_int_equal(h.state, HISTORY_DISTRUSTED);
         for (unsigned i = 0; i < 256; i++) { /* where all matter, the oldest go after all */
                 (void) snprintf(f.serial, sizeof(f.serial), "BROKEN-%u", i);
-                assert_int_equal(past_write(&fake->roots, &f, &broken), 0);
+                assert_int_equal(history_write(&fake->roots, &f, &broken), 0);
         }
-        assert_int_equal(past_read(&fake->roots, &f, &h), 1);
+        assert_int_equal(history_read(&fake->roots, &f, &h), 1);
         (void) copy_string(f.serial, sizeof(f.serial), "BROKEN");
-        assert_int_equal(past_read(&fake->roots, &f, &h), 0);
+        assert_int_equal(history_read(&fake->roots, &f, &h), 0);
         scene_remove();
 }
 

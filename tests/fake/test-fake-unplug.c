@@ -65,7 +65,7 @@ static int compare(const void *a, const void *b)
 static void lines_read(struct lines *ret)
 {
         *ret = (struct lines){.n = 0};
-        assert_int_equal(past_list(&fake->roots, add_line, ret), 0);
+        assert_int_equal(history_each(&fake->roots, add_line, ret), 0);
         qsort(ret->text, ret->n, sizeof(ret->text[0]), compare);
 }
 
@@ -84,9 +84,9 @@ static void on_record(const struct history *h, struct lines *ret)
 
         facts_of(&f);
         if (h)
-                assert_int_equal(past_write(&fake->roots, &f, h), 0);
+                assert_int_equal(history_write(&fake->roots, &f, h), 0);
         (void) copy_string(f.serial, sizeof(f.serial), "OTHER");
-        assert_int_equal(past_write(&fake->roots, &f, &distrusted), 0);
+        assert_int_equal(history_write(&fake->roots, &f, &distrusted), 0);
         fake->n_ops = 0;
         lines_read(ret);
 }
@@ -222,7 +222,7 @@ static unsigned recovered(unsigned n, bool *ret_distrusted)
         assert_int_equal(scene_recover(&s), 0);
         for (unsigned i = 0; i < fake->n_ops && !judged; i++)
                 judged = strcmp(fake->ops[i], "write history") == 0 ? i + 1 : 0;
-        assert_int_equal(past_read(&fake->roots, &f, &h), 1);
+        assert_int_equal(history_read(&fake->roots, &f, &h), 1);
         *ret_distrusted = h.state == HISTORY_DISTRUSTED;
         scene_remove();
         return judged;

@@ -176,17 +176,17 @@ static void check_history(struct roots *r, const uint8_t *data, size_t size)
         }
         (void) unlinkat(r->etc, "uasd/" STATE_HISTORY, 0);
         fuzz_file(r->var, STATE_DIR "/" STATE_HISTORY, rest ? rest : "", rest ? strlen(rest) : 0);
-        had = past_read(r, &other, &before);
-        past_judge(r, &f);
-        CHECK(past_write(r, &f, &distrusted) == 0);
-        CHECK(past_read(r, &f, &now) == 1);
+        had = history_read(r, &other, &before);
+        history_recall(r, &f);
+        CHECK(history_write(r, &f, &distrusted) == 0);
+        CHECK(history_read(r, &f, &now) == 1);
         CHECK(now.state == HISTORY_DISTRUSTED && now.lost && streq(now.reason, distrusted.reason));
-        past_judge(r, &f);
+        history_recall(r, &f);
         CHECK(f.distrusted);
-        k = past_read(r, &other, &now);
+        k = history_read(r, &other, &now);
         CHECK(k == had && (k <= 0 || same_history(&now, &before)));
-        CHECK(past_forget(r, &f) == 0);
-        CHECK(past_read(r, &f, &now) == 0);
+        CHECK(history_forget(r, &f) == 0);
+        CHECK(history_read(r, &f, &now) == 0);
         free(text);
 }
 

@@ -100,7 +100,7 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
                         if (texts[i].text == TEXT_REASON && e->life.disk.state == STATE_WAITING)
                                 users_cache_refresh(e);
                         if (texts[i].text == TEXT_HISTORY && e->life.disk.facts.initramfs_old) /* the initramfs may be newer by now */
-                                e->life.disk.facts.initramfs_old = past_initramfs_old(&e->manager->roots, &e->life.disk.facts);
+                                e->life.disk.facts.initramfs_old = history_initramfs_old(&e->manager->roots, &e->life.disk.facts);
                         return bus_append_text(reply, text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
                 }
         return -EINVAL;

@@ -50,7 +50,7 @@ void trouble_judge(struct entry *e, struct facts *f)
                 e->trouble.unkept.firmware = f->bcd;
                 history_judge(&e->trouble.unkept, &(struct here){ .kernel = "" }, f);
         }
-        f->initramfs_old = past_initramfs_old(&e->manager->roots, f);
+        f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
 }
 
 static void distrust(struct entry *e, const struct finding *finding)

@@ -25,17 +25,17 @@ static int record_write(const struct roots *r, const struct record_task *rec)
 {
         switch (rec->type) {
         case RECORD_HISTORY:
-                return past_write(r, &rec->facts, &rec->history);
+                return history_write(r, &rec->facts, &rec->history);
         case RECORD_END_TRIAL:
-                return past_end_trials(r, &rec->facts);
+                return history_end_trials(r, &rec->facts);
         case RECORD_END_TRIALS:
-                return past_end_trials(r, NULL);
+                return history_end_trials(r, NULL);
         case RECORD_FORGET:
-                return past_forget(r, &rec->facts);
+                return history_forget(r, &rec->facts);
         case RECORD_POLICY:
                 return policy_store(r, &rec->facts, rec->port, rec->policy, rec->force);
         case RECORD_FORGET_ID:
-                return past_forget_id(r, rec->id);
+                return history_forget_id(r, rec->id);
         case RECORD_POLICY_ID:
                 return policy_store_id(r, rec->id, rec->policy, rec->force);
         case RECORD_TRIM:
@@ -117,7 +117,7 @@ int record_add(struct manager *m, struct entry *e, const struct record_task *tem
         if (rec->call)
                 (void) sd_bus_message_ref(rec->call);
         if (rec->type == RECORD_HISTORY)
-                past_complete(&m->roots, &rec->facts, &rec->history);
+                history_complete(&m->roots, &rec->facts, &rec->history);
         while (*last)
                 last = &(*last)->next;
         *last = rec;
@@ -181,12 +181,12 @@ static bool apply(const struct record_task *rec, const struct facts *f, const ch
 
 int record_read(const struct manager *m, const struct facts *f, struct history *ret)
 {
-        int k = past_read(&m->roots, f, ret);
+        int k = history_read(&m->roots, f, ret);
         struct here here;
 
         if (!m->records)
                 return k;
-        past_here(&m->roots, &here);
+        history_here(&m->roots, &here);
         for (const struct record_task *rec = m->records; rec; rec = rec->next)
                 k = apply(rec, f, here.boot, k > 0, ret) ? 1 : k > 0 ? 0 : k;
         return k;
@@ -199,7 +199,7 @@ void record_judge(const struct manager *m, struct facts *f)
 
         if (!m->records)
                 return;
-        past_here(&m->roots, &here);
+        history_here(&m->roots, &here);
         history_judge(record_read(m, f, &h) > 0 ? &h : NULL, &here, f);
 }
 

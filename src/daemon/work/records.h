@@ -39,7 +39,7 @@ int record_add(struct manager *m, struct entry *e, const struct record_task *tem
 void record_forget_entry(struct entry *e);
 /* A history of this disk is being written. */
 bool record_pending(const struct manager *m, const struct facts *f);
-/* As past_read() and past_judge(), with all that is not written yet. */
+/* As history_read() and history_recall(), with all that is not written yet. */
 int record_read(const struct manager *m, const struct facts *f, struct history *ret);
 void record_judge(const struct manager *m, struct facts *f);
 /* Waits some seconds for what is not written yet. */

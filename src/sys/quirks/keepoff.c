@@ -97,7 +97,7 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
         if (k >= 0)
                 k = policy_each(r, take_policy, &d);
         if (k >= 0)
-                k = past_each(r, kernel, take_record, &d);
+                k = history_each_judged(r, kernel, take_record, &d);
         if (k >= 0)
                 k = take_plugged(r, &d.disks);
         if (k < 0) {

@@ -11,7 +11,7 @@
 #define WRITER "uasd: trials and distrust; see uasd(8)"
 #define LINES_MAX 256
 
-void past_here(const struct roots *r, struct here *ret)
+void history_here(const struct roots *r, struct here *ret)
 {
         *ret = (struct here){ 0 };
         if (r->proc < 0)
@@ -34,7 +34,7 @@ static int find_key(const struct store *store, const char *key, struct history *
         return found;
 }
 
-int past_read(const struct roots *r, const struct facts *f, struct history *ret)
+int history_read(const struct roots *r, const struct facts *f, struct history *ret)
 {
         _cleanup_(store_done) struct store store = {};
         char key[HISTORY_KEY_MAX];
@@ -43,7 +43,7 @@ int past_read(const struct roots *r, const struct facts *f, struct history *ret)
         return k < 0 ? k : find_key(&store, history_key(f, key, sizeof(key)), ret);
 }
 
-bool past_initramfs_old(const struct roots *r, const struct facts *f)
+bool history_initramfs_old(const struct roots *r, const struct facts *f)
 {
         _cleanup_(store_done) struct store store = {};
         struct here here = { .kernel = "" };
@@ -55,24 +55,24 @@ bool past_initramfs_old(const struct roots *r, const struct facts *f)
                 return false;
         if (store_read_file(r->run, RUN_INITRAMFS, &store) <= 0)
                 return false;
-        past_here(r, &here);
+        history_here(r, &here);
         history_judge(find_key(&store, history_key(f, key, sizeof(key)), &h) ? &h : NULL, &here, &judged);
         return !judged.distrusted;
 }
 
-void past_judge(const struct roots *r, struct facts *f)
+void history_recall(const struct roots *r, struct facts *f)
 {
         struct here here = { .kernel = "" };
         struct history h;
-        int k = past_read(r, f, &h);
+        int k = history_read(r, f, &h);
 
         if (k > 0)
-                past_here(r, &here);
+                history_here(r, &here);
         history_judge(k > 0 ? &h : NULL, &here, f);
-        f->initramfs_old = past_initramfs_old(r, f);
+        f->initramfs_old = history_initramfs_old(r, f);
 }
 
-int past_list(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data)
+int history_each(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
         _cleanup_(store_done) struct store store = {};
         int k = store_read(r, STATE_HISTORY, &store);
@@ -105,15 +105,15 @@ static int judge_one(const char *key, const struct history *h, void *data)
         return 0;
 }
 
-int past_each(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
+int history_each_judged(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
               void *data)
 {
         struct judging j = { .fn = fn, .data = data };
 
-        past_here(r, &j.here);
+        history_here(r, &j.here);
         if (kernel)
                 (void) copy_string(j.here.kernel, sizeof(j.here.kernel), kernel);
-        return past_list(r, judge_one, &j);
+        return history_each(r, judge_one, &j);
 }
 
 static bool line_matters(const char *line)
@@ -183,7 +183,7 @@ static int drop_disk(char **line, void *data)
         return strncmp(*line, data, strlen(data)) != 0;
 }
 
-int past_put_back(const struct roots *r, const struct facts *f, const struct history *h)
+int history_put_back(const struct roots *r, const struct facts *f, const struct history *h)
 {
         char key[HISTORY_KEY_MAX], value[HISTORY_LINE_MAX];
         _cleanup_free_ char *line = NULL;
@@ -202,13 +202,13 @@ int past_put_back(const struct roots *r, const struct facts *f, const struct his
         return store_change(r, &(struct store_change){ STATE_HISTORY, WRITER, &(struct replacing){ key, line }, drop_key, add_line });
 }
 
-void past_complete(const struct roots *r, const struct facts *f, struct history *h)
+void history_complete(const struct roots *r, const struct facts *f, struct history *h)
 {
         time_t now = time(NULL);
         struct here here;
         struct tm tm;
 
-        past_here(r, &here);
+        history_here(r, &here);
         h->firmware = f->bcd;
         memcpy(h->kernel, here.kernel, sizeof(h->kernel));
         memcpy(h->boot, here.boot, sizeof(h->boot));
@@ -216,18 +216,18 @@ void past_complete(const struct roots *r, const struct facts *f, struct history 
                 h->date[0] = '\0';
 }
 
-int past_write(const struct roots *r, const struct facts *f, const struct history *h)
+int history_write(const struct roots *r, const struct facts *f, const struct history *h)
 {
         struct history full;
 
         if (!h)
-                return past_put_back(r, f, NULL);
+                return history_put_back(r, f, NULL);
         full = *h;
-        past_complete(r, f, &full);
-        return past_put_back(r, f, &full);
+        history_complete(r, f, &full);
+        return history_put_back(r, f, &full);
 }
 
-int past_forget(const struct roots *r, const struct facts *f)
+int history_forget(const struct roots *r, const struct facts *f)
 {
         char disk[HISTORY_KEY_MAX];
 
@@ -249,7 +249,7 @@ static int drop_id(char **line, void *data)
         return !is;
 }
 
-int past_forget_id(const struct roots *r, const char *id)
+int history_forget_id(const struct roots *r, const char *id)
 {
         struct forgetting f = { .id = id };
         int k = change(r, drop_id, &f);
@@ -281,11 +281,11 @@ static int end_trial(char **line, void *data)
         return 1;
 }
 
-int past_end_trials(const struct roots *r, const struct facts *f)
+int history_end_trials(const struct roots *r, const struct facts *f)
 {
         char key[HISTORY_KEY_MAX];
         struct here here;
 
-        past_here(r, &here);
+        history_here(r, &here);
         return change(r, end_trial, &(struct ending){ f ? history_key(f, key, sizeof(key)) : NULL, here.boot });
 }
