@@ -9,7 +9,9 @@
 #include "common/util.h"
 #include "sys/io/dropins.h"
 
-/* So many lines of a file that are no assignments are told. */
+#define BOM "\xef\xbb\xbf"
+#define NOT_UNDERSTOOD "not a KEY=VALUE line"
+/* At most this many such lines of a file are reported. */
 #define BAD_MAX 32
 
 struct load {
@@ -21,9 +23,9 @@ struct load {
         /* The file at hand */
         FILE *file;
         char path[PATH_MAX];
-        int line; /* the one that was read last: inih tells the number of the first faulty one alone */
-        int bad[BAD_MAX];
+        int line;      /* the one that was read last */
         size_t n_bad;
+        bool assigned; /* in this section: an indented line goes on with the value */
 };
 
 static void complain(struct load *l, int line, const char *what)
@@ -32,12 +34,20 @@ static void complain(struct load *l, int line, const char *what)
                 l->complain(l->path, line, what, l->data);
 }
 
-static bool is_bad(const struct load *l, int line)
+/* inih reports only the number of the first line that it does not understand: so it gets none of them. */
+static bool understood(struct load *l, const char *line)
 {
-        for (size_t i = 0; i < l->n_bad; i++)
-                if (l->bad[i] == line)
-                        return true;
-        return false;
+        const char *start = line + (l->line == 1 && strncmp(line, BOM, strlen(BOM)) == 0 ? strlen(BOM) : 0);
+        bool indented = strspn(start, " \t\r\n") > 0, section;
+
+        start += strspn(start, " \t\r\n");
+        section = *start == '[';
+        if (!*start || *start == ';' || *start == '#' || (indented && l->assigned))
+                return true;
+        if (!strpbrk(start, section ? "]" : "=:"))
+                return false;
+        l->assigned = !section;
+        return true;
 }
 
 /* One line a call, so that ours are inih's. What is longer than it takes would come to it as several. */
@@ -51,19 +61,19 @@ static char *next_line(char *ret, int size, void *data)
         if (n < 0)
                 return NULL;
         l->line++;
-        if (n < size && !is_bad(l, l->line))
+        if (n < size && understood(l, line))
                 return memcpy(ret, line, (size_t) n + 1);
-        if (n >= size && l->config && !strchr("#;", line[strspn(line, " \t")]))
+        if (n < size && l->n_bad++ <= BAD_MAX)
+                complain(l, l->line, l->n_bad <= BAD_MAX ? NOT_UNDERSTOOD : NOT_UNDERSTOOD ", nor are others below, perhaps");
+        else if (n >= size && !strchr("#;", line[strspn(line, " \t")]))
                 complain(l, l->line, "too long a line");
-        else if (n < size && l->config)
-                complain(l, l->line, "not a KEY=VALUE line");
         return memcpy(ret, "\n", 2);
 }
 
 static int assign(void *data, const char *section, const char *name, const char *value)
 {
         struct load *l = data;
-        int r = l->config ? config_set(l->config, section, name, value) : 0;
+        int r = config_set(l->config, section, name, value);
 
         if (r == -ENOMEM)
                 l->error = r;
@@ -72,17 +82,8 @@ static int assign(void *data, const char *section, const char *name, const char 
         return 1; /* inih would keep the first one alone */
 }
 
-static int parse(struct load *l, struct config *config)
-{
-        l->config = config;
-        l->line = 0;
-        rewind(l->file);
-        return ini_parse_stream(next_line, l, assign, l);
-}
-
 static int load_file(struct load *l, const char *root, int dirfd, const char *path)
 {
-        struct config *config = l->config;
         _cleanup_fclose_ FILE *f = NULL;
         int fd, line;
 
@@ -95,12 +96,12 @@ static int load_file(struct load *l, const char *root, int dirfd, const char *pa
                 return 0;
         }
         l->file = f;
+        l->line = 0;
+        l->assigned = false;
         l->n_bad = 0;
-        while (l->complain && l->n_bad < BAD_MAX && (line = parse(l, NULL)) > 0)
-                l->bad[l->n_bad++] = line;
-        line = parse(l, config);
+        line = ini_parse_stream(next_line, l, assign, l);
         if (line > 0)
-                complain(l, line, "not a KEY=VALUE line, nor are others below, perhaps");
+                complain(l, line, NOT_UNDERSTOOD);
         return l->error;
 }
 
