@@ -87,13 +87,13 @@ static int take_device_line(const char *line, uint64_t *min)
         return take_key_line(line, (const char *const[]){"JobRunningTimeoutSec", "JobTimeoutSec"}, min);
 }
 
-struct reading {
+struct option_file {
         int dirfd;
         int (*take_line)(const char *line, uint64_t *min);
         uint64_t *min;
 };
 
-static int read_file(const struct reading *f, const char *path)
+static int read_file(const struct option_file *f, const char *path)
 {
         _cleanup_fclose_ FILE *file = NULL;
         _cleanup_free_ char *line = NULL;
@@ -110,14 +110,14 @@ static int read_file(const struct reading *f, const char *path)
         return r;
 }
 
-struct dropins {
-        const struct reading *reading;
+struct unit_dropins {
+        const struct option_file *reading;
         char path[512]; /* of the directory */
 };
 
 static int read_dropin(const char *name, void *data)
 {
-        const struct dropins *d = data;
+        const struct unit_dropins *d = data;
         char path[1024];
 
         (void) snprintf(path, sizeof(path), "%s/%s", d->path, name);
@@ -125,9 +125,9 @@ static int read_dropin(const char *name, void *data)
 }
 
 /* Of a directory that is there. */
-static int read_dropins(const struct reading *f, const char *parent, const char *name)
+static int read_dropins(const struct option_file *f, const char *parent, const char *name)
 {
-        struct dropins d = {.reading = f};
+        struct unit_dropins d = {.reading = f};
         int r;
 
         (void) snprintf(d.path, sizeof(d.path), "%s/%s", parent, name);
@@ -137,7 +137,7 @@ static int read_dropins(const struct reading *f, const char *parent, const char 
 
 static int read_system_conf(int dirfd, uint64_t *min)
 {
-        const struct reading f = {dirfd, take_system_conf_line, min};
+        const struct option_file f = {dirfd, take_system_conf_line, min};
         int r = read_file(&f, "systemd/system.conf");
 
         return r < 0 ? r : read_dropins(&f, "systemd", "system.conf.d");
@@ -167,7 +167,7 @@ static int read_device(const char *name, void *data)
 /* What systemd's generators make of fstab and the command line is made at the same time as this is run. */
 static int read_devices(int dirfd, uint64_t *min)
 {
-        struct reading f = {dirfd, take_device_line, min};
+        struct option_file f = {dirfd, take_device_line, min};
         int r = dir_each(dirfd, UNITS, read_device, &f);
 
         return r == -ENOENT || r == -EBADF ? 0 : r;
@@ -195,7 +195,7 @@ static int read_cmdline(const struct roots *r, uint64_t *min)
 int smallest_device_timeout(const struct roots *r, uint64_t *ret_usec)
 {
         uint64_t min = DEFAULT_USEC;
-        struct reading tab = {r->etc, take_tab_line, &min}, credential = {r->run, take_tab_line, &min};
+        struct option_file tab = {r->etc, take_tab_line, &min}, credential = {r->run, take_tab_line, &min};
         const int trees[] = {r->lib, r->run, r->etc};
         int k;
 

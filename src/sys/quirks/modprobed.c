@@ -13,14 +13,14 @@
 /* Longer than that is no command line of today's kernels. */
 #define COMMAND_LINE_MAX 8192
 
-struct reading {
+struct modprobe_reading {
         const struct roots *roots;
         struct quirk_lines lines;
         char file[600];
         unsigned line; /* the one that is being read begins here */
 };
 
-static int take_options(char *options, struct reading *d)
+static int take_options(char *options, struct modprobe_reading *d)
 {
         char *name, *value;
         int k = 0;
@@ -31,7 +31,7 @@ static int take_options(char *options, struct reading *d)
         return k;
 }
 
-static int take_line(char *line, struct reading *d)
+static int take_line(char *line, struct modprobe_reading *d)
 {
         char *save = NULL, *word = strtok_r(line, BLANK, &save);
 
@@ -41,7 +41,7 @@ static int take_line(char *line, struct reading *d)
         return word && kernel_name_is(word, "usb_storage") ? take_options(save, d) : 0;
 }
 
-static void name_file(struct reading *d, int root, const char *path)
+static void name_file(struct modprobe_reading *d, int root, const char *path)
 {
         const char *tree = root == d->roots->etc ? "/etc" : root == d->roots->run ? "/run" : "/usr/lib";
 
@@ -55,7 +55,7 @@ static int read_file(int root, const char *path, void *data)
 {
         _cleanup_fclose_ FILE *f = NULL;
         _cleanup_free_ char *line = NULL;
-        struct reading *d = data;
+        struct modprobe_reading *d = data;
         size_t room = 0;
         int fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), k = 0;
         unsigned next = 1;
@@ -108,7 +108,7 @@ static int read_command_line(const struct roots *r, struct quirk_lines *lines)
 
 static int read_modprobe_d(const struct roots *r, const struct dropin_dir *dirs, size_t n, struct quirk_lines *ret)
 {
-        struct reading d = { .roots = r };
+        struct modprobe_reading d = { .roots = r };
         int k = dropins_of(dirs, n, read_file, &d);
 
         if (k < 0)

@@ -47,14 +47,14 @@ bool switch_recorded(const struct roots *r, const char *interface)
         return faccessat(r->run, switch_record_path(interface, path, sizeof(path)), F_OK, 0) == 0;
 }
 
-struct record {
+struct switch_record {
         unsigned long long pid, busnum, devnum;
         bool await;
 };
 
 static int record_line(const char *key, const char *value, void *data)
 {
-        struct record *record = data;
+        struct switch_record *record = data;
 
         if (streq(key, "PID") && parse_uint(value, 10, INT_MAX, &record->pid) < 0)
                 record->pid = 0;
@@ -68,32 +68,32 @@ static int record_line(const char *key, const char *value, void *data)
 }
 
 /* True and its record. One that was killed leaves its record to whoever puts things in order. */
-static bool read_living(const struct roots *r, const char *interface, struct record *ret)
+static bool read_living(const struct roots *r, const char *interface, struct switch_record *ret)
 {
         char path[PATH_MAX];
 
-        *ret = (struct record){ 0 };
+        *ret = (struct switch_record){ 0 };
         return state_read(r->run, switch_record_path(interface, path, sizeof(path)), record_line, ret) > 0 && ret->pid > 0 &&
                (kill((pid_t) ret->pid, 0) == 0 || errno == EPERM);
 }
 
 bool switch_at_work(const struct roots *r, const char *interface)
 {
-        struct record record;
+        struct switch_record record;
 
         return read_living(r, interface, &record);
 }
 
 bool switch_awaited(const struct roots *r, const char *interface)
 {
-        struct record record;
+        struct switch_record record;
 
         return read_living(r, interface, &record) && record.await;
 }
 
 bool switch_of_another(const struct roots *r, const struct facts *f)
 {
-        struct record record = { 0 };
+        struct switch_record record = { 0 };
         char path[PATH_MAX];
 
         return state_read(r->run, switch_record_path(f->interface, path, sizeof(path)), record_line, &record) > 0 &&

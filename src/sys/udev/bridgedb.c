@@ -8,21 +8,21 @@
 #include "sys/io/sysfs.h"
 #include "sys/udev/udevdb.h"
 
-struct record {
+struct bridge_record {
         const struct roots *roots;
         char id[UDEVDB_ID_MAX];
 };
 
 static int get(const void *from, const char *key, char *ret, size_t size)
 {
-        const struct record *record = from;
+        const struct bridge_record *record = from;
 
         return udevdb_property(record->roots, record->id, key, ret, size);
 }
 
 int bridgedb_read(const struct roots *r, const char *port, struct db_entry *ret)
 {
-        struct record record = { .roots = r };
+        struct bridge_record record = { .roots = r };
 
         *ret = (struct db_entry){ 0 };
         return udevdb_usb_id(r, port, record.id) ? db_fill(ret, get, &record) : 0;

@@ -29,7 +29,7 @@
  */
 #define ANSWER_MSEC 1000
 
-struct answer {
+struct loop_answer {
         int error;  /* 0, or a negative errno; -EINPROGRESS: no answer */
         dev_t node; /* the backing device; 0: the backing file is no device */
         dev_t filesystem;
@@ -37,7 +37,7 @@ struct answer {
 
 struct loop {
         char name[BLOCK_NAME_MAX], file[PATH_MAX];
-        struct answer answer;
+        struct loop_answer answer;
 };
 
 struct loops {
@@ -65,7 +65,7 @@ static int push_loop(const char *name, void *data)
         return 0;
 }
 
-static int ask_kernel(int dev, const char *name, struct answer *ret)
+static int ask_kernel(int dev, const char *name, struct loop_answer *ret)
 {
         _cleanup_close_ int fd = openat(dev, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         struct loop_info64 info;
@@ -83,7 +83,7 @@ static int ask_kernel(int dev, const char *name, struct answer *ret)
 __attribute__((noreturn)) static void in_child(const struct loops *l, int out)
 {
         for (size_t i = 0; i < l->n; i++) {
-                struct answer a = {0};
+                struct loop_answer a = {0};
 
                 a.error = ask_kernel(l->r->dev, l->list[i].name, &a);
                 if (write(out, &a, sizeof(a)) != sizeof(a))
@@ -107,7 +107,7 @@ static bool read_answers(struct loops *l, int in)
 
         while (i < l->n && (now = now_msec()) < deadline) {
                 int k = poll(&(struct pollfd){in, POLLIN, 0}, 1, (int) (deadline - now));
-                struct answer a;
+                struct loop_answer a;
 
                 if (k == 0 || (k < 0 && errno == EINTR)) /* the time decides */
                         continue;
@@ -140,7 +140,7 @@ static void ask_all(struct loops *l)
 }
 
 /* Returns any node of the disk, or NULL. */
-static const char *some_node(const struct search *s)
+static const char *some_node(const struct user_search *s)
 {
         for (size_t i = 0; i < s->n_luns; i++)
                 if (s->luns[i].disk.name[0])
@@ -148,10 +148,10 @@ static const char *some_node(const struct search *s)
         return NULL;
 }
 
-static int add_loop(struct search *s, const struct loop *l, bool asked)
+static int add_loop(struct user_search *s, const struct loop *l, bool asked)
 {
         const char *device = strncmp(l->file, "/dev/", 5) == 0 ? search_name(s, l->file + 5) : NULL;
-        const struct answer *a = &l->answer;
+        const struct loop_answer *a = &l->answer;
         bool unsure = false;
         int k;
 
@@ -175,7 +175,7 @@ static int add_loop(struct search *s, const struct loop *l, bool asked)
         return k;
 }
 
-int search_loops(struct search *list, size_t n, bool ask)
+int search_loops(struct user_search *list, size_t n, bool ask)
 {
         struct loops l = {.r = list->r};
         int k = dir_each(l.r->sys, "block", push_loop, &l);

@@ -10,7 +10,7 @@
 #include "sys/users/search.h"
 
 struct members {
-        const struct search *s;
+        const struct user_search *s;
         const char *source; /* one of them; NULL once it has been met */
         const char *ours;
 };
@@ -39,7 +39,7 @@ static int btrfs_among(const char *uuid, void *data)
 }
 
 /* btrfs has a device number of its own, and its source names but one of its members: those stand in sysfs. */
-static const char *mount_device(const struct search *s, const struct mount_line *line)
+static const char *mount_device(const struct user_search *s, const struct mount_line *line)
 {
         const char *device = NULL;
         struct members m = { .s = s };
@@ -54,7 +54,7 @@ static const char *mount_device(const struct search *s, const struct mount_line 
 }
 
 /* A copy that propagation made in a service's namespace goes with the mount itself: it is no user of its own. */
-static bool listed(const struct search *s, const char *device, const char *where)
+static bool listed(const struct user_search *s, const char *device, const char *where)
 {
         for (size_t i = 0; i < s->n; i++)
                 if (s->list[i].kind == USER_MOUNT && !s->list[i].namespace && streq(s->list[i].device, device) &&
@@ -64,12 +64,12 @@ static bool listed(const struct search *s, const char *device, const char *where
 }
 
 struct mounts {
-        struct search *list;
+        struct user_search *list;
         size_t n;
         const char *namespace, *pid;
 };
 
-static int add_mount(const struct mounts *m, struct search *s, const struct mount_line *line)
+static int add_mount(const struct mounts *m, struct user_search *s, const struct mount_line *line)
 {
         const char *device = mount_device(s, line);
         struct user *u;
@@ -97,13 +97,13 @@ static int take_mount(const struct mount_line *line, void *data)
         return k;
 }
 
-int search_mounts(struct search *list, size_t n, const char *path, const char *namespace, const char *pid)
+int search_mounts(struct user_search *list, size_t n, const char *path, const char *namespace, const char *pid)
 {
         return mount_lines(list->r->proc, path, TABLE_MOUNTINFO, take_mount, &(struct mounts){ list, n, namespace, pid });
 }
 
 /* A swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
-static const char *swap_device(const struct search *s, const char *path)
+static const char *swap_device(const struct user_search *s, const char *path)
 {
         const char *name = strncmp(path, "/dev/", 5) == 0 ? path + 5 : NULL, *device = NULL;
         struct statx x;
@@ -124,7 +124,7 @@ static int take_swap(const struct mount_line *line, void *data)
         int k = 0;
 
         for (size_t i = 0; i < m->n && k >= 0; i++) {
-                struct search *s = m->list + i;
+                struct user_search *s = m->list + i;
                 const char *device = line->source ? swap_device(s, line->source) : NULL;
 
                 k = device ? search_add_named(s, USER_SWAP, device, NULL) : 0;
@@ -132,7 +132,7 @@ static int take_swap(const struct mount_line *line, void *data)
         return k;
 }
 
-int search_swaps(struct search *list, size_t n)
+int search_swaps(struct user_search *list, size_t n)
 {
         int k = mount_lines(list->r->proc, "swaps", TABLE_SWAPS, take_swap, &(struct mounts){ .list = list, .n = n });
 
@@ -140,7 +140,7 @@ int search_swaps(struct search *list, size_t n)
 }
 
 struct btrfs {
-        struct search *s;
+        struct user_search *s;
         const char *uuid;
 };
 
@@ -162,7 +162,7 @@ static int btrfs_member(const char *name, void *data)
 
 static int btrfs_filesystem(const char *name, void *data)
 {
-        struct search *s = data;
+        struct user_search *s = data;
         char path[128];
         int k;
 
@@ -171,7 +171,7 @@ static int btrfs_filesystem(const char *name, void *data)
         return k == -ENOENT || k == -ENOTDIR ? 0 : k;
 }
 
-int search_holders(struct search *s)
+int search_holders(struct user_search *s)
 {
         int k = 0;
 
@@ -181,7 +181,7 @@ int search_holders(struct search *s)
         return k;
 }
 
-int search_btrfs(struct search *s)
+int search_btrfs(struct user_search *s)
 {
         int k = dir_each(s->r->sys, "fs/btrfs", btrfs_filesystem, s);
 

@@ -15,7 +15,7 @@
 
 /* A process, or one of its threads that has open files or a mount namespace of its own. */
 struct task {
-        struct search *s;
+        struct user_search *s;
         const char *path; /* below /proc: "4711", or "4711/task/4712" */
         int dir;          /* that directory, or fd in it */
 };
@@ -55,7 +55,7 @@ static int add_open(const struct task *p, const char *device, const char *below,
  * sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 1 and the
  * name of a node of the disk, 0 if the device is not the disk's, or -errno if sysfs does not have it.
  */
-static int character_device(const struct search *s, unsigned major, unsigned minor, const char **ret)
+static int character_device(const struct user_search *s, unsigned major, unsigned minor, const char **ret)
 {
         char path[48], target[PATH_MAX], scsi[sizeof(s->luns->scsi) + 2];
         ssize_t n;
@@ -151,7 +151,7 @@ static int find_files(struct task *p)
 }
 
 /* Looks at the mount namespace and the open files of one process or thread. Returns 0 or -ENOMEM. */
-static int search_task(struct search *s, const char *task)
+static int search_task(struct user_search *s, const char *task)
 {
         char path[64], namespace[64];
         int k = 0;
@@ -167,7 +167,7 @@ static int search_task(struct search *s, const char *task)
 }
 
 struct threads {
-        struct search *s;
+        struct user_search *s;
         long process, last; /* the thread that was looked into last */
 };
 
@@ -198,7 +198,7 @@ static int search_thread(const char *tid, void *data)
 
 int search_process(const char *pid, void *data)
 {
-        struct search *s = data;
+        struct user_search *s = data;
         char path[32];
         struct stat st;
         int k;

@@ -4,7 +4,7 @@
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 
-const char *search_name(const struct search *s, const char *name)
+const char *search_name(const struct user_search *s, const char *name)
 {
         for (size_t i = 0; i < s->n_luns; i++) {
                 const struct lun *l = &s->luns[i];
@@ -20,7 +20,7 @@ const char *search_name(const struct search *s, const char *name)
         return NULL;
 }
 
-struct user *search_add(struct search *s, enum user_kind kind, const char *device)
+struct user *search_add(struct user_search *s, enum user_kind kind, const char *device)
 {
         struct user *grown = realloc(s->list, (s->n + 1) * sizeof(*grown));
 
@@ -32,7 +32,7 @@ struct user *search_add(struct search *s, enum user_kind kind, const char *devic
         return &grown[s->n++];
 }
 
-bool search_is_mounted(const struct search *s, const char *device)
+bool search_is_mounted(const struct user_search *s, const char *device)
 {
         for (size_t i = 0; i < s->n; i++)
                 if (s->list[i].kind == USER_MOUNT && streq(s->list[i].device, device))
@@ -42,7 +42,7 @@ bool search_is_mounted(const struct search *s, const char *device)
 
 #define USES_MAX 64
 
-bool search_enough(const struct search *s, const char *device)
+bool search_enough(const struct user_search *s, const char *device)
 {
         size_t n = 0;
 
@@ -51,7 +51,7 @@ bool search_enough(const struct search *s, const char *device)
         return n == USES_MAX;
 }
 
-int search_add_named(struct search *s, enum user_kind kind, const char *device, const char *where)
+int search_add_named(struct user_search *s, enum user_kind kind, const char *device, const char *where)
 {
         struct user *u = search_add(s, kind, device);
 
@@ -92,7 +92,7 @@ static char *unit_of(const struct roots *r, pid_t pid)
         return NULL;
 }
 
-void search_who(const struct search *s, struct user *u, const char *pid)
+void search_who(const struct user_search *s, struct user *u, const char *pid)
 {
         char path[64], command[64];
 
@@ -103,7 +103,7 @@ void search_who(const struct search *s, struct user *u, const char *pid)
         u->unit = unit_of(s->r, u->pid);
 }
 
-bool search_first_sight(struct search *s, const char *namespace)
+bool search_first_sight(struct user_search *s, const char *namespace)
 {
         for (size_t i = 0; i < s->n_namespaces; i++)
                 if (streq(s->namespaces[i], namespace))

@@ -14,13 +14,13 @@
 #define STACK_MAX 256
 
 struct climb {
-        struct search *s;
+        struct user_search *s;
         const char *device; /* of the disk, what is below all that is found now */
         const char *block;  /* whose directory is read */
         bool direct;
 };
 
-bool search_is_called(const struct search *s, const char *block, const char *name)
+bool search_is_called(const struct user_search *s, const char *block, const char *name)
 {
         char path[64], dm[160];
 
@@ -32,7 +32,7 @@ bool search_is_called(const struct search *s, const char *block, const char *nam
         return attr_read(s->r->sys, path, dm, sizeof(dm)) > 0 && streq(dm, name + 7);
 }
 
-const char *search_stacked_number(const struct search *s, unsigned major, unsigned minor)
+const char *search_stacked_number(const struct user_search *s, unsigned major, unsigned minor)
 {
         for (size_t i = 0; major != 0 && i < s->n_stack; i++)
                 if (s->stack[i].block.major == major && s->stack[i].block.minor == minor)
@@ -40,7 +40,7 @@ const char *search_stacked_number(const struct search *s, unsigned major, unsign
         return NULL;
 }
 
-const char *search_stacked_name(const struct search *s, const char *name)
+const char *search_stacked_name(const struct user_search *s, const char *name)
 {
         for (size_t i = 0; i < s->n_stack; i++)
                 if (search_is_called(s, s->stack[i].block.name, name))
@@ -59,7 +59,7 @@ static bool stacked_already(const struct climb *c, const char *name)
 static int push(const char *name, void *data)
 {
         struct climb *c = data;
-        struct search *s = c->s;
+        struct user_search *s = c->s;
         struct stacked new = { .device = c->device, .direct = c->direct }, *grown;
         char path[64], number[24];
 
@@ -99,7 +99,7 @@ static int push_holders(struct climb *c)
         return k == -ENOENT ? 0 : k;
 }
 
-int search_stack(struct search *s)
+int search_stack(struct user_search *s)
 {
         size_t first = s->n_stack;
         int k = 0;

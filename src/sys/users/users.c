@@ -6,7 +6,7 @@
 /* Users of several disks, with one walk over the processes for all of them. */
 
 /* All LUNs and all users found so far as those of one disk. */
-static int search_together(const struct users_of *of, size_t n, struct search *ret)
+static int search_together(const struct users_of *of, size_t n, struct user_search *ret)
 {
         size_t n_luns = 0, n_users = 0, at = 0;
         struct lun *luns;
@@ -28,7 +28,7 @@ static int search_together(const struct users_of *of, size_t n, struct search *r
 }
 
 /* Users go into the list, and stay with their disks. */
-static void lend_users(const struct users_of *of, size_t n, struct search *s)
+static void lend_users(const struct users_of *of, size_t n, struct user_search *s)
 {
         for (size_t i = 0; i < n; i++)
                 for (size_t u = 0; u < of[i].n_users; u++)
@@ -37,11 +37,11 @@ static void lend_users(const struct users_of *of, size_t n, struct search *s)
 
 static bool is_of(const struct users_of *of, const struct user *u)
 {
-        return search_name(&(struct search){ .luns = of->luns, .n_luns = of->n_luns }, u->device);
+        return search_name(&(struct user_search){ .luns = of->luns, .n_luns = of->n_luns }, u->device);
 }
 
 /* What the walk has found, behind `known`, to whose disk it is. Nobody but that disk has such a name. */
-static int share_out(struct users_of *of, size_t n, struct search *s, size_t known)
+static int share_out(struct users_of *of, size_t n, struct user_search *s, size_t known)
 {
         for (size_t at = known; at < s->n; at++) {
                 struct users_of *whose = of;
@@ -63,7 +63,7 @@ static int share_out(struct users_of *of, size_t n, struct search *s, size_t kno
 
 static int walk(const struct roots *r, struct users_of *of, size_t n)
 {
-        struct search s = { .r = r };
+        struct user_search s = { .r = r };
         char namespace[64];
         size_t known = 0;
         int k = search_together(of, n, &s);
@@ -86,7 +86,7 @@ static int walk(const struct roots *r, struct users_of *of, size_t n)
         return k < 0 ? k : 0;
 }
 
-static int search_tables(struct search *list, size_t n, bool deep)
+static int search_tables(struct user_search *list, size_t n, bool deep)
 {
         int k = 0;
 
@@ -116,7 +116,7 @@ bool users_is_array(const char *holder)
 
 int users_any(const struct roots *r, const struct lun *luns, size_t n_luns)
 {
-        struct search s = { .r = r, .luns = luns, .n_luns = n_luns, .any = true };
+        struct user_search s = { .r = r, .luns = luns, .n_luns = n_luns, .any = true };
         int k = search_tables(&s, 1, false);
 
         if (k == SEARCH_OVER)
@@ -128,13 +128,13 @@ int users_any(const struct roots *r, const struct lun *luns, size_t n_luns)
 
 static int read_tables(const struct roots *r, struct users_of *of, size_t n, bool deep)
 {
-        _cleanup_free_ struct search *list = calloc(n + 1, sizeof(*list));
+        _cleanup_free_ struct user_search *list = calloc(n + 1, sizeof(*list));
         int k;
 
         if (!list)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                list[i] = (struct search){ .r = r, .luns = of[i].luns, .n_luns = of[i].n_luns };
+                list[i] = (struct user_search){ .r = r, .luns = of[i].luns, .n_luns = of[i].n_luns };
         k = n > 0 ? search_tables(list, n, deep) : 0;
         for (size_t i = 0; i < n; i++) {
                 of[i].users = list[i].list;
