@@ -74,13 +74,13 @@ class Lease(Machine):
         return holder.stdout.readline().rstrip('\n')
 
     def record(self):
-        "The driver that uasd has on record for the lease; None: no lease is on record."
+        "A lease is on record."
         try:
             with open(self.tree.path(MARK)) as f:
                 marks = dict(line.rstrip('\n').split('=') for line in f)
         except FileNotFoundError:
-            return None
-        return marks['LEASE'] if marks['LEASE'] != 'none' else None
+            return False
+        return marks['LEASE'] != 'none'
 
     def claimed(self):
         try:

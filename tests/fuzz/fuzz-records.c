@@ -27,6 +27,8 @@ static void attached(const struct roots *r, unsigned bus, unsigned dev)
 
         fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/busnum", text, (size_t) snprintf(text, sizeof(text), "%u\n", bus));
         fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/devnum", text, (size_t) snprintf(text, sizeof(text), "%u\n", dev));
+        fuzz_file(r->sys, SYSFS_USB_DEVICES "/2-1/" INTERFACE "/bInterfaceNumber", "00\n", 3);
+        CHECK(symlinkat("2-1/" INTERFACE, r->sys, SYSFS_USB_DEVICES "/" INTERFACE) == 0 || errno == EEXIST);
 }
 
 static void check_record(struct roots *r, const uint8_t *data, size_t size)
