@@ -9,7 +9,7 @@ struct decision {
         enum reason reason;
 };
 
-/* The table of DESIGN.md, "What `auto` decides": the first row that fits. Total: there is always one. */
+/* Takes the first row of the table that fits (core/policy-table.c). The last row always fits. */
 void decide(const struct facts *f, struct decision *ret);
 
 /* True if the driver in place is not the target, and the decision wants one. */

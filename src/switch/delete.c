@@ -80,7 +80,7 @@ static void claim_releaser_end(struct claim_releaser *d)
 
 /*
  * While a LUN is deleted its transport is still alive, so sd's last flush reaches the drive; at unbind `uas` fails
- * every command before sd is removed (vm.md 1, 14).
+ * every command before sd is removed (docs/switch.md).
  */
 static int delete_all(struct transaction *t, struct claim_releaser *d)
 {

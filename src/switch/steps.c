@@ -51,7 +51,7 @@ static int step_identify(struct transaction *t)
         t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         if (!f->caps.uas || !f->caps.pipes)
                 return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk does not offer UAS completely");
-        /* Off UAS, a disk without an alternate setting for BOT is left without any driver (kernel.md 1.4). */
+        /* Off UAS, a disk without an alternate setting for BOT is left without any driver. */
         if (t->to == DRIVER_USB_STORAGE && !f->caps.bot)
                 return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk speaks UAS alone: usb-storage cannot drive it");
         if (f->driver == DRIVER_OTHER)

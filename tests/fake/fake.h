@@ -10,9 +10,9 @@
 
 /*
  * A kernel in a temporary folder, for uasd-switch: it moves links and directories, lets disks come and go,
- * takes claims, and counts every written byte. It reacts as facts/kernel.md and facts/vm.md measured it
- * (REACTIONS). What is known of it lies in shared memory: a child that is killed leaves it as a killed process
- * leaves a kernel.
+ * takes claims, and counts every written byte. It reacts as the real kernel does (REACTIONS);
+ * tests/vm/cases/reactions_*.py run the same calls in a guest. Its state lies in shared memory: a child that is
+ * killed leaves it as a killed process leaves a kernel.
  */
 
 #define FAKE_USB 2

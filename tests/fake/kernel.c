@@ -7,9 +7,9 @@
 #include "sys/state/attachment.h"
 
 /*
- * The reactions, each with the fact it stands for: k: facts/kernel.md, v: facts/vm.md. They are listed in
- * REACTIONS by their names. What decides about drivers is written here anew, after the kernel: nothing of
- * src/core.
+ * The reactions, each with the origin of the fact: k: read in the kernel's source, v: measured in a guest, with the
+ * number of the note. REACTIONS lists them by name; tests/vm/cases/reactions_*.py compare them with the kernel.
+ * The code that chooses a driver follows the kernel and uses nothing of src/core.
  */
 
 #define UAS_SCAN_USEC (20 * USEC_PER_MSEC) /* v b: 6..30 ms */

@@ -109,7 +109,7 @@ static void read_controller(const struct roots *r, struct facts *f)
         if (link_basename(r->sys, path, name, sizeof(name)) <= 0)
                 return;
         (void) copy_string(f->controller, sizeof(f->controller), name);
-        /* No attribute tells these two: known by driver (kernel.md 1.1). */
+        /* No attribute shows these two limits: the host controller drivers that have them are known by name. */
         f->no_sg = streq(name, "dwc2") || streq(name, "max3421-hcd");
         f->no_streams = f->speed_mbps >= 5000 && (streq(name, "vhci_hcd") || streq(name, "dummy_hcd"));
 }
