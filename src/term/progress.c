@@ -2,12 +2,15 @@
 #include "term/progress.h"
 
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/util.h"
 #include "term/style.h"
 
 #define WIPE "\r\033[K"
+#define LINE_WIDTH_MAX 256
+#define WIDTH_DEFAULT 80
 
 static bool wanted, shown;
 
@@ -33,5 +36,26 @@ void progress_show(const char *disk, const char *step)
         if (!*step)
                 return;
         (void) fprintf(stderr, "%s: %s", make_harmless(disk, name, sizeof(name)), make_harmless(step, harmless, sizeof(harmless)));
+        shown = true;
+}
+
+/* Of the terminal behind the standard error: the standard output may go elsewhere. */
+static unsigned width(void)
+{
+        struct winsize w;
+
+        return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) >= 0 && w.ws_col > 0 ? w.ws_col : WIDTH_DEFAULT;
+}
+
+void progress_line(const char *text)
+{
+        char line[LINE_WIDTH_MAX + 3];
+
+        if (!wanted)
+                return;
+        (void) make_harmless(text, line, LINE_WIDTH_MAX);
+        style_shorten(line, width() - 1);
+        (void) fprintf(stderr, WIPE "%s", line);
+        (void) fflush(stderr);
         shown = true;
 }

@@ -9,4 +9,6 @@
  */
 void progress_open(bool quiet);
 void progress_show(const char *disk, const char *step); /* step: "" for none */
+/* Any text, cut to the width of the terminal. */
+void progress_line(const char *text);
 void progress_clear(void);

@@ -11,7 +11,7 @@
 
 #define LAYERS_MAX 8 /* of a file system on LUKS on LVM on md there are three */
 
-struct search {
+struct below_search {
         const struct roots *r;
         const struct views *views;
         const char *interface;
@@ -23,7 +23,7 @@ struct search {
         char path[64]; /* of the device whose slaves are looked at */
 };
 
-static void look(struct search *s, unsigned major, unsigned minor);
+static void look(struct below_search *s, unsigned major, unsigned minor);
 
 static const struct view *ours(const struct views *views, unsigned major, unsigned minor)
 {
@@ -37,7 +37,7 @@ static const struct view *ours(const struct views *views, unsigned major, unsign
 
 static int look_at_slave(const char *name, void *data)
 {
-        struct search *s = data, below = *s;
+        struct below_search *s = data, below = *s;
         char path[sizeof(s->path) + BLOCK_NAME_MAX + 16], text[32];
         unsigned major, minor;
 
@@ -54,7 +54,7 @@ static int look_at_slave(const char *name, void *data)
         return 0;
 }
 
-static bool exists(const struct search *s, const char *name)
+static bool exists(const struct below_search *s, const char *name)
 {
         char path[sizeof(s->path) + 24];
 
@@ -68,7 +68,7 @@ static int count(const char *name, void *data)
         return 0;
 }
 
-static void look(struct search *s, unsigned major, unsigned minor)
+static void look(struct below_search *s, unsigned major, unsigned minor)
 {
         const struct view *v = ours(s->views, major, minor);
         char slaves[sizeof(s->path) + 8];
@@ -97,7 +97,7 @@ static void look(struct search *s, unsigned major, unsigned minor)
 
 void disks_below(const struct roots *r, const struct views *views, dev_t dev, const char *interface, struct below *ret)
 {
-        struct search s = {.r = r, .views = views, .interface = interface};
+        struct below_search s = {.r = r, .views = views, .interface = interface};
 
         look(&s, major(dev), minor(dev));
         *ret = (struct below){

@@ -20,7 +20,7 @@
 #define AGAIN_USEC (500 * USEC_PER_MSEC)
 
 /* Where the disk is measured, by what the daemon shows of it. False: there is no such disk, or no node. */
-static bool find_node(const struct view *v, struct lease *l)
+static bool find_node(const struct view *v, struct bench_lease *l)
 {
         for (size_t i = 0; v && i < v->disk.n_luns; i++) {
                 const struct lun *lun = &v->disk.luns[i];
@@ -33,7 +33,7 @@ static bool find_node(const struct view *v, struct lease *l)
         return false;
 }
 
-static void take_history(struct lease *l, const struct view *v)
+static void take_history(struct bench_lease *l, const struct view *v)
 {
         (void) copy_string(l->history, sizeof(l->history), v->history);
         l->distrusted = strncmp(v->history, "distrusted", strlen("distrusted")) == 0;
@@ -52,7 +52,7 @@ static int take_descriptor(sd_bus_message *reply, int *ret)
         return 0;
 }
 
-int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct lease *l)
+int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int code, k;
@@ -78,7 +78,7 @@ int lease_take(const struct bench_context *c, struct remote *r, const struct vie
         return UASD_EXIT_OK;
 }
 
-void lease_end(struct lease *l)
+void lease_end(struct bench_lease *l)
 {
         if (!l->remote)
                 return;
@@ -87,7 +87,7 @@ void lease_end(struct lease *l)
 }
 
 /* The daemon's side of the descriptor is closed. */
-static bool hung_up(const struct lease *l)
+static bool hung_up(const struct bench_lease *l)
 {
         struct pollfd p = {l->fd, 0, 0};
 
@@ -95,7 +95,7 @@ static bool hung_up(const struct lease *l)
 }
 
 /* The disk anew. */
-static enum lease_state read_again(struct lease *l)
+static enum lease_state read_again(struct bench_lease *l)
 {
         _cleanup_(views_done) struct views views = {};
         const struct view *v;
@@ -117,7 +117,7 @@ static enum lease_state read_again(struct lease *l)
         return LEASE_GOOD;
 }
 
-enum lease_state lease_look(struct lease *l)
+enum lease_state lease_look(struct bench_lease *l)
 {
         enum lease_state state = LEASE_GOOD;
         int k = watch_next(&l->watch, 0);
@@ -135,7 +135,7 @@ enum lease_state lease_look(struct lease *l)
 }
 
 /* The end of the job: the exit status of the switch, or that of what came between. */
-static int await_job(struct lease *l, char *ret_text, size_t size)
+static int await_job(struct bench_lease *l, char *ret_text, size_t size)
 {
         uint64_t deadline = now_boottime() + SWITCH_USEC;
 
@@ -159,7 +159,7 @@ static int await_job(struct lease *l, char *ret_text, size_t size)
 }
 
 /* A bus that has told of the end may be ahead of udev's node. */
-static bool await_node(struct lease *l)
+static bool await_node(struct bench_lease *l)
 {
         uint64_t deadline = now_boottime() + NODE_USEC;
 
@@ -173,7 +173,7 @@ static bool await_node(struct lease *l)
         }
 }
 
-int lease_switch(struct lease *l, enum driver to, char *ret_text, size_t size)
+int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t size)
 {
         _cleanup_free_ char *job = NULL;
         int code;

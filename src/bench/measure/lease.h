@@ -8,7 +8,7 @@
  * The daemon's promise that a disk is ours alone while a descriptor is open: its claim stays, nobody mounts it,
  * and the driver it had comes back when the descriptor closes, however that comes about.
  */
-struct lease {
+struct bench_lease {
         const struct bench_context *context;
         struct remote *remote;
         struct watch watch;
@@ -21,14 +21,14 @@ struct lease {
         char history[320]; /* the daemon's clause */
 };
 
-#define LEASE_NULL ((struct lease){.fd = -1})
+#define LEASE_NULL ((struct bench_lease){.fd = -1})
 
 /*
  * Takes the lease. lun: of v, that is measured. Tells what goes wrong; returns an enum uasd_exit: REFUSED with
  * who uses the disk, UNAUTHORIZED. l must stay where it is.
  */
-int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct lease *l);
-void lease_end(struct lease *l);
+int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l);
+void lease_end(struct bench_lease *l);
 
 /* How it stands. */
 enum lease_state {
@@ -41,10 +41,10 @@ enum lease_state {
  * Moves the disk under the lease and waits until its node is there again, whoever interrupts. Returns the
  * switch's own exit status, with why in text.
  */
-int lease_switch(struct lease *l, enum driver to, char *ret_text, size_t size);
+int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t size);
 
 /* What has come from the daemon meanwhile, without waiting. */
-enum lease_state lease_look(struct lease *l);
+enum lease_state lease_look(struct bench_lease *l);
 
 /*
  * After a lease, when uas has failed on a disk that was on it before: it would go back there. Asks as a user

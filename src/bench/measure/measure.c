@@ -171,7 +171,7 @@ static int measure(const struct bench_context *c, struct found *f, struct sessio
                    size_t n_steps)
 {
         enum driver before = f->subject.driver;
-        struct lease lease = LEASE_NULL;
+        struct bench_lease lease = LEASE_NULL;
         int code;
 
         session_catch_signals();

@@ -33,7 +33,7 @@ static bool is_there(const struct session *s)
 /* 0, or what ends all of it. */
 static int look(struct session *s, bool io_failed)
 {
-        struct lease *lease = s->subject->lease;
+        struct bench_lease *lease = s->subject->lease;
 
         s->looked = now_boottime();
         if (!is_there(s))
@@ -102,7 +102,6 @@ static int ended(struct session *s, int error, const char *words)
         k = why_failed(s);
         if (k < 0)
                 return k;
-        bench_progress_clear(&s->progress);
         if (words)
                 bench_log_words(words);
         log_error("fio failed: %s", strerror(-error));
@@ -277,7 +276,6 @@ int run_pattern(struct session *s, const struct step *step)
 
 int run_lost(struct session *s)
 {
-        bench_progress_clear(&s->progress);
         s->bench->interrupted = true;
         if (!is_there(s) || (s->subject->lease && lease_look(s->subject->lease) == LEASE_GONE)) {
                 log_error("The disk is not there any more.");

@@ -11,6 +11,7 @@
 #include "bench/measure/fio.h"
 #include "bench/measure/run.h"
 #include "sys/io/clock.h"
+#include "term/progress.h"
 
 /* The order the rest of it is told in; how a switch, reading and a pause are reckoned before they have been
  * seen. */
@@ -98,7 +99,6 @@ static int end_half(struct session *s, const char *what)
         struct bench_finding *f = &s->bench->finding;
         enum driver d = s->subject->driver;
 
-        bench_progress_clear(&s->progress);
         s->ended[d] = true;
         log_error("On %s: %s. That half is over.", driver_to_string(d), what);
         if (f->found)
@@ -151,7 +151,6 @@ static int step_switch(struct session *s, enum driver to)
         if (s->subject->lease->fd < 0 || lease_look(s->subject->lease) != LEASE_GOOD)
                 return run_lost(s);
         code = lease_switch(s->subject->lease, to, text, sizeof(text));
-        bench_progress_clear(&s->progress);
         if (code == UASD_EXIT_OK) {
                 arrive(s, to);
                 log_info("On %s now.", driver_to_string(to));
@@ -224,7 +223,6 @@ static int after(struct session *s, int k)
                 return trouble(s) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         case -EINTR:
                 s->bench->interrupted = true;
-                bench_progress_clear(&s->progress);
                 log_error("Interrupted.");
                 return UASD_EXIT_FAILED;
         case -ENODEV:
@@ -257,7 +255,6 @@ int session_run(struct session *s, const struct step *steps, size_t n)
         uint64_t begin = now_boottime();
         int code = UASD_EXIT_OK;
 
-        bench_progress_begin(&s->progress, s->context->options->quiet);
         arrive(s, s->subject->driver);
         for (size_t i = steps_next(steps, n, 0, s->ended); code == UASD_EXIT_OK && i < n;
              i = steps_next(steps, n, i + 1, s->ended)) {
@@ -272,7 +269,7 @@ int session_run(struct session *s, const struct step *steps, size_t n)
                 bench_progress_step(&s->progress, describe(s, &steps[i], what, sizeof(what)), done, done + left);
                 code = do_step(s, &steps[i]);
         }
-        bench_progress_clear(&s->progress);
+        progress_clear();
         /* What fails under uas is not left there, whatever it had before. */
         if (s->bench->finding.found && s->subject->lease && s->subject->driver == DRIVER_UAS &&
             s->ended[DRIVER_UAS] && step_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)

@@ -9,7 +9,7 @@
 
 /* What is measured. */
 struct subject {
-        struct lease *lease;   /* the raw disk; NULL: a file */
+        struct bench_lease *lease;   /* the raw disk; NULL: a file */
         char *path;            /* of the file; NULL with a lease */
         const char *interface; /* of the disk that is below; NULL: not one of ours, or more than one */
         char block[BLOCK_NAME_MAX];
@@ -27,7 +27,7 @@ struct session {
         const struct patterns *patterns;
         struct bench *bench;
         struct errors_watch errors;
-        struct progress progress;
+        struct bench_progress progress;
         bool ended[_DRIVER_MAX];
         uint64_t *run_usec; /* by pattern: how long a run takes */
         uint64_t pause_usec;

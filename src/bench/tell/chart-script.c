@@ -152,7 +152,7 @@ static void points(FILE *f, const struct bench *b, unsigned first, enum driver d
         }
 }
 
-struct line {
+struct chart_line {
         unsigned pattern; /* its first point */
         enum driver driver;
 };
@@ -161,13 +161,13 @@ struct line {
 static void lines(FILE *f, const struct bench *b, enum stats_measure m)
 {
         static const char *const names[_BENCH_AXIS_MAX] = {"", "queue depth", "jobs", "region in GiB", "machines"};
-        struct line all[SERIES_MAX];
+        struct chart_line all[SERIES_MAX];
         size_t n = 0;
 
         for (unsigned i = 0; i < b->n_patterns; i++)
                 for (enum driver d = 0; d < _DRIVER_MAX && n < SERIES_MAX; d++)
                         if (begins(b, i, d, m))
-                                all[n++] = (struct line){i, d};
+                                all[n++] = (struct chart_line){i, d};
         for (size_t i = 0; i < n; i++) {
                 (void) fprintf(f, "$line%zu << END\n", i);
                 points(f, b, all[i].pattern, all[i].driver, m);

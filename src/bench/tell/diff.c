@@ -33,7 +33,7 @@ static const struct fit_column fits[_AT_MAX] = {
 };
 
 /* Of the figures and of the comparison: what stands under the table. */
-struct printer {
+struct diff_printer {
         const struct bench *a, *b;
         struct notes notes;
 };
@@ -56,7 +56,7 @@ static void add_note(struct notes *notes, const char *text, char ret[static NOTE
 }
 
 /* What speaks against comparing them, then what is doubted of either. */
-static void notes_text(struct printer *to, const struct pair *p, char ret[static NOTES_TEXT_MAX])
+static void notes_text(struct diff_printer *to, const struct pair *p, char ret[static NOTES_TEXT_MAX])
 {
         unsigned first = doubts_of(to->a, p->a, p->driver_a), second = doubts_of(to->b, p->b, p->driver_b);
         char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX], said[DOUBT_TEXT_MAX], text[DOUBT_TEXT_MAX];
@@ -79,7 +79,7 @@ static void notes_text(struct printer *to, const struct pair *p, char ret[static
         }
 }
 
-static int add_row(struct libscols_table *t, struct printer *to, const struct pair *p)
+static int add_row(struct libscols_table *t, struct diff_printer *to, const struct pair *p)
 {
         struct libscols_line *line = scols_table_new_line(t, NULL);
         const struct bench *a = to->a;
@@ -135,7 +135,7 @@ static int print_conditions(const struct bench *a, const struct bench *b)
 
 static int print_text(const struct bench_context *c, const struct bench *a, const struct bench *b, const struct pair *list, size_t n)
 {
-        _cleanup_free_ struct printer *to = calloc(1, sizeof(*to));
+        _cleanup_free_ struct diff_printer *to = calloc(1, sizeof(*to));
         struct libscols_table *t;
         int r = 0;
 
@@ -200,7 +200,7 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b)
 
 int bench_diff(const struct bench_context *c, const char *a, const char *b)
 {
-        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        _cleanup_(kept_close) struct kept_results k = {.dirfd = -1};
         _cleanup_(bench_done) struct bench first = {}, second = {};
         _cleanup_free_ struct pair *list = NULL;
         size_t n = 0;

@@ -99,7 +99,7 @@ static int add_result(void *to, const struct bench *b)
 }
 
 /* Which disk: one that is plugged in, or the serial of one that is not. */
-static int find_disk(const struct bench_context *c, const struct kept *k, const char *disk, struct views *views, const struct view **ret)
+static int find_disk(const struct bench_context *c, const struct kept_results *k, const char *disk, struct views *views, const struct view **ret)
 {
         int code;
 
@@ -124,7 +124,7 @@ static bool is_asked_for(const struct bench *b, const char *disk, const struct v
 }
 
 /* Each that can be read, newest first; of the others is said why not. */
-static int each(const struct kept *k, const char *disk, const struct view *v, int (*fn)(void *to, const struct bench *b), void *to,
+static int each(const struct kept_results *k, const char *disk, const struct view *v, int (*fn)(void *to, const struct bench *b), void *to,
                 size_t *ret_n)
 {
         int r = 0;
@@ -149,7 +149,7 @@ static int to_json(void *to, const struct bench *b)
         return append(to, bench_json(b)) ? 0 : -ENOMEM;
 }
 
-static int print_json(const struct kept *k, const char *disk, const struct view *v)
+static int print_json(const struct kept_results *k, const char *disk, const struct view *v)
 {
         json_object *o = json_object_new_object(), *list = json_object_new_array();
         size_t n;
@@ -163,7 +163,7 @@ static int print_json(const struct kept *k, const char *disk, const struct view 
         return json_print(whole(o, put(o, "benches", list, false) && put_int(o, "version", BENCH_JSON_VERSION)));
 }
 
-static int print_results(const struct bench_context *c, const struct kept *k, const char *disk, const struct view *v)
+static int print_results(const struct bench_context *c, const struct kept_results *k, const char *disk, const struct view *v)
 {
         struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
         size_t n;
@@ -180,7 +180,7 @@ static int print_results(const struct bench_context *c, const struct kept *k, co
 
 int bench_history(const struct bench_context *c, const char *disk)
 {
-        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        _cleanup_(kept_close) struct kept_results k = {.dirfd = -1};
         _cleanup_(views_done) struct views views = {};
         const struct view *v = NULL;
         int r = kept_open(&c->client.roots, &k), code;

@@ -64,7 +64,7 @@ static int newest_first(const void *a, const void *b)
         return -strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-static int read_names(int dirfd, struct kept *ret)
+static int read_names(int dirfd, struct kept_results *ret)
 {
         struct dirent *e;
         DIR *d;
@@ -86,9 +86,9 @@ static int read_names(int dirfd, struct kept *ret)
         return r < 0 ? r : 0;
 }
 
-int kept_open(const struct roots *roots, struct kept *ret)
+int kept_open(const struct roots *roots, struct kept_results *ret)
 {
-        struct kept k = {.dirfd = -1};
+        struct kept_results k = {.dirfd = -1};
         int r;
 
         k.dirfd = roots->var < 0 ? -1 : openat(roots->var, STATE_BENCH, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -105,14 +105,14 @@ int kept_open(const struct roots *roots, struct kept *ret)
         return 0;
 }
 
-void kept_close(struct kept *k)
+void kept_close(struct kept_results *k)
 {
         k->dirfd = close_keep_errno(k->dirfd);
         strv_free(k->names);
-        *k = (struct kept){.dirfd = -1};
+        *k = (struct kept_results){.dirfd = -1};
 }
 
-int kept_read(const struct kept *k, size_t i, struct bench *ret)
+int kept_read(const struct kept_results *k, size_t i, struct bench *ret)
 {
         return bench_json_read(k->dirfd, k->names[i], ret);
 }
@@ -124,7 +124,7 @@ static bool begins(const char *name, const char *what)
         return strncmp(name, what, n) == 0 || strncmp(name + TIME_LENGTH + 1, what, n) == 0;
 }
 
-int kept_index(const struct kept *k, const char *what, size_t *ret)
+int kept_index(const struct kept_results *k, const char *what, size_t *ret)
 {
         size_t found = k->n;
 
@@ -140,7 +140,7 @@ int kept_index(const struct kept *k, const char *what, size_t *ret)
         return 0;
 }
 
-int kept_find(const struct kept *k, const char *what, struct bench *ret)
+int kept_find(const struct kept_results *k, const char *what, struct bench *ret)
 {
         size_t found = 0;
         int r;
@@ -155,7 +155,7 @@ int kept_find(const struct kept *k, const char *what, struct bench *ret)
         return r < 0 ? r : kept_read(k, found, ret);
 }
 
-int kept_remove(const struct kept *k, size_t i)
+int kept_remove(const struct kept_results *k, size_t i)
 {
         return unlinkat(k->dirfd, k->names[i], 0) < 0 ? -errno : 0;
 }

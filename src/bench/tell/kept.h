@@ -6,28 +6,28 @@
 
 /* The files in /var/lib/uasd/bench: bench_keep() of history.h, and what reads them. */
 
-struct kept {
+struct kept_results {
         int dirfd;    /* -1: there is none, and no names */
         char **names; /* newest first */
         size_t n;
 };
 
 /* Nothing kept is no error. 0 or a negative errno. */
-int kept_open(const struct roots *roots, struct kept *ret);
-void kept_close(struct kept *k);
+int kept_open(const struct roots *roots, struct kept_results *ret);
+void kept_close(struct kept_results *k);
 
 /* 0, or as bench_json_read(). No link is followed. */
-int kept_read(const struct kept *k, size_t i, struct bench *ret);
+int kept_read(const struct kept_results *k, size_t i, struct bench *ret);
 
 /*
  * What a user calls a result: a path, "last", its id or the beginning of one or of a file's name. 0; -ENOENT; -ENOTUNIQ: more than
  * one begins so; else as bench_json_read().
  */
-int kept_find(const struct kept *k, const char *what, struct bench *ret);
+int kept_find(const struct kept_results *k, const char *what, struct bench *ret);
 /* The same without paths and "last": 0, -ENOENT or -ENOTUNIQ. */
-int kept_index(const struct kept *k, const char *what, size_t *ret);
+int kept_index(const struct kept_results *k, const char *what, size_t *ret);
 /* 0 or a negative errno. */
-int kept_remove(const struct kept *k, size_t i);
+int kept_remove(const struct kept_results *k, size_t i);
 
 /* kept_find(), with a word on what is wrong: an exit code. */
-int bench_load(const struct kept *k, const char *what, struct bench *ret);
+int bench_load(const struct kept_results *k, const char *what, struct bench *ret);

@@ -40,7 +40,7 @@ static const struct fit_column fits[_AT_MAX] = {
         [AT_P95] = {FIT_WHOLE, 4},     [AT_P99] = {FIT_WHOLE, 7},    [AT_NOTES] = {FIT_BLANKS, 0}, [AT_UAS] = {FIT_LAST, 0},
 };
 
-struct printer {
+struct result_printer {
         const struct bench *b;
         struct libscols_table *table;
         struct notes *notes;
@@ -50,7 +50,7 @@ struct printer {
         bool markdown; /* not for a terminal: all columns but the bar, and no word of a device or a profile */
 };
 
-static bool utf8(const struct printer *p)
+static bool utf8(const struct result_printer *p)
 {
         return p->markdown || style_utf8();
 }
@@ -60,12 +60,12 @@ static bool wide(void)
         return style_width() == 0 || style_width() >= WIDE;
 }
 
-static int set(struct printer *p, struct libscols_line *line, int column, const char *text)
+static int set(struct result_printer *p, struct libscols_line *line, int column, const char *text)
 {
         return p->at[column] < 0 ? 0 : scols_line_set_data(line, (size_t) p->at[column], text);
 }
 
-static void paint(struct printer *p, struct libscols_line *line, int column, const char *sgr)
+static void paint(struct result_printer *p, struct libscols_line *line, int column, const char *sgr)
 {
         struct libscols_cell *cell = p->at[column] < 0 ? NULL : scols_line_get_cell(line, (size_t) p->at[column]);
 
@@ -102,7 +102,7 @@ static double median_of(const struct bench *b, unsigned pattern, enum driver d, 
 }
 
 /* The longest bar: of both drivers, or of all points of a sweep. */
-static double longest(const struct printer *p, unsigned pattern)
+static double longest(const struct result_printer *p, unsigned pattern)
 {
         enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
         double most = 0;
@@ -119,7 +119,7 @@ static double longest(const struct printer *p, unsigned pattern)
 }
 
 /* "589-605": what both ends have in common stands in the median. */
-static void range_text(const struct printer *p, const struct summary *s, enum stats_measure m, char *ret, size_t size)
+static void range_text(const struct result_printer *p, const struct summary *s, enum stats_measure m, char *ret, size_t size)
 {
         char low[UNIT_TEXT_MAX], high[UNIT_TEXT_MAX];
 
@@ -130,7 +130,7 @@ static void range_text(const struct printer *p, const struct summary *s, enum st
         (void) snprintf(ret, size, "%s-%s", low, high);
 }
 
-static int add_latency(struct printer *p, struct libscols_line *line, unsigned pattern, enum driver d, int column,
+static int add_latency(struct result_printer *p, struct libscols_line *line, unsigned pattern, enum driver d, int column,
                        enum stats_measure m)
 {
         double ns = median_of(p->b, pattern, d, m);
@@ -139,7 +139,7 @@ static int add_latency(struct printer *p, struct libscols_line *line, unsigned p
         return set(p, line, column, ns > 0 ? figure_text(ns, m, utf8(p), text) : "-");
 }
 
-static int add_figures(struct printer *p, struct libscols_line *line, unsigned pattern, enum driver d)
+static int add_figures(struct result_printer *p, struct libscols_line *line, unsigned pattern, enum driver d)
 {
         enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
         char text[RATE_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
@@ -165,7 +165,7 @@ static int add_figures(struct printer *p, struct libscols_line *line, unsigned p
         return r ?: add_latency(p, line, pattern, d, AT_P99, STATS_P99);
 }
 
-static int add_verdict(struct printer *p, struct libscols_line *line, unsigned pattern)
+static int add_verdict(struct result_printer *p, struct libscols_line *line, unsigned pattern)
 {
         struct bench_verdict v;
         char text[VERDICT_TEXT_MAX];
@@ -180,7 +180,7 @@ static int add_verdict(struct printer *p, struct libscols_line *line, unsigned p
         return r;
 }
 
-static int add_row(struct printer *p, unsigned pattern, enum driver d, bool first, bool last)
+static int add_row(struct result_printer *p, unsigned pattern, enum driver d, bool first, bool last)
 {
         struct libscols_line *line = scols_table_new_line(p->table, NULL);
         const struct bench_pattern *what = &p->b->patterns[pattern];
@@ -200,7 +200,7 @@ static int add_row(struct printer *p, unsigned pattern, enum driver d, bool firs
         return r ?: last && p->compares ? add_verdict(p, line, pattern) : 0;
 }
 
-static int add_rows(struct printer *p)
+static int add_rows(struct result_printer *p)
 {
         int r = 0;
 
@@ -214,7 +214,7 @@ static int add_rows(struct printer *p)
         return r;
 }
 
-static bool has_column(const struct printer *p, int i)
+static bool has_column(const struct result_printer *p, int i)
 {
         if (i == AT_UAS)
                 return p->compares;
@@ -224,7 +224,7 @@ static bool has_column(const struct printer *p, int i)
 }
 
 /* The model of the table, for whoever writes it. how: NULL, or room for _AT_MAX columns, as they are to fit. */
-static struct libscols_table *make_table(struct printer *p, bool legend, struct fit_column *how)
+static struct libscols_table *make_table(struct result_printer *p, bool legend, struct fit_column *how)
 {
         struct table_column chosen[_AT_MAX];
         size_t n = 0;
@@ -249,12 +249,12 @@ static struct libscols_table *make_table(struct printer *p, bool legend, struct 
 
 struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes)
 {
-        struct printer p = {.b = b, .notes = notes, .markdown = true};
+        struct result_printer p = {.b = b, .notes = notes, .markdown = true};
 
         return make_table(&p, true, NULL);
 }
 
-static int print_table(struct printer *p, FILE *out, bool legend)
+static int print_table(struct result_printer *p, FILE *out, bool legend)
 {
         struct fit_column how[_AT_MAX];
         struct libscols_table *t = make_table(p, legend, how);
@@ -313,7 +313,7 @@ static int print_verdict(const struct bench *b, FILE *out)
 int bench_print(const struct bench *b, FILE *out, bool legend)
 {
         _cleanup_free_ struct notes *notes = calloc(1, sizeof(*notes));
-        struct printer p = {.b = b, .notes = notes};
+        struct result_printer p = {.b = b, .notes = notes};
         struct head_line head[HEAD_MAX];
         size_t n;
         int r;

@@ -24,7 +24,7 @@ static int tell_not_found(int error, const char *what)
         return UASD_EXIT_FAILED;
 }
 
-int bench_load(const struct kept *k, const char *what, struct bench *ret)
+int bench_load(const struct kept_results *k, const char *what, struct bench *ret)
 {
         int r = kept_find(k, what, ret);
 
@@ -50,7 +50,7 @@ int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)
 int bench_show(const struct bench_context *c, const char *what)
 {
         const char *chart = c->options->chart;
-        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        _cleanup_(kept_close) struct kept_results k = {.dirfd = -1};
         _cleanup_(bench_done) struct bench b = {};
         int code = chart ? bench_chart_possible(chart) : UASD_EXIT_OK, r;
 
@@ -65,7 +65,7 @@ int bench_show(const struct bench_context *c, const char *what)
 
 int bench_remove(const struct bench_context *c, const char *what)
 {
-        _cleanup_(kept_close) struct kept k = {.dirfd = -1};
+        _cleanup_(kept_close) struct kept_results k = {.dirfd = -1};
         int r = kept_open(&c->client.roots, &k);
         size_t i;
 
