@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/util.h"
 #include "core/types.h"
 
 /*
@@ -135,3 +136,6 @@ int bench_pattern_copy(const struct bench_pattern *p, struct bench_pattern *ret)
 bool bench_pattern_writes(const struct bench_pattern *p);
 /* Factor from what fio counted to what was moved with the ramp, which fio leaves out; at the same rate. */
 double bench_with_ramp(const struct bench_pattern *p, const struct bench_run *r);
+
+/* Appends to a text of `size` bytes; what does not fit is left out. */
+void text_add(char *ret, size_t size, const char *format, ...) _printf_(3, 4);

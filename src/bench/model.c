@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/util.h"
+#include <stdarg.h>
+
 #include "bench/fields.h"
+#include "common/util.h"
 
 void bench_pattern_done(struct bench_pattern *p)
 {
@@ -58,4 +60,14 @@ bool bench_pattern_writes(const struct bench_pattern *p)
 double bench_with_ramp(const struct bench_pattern *p, const struct bench_run *r)
 {
         return r->runtime_usec > 0 ? 1 + (double) p->ramp_sec * USEC_PER_SEC / (double) r->runtime_usec : 1;
+}
+
+void text_add(char *ret, size_t size, const char *format, ...)
+{
+        size_t used = strlen(ret);
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(ret + used, size - used, format, ap);
+        va_end(ap);
 }

@@ -3,11 +3,11 @@
 
 #include <ctype.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "common/util.h"
 #include "bench/measure/fio-json.h"
 #include "bench/measure/fio-parts.h"
+#include "sys/io/clock.h"
 
 /* Where `fio --server` listens if nobody says otherwise. */
 #define FIO_PORT 8765
@@ -168,23 +168,15 @@ void clients_done(struct bench_run *runs, size_t n)
 struct clock {
         fio_progress_t cb;
         void *userdata;
-        double started, expected; /* seconds; 0: not known */
+        uint64_t started, expected; /* CLOCK_MONOTONIC, and a span, in usec; expected 0: not known */
 };
-
-static double now(void)
-{
-        struct timespec t;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
 
 static int on_progress(double done, void *userdata)
 {
         struct clock *c = userdata;
 
         if (c->expected > 0)
-                done = (now() - c->started) / c->expected;
+                done = (double) (now_monotonic() - c->started) / (double) c->expected;
         return c->cb ? c->cb(done > 1 ? 1 : done, c->userdata) : 0;
 }
 
@@ -287,11 +279,10 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
 {
         const struct bench_pattern *p = job->pattern;
         unsigned seconds = job->runtime_sec ?: p->time_based ? p->runtime_sec : 0;
-        struct clock clock = { cb, userdata, now(), seconds ? seconds + p->ramp_sec : 0 };
+        struct clock clock = {cb, userdata, now_monotonic(), seconds ? (seconds + p->ramp_sec) * USEC_PER_SEC : 0};
         _cleanup_(fio_result_done) struct fio_result result = {};
         struct bench_run *runs = NULL;
         uint64_t each, started;
-        struct timespec t;
         int r;
 
         if (ret_why)
@@ -304,8 +295,7 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
         each = fio_region_each(p, job->region / n);
         if (each == 0)
                 return -ENOSPC;
-        (void) clock_gettime(CLOCK_REALTIME, &t);
-        started = (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / 1000;
+        started = now_realtime();
         r = execute(job, hosts, n, each, &clock, &result);
         if (r < 0)
                 return r;

@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 
+#include "bench/bench.h"
 #include "common/util.h"
 #include "core/trouble.h"
 #include "sys/block/scsicount.h"
@@ -139,61 +139,39 @@ bool errors_are_trouble(const struct errors_seen *s, bool io_failed)
         return s->failed > 0 && (io_failed || !s->counts_timeouts);
 }
 
-struct text {
-        char *to;
-        size_t used;
-};
-
-static _printf_(2, 3) void add(struct text *t, const char *format, ...)
-{
-        va_list list;
-        int n;
-
-        if (t->used >= ERRORS_TEXT_MAX)
-                return;
-        va_start(list, format);
-        n = vsnprintf(t->to + t->used, ERRORS_TEXT_MAX - t->used, format, list);
-        va_end(list);
-        t->used += n > 0 ? (size_t) n : 0;
-}
-
-static void add_counts(struct text *t, const struct errors_seen *s)
+static void add_counts(char t[static ERRORS_TEXT_MAX], const struct errors_seen *s)
 {
         if (s->timeouts > 0)
-                add(t, "%" PRIu64 " %s not answered in time", s->timeouts,
-                    s->timeouts == 1 ? "command was" : "commands were");
+                text_add(t, ERRORS_TEXT_MAX, "%" PRIu64 " %s not answered in time", s->timeouts,
+                         s->timeouts == 1 ? "command was" : "commands were");
         if (s->failed > 0)
-                add(t, "%s%" PRIu64 " %s in an error", t->used ? ", " : "", s->failed,
-                    s->failed == 1 ? "command ended" : "commands ended");
+                text_add(t, ERRORS_TEXT_MAX, "%s%" PRIu64 " %s in an error", *t ? ", " : "", s->failed,
+                         s->failed == 1 ? "command ended" : "commands ended");
         if (s->offline)
-                add(t, "%sthe kernel has given the disk up", t->used ? ", " : "");
+                text_add(t, ERRORS_TEXT_MAX, "%sthe kernel has given the disk up", *t ? ", " : "");
 }
 
-static void add_signs(struct text *t, const struct errors_seen *s)
+static void add_signs(char t[static ERRORS_TEXT_MAX], const struct errors_seen *s)
 {
         const char *blame = NULL;
 
         for (size_t i = 0; i < s->n_signs; i++) {
-                add(t, "%s%s",
-                    i > 0     ? ", "
-                    : t->used ? "; the kernel's log: "
-                              : "the kernel's log: ",
-                    s->signs[i].what);
+                const char *before = i > 0 ? ", " : *t ? "; the kernel's log: " : "the kernel's log: ";
+
+                text_add(t, ERRORS_TEXT_MAX, "%s%s", before, s->signs[i].what);
                 if (s->signs[i].n > 1)
-                        add(t, " (%u times)", s->signs[i].n);
+                        text_add(t, ERRORS_TEXT_MAX, " (%u times)", s->signs[i].n);
                 if (s->signs[i].blame != BLAME_NONE && s->signs[i].blame != BLAME_BRIDGE)
                         blame = blame_sentence(s->signs[i].blame);
         }
         if (blame)
-                add(t, "; to blame is perhaps %s", blame);
+                text_add(t, ERRORS_TEXT_MAX, "; to blame is perhaps %s", blame);
 }
 
 char *errors_text(const struct errors_seen *s, char ret[static ERRORS_TEXT_MAX])
 {
-        struct text t = {.to = ret};
-
         ret[0] = '\0';
-        add_counts(&t, s);
-        add_signs(&t, s);
+        add_counts(ret, s);
+        add_signs(ret, s);
         return ret;
 }

@@ -6,10 +6,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "common/util.h"
 #include "bench/measure/fio-parts.h"
+#include "sys/io/clock.h"
 
 #define TICK_MSEC 200
 /* Who is asked to end writes down what there is; who does not by then hangs. */
@@ -45,10 +45,7 @@ struct child {
 
 static uint64_t now_msec(void)
 {
-        struct timespec t;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
+        return now_monotonic() / USEC_PER_MSEC;
 }
 
 /* ---- progress ---- */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/measure/fio.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "common/util.h"
 #include "bench/measure/fio-json.h"
 #include "bench/measure/fio-parts.h"
+#include "sys/io/clock.h"
 
 #define READ_ONCE_BLOCK (1U << 20)
 
@@ -88,6 +89,7 @@ static int execute(const struct fio_job *job, char *text, int target, fio_progre
         size_t n = 4;
         int r;
 
+        assert(job->writes || !bench_pattern_writes(job->pattern));
         if (!program) {
                 r = fio_find(&program);
                 if (r < 0)
@@ -120,14 +122,6 @@ static int understand(const struct fio_job *job, const struct fio_result *result
         return 0;
 }
 
-static uint64_t now_usec(void)
-{
-        struct timespec t;
-
-        (void) clock_gettime(CLOCK_REALTIME, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / 1000;
-}
-
 int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct bench_run *ret, char **ret_why)
 {
         _cleanup_(fio_result_done) struct fio_result result = {};
@@ -149,7 +143,7 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         r = fio_job_text(job, FIO_TARGET, each, &text);
         if (r < 0)
                 return r;
-        started = now_usec();
+        started = now_realtime();
         r = execute(job, text, target, cb, userdata, &result);
         if (r >= 0)
                 r = understand(job, &result, ret, &why);

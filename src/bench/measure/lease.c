@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/measure/lease.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 
@@ -178,6 +179,7 @@ int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t s
         _cleanup_free_ char *job = NULL;
         int code;
 
+        assert(l->fd >= 0); /* nothing is switched without a lease, which brings the disk back */
         ret_text[0] = '\0';
         code = request_call(
                 &l->context->client, l->remote,

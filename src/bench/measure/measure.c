@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <systemd/sd-id128.h>
-#include <time.h>
 
 #include "common/log.h"
 #include "common/util.h"
@@ -14,6 +13,7 @@
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
 #include "bench/context.h"
+#include "sys/io/clock.h"
 
 #define PROFILE_DEFAULT "cdm"
 
@@ -97,12 +97,10 @@ static int find_tools(const struct bench_options *o, char **ret_version)
 
 static int describe(const struct bench_context *c, const struct found *f, const char *fio, struct bench *b)
 {
-        struct timespec t;
         sd_id128_t id;
         int k;
 
-        (void) clock_gettime(CLOCK_REALTIME, &t);
-        b->started_usec = (uint64_t) t.tv_sec * USEC_PER_SEC;
+        b->started_usec = now_realtime();
         k = sd_id128_randomize(&id);
         if (k < 0)
                 return k;

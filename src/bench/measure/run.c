@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/measure/run.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <time.h>
 
@@ -161,6 +162,7 @@ static int add_run(struct session *s, struct bench_run *r, const struct step *st
 {
         struct bench_run *grown = reallocarray(s->bench->runs, s->bench->n_runs + 1, sizeof(*grown));
 
+        assert(step->pattern < s->bench->n_patterns);
         if (!grown) {
                 bench_run_done(r);
                 return -ENOMEM;
@@ -185,14 +187,6 @@ static void add_failed(struct session *s, const struct step *step, uint64_t star
         struct bench_run r = {.started_usec = started, .error = -EIO, .other_bytes_per_sec = -1, .device_read_bytes = -1, .device_written_bytes = -1};
 
         (void) add_run(s, &r, step, next_order(s));
-}
-
-static uint64_t now_realtime(void)
-{
-        struct timespec t;
-
-        (void) clock_gettime(CLOCK_REALTIME, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / 1000;
 }
 
 /* All of it together first, then what each machine had. */
@@ -258,6 +252,7 @@ int run_pattern(struct session *s, const struct step *step)
         size_t before = s->bench->n_runs;
         int k;
 
+        assert(!job.writes || s->options->write || s->options->destroy_data); /* nothing is written unasked */
         s->stop = 0;
         k = run_once(s, step, &job, &words);
         if (k >= 0 && session_signal()) { /* fio has been told as well, and ended early */

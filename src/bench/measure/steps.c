@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/measure/steps.h"
 
+#include <assert.h>
+
 #include "common/util.h"
 
 struct list {
@@ -81,8 +83,11 @@ static int make(const struct steps_shape *shape, struct list *l)
 int steps_make(const struct steps_shape *shape, struct step **ret, size_t *ret_n)
 {
         struct list l = {};
-        int r = make(shape, &l);
+        int r;
 
+        assert(shape->first != DRIVER_NONE || shape->second == DRIVER_NONE);
+        assert(shape->second == DRIVER_NONE || shape->first != shape->second);
+        r = make(shape, &l);
         if (r < 0) {
                 free(l.steps);
                 return r;

@@ -3,26 +3,15 @@
 #include "bench/tell/verdict.h"
 
 #include <math.h>
-#include <stdarg.h>
 
 #include "common/names.h"
 #include "common/util.h"
 #include "bench/tell/doubts.h"
+#include "bench/tell/units.h"
 
 #define DIFFERENCES_TOLD 4 /* by size; the table has all of them */
 #define DOUBTS_TOLD 3      /* the notes of the table have all of them */
 #define COUNTED_FROM 5     /* of so many one may well differ by chance: how many were asked is told */
-
-/* A piece of a sentence; what does not fit is left out. */
-static _printf_(3, 4) void add(char *ret, size_t size, const char *format, ...)
-{
-        size_t used = strlen(ret);
-        va_list ap;
-
-        va_start(ap, format);
-        (void) vsnprintf(ret + used, size - used, format, ap);
-        va_end(ap);
-}
 
 /* How many times quicker or slower. */
 static double weight(const struct bench_verdict *v)
@@ -46,7 +35,7 @@ static void add_differences(const struct bench *b, const struct bench_verdict *v
                 judged += differs(&v[i]) || v[i].word == BENCH_SAME;
         }
         if (n > 0 && judged >= COUNTED_FROM)
-                add(ret, size, "%zu of %zu patterns differ%s: ", n, judged, n == 1 ? "s" : "");
+                text_add(ret, size, "%zu of %zu patterns differ%s: ", n, judged, n == 1 ? "s" : "");
         for (; told < n && told < DIFFERENCES_TOLD; told++) {
                 size_t best = b->n_patterns;
 
@@ -58,11 +47,11 @@ static void add_differences(const struct bench *b, const struct bench_verdict *v
                         break;
                 last = weight(&v[best]);
                 last_at = best;
-                add(ret, size, "%s%s: %s", told > 0 ? "; " : "", pattern_text(&b->patterns[best], pattern),
+                text_add(ret, size, "%s%s: %s", told > 0 ? "; " : "", pattern_text(&b->patterns[best], pattern),
                     verdict_text(&v[best], " on UAS", text));
         }
         if (n > told)
-                add(ret, size, "; %zu more with a difference", n - told);
+                text_add(ret, size, "; %zu more with a difference", n - told);
 }
 
 /* Whether all patterns of a kind, random or sequential, have this word. */
@@ -106,15 +95,15 @@ static void add_alike(const struct bench *b, const struct bench_verdict *v, enum
                         left++;
                         continue;
                 }
-                add(ret, size, "%s%s", n > 0 ? ", " : *ret ? "; " : "",
+                text_add(ret, size, "%s%s", n > 0 ? ", " : *ret ? "; " : "",
                     whole[random] ? (random ? "random" : "sequential") : pattern_text(&b->patterns[i], pattern));
                 first = first ?: &v[i];
                 n++;
         }
         if (left > 0)
-                add(ret, size, " and %zu more", left);
+                text_add(ret, size, " and %zu more", left);
         if (first)
-                add(ret, size, ": %s", verdict_text(first, " on UAS", text));
+                text_add(ret, size, ": %s", verdict_text(first, " on UAS", text));
 }
 
 /* Of the rows that carry it: those that differ, or if none does, those with no difference. */
@@ -145,10 +134,10 @@ static void add_doubts(const struct bench *b, char *ret, size_t size)
                 if (told == DOUBTS_TOLD)
                         left++;
                 else
-                        add(ret, size, "%s%s", told++ > 0 ? ", " : "; with doubts: ", bench_doubt_to_string(d));
+                        text_add(ret, size, "%s%s", told++ > 0 ? ", " : "; with doubts: ", bench_doubt_to_string(d));
         }
         if (left > 0)
-                add(ret, size, " and %zu more", left);
+                text_add(ret, size, " and %zu more", left);
 }
 
 char *verdict_overall(const struct bench *b, char *ret, size_t size)
@@ -167,7 +156,7 @@ char *verdict_overall(const struct bench *b, char *ret, size_t size)
                 /* Everything alike needs no list. */
                 if ((all_of_kind(b, v, true, alike[k]) || !has_kind(b, true)) &&
                     (all_of_kind(b, v, false, alike[k]) || !has_kind(b, false)))
-                        add(ret, size, "%s", verdict_text(&v[0], " on UAS", text));
+                        text_add(ret, size, "%s", verdict_text(&v[0], " on UAS", text));
                 else
                         add_alike(b, v, alike[k], ret, size);
         add_doubts(b, ret, size);
@@ -183,14 +172,14 @@ char *finding_text(const struct bench *b, char *ret, size_t size)
         ret[0] = '\0';
         if (!f->found)
                 return ret;
-        add(ret, size, "%s failed", driver_to_string(f->driver));
+        text_add(ret, size, "%s failed", driver_to_string(f->driver));
         if (run && run->pattern < b->n_patterns)
-                add(ret, size, " during %s", pattern_text(&b->patterns[run->pattern], pattern));
-        add(ret, size, "%s%s.", isempty(f->what) ? "" : ": ", isempty(f->what) ? "" : f->what);
+                text_add(ret, size, " during %s", pattern_text(&b->patterns[run->pattern], pattern));
+        text_add(ret, size, "%s%s.", isempty(f->what) ? "" : ": ", isempty(f->what) ? "" : f->what);
         if (f->driver == DRIVER_UAS)
-                add(ret, size, " This disk is not safe on uas here: leave it on " DRIVER_NAME_BOT
+                text_add(ret, size, " This disk is not safe on uas here: leave it on " DRIVER_NAME_BOT
                                " (uasctl policy DISK " DRIVER_NAME_BOT "), whatever the figures say.");
         else
-                add(ret, size, " That is no matter of UAS: look at cable, power and the disk itself.");
+                text_add(ret, size, " That is no matter of UAS: look at cable, power and the disk itself.");
         return ret;
 }

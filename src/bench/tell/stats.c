@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/stats.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "common/util.h"
@@ -328,6 +329,7 @@ bool stats_ratio(const struct samples *a, const struct samples *b, double level,
         double ratios[STATS_SAMPLES_MAX * STATS_SAMPLES_MAX], middle;
         size_t n = 0, out;
 
+        assert(level > 0 && level < 1 && a->n <= STATS_SAMPLES_MAX && b->n <= STATS_SAMPLES_MAX);
         for (size_t i = 0; i < a->n; i++)
                 for (size_t k = 0; k < b->n; k++) {
                         if (!(a->values[i] > 0) || !(b->values[k] > 0))

@@ -16,6 +16,11 @@ uint64_t now_boottime(void)
         return now_of(CLOCK_BOOTTIME);
 }
 
+uint64_t now_realtime(void)
+{
+        return now_of(CLOCK_REALTIME);
+}
+
 uint64_t now_monotonic(void)
 {
         return now_of(CLOCK_MONOTONIC);

@@ -6,6 +6,7 @@
 #include "common/util.h"
 
 uint64_t now_boottime(void);  /* usec */
+uint64_t now_realtime(void);  /* usec; a time of day */
 
 /*
  * A moment on the clock that stands still while the machine sleeps (CLOCK_MONOTONIC). Budgets end at such a moment: a disk is
