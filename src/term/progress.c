@@ -55,7 +55,7 @@ void progress_line(const char *text)
                 return;
         (void) make_harmless(text, line, LINE_WIDTH_MAX);
         style_shorten(line, width() - 1);
-        (void) fprintf(stderr, WIPE "%s", line);
+        (void) fprintf(stderr, "\r%s\033[K", line); /* what is left of a longer line goes last: nothing flickers */
         (void) fflush(stderr);
         shown = true;
 }
