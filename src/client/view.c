@@ -80,14 +80,7 @@ int view_take_life(struct view *v, const struct views *daemon)
 
 char *view_block_names(const struct view *v, char *ret, size_t size)
 {
-        size_t used = 0;
-
-        ret[0] = '\0';
-        for (size_t i = 0; i < v->disk.n_luns && used < size; i++)
-                if (v->disk.luns[i].disk.name[0])
-                        used += (size_t) snprintf(ret + used, size - used, "%s%s", used ? " " : "",
-                                                  v->disk.luns[i].disk.name);
-        if (used == 0)
+        if (!*luns_names(v->disk.luns, v->disk.n_luns, ret, size))
                 (void) copy_string(ret, size, "-");
         return ret;
 }

@@ -151,6 +151,17 @@ size_t luns_with_disk(const struct lun *luns, size_t n)
         return found;
 }
 
+char *luns_names(const struct lun *luns, size_t n, char *ret, size_t size)
+{
+        size_t used = 0;
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < n && used + BLOCK_NAME_MAX + 2 < size; i++)
+                if (luns[i].disk.name[0])
+                        used += (size_t) snprintf(ret + used, size - used, "%s%s", used ? " " : "", luns[i].disk.name);
+        return ret;
+}
+
 bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b)
 {
         if (n_a != n_b)

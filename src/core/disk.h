@@ -98,6 +98,8 @@ bool user_is_udev(const struct user *u);
 bool lun_awaited(const struct lun *l);
 /* The number of LUNs that have a block device. */
 size_t luns_with_disk(const struct lun *luns, size_t n);
+/* The names of the block devices, "sda sdb", or "". Returns ret. */
+char *luns_names(const struct lun *luns, size_t n, char *ret, size_t size);
 
 /* True if major:minor is a whole disk or a partition of it; name gets the node's name. */
 bool luns_have(const struct lun *luns, size_t n, unsigned major, unsigned minor, const char **ret_name);

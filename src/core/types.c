@@ -104,6 +104,11 @@ DEFINE_STRINGS(reason)
 DEFINE_STRINGS(user_kind)
 DEFINE_STRINGS(uas_module)
 
+const char *driver_or_empty(enum driver v)
+{
+        return v == DRIVER_NONE ? "" : driver_to_string(v);
+}
+
 const char *policy_source_clause(enum policy_source v)
 {
         static const char *const clauses[_POLICY_SOURCE_MAX] = {

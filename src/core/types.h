@@ -110,6 +110,8 @@ enum user_kind {
 };
 
 const char *driver_to_string(enum driver v);
+/* The same; "" for DRIVER_NONE. */
+const char *driver_or_empty(enum driver v);
 const char *policy_to_string(enum policy v);
 const char *policy_source_to_string(enum policy_source v);
 /* ", by uasd.conf"; "" for nobody. */

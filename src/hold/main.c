@@ -65,16 +65,13 @@ static int verb_udev(const struct roots *r, char **args)
 static void tell_release(const struct roots *r, const char *interface, bool expired)
 {
         struct usb_disk d = {};
-        char names[256] = "", usb_id[USB_ID_MAX] = "";
-        size_t used = 0;
+        char names[256], usb_id[USB_ID_MAX] = "";
 
         if (usb_disk_read(r, interface, false, &d) > 0) {
                 strings_from_udev(r, &d.facts);
                 (void) history_usb_id(&d.facts, usb_id, sizeof(usb_id));
         }
-        for (size_t i = 0; i < d.n_luns && used + BLOCK_NAME_MAX + 2 < sizeof(names); i++)
-                if (d.luns[i].disk.name[0])
-                        used += (size_t) snprintf(names + used, sizeof(names) - used, "%s%s", used ? " " : "", d.luns[i].disk.name);
+        (void) luns_names(d.luns, d.n_luns, names, sizeof(names));
         usb_disk_done(&d);
 
         const struct log_field fields[] = {{FIELD_DISK, names}, {FIELD_INTERFACE, interface}, {FIELD_USB_ID, usb_id}};

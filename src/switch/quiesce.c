@@ -32,23 +32,6 @@ int look_for_users(struct transaction *t, bool deep)
         return refuse_users(t, users, n);
 }
 
-int look_for_media(struct transaction *t)
-{
-        struct usb_disk now = { 0 };
-        int r = usb_disk_read(&t->roots, t->interface, false, &now);
-        struct lun *before = t->disk.luns;
-        size_t n = t->disk.n_luns;
-
-        if (r <= 0)
-                return r < 0 ? r : -ENODEV;
-        r = luns_same(before, n, now.luns, now.n_luns) ? 0 : -ESTALE;
-        t->disk.luns = now.luns;
-        t->disk.n_luns = now.n_luns;
-        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
-        luns_free(before, n);
-        return r;
-}
-
 /* Somebody may use what nobody has looked for, watched or synced: it has to be asked anew, from the beginning. */
 static int same_media(struct transaction *t)
 {

@@ -102,18 +102,6 @@ int record_begin(struct transaction *t)
         return r < 0 ? r : record_write(t, "record");
 }
 
-bool attachment_same(const struct transaction *t, const struct facts *f)
-{
-        return f->busnum == t->disk.facts.busnum && f->devnum == t->disk.facts.devnum;
-}
-
-bool attachment_there(const struct transaction *t)
-{
-        struct facts now = { .busnum = 0 };
-
-        return attachment_now(&t->roots, t->interface, &now.busnum, &now.devnum) >= 0 && attachment_same(t, &now);
-}
-
 int record_check(struct transaction *t)
 {
         if (!record_is_ours(t))

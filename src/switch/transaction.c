@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <stdarg.h>
 
+#include "sys/state/attachment.h"
 #include "switch/transaction.h"
 
 int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
@@ -16,4 +17,33 @@ int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
         (void) vsnprintf(t->text, sizeof(t->text), format, ap);
         va_end(ap);
         return error;
+}
+
+bool attachment_same(const struct transaction *t, const struct facts *f)
+{
+        return f->busnum == t->disk.facts.busnum && f->devnum == t->disk.facts.devnum;
+}
+
+bool attachment_there(const struct transaction *t)
+{
+        struct facts now = { .busnum = 0 };
+
+        return attachment_now(&t->roots, t->interface, &now.busnum, &now.devnum) >= 0 && attachment_same(t, &now);
+}
+
+int look_for_media(struct transaction *t)
+{
+        struct usb_disk now = { 0 };
+        int r = usb_disk_read(&t->roots, t->interface, false, &now);
+        struct lun *before = t->disk.luns;
+        size_t n = t->disk.n_luns;
+
+        if (r <= 0)
+                return r < 0 ? r : -ENODEV;
+        r = luns_same(before, n, now.luns, now.n_luns) ? 0 : -ESTALE;
+        t->disk.luns = now.luns;
+        t->disk.n_luns = now.n_luns;
+        t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
+        luns_free(before, n);
+        return r;
 }

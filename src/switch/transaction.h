@@ -94,6 +94,15 @@ struct transaction {
 /* transaction.c: sets how it ends, the first time; returns `error`. */
 _printf_(4, 5) int tx_fail(struct transaction *t, int code, int error, const char *format, ...);
 
+/* Whether the USB device at the port is the one that the switch began with. */
+bool attachment_there(const struct transaction *t);
+bool attachment_same(const struct transaction *t, const struct facts *f);
+/*
+ * Reads its LUNs anew. -ESTALE: there are other nodes or media than before, of which nobody knows yet who uses them. An open has the
+ * kernel look at the medium, so what is read after our own is up to date.
+ */
+int look_for_media(struct transaction *t);
+
 /* Runs all of it. Returns the code. */
 int transaction_run(struct transaction *t);
 
@@ -115,11 +124,6 @@ void end_line(const struct transaction *t, char ret[static END_LINE_MAX]);
 /* quiesce.c */
 /* Names whoever uses the disk; 0 if nobody does. */
 int look_for_users(struct transaction *t, bool deep);
-/*
- * Reads its LUNs anew. -ESTALE: there are other nodes or media than before, of which nobody knows yet who uses them. An open has the
- * kernel look at the medium, so what is read after our own is up to date.
- */
-int look_for_media(struct transaction *t);
 /* Whom no list shows, but the driver counts; the claim has been prepared, and looked for by name in vain. */
 int look_for_strangers(struct transaction *t);
 int sync_nodes(struct transaction *t);
@@ -136,9 +140,6 @@ int record_write(struct transaction *t, const char *step);
 /* -ESTALE if the record or the attachment is no longer ours: a child that hung in the kernel and woke up late stops here. */
 int record_check(struct transaction *t);
 void record_end(struct transaction *t);
-/* Whether the USB device at the port is the one that the switch began with. */
-bool attachment_there(const struct transaction *t);
-bool attachment_same(const struct transaction *t, const struct facts *f);
 /* 1 and the fields of a record somebody left: from, to, step, disks, hold. 0: none. */
 int record_load(struct transaction *t);
 

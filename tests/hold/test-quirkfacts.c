@@ -9,7 +9,7 @@
 #include <libkmod.h>
 
 #include "common/util.h"
-#include "core/kernel-args.h"
+#include "core/quirk-words.h"
 #include "sys/quirks/modprobed.h"
 #include "sys/quirks/sources.h"
 #include "tree.h"

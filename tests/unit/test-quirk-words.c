@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Who says what in the quirks of usb-storage. */
-#include "core/kernel-args.h"
 #include "core/quirk-words.h"
 
 #include "unit.h"

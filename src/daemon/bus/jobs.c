@@ -44,11 +44,6 @@ static const char *result_of(const struct entry *e)
         return (size_t) code < ELEMENTSOF(words) && words[code] ? words[code] : words[UASD_EXIT_FAILED];
 }
 
-static const char *driver_or_none(enum driver d)
-{
-        return d == DRIVER_NONE ? "" : driver_to_string(d);
-}
-
 static int get_id(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
                   sd_bus_error *error)
 {
@@ -63,8 +58,8 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
                 const char *name, *value;
         } texts[] = {
                 { "Disk", e->life.disk.facts.interface },
-                { "From", driver_or_none(e->request.from) },
-                { "To", driver_or_none(e->request.to) },
+                { "From", driver_or_empty(e->request.from) },
+                { "To", driver_or_empty(e->request.to) },
                 { "State", bus_job_state(e) },
                 { "Step", streq(bus_job_state(e), "waiting") ? "" : e->request.step },
                 { "Result", result_of(e) },

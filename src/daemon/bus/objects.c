@@ -11,99 +11,53 @@
 
 /* ---- org.uasd1.Disk ---- */
 
-enum {
-        TEXT_ID,
-        TEXT_MANUFACTURER,
-        TEXT_PRODUCT,
-        TEXT_SERIAL,
-        TEXT_USB_VERSION,
-        TEXT_DRIVER,
-        TEXT_POLICY,
-        TEXT_TARGET,
-        TEXT_STATE,
-        TEXT_REASON,
-        TEXT_REASON_ID,
-        TEXT_VERDICT,
-        TEXT_HISTORY,
-        TEXT_HOST,
-        TEXT_LEASE,
-};
-
-static const struct {
-        const char *name;
-        int text;
-} texts[] = {
-        { "Id", TEXT_ID },
-        { "Interface", TEXT_ID },
-        { "Manufacturer", TEXT_MANUFACTURER },
-        { "Product", TEXT_PRODUCT },
-        { "Serial", TEXT_SERIAL },
-        { "UsbVersion", TEXT_USB_VERSION },
-        { "Driver", TEXT_DRIVER },
-        { "Policy", TEXT_POLICY },
-        { "Target", TEXT_TARGET },
-        { "State", TEXT_STATE },
-        { "Reason", TEXT_REASON },
-        { "ReasonId", TEXT_REASON_ID },
-        { "Verdict", TEXT_VERDICT },
-        { "History", TEXT_HISTORY },
-        { "Host", TEXT_HOST },
-        { "Lease", TEXT_LEASE },
-};
-
-/* What a device calls itself may be anything: a backslash of its own is to be told from one of ours. */
-static const char *text_of(const struct disk *d, int text, char *room, size_t size)
+/* room: for a text that has to be made. Returns NULL for another property. */
+static const char *text_of(struct entry *e, const char *property, char *room, size_t size)
 {
-        switch (text) {
-        case TEXT_ID:
-                return d->facts.interface;
-        case TEXT_MANUFACTURER:
-                return make_harmless(d->facts.manufacturer, room, size);
-        case TEXT_PRODUCT:
-                return make_harmless(d->facts.product, room, size);
-        case TEXT_SERIAL:
-                return make_harmless(d->facts.serial, room, size);
-        case TEXT_USB_VERSION:
-                return make_harmless(d->facts.usb_version, room, size);
-        case TEXT_DRIVER:
-                return d->facts.driver_name;
-        case TEXT_POLICY:
-                return policy_to_string(d->facts.policy);
-        case TEXT_TARGET:
-                return d->decision.target == DRIVER_NONE ? "" : driver_to_string(d->decision.target);
-        case TEXT_STATE:
-                return state_to_string(d->state);
-        case TEXT_REASON:
+        struct disk *d = &e->life.disk;
+        struct facts *f = &d->facts;
+        const struct {
+                const char *property, *text;
+                bool foreign; /* of the device: a backslash of its own differs from one that escapes */
+        } texts[] = {
+                { "Id", f->interface },
+                { "Interface", f->interface },
+                { "Manufacturer", f->manufacturer, true },
+                { "Product", f->product, true },
+                { "Serial", f->serial, true },
+                { "UsbVersion", f->usb_version, true },
+                { "Driver", f->driver_name },
+                { "Policy", policy_to_string(f->policy) },
+                { "Target", driver_or_empty(d->decision.target) },
+                { "State", state_to_string(d->state) },
+                { "ReasonId", disk_reason_id(d) },
+                { "Verdict", verdict_to_string(f->verdict) },
+                { "Host", d->host },
+                { "Lease", d->lease },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                if (streq(texts[i].property, property))
+                        return texts[i].foreign ? make_harmless(texts[i].text, room, size) : texts[i].text;
+        if (streq(property, "Reason")) {
+                if (d->state == STATE_WAITING)
+                        users_cache_refresh(e);
                 return disk_reason(d, room, size);
-        case TEXT_REASON_ID:
-                return disk_reason_id(d);
-        case TEXT_VERDICT:
-                return verdict_to_string(d->facts.verdict);
-        case TEXT_HISTORY:
-                return disk_history(d, room, size);
-        case TEXT_HOST:
-                return d->host;
-        case TEXT_LEASE:
-                return d->lease;
         }
-        return "";
+        if (!streq(property, "History"))
+                return NULL;
+        if (f->initramfs_old) /* the initramfs may be newer by now */
+                f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
+        return disk_history(d, room, size);
 }
 
 static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                     void *data, sd_bus_error *error)
 {
-        struct entry *e = data;
         char room[USB_STRING_MAX * 4];
+        const char *text = text_of(data, property, room, sizeof(room));
 
-        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
-                if (streq(texts[i].name, property)) {
-                        if (texts[i].text == TEXT_REASON && e->life.disk.state == STATE_WAITING)
-                                users_cache_refresh(e);
-                        if (texts[i].text == TEXT_HISTORY && e->life.disk.facts.initramfs_old) /* the initramfs may be newer by now */
-                                e->life.disk.facts.initramfs_old = history_initramfs_old(&e->manager->roots, &e->life.disk.facts);
-                        return bus_append_text(reply, text_of(&e->life.disk, texts[i].text, room, sizeof(room)));
-                }
-        return -EINVAL;
+        return text ? bus_append_text(reply, text) : -EINVAL;
 }
 
 static int get_number(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,

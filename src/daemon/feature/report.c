@@ -11,28 +11,12 @@
 
 /* The journal: every ending by its message id, with the same fields. */
 
-static const char *disk_names(const struct disk *d, char *ret, size_t size)
-{
-        size_t used = 0;
-
-        ret[0] = '\0';
-        for (size_t i = 0; i < d->n_luns && used + BLOCK_NAME_MAX + 2 < size; i++)
-                if (d->luns[i].disk.name[0])
-                        used += (size_t) snprintf(ret + used, size - used, "%s%s", used ? " " : "", d->luns[i].disk.name);
-        return ret;
-}
-
-static const char *driver_or_none(enum driver d)
-{
-        return d == DRIVER_NONE ? "" : driver_to_string(d);
-}
-
 static void ending_of(const struct entry *e, int level, const char *id, const char *text, const char *from, const char *to, const char *step)
 {
         const struct disk *d = &e->life.disk;
         char names[256], usb_id[USB_ID_MAX];
         const struct log_field fields[] = {
-                { FIELD_DISK, disk_names(d, names, sizeof(names)) },
+                { FIELD_DISK, luns_names(d->luns, d->n_luns, names, sizeof(names)) },
                 { FIELD_INTERFACE, d->facts.interface },
                 { FIELD_USB_ID, history_usb_id(&d->facts, usb_id, sizeof(usb_id)) },
                 { FIELD_STATE, state_to_string(d->state) },
@@ -49,7 +33,7 @@ static void ending(const struct entry *e, int level, const char *id, const char 
 {
         const struct disk *d = &e->life.disk;
 
-        ending_of(e, level, id, text, driver_to_string(d->facts.driver), driver_or_none(d->decision.target), d->outcome.step);
+        ending_of(e, level, id, text, driver_to_string(d->facts.driver), driver_or_empty(d->decision.target), d->outcome.step);
 }
 
 /* From where to where that was to go. It is where it is by now, and something else may be wanted of it. */
@@ -61,7 +45,7 @@ static void ending_of_switch(const struct entry *e, int level, const char *id, c
         if (o->to != DRIVER_NONE)
                 ending_of(e, level, id, text, driver_to_string(o->from), driver_to_string(o->to), o->step);
         else /* begun by somebody else */
-                ending_of(e, level, id, text, "", driver_or_none(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target), o->step);
+                ending_of(e, level, id, text, "", driver_or_empty(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target), o->step);
 }
 
 /* What began without us tells no step. */
@@ -102,7 +86,7 @@ void report_unplugged(const struct entry *e, const char *step)
         if (ours)
                 (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s", driver_to_string(l->attempt.from),
                                 driver_to_string(l->attempt.to));
-        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->attempt.from) : "", driver_or_none(l->attempt.to), step);
+        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->attempt.from) : "", driver_or_empty(l->attempt.to), step);
 }
 
 void report_state(const struct entry *e, enum state before)

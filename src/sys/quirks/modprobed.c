@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "common/util.h"
-#include "core/kernel-args.h"
+#include "core/quirk-words.h"
 #include "sys/io/dropins.h"
 #include "sys/io/sysfs.h"
 
