@@ -90,7 +90,7 @@ static int on_limit(sd_event_source *s, uint64_t usec, void *data)
         return 0;
 }
 
-int claimer_start(struct entry *e, bool again, claim_fn tell, struct claimer **ret)
+int claimer_start(struct entry *e, bool again, claim_fn report, struct claimer **ret)
 {
         char *argv[] = { (char *) PROGRAM_SWITCH, (char *) "--machine", (char *) (again ? "--claim-again" : "--claim"),
                          e->life.disk.facts.interface, NULL };
@@ -100,7 +100,7 @@ int claimer_start(struct entry *e, bool again, claim_fn tell, struct claimer **r
 
         if (!c)
                 return -ENOMEM;
-        *c = (struct claimer){ .entry = e, .tell = tell, .in = -1, .said = { .fd = -1, .outcome.code = -1 } };
+        *c = (struct claimer){ .entry = e, .tell = report, .in = -1, .said = { .fd = -1, .outcome.code = -1 } };
         r = spawn_switch(argv, &c->in, &c->said.fd, &c->pid);
         if (r >= 0)
                 r = sd_event_add_child(event, &c->child, c->pid, WEXITED, on_exit_of_child, c);
