@@ -1,11 +1,79 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/watch.h"
 
+#include <assert.h>
+#include <limits.h>
+#include <poll.h>
+
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 
-static int read_one(sd_bus_message *m, struct job_step *t)
+/* ---- the disks ---- */
+
+static struct view *find(struct daemon_watch *w, const char *interface)
+{
+        return (struct view *) views_find(&w->disks, interface);
+}
+
+static void tell(struct daemon_watch *w, const struct view *v, enum disk_event e)
+{
+        w->changed = true;
+        if (w->on_disk)
+                w->on_disk(v, e, w->data);
+}
+
+/* Takes what is in now. */
+static int put_disk(struct daemon_watch *w, struct view *now, enum disk_event if_new)
+{
+        struct view *v = find(w, now->disk.facts.interface);
+        bool known = v;
+        int k = 0;
+
+        if (known) {
+                view_done(v);
+                *v = *now;
+                *now = (struct view){};
+        } else {
+                k = views_add(&w->disks, now);
+                v = &w->disks.list[w->disks.n - 1];
+        }
+        if (k >= 0)
+                tell(w, v, known ? DISK_CHANGED : if_new);
+        return k;
+}
+
+static void drop_disk(struct daemon_watch *w, const char *interface)
+{
+        struct view *v = find(w, interface);
+
+        if (!v)
+                return;
+        tell(w, v, DISK_REMOVED);
+        view_done(v);
+        *v = w->disks.list[--w->disks.n];
+}
+
+static int read_all(struct daemon_watch *w, enum disk_event if_new)
+{
+        _cleanup_(views_done) struct views now = {};
+        int k = remote_read(w->remote, ORDER_USEC, &now);
+
+        for (size_t i = w->disks.n; k >= 0 && i-- > 0;)
+                if (!views_find(&now, w->disks.list[i].disk.facts.interface))
+                        drop_disk(w, w->disks.list[i].disk.facts.interface);
+        for (size_t i = 0; k >= 0 && i < now.n; i++)
+                k = put_disk(w, &now.list[i], if_new);
+        return k;
+}
+
+/* ---- the steps of a job ---- */
+
+struct job_step {
+        char disk[INTERFACE_NAME_MAX], state[16], step[24];
+};
+
+static int read_member(sd_bus_message *m, struct job_step *s)
 {
         const char *name, *value, *type;
         char kind;
@@ -21,80 +89,89 @@ static int read_one(sd_bus_message *m, struct job_step *t)
         if (k < 0)
                 return k;
         if (streq(name, "Disk"))
-                (void) copy_string(t->disk, sizeof(t->disk), value);
+                (void) copy_string(s->disk, sizeof(s->disk), value);
         else if (streq(name, "State"))
-                (void) copy_string(t->state, sizeof(t->state), value);
+                (void) copy_string(s->state, sizeof(s->state), value);
         else if (streq(name, "Step"))
-                (void) copy_string(t->step, sizeof(t->step), value);
+                (void) copy_string(s->step, sizeof(s->step), value);
         return 0;
 }
 
-static int read_members(sd_bus_message *m, struct job_step *ret)
+static void take_step(struct daemon_watch *w, sd_bus_message *m)
 {
-        struct job_step t = {};
+        struct job_step s = {};
         int k = sd_bus_message_enter_container(m, 'a', "{sv}");
 
         while (k >= 0 && (k = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                k = read_one(m, &t);
+                k = read_member(m, &s);
                 if (k >= 0)
                         k = sd_bus_message_exit_container(m);
         }
-        if (k >= 0)
-                *ret = t;
-        return k;
+        if (k >= 0 && w->on_step && (!w->disk || streq(s.disk, w->disk)))
+                w->on_step(s.disk, streq(s.state, "running") ? s.step : "");
 }
 
-bool job_step_read(sd_bus_message *m, const char *disk, struct job_step *ret)
-{
-        if (read_members(m, ret) < 0 || (disk && !streq(ret->disk, disk)))
-                return false;
-        if (!streq(ret->state, "running"))
-                ret->step[0] = '\0';
-        return true;
-}
+/* ---- signals ---- */
 
-/* Steps of a job are shown; nothing is to be read anew for them. */
-static int on_change(sd_bus_message *m, void *data, sd_bus_error *e)
+static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
 {
-        struct watch *w = data;
+        _cleanup_free_ char *id = NULL;
+        struct daemon_watch *w = data;
         const char *interface;
-        struct job_step step;
+        struct view *v;
 
-        if (sd_bus_message_read(m, "s", &interface) < 0 || !streq(interface, UASD_BUS_JOB))
-                w->changed = true;
-        else if (w->on_step && job_step_read(m, w->disk, &step))
-                w->on_step(step.disk, step.step);
+        if (sd_bus_message_read(m, "s", &interface) < 0)
+                return 0;
+        if (streq(interface, UASD_BUS_JOB))
+                take_step(w, m);
+        if (!streq(interface, UASD_BUS_DISK) || sd_bus_path_decode(sd_bus_message_get_path(m), UASD_BUS_PATH "/disk", &id) <= 0)
+                return 0;
+        v = find(w, id);
+        if (v && remote_parse_changed(m, v) >= 0)
+                tell(w, v, DISK_CHANGED);
+        else
+                w->reread = true;
         return 0;
 }
 
 static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
 {
+        _cleanup_(view_done) struct view v = {};
+        _cleanup_free_ char *id = NULL;
+        struct daemon_watch *w = data;
         const char *path;
 
-        if (sd_bus_message_read(m, "o", &path) >= 0 && strncmp(path, UASD_BUS_PATH "/job/", strlen(UASD_BUS_PATH "/job/")) != 0)
-                ((struct watch *) data)->changed = true;
+        if (sd_bus_message_is_signal(m, NULL, "InterfacesAdded")) {
+                int k = remote_parse_added(m, &v);
+
+                if (k > 0)
+                        k = put_disk(w, &v, DISK_ADDED);
+                w->reread = w->reread || k < 0;
+        } else if (sd_bus_message_is_signal(m, NULL, "InterfacesRemoved") && sd_bus_message_read(m, "o", &path) >= 0 &&
+                   sd_bus_path_decode(path, UASD_BUS_PATH "/disk", &id) > 0)
+                drop_disk(w, id);
         return 0;
 }
 
 static int on_owner(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *name, *from, *to;
+        struct daemon_watch *w = data;
 
-        if (sd_bus_message_read(m, "sss", &name, &from, &to) >= 0 && streq(name, UASD_BUS_NAME) && isempty(to))
-                ((struct watch *) data)->gone = true;
+        if (sd_bus_message_read(m, "sss", &name, &from, &to) < 0 || !streq(name, UASD_BUS_NAME))
+                return 0;
+        w->gone = w->gone || isempty(to);
+        w->reread = !isempty(to);
         return 0;
 }
 
 static int on_job(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *job, *disk, *step, *text;
-        struct watch *w = data;
+        struct daemon_watch *w = data;
         int32_t code;
 
-        if (sd_bus_message_read(m, "osiss", &job, &disk, &code, &step, &text) < 0)
-                return 0;
-        w->changed = true;
-        if (!w->job || !streq(job, w->job))
+        if (sd_bus_message_read(m, "osiss", &job, &disk, &code, &step, &text) < 0 || !w->job || !streq(job, w->job))
                 return 0;
         w->ended = true;
         w->outcome.code = code;
@@ -103,37 +180,64 @@ static int on_job(sd_bus_message *m, void *data, sd_bus_error *e)
         return 0;
 }
 
-int watch_open(struct watch *w, struct remote *r, const char *disk, job_step_fn on_step)
+int daemon_watch_open(struct daemon_watch *w, struct remote *r)
 {
         /* Peer to peer there is no bus to say who sent it. */
         const char *sender = r->peer ? NULL : UASD_BUS_NAME;
         int k;
 
-        *w = (struct watch){.remote = r, .disk = disk, .on_step = on_step, .outcome.code = -1};
+        w->remote = r;
         k = sd_bus_match_signal(r->bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved",
                                 on_job, w);
         if (k >= 0)
                 k = sd_bus_match_signal(r->bus, &w->slots[1], sender, NULL, "org.freedesktop.DBus.Properties",
-                                        "PropertiesChanged", on_change, w);
+                                        "PropertiesChanged", on_properties, w);
         if (k >= 0)
                 k = sd_bus_match_signal(r->bus, &w->slots[2], sender, UASD_BUS_PATH,
                                         "org.freedesktop.DBus.ObjectManager", NULL, on_objects, w);
         if (k >= 0 && !r->peer)
                 k = sd_bus_match_signal(r->bus, &w->slots[3], "org.freedesktop.DBus", "/org/freedesktop/DBus",
                                         "org.freedesktop.DBus", "NameOwnerChanged", on_owner, w);
+        /* Read only now: nothing falls in between. */
+        if (k >= 0)
+                k = read_all(w, DISK_PRESENT);
+        w->changed = false;
         if (k < 0)
-                watch_close(w);
+                daemon_watch_close(w);
         return k < 0 ? k : 0;
 }
 
-void watch_close(struct watch *w)
+void daemon_watch_close(struct daemon_watch *w)
 {
         for (size_t i = 0; i < ELEMENTSOF(w->slots); i++)
                 w->slots[i] = sd_bus_slot_unref(w->slots[i]);
+        views_done(&w->disks);
 }
 
-int watch_next(struct watch *w, uint64_t deadline)
+/* ---- waiting ---- */
+
+/* usec: UINT64_MAX for ever. */
+static int wait_for_bus(struct daemon_watch *w, uint64_t usec)
 {
+        sd_bus *bus = w->remote->bus;
+        struct pollfd fds[] = {
+                {.fd = sd_bus_get_fd(bus), .events = (short) sd_bus_get_events(bus)},
+                {.fd = w->hangup_fd},
+        };
+        uint64_t until = UINT64_MAX, now = now_monotonic(), msec;
+
+        (void) sd_bus_get_timeout(bus, &until);
+        if (until != UINT64_MAX)
+                usec = until <= now ? 0 : until - now < usec ? until - now : usec;
+        msec = usec == UINT64_MAX ? UINT64_MAX : (usec + USEC_PER_MSEC - 1) / USEC_PER_MSEC;
+        if (poll(fds, ELEMENTSOF(fds), msec > INT_MAX ? -1 : (int) msec) < 0)
+                return errno == EINTR ? 0 : -errno;
+        return fds[1].revents & (POLLERR | POLLHUP | POLLNVAL) ? -EPIPE : 0;
+}
+
+int daemon_watch_next(struct daemon_watch *w, uint64_t deadline)
+{
+        assert(w->remote);
         for (;;) {
                 uint64_t now;
                 int k;
@@ -143,13 +247,20 @@ int watch_next(struct watch *w, uint64_t deadline)
                         return k;
                 if (k > 0)
                         continue; /* all that has come, before anything is made of it */
+                if (w->reread) {
+                        w->reread = false;
+                        k = read_all(w, DISK_ADDED);
+                        if (k < 0)
+                                return k;
+                        continue;
+                }
                 if (w->ended || w->changed || w->gone)
                         return 0;
                 now = now_boottime();
                 if (now >= deadline)
                         return -ETIMEDOUT;
-                k = sd_bus_wait(w->remote->bus, deadline == UINT64_MAX ? UINT64_MAX : deadline - now);
-                if (k < 0 && k != -EINTR)
+                k = wait_for_bus(w, deadline == UINT64_MAX ? UINT64_MAX : deadline - now);
+                if (k < 0)
                         return k;
         }
 }

@@ -3,33 +3,40 @@
 
 #include "client/remote.h"
 
-/* A step of a switch that the daemon carries out; step is empty when the job does not run. */
-struct job_step {
-        char disk[INTERFACE_NAME_MAX], state[16], step[24];
+/* What has become of a disk. */
+enum disk_event {
+        DISK_PRESENT, /* there when the watch began */
+        DISK_ADDED,
+        DISK_CHANGED,
+        DISK_REMOVED,
 };
 
 /*
- * Reads the PropertiesChanged signal of a job, behind its first argument. Returns false if it is about another disk than `disk`
- * (NULL: any), or cannot be read.
+ * The disks as the daemon shows them, kept up to date by its signals, and what else it says unasked. Signals carry what has changed:
+ * all disks are read once, and again only when a signal cannot be understood or uasd has been restarted.
  */
-bool job_step_read(sd_bus_message *m, const char *disk, struct job_step *ret);
-typedef void (*job_step_fn)(const char *disk, const char *step);
-
-/* What the daemon says unasked: that a job ended, that a disk has another state. */
-struct watch {
+struct daemon_watch {
         struct remote *remote;
         sd_bus_slot *slots[4];
-        const char *disk;    /* the disk whose steps are given to on_step */
-        job_step_fn on_step; /* NULL: nobody looks */
+        struct views disks;
+        /* Called for each event of a disk; NULL: none. The disk is in `disks`. */
+        void (*on_disk)(const struct view *v, enum disk_event e, void *data);
+        void *data;
+        const char *disk; /* the disk whose steps are given to on_step; NULL: all */
+        void (*on_step)(const char *disk, const char *step); /* step: "" for none; NULL: nobody looks */
         const char *job; /* ends with this one; NULL: none is waited for */
-        bool changed;    /* something about a disk: read again */
-        bool gone;       /* the daemon left the bus */
-        bool ended;      /* the job did, as */
+        int hangup_fd;   /* whoever reads what is written there has gone: -EPIPE; -1: none */
+        bool changed;    /* anything about a disk; the caller resets it */
+        bool gone;       /* the daemon left the bus; the caller resets it */
+        bool reread;
+        bool ended; /* the job did, as */
         struct outcome outcome;
 };
 
-/* Before the call whose end is to be seen. w and disk must stay where they are. 0 or -errno. */
-int watch_open(struct watch *w, struct remote *r, const char *disk, job_step_fn on_step);
-void watch_close(struct watch *w);
-/* Until something of the above is true or `deadline` (now_boottime()) is there. 0, -ETIMEDOUT, other -errno. */
-int watch_next(struct watch *w, uint64_t deadline);
+#define DAEMON_WATCH_NULL ((struct daemon_watch){.hangup_fd = -1, .outcome.code = -1})
+
+/* Before the call whose end is to be seen. w must stay where it is. 0 or a negative errno as of remote_read(). */
+int daemon_watch_open(struct daemon_watch *w, struct remote *r);
+void daemon_watch_close(struct daemon_watch *w);
+/* Until something of the above is true or `deadline` (now_boottime()) is there. 0, -ETIMEDOUT, -EPIPE, other -errno. */
+int daemon_watch_next(struct daemon_watch *w, uint64_t deadline);

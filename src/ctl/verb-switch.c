@@ -150,7 +150,7 @@ static int tell_deferred(const struct ctl *c, const char *label, const struct vi
  * The job's end, if it is to be seen: with --wait however long the disk is in use, without it only once the
  * switch itself has begun.
  */
-static int follow(const struct ctl *c, struct watch *watch, const struct wish *w, const char *id, const char *label)
+static int follow(const struct ctl *c, struct daemon_watch *watch, const struct wish *w, const char *id, const char *label)
 {
         uint64_t start = now_boottime(), begin = start + BEGIN_USEC;
         uint64_t end = !w->wait                             ? start + WORK_USEC
@@ -159,25 +159,16 @@ static int follow(const struct ctl *c, struct watch *watch, const struct wish *w
         bool pending = false;
 
         for (;;) {
-                _cleanup_(views_done) struct views views = {};
                 const struct view *v;
                 int k;
 
-                k = watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
-                if (watch->ended)
-                        return tell_outcome(label, &watch->outcome);
-                if (watch->gone)
-                        return source_lost(-ENOTCONN);
-                if (k < 0 && k != -ETIMEDOUT)
-                        return source_lost(k);
+                k = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
                 watch->changed = false;
-                k = remote_read(watch->remote, ORDER_USEC, &views);
-                if (k < 0)
-                        return source_lost(k);
-                (void) watch_next(watch, 0); /* the end may have come with the answer */
                 if (watch->ended)
                         return tell_outcome(label, &watch->outcome);
-                v = views_find(&views, id);
+                if (watch->gone || (k < 0 && k != -ETIMEDOUT))
+                        return source_lost(watch->gone ? -ENOTCONN : k);
+                v = views_find(&watch->disks, id);
                 if (!v) {
                         log_error("%s: it is not there any more.", label);
                         return UASD_EXIT_NO_DISK;
@@ -198,7 +189,7 @@ static int request(const struct ctl *c, const char *what, const struct wish *w)
 {
         _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
-        _cleanup_(watch_close) struct watch watch = {};
+        _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
         _cleanup_free_ char *job = NULL;
         struct remote_call call = {.method = "Switch", .force = w->force};
         char label[VIEW_LABEL_MAX];
@@ -208,7 +199,9 @@ static int request(const struct ctl *c, const char *what, const struct wish *w)
         code = source_connect_disk(&c->client, what, &remote, &views, &v);
         if (code != UASD_EXIT_OK)
                 return code;
-        k = watch_open(&watch, &remote, v->disk.facts.interface, progress_show);
+        watch.disk = v->disk.facts.interface;
+        watch.on_step = progress_show;
+        k = daemon_watch_open(&watch, &remote);
         if (k < 0)
                 return source_lost(k);
         call.disk = v->disk.facts.interface;

@@ -23,20 +23,17 @@ static int out_of_time(const struct view *v)
 
 static int wait_remote(struct remote *remote, const char *id, uint64_t end)
 {
-        _cleanup_(watch_close) struct watch watch = {};
+        _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
         int k;
 
-        k = watch_open(&watch, remote, id, progress_show);
-        if (k < 0)
-                return source_lost(k);
+        watch.disk = id;
+        watch.on_step = progress_show;
+        k = daemon_watch_open(&watch, remote);
         for (;;) {
-                _cleanup_(views_done) struct views views = {};
-                const struct view *v;
+                const struct view *v = views_find(&watch.disks, id);
 
-                k = remote_read(remote, ORDER_USEC, &views);
-                if (k < 0)
-                        return source_lost(k);
-                v = views_find(&views, id);
+                if ((k < 0 && k != -ETIMEDOUT) || watch.gone)
+                        return source_lost(k < 0 ? k : -ENOTCONN);
                 if (!v)
                         return gone(id);
                 if (!state_is_pending(v->disk.state))
@@ -44,9 +41,7 @@ static int wait_remote(struct remote *remote, const char *id, uint64_t end)
                 if (now_boottime() >= end)
                         return out_of_time(v);
                 watch.changed = false;
-                k = watch_next(&watch, end);
-                if ((k < 0 && k != -ETIMEDOUT) || watch.gone)
-                        return source_lost(k < 0 ? k : -ENOTCONN);
+                k = daemon_watch_next(&watch, end);
         }
 }
 

@@ -63,7 +63,9 @@ int lease_take(const struct bench_context *c, struct remote *r, const struct vie
         l->remote = r;
         l->lun = lun;
         (void) copy_string(l->interface, sizeof(l->interface), v->disk.facts.interface);
-        k = watch_open(&l->watch, r, l->interface, progress_show);
+        l->watch.disk = l->interface;
+        l->watch.on_step = progress_show;
+        k = daemon_watch_open(&l->watch, r);
         if (k < 0)
                 return source_lost(k);
         code = request_reply(&c->client, r, &(struct remote_call){.method = "Lease", .disk = l->interface}, &reply);
@@ -83,7 +85,7 @@ void lease_end(struct bench_lease *l)
 {
         if (!l->remote)
                 return;
-        watch_close(&l->watch);
+        daemon_watch_close(&l->watch);
         l->fd = close_keep_errno(l->fd);
 }
 
@@ -121,7 +123,7 @@ static enum lease_state read_again(struct bench_lease *l)
 enum lease_state lease_look(struct bench_lease *l)
 {
         enum lease_state state = LEASE_GOOD;
-        int k = watch_next(&l->watch, 0);
+        int k = daemon_watch_next(&l->watch, 0);
 
         if ((k < 0 && k != -ETIMEDOUT) || l->watch.gone)
                 return LEASE_LOST;
@@ -141,7 +143,7 @@ static int await_job(struct bench_lease *l, char *ret_text, size_t size)
         uint64_t deadline = now_boottime() + SWITCH_USEC;
 
         for (;;) {
-                int k = watch_next(&l->watch, deadline);
+                int k = daemon_watch_next(&l->watch, deadline);
 
                 if (l->watch.ended) {
                         (void) copy_string(ret_text, size, l->watch.outcome.text);
@@ -169,7 +171,7 @@ static bool await_node(struct bench_lease *l)
                         return true;
                 if (now_boottime() >= deadline)
                         return false;
-                (void) watch_next(&l->watch, now_boottime() + 200 * USEC_PER_MSEC);
+                (void) daemon_watch_next(&l->watch, now_boottime() + 200 * USEC_PER_MSEC);
                 l->watch.changed = false;
         }
 }

@@ -11,7 +11,7 @@
 struct bench_lease {
         const struct bench_context *context;
         struct remote *remote;
-        struct watch watch;
+        struct daemon_watch watch;
         char interface[INTERFACE_NAME_MAX];
         unsigned lun;    /* the one that is measured: its node may have another name after a switch */
         int fd;          /* -1: there is none */
@@ -21,7 +21,7 @@ struct bench_lease {
         char history[320]; /* the daemon's clause */
 };
 
-#define LEASE_NULL ((struct bench_lease){.fd = -1})
+#define LEASE_NULL ((struct bench_lease){.fd = -1, .watch = DAEMON_WATCH_NULL})
 
 /*
  * Takes the lease. lun: of v, that is measured. Tells what goes wrong; returns an enum uasd_exit: REFUSED with
