@@ -20,14 +20,14 @@ bool absent_named(const struct ctl *c, const struct views *views, const char *wh
         return !is_plugged_in(c, views, what) && history_id_parse(what, ret_id, HISTORY_KEY_MAX);
 }
 
-struct search {
+struct id_search {
         const char *what;    /* the serial number; or all of the id */
         char *id;
         bool found;
 };
 
 /* id: "VID:PID:SERIAL", perhaps with "@PORT" behind it. */
-static void look_at_id(struct search *s, const char *id, size_t n)
+static void look_at_id(struct id_search *s, const char *id, size_t n)
 {
         size_t bridge = strlen("1234:5678:"), len = strlen(s->what);
 
@@ -51,7 +51,7 @@ static int look_at_record(const char *key, const struct history *h, void *data)
         return 0;
 }
 
-static void look_at_journal(const struct ctl *c, struct search *s)
+static void look_at_journal(const struct ctl *c, struct id_search *s)
 {
         _cleanup_(journal_closep) sd_journal *j = NULL;
         size_t size, name = strlen(FIELD_USB_ID "=");
@@ -66,7 +66,7 @@ static void look_at_journal(const struct ctl *c, struct search *s)
 
 bool absent_recorded(const struct ctl *c, const struct views *views, const char *what, char ret_id[static HISTORY_KEY_MAX])
 {
-        struct search s = {.what = what, .id = ret_id};
+        struct id_search s = {.what = what, .id = ret_id};
 
         if (isempty(what) || strchr(what, '/') || is_plugged_in(c, views, what))
                 return false;

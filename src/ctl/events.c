@@ -19,20 +19,20 @@ void events_done(struct events *e)
 }
 
 /* Room for one more; NULL: no memory. */
-static struct event *grow(struct events *e)
+static struct log_entry *grow(struct events *e)
 {
-        struct event *grown = reallocarray(e->list, e->n + 1, sizeof(*grown));
+        struct log_entry *grown = reallocarray(e->list, e->n + 1, sizeof(*grown));
 
         if (!grown)
                 return NULL;
         e->list = grown;
-        grown[e->n] = (struct event){};
+        grown[e->n] = (struct log_entry){};
         return &grown[e->n++];
 }
 
 static int compare(const void *a, const void *b)
 {
-        const struct event *x = a, *y = b;
+        const struct log_entry *x = a, *y = b;
 
         return x->usec < y->usec ? -1 : x->usec > y->usec;
 }
@@ -90,7 +90,7 @@ static int match_all(sd_journal *j, const struct events_filter *f)
 
 static int take_entry(sd_journal *j, struct events *e)
 {
-        struct event *event = grow(e);
+        struct log_entry *event = grow(e);
         _cleanup_free_ char *id = NULL;
         int k = 0;
 
@@ -153,7 +153,7 @@ static int take_record(const char *key, const struct history *h, void *data)
         struct records *r = data;
         const char *at = strchr(key, '@');
         uint64_t usec = usec_of(h->date);
-        struct event *event;
+        struct log_entry *event;
 
         if (!at || usec < r->filter->since_usec || strncmp(key, r->key, strlen(r->key)) != 0)
                 return 0;

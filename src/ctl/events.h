@@ -25,14 +25,14 @@ enum event_value {
         _EVENT_VALUE_MAX,
 };
 
-struct event {
+struct log_entry {
         uint64_t usec; /* since 1970; 0: not known */
         bool record;
         char *values[_EVENT_VALUE_MAX]; /* NULL: does not apply */
 };
 
 struct events {
-        struct event *list;
+        struct log_entry *list;
         size_t n;
         bool journal; /* there is one that can be read */
 };

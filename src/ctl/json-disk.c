@@ -195,7 +195,7 @@ json_object *json_event(const struct view *v, const char *event, uint64_t time_u
                                 put_string(o, "event", event) && put(o, "disk", json_disk(v), false));
 }
 
-static json_object *json_happened(const struct event *e)
+static json_object *json_happened(const struct log_entry *e)
 {
         static const char *const keys[_EVENT_VALUE_MAX] = {
                 [EVENT_WORD] = "event",   [EVENT_USB_ID] = "usb_id", [EVENT_INTERFACE] = "interface", [EVENT_PORT] = "port",

@@ -8,7 +8,7 @@
 
 #define HOSTS_MAX 1024
 
-struct search {
+struct kernel_search {
         const struct views *views;
         bool hosts[HOSTS_MAX]; /* of usb-storage or uas: a disk that was moved had others before */
 };
@@ -21,7 +21,7 @@ static bool host_of(const char *name, unsigned *ret)
 }
 
 /* "scsi host3: uas", "scsi host3: usb-storage 2-1:1.0": what uas itself says of one does not name the disk. */
-static void note_host(struct search *s, const char *text)
+static void note_host(struct kernel_search *s, const char *text)
 {
         unsigned host;
         char driver[16];
@@ -30,7 +30,7 @@ static void note_host(struct search *s, const char *text)
                 s->hosts[host] = true;
 }
 
-static bool is_about(const struct search *s, const char *device, const char *text)
+static bool is_about(const struct kernel_search *s, const char *device, const char *text)
 {
         unsigned host;
 
@@ -58,7 +58,7 @@ static void add(struct kernel_log *l, uint64_t usec, char *text)
         l->lines[l->n++] = (struct kernel_line){.usec = usec, .text = text};
 }
 
-static int take_entry(sd_journal *j, struct search *s, struct kernel_log *l)
+static int take_entry(sd_journal *j, struct kernel_search *s, struct kernel_log *l)
 {
         _cleanup_free_ char *device = NULL, *text = NULL;
         uint64_t usec = 0;
@@ -79,7 +79,7 @@ static int take_entry(sd_journal *j, struct search *s, struct kernel_log *l)
 int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_log *ret)
 {
         _cleanup_(journal_closep) sd_journal *j = NULL;
-        struct search s = {.views = v};
+        struct kernel_search s = {.views = v};
         char boot[SD_ID128_STRING_MAX];
         unsigned host;
         int k = journal_open(c->root, &j);

@@ -10,7 +10,7 @@
 #include "sys/usb/usbdisk.h"
 #include "sys/users/mounttab.h"
 
-struct search {
+struct mention_search {
         const struct roots *roots;
         const struct usb_disk *disk;
         struct mentions *found;
@@ -42,7 +42,7 @@ static const struct block *block_by_name(const struct usb_disk *d, const char *n
 }
 
 /* "/dev/sda1", or a link that is there now. */
-static const struct block *resolve(const struct search *s, const char *name)
+static const struct block *resolve(const struct mention_search *s, const char *name)
 {
         const char *below = name + strlen("/dev/");
         char target[256];
@@ -54,7 +54,7 @@ static const struct block *resolve(const struct search *s, const char *name)
 
 /* A link that the other driver makes, and this one does not: it has the disk's serial number in it, if it is
  * this one's. */
-static bool has_serial(const struct search *s, const char *name)
+static bool has_serial(const struct mention_search *s, const char *name)
 {
         const char *serial = s->disk->facts.serial;
 
@@ -79,7 +79,7 @@ static char *lasting_name(const struct roots *r, const struct block *b)
 }
 
 /* 0, also if it is none of this disk's or lasts. */
-static int look_at(const struct search *s, const char *file, const char *where, const char *name)
+static int look_at(const struct mention_search *s, const char *file, const char *where, const char *name)
 {
         struct mention m = {.file = file, .kind = devname_of(name)}, *grown;
         const struct block *b;
@@ -105,14 +105,14 @@ static int look_at_mount(const struct mount_line *line, void *data)
         return line->source ? look_at(data, "/etc/fstab", line->target, line->source) : 0;
 }
 
-static int look_at_fstab(const struct search *s)
+static int look_at_fstab(const struct mention_search *s)
 {
         int k = mount_lines(s->roots->etc, "fstab", TABLE_FSTAB, look_at_mount, (void *) s);
 
         return k == -ENOMEM ? k : 0;
 }
 
-static int look_at_crypttab(const struct search *s)
+static int look_at_crypttab(const struct mention_search *s)
 {
         _cleanup_fclose_ FILE *f = NULL;
         _cleanup_free_ char *line = NULL;
@@ -139,7 +139,7 @@ int mentions_read(const struct roots *r, const char *interface, struct mentions 
 {
         _cleanup_(mentions_done) struct mentions found = {};
         _cleanup_(usb_disk_done) struct usb_disk d = {};
-        const struct search s = {r, &d, &found};
+        const struct mention_search s = {r, &d, &found};
         int k;
 
         *ret = (struct mentions){};

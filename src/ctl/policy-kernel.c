@@ -16,7 +16,7 @@
 #include "sys/state/conf.h"
 
 /* Which line, for which place; and what was there. */
-struct line {
+struct made_line {
         struct keepoff made;
         const struct quirk_line *base;
 };
@@ -24,7 +24,7 @@ struct line {
 struct lines {
         struct quirk_facts quirks;
         struct kept_disks kept;
-        struct line command_line, modprobe;
+        struct made_line command_line, modprobe;
 };
 
 static void lines_done(struct lines *l)
@@ -85,11 +85,11 @@ static int make(struct lines *l, const struct view *v)
         enum driver target = v ? v->disk.decision.target : DRIVER_NONE;
         struct {
                 enum quirk_source place;
-                struct line *line;
+                struct made_line *line;
         } places[] = {{QUIRK_COMMAND_LINE, &l->command_line}, {QUIRK_MODPROBE, &l->modprobe}};
 
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
-                struct line *line = places[i].line;
+                struct made_line *line = places[i].line;
                 int k;
 
                 line->base = kernel_line_base(&l->quirks, places[i].place);
@@ -122,7 +122,7 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
 }
 
 /* What does not fit, by name. */
-static int say_left_out(const struct line *line, const char *place)
+static int say_left_out(const struct made_line *line, const char *place)
 {
         for (size_t i = 0; i < line->made.n_left_out; i++)
                 log_error("The quirks of usb-storage, %d characters at most, have no room for %s (%s) %s: shorten what others have put there.",

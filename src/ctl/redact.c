@@ -79,7 +79,7 @@ static int redact_disk(struct serials *known, struct view *v)
 }
 
 /* What is said in words names who used the disk. Of a record the words are the last: "distrusted with firmware 1.00 on Linux 6.1: ...". */
-static int redact_words(struct event *e)
+static int redact_words(struct log_entry *e)
 {
         char **text = &e->values[EVENT_TEXT], *words, *told;
         int k;
@@ -97,7 +97,7 @@ static int redact_words(struct event *e)
         return 0;
 }
 
-static int redact_event(struct serials *known, struct event *e)
+static int redact_event(struct serials *known, struct log_entry *e)
 {
         char **id = &e->values[EVENT_USB_ID], *serial, text[USB_ID_MAX];
         int k = redact_words(e);

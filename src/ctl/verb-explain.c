@@ -17,7 +17,7 @@
 #define WORDS_MAX 32
 
 /* What there is to be said of one disk. */
-struct told {
+struct explanation {
         struct explain_row rows[_REASON_MAX];
         size_t n_rows;
         struct quirk_facts quirks;
@@ -29,14 +29,14 @@ struct told {
         char initramfs[256];
 };
 
-static void told_done(struct told *t)
+static void explanation_done(struct explanation *t)
 {
         quirk_facts_done(&t->quirks);
         mentions_done(&t->names);
 }
 
 /* Who put the deciding entry there tells how to be rid of it. NULL: no entry decides. */
-static const char *remedy_of_quirk(const struct told *t, char *ret, size_t size)
+static const char *remedy_of_quirk(const struct explanation *t, char *ret, size_t size)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
 
@@ -50,7 +50,7 @@ static const char *remedy_of_quirk(const struct told *t, char *ret, size_t size)
         return NULL;
 }
 
-static void print_quirks(const struct told *t)
+static void print_quirks(const struct explanation *t)
 {
         if (t->n_words)
                 putchar('\n');
@@ -66,7 +66,7 @@ static void print_quirks(const struct told *t)
         }
 }
 
-static void print_advice(const struct told *t)
+static void print_advice(const struct explanation *t)
 {
         char advice[512];
 
@@ -79,7 +79,7 @@ static void print_advice(const struct told *t)
         mentions_print(&t->names);
 }
 
-static int print_text(const struct ctl *c, const struct view *v, const struct told *t)
+static int print_text(const struct ctl *c, const struct view *v, const struct explanation *t)
 {
         const struct explain_row *rows = t->rows;
         char remedy[512];
@@ -109,7 +109,7 @@ static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret
 }
 
 /* Takes nothing of v. 0 or -ENOMEM. */
-static int tell(const struct ctl *c, const struct view *v, struct told *ret)
+static int tell(const struct ctl *c, const struct view *v, struct explanation *ret)
 {
         const struct facts *f = &v->disk.facts;
         int k = quirk_facts_read(&c->client.roots, &ret->quirks);
@@ -125,7 +125,7 @@ static int tell(const struct ctl *c, const struct view *v, struct told *ret)
         return mentions_read(&c->client.roots, f->interface, &ret->names);
 }
 
-static json_object *told_json(const struct view *v, const struct told *t)
+static json_object *told_json(const struct view *v, const struct explanation *t)
 {
         const struct json_member members[] = {
                 {"rows", json_rows(t->rows, t->n_rows)},
@@ -140,7 +140,7 @@ static json_object *told_json(const struct view *v, const struct told *t)
 }
 
 /* The rows are of the files as they are, and the state is of a uasd that has read its configuration when it was started. */
-static void say_other_view(const struct view *v, const struct told *t)
+static void say_other_view(const struct view *v, const struct explanation *t)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
 
@@ -152,7 +152,7 @@ static void say_other_view(const struct view *v, const struct told *t)
 int verb_explain(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {}, daemon = {};
-        _cleanup_(told_done) struct told told = {};
+        _cleanup_(explanation_done) struct explanation told = {};
         const struct view *found;
         struct view *v;
         int code, k;

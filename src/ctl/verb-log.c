@@ -9,7 +9,7 @@
 #include "ctl/output.h"
 #include "ctl/verbs.h"
 
-static void print_event(const struct event *e)
+static void print_event(const struct log_entry *e)
 {
         time_t seconds = (time_t) (e->usec / USEC_PER_SEC);
         char clock[32] = "-";

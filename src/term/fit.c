@@ -7,7 +7,7 @@
 
 #define COLUMNS_MAX 32
 
-struct layout {
+struct table_widths {
         const struct fit_column *how;
         size_t n;
         bool shown[COLUMNS_MAX];
@@ -22,7 +22,7 @@ static void widen(unsigned *width, unsigned to)
         *width = to > *width ? to : *width;
 }
 
-static void measure_cell(struct layout *l, size_t i, const char *text)
+static void measure_cell(struct table_widths *l, size_t i, const char *text)
 {
         unsigned whole = fold_width(text), words = fold_longest_word(text), parts = fold_longest_part(text);
         const unsigned least[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_NAMES] = parts, [FIT_LAST] = parts};
@@ -33,7 +33,7 @@ static void measure_cell(struct layout *l, size_t i, const char *text)
         widen(&l->least[i], least[l->how[i].folds]);
 }
 
-static void measure(struct libscols_table *t, struct layout *l)
+static void measure(struct libscols_table *t, struct table_widths *l)
 {
         for (size_t i = 0; i < l->n; i++) {
                 struct libscols_column *c = scols_table_get_column(t, i);
@@ -52,7 +52,7 @@ static void measure(struct libscols_table *t, struct layout *l)
 }
 
 /* Of all columns, and the blank before each of them but the first. */
-static unsigned sum(const struct layout *l, const unsigned widths[static COLUMNS_MAX])
+static unsigned sum(const struct table_widths *l, const unsigned widths[static COLUMNS_MAX])
 {
         unsigned all = 0, shown = 0;
 
@@ -64,7 +64,7 @@ static unsigned sum(const struct layout *l, const unsigned widths[static COLUMNS
         return all + (shown > 0 ? shown - 1 : 0);
 }
 
-static void leave_out(struct layout *l, unsigned room)
+static void leave_out(struct table_widths *l, unsigned room)
 {
         for (unsigned turn = 1; turn <= l->n && sum(l, l->usual) > room; turn++)
                 for (size_t i = 0; i < l->n; i++)
@@ -73,7 +73,7 @@ static void leave_out(struct layout *l, unsigned room)
 }
 
 /* What room is left goes to the columns from the left on. */
-static void grow(struct layout *l, unsigned room, const unsigned to[static COLUMNS_MAX])
+static void grow(struct table_widths *l, unsigned room, const unsigned to[static COLUMNS_MAX])
 {
         for (size_t i = 0; i < l->n; i++) {
                 unsigned used = sum(l, l->width), left = used < room ? room - used : 0, lacks = to[i] - l->width[i];
@@ -100,7 +100,7 @@ static int fold_cells(struct libscols_table *t, struct libscols_column *c, unsig
 
 int table_fit(struct libscols_table *t, const struct fit_column *how, size_t n)
 {
-        struct layout l = {.how = how, .n = n};
+        struct table_widths l = {.how = how, .n = n};
         unsigned room = style_width();
         int r = 0;
 

@@ -62,7 +62,7 @@ int main(void)
         struct mention names[] = {{"/etc/fstab", (char *) "/mnt", (char *) "/dev/sda1", DEVNAME_KERNEL, (char *) "UUID=1"},
                                   {"/etc/fstab", NULL, (char *) "/dev/disk/by-id/wwn-1", DEVNAME_DRIVER, NULL}};
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
-        struct event happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
+        struct log_entry happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
         struct inhibiting inhibiting[] = {{(char *) "", (char *) "sh", (char *) ""}, {(char *) "2-1:1.0", (char *) "dd", (char *) "It is filled."}};
         struct policy_row policies[] = {{.id = (char *) "1209:5a5a:S1", .policy = POLICY_UAS, .forced = true, .source = POLICY_BY_USER,
