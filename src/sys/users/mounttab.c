@@ -30,10 +30,11 @@ static char *unmangle(char *s)
         if (!s)
                 return NULL;
         for (const char *from = s; *from; to++) {
-                bool octal = *from == '\\' && is_octal(from + 1);
-
-                *to = octal ? (char) ((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0')) : *from;
-                from += octal ? 4 : 1;
+                *to = *from++;
+                if (*to == '\\' && is_octal(from)) {
+                        *to = (char) strtoul((const char[]){ from[0], from[1], from[2], '\0' }, NULL, 8);
+                        from += 3;
+                }
         }
         *to = '\0';
         return s;

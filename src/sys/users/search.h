@@ -38,7 +38,7 @@ const char *search_name(const struct user_search *s, const char *name);
  */
 bool search_enough(const struct user_search *s, const char *device);
 /* Of search_add_named() with `any`: the list has its user. */
-#define SEARCH_OVER -ECANCELED
+#define SEARCH_OVER (-ECANCELED)
 
 struct user *search_add(struct user_search *s, enum user_kind kind, const char *device);
 /* The same; where may be NULL. 0, SEARCH_OVER, or -ENOMEM. */
