@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 #include "sys/users/search.h"
@@ -119,6 +121,7 @@ int users_any(const struct roots *r, const struct lun *luns, size_t n_luns)
         struct user_search s = { .r = r, .luns = luns, .n_luns = n_luns, .any = true };
         int k = search_tables(&s, 1, false);
 
+        assert(s.n == (k == SEARCH_OVER));
         if (k == SEARCH_OVER)
                 k = s.list->btrfs || (s.list->kind == USER_HOLDER && users_is_array(s.list->where)) ? 2 : 1;
         users_free(s.list, s.n);
