@@ -91,6 +91,18 @@ class Trouble(Machine):
         until(lambda: self.disk()['driver'] == 'usb-storage', 'it is distrusted, and moved')
         self.assertIn('2 times within ten minutes', self.journal())
 
+    def test_not_writable(self):
+        "Where nothing can be put on record, the disk leaves uas all the same, and stays distrusted as long as it is plugged in."
+        for path in 'etc/uasd/history', 'var/lib/uasd/history':
+            os.makedirs(self.tree.path(path))
+        self.both()
+        self.says(1, 0)
+        self.noted(1)
+        self.says(2, 300)
+        until(lambda: self.disk()['driver'] == 'usb-storage', 'it is moved')
+        self.assertIn('cannot be put on record', self.journal())
+        self.assertEqual(self.disk()['reason_id'], 'distrusted')
+
     def test_not_twice(self):
         "What is read again in the kernel's log counts no more than once."
         daemon = self.both()

@@ -47,8 +47,10 @@ void trouble_judge(struct entry *e, struct facts *f)
 {
         record_judge(e->manager, f);
         if (e->trouble.has_unkept) {
-                e->trouble.unkept.firmware = f->bcd;
-                history_judge(&e->trouble.unkept, &(struct here){ .kernel = "" }, f);
+                struct here here;
+
+                history_here(&e->manager->roots, &here);
+                history_judge(&e->trouble.unkept, &here, f);
         }
         f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
 }
