@@ -50,6 +50,13 @@ class Unplug(Machine):
         until(lambda: self.interfaces() == [], 'the disk is gone')
         self.put_back(6)
 
+    def test_hold_left_behind(self):
+        "The hold mark of a disk that was unplugged while no uasd ran goes when uasd starts; that of a disk that is there stays."
+        for interface, devnum in ('2-1:1.0', 5), ('2-9:1.0', 99):
+            self.tree.write(f'run/uasd/hold/{interface}', f'BUSNUM=2\nDEVNUM={devnum}\nDEADLINE=99000000\n')
+        self.both()
+        self.assertEqual(os.listdir(self.tree.path('run/uasd/hold')), ['2-1:1.0'])
+
     def unplugged_in_fsync(self, n, scenario):
         "The disk is unplugged during fsync number n of a scenario."
         self.tree.write('at-fsync', '')

@@ -256,6 +256,18 @@ static int prune_one(const char *name, void *data)
         return 0;
 }
 
+static int prune_hold(const char *interface, void *data)
+{
+        const struct roots *r = data;
+        struct hold_mark m;
+        unsigned bus, dev;
+
+        if (interface[0] != '.' && hold_read(r, interface, &m) > 0 &&
+            (attachment_now(r, interface, &bus, &dev) < 0 || bus != m.busnum || dev != m.devnum))
+                (void) hold_remove(r, interface);
+        return 0;
+}
+
 int attachments_prune(const struct roots *r)
 {
         static const char *const dirs[] = { RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS };
@@ -268,6 +280,7 @@ int attachments_prune(const struct roots *r)
                 if (one < 0 && one != -ENOENT)
                         k = one;
         }
+        (void) dir_each(r->run, RUN_HOLD, prune_hold, (void *) r);
         return k;
 }
 

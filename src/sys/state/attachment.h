@@ -65,7 +65,7 @@ int attachment_change(const struct roots *r, const struct facts *f, unsigned fie
 /* A request for `target` ends; one for another driver stays. */
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
 
-/* Drops the marks and the kept strings of attachments which are no longer plugged in. */
+/* Drops the marks, the holds and the kept strings of attachments which are no longer plugged in. */
 int attachments_prune(const struct roots *r);
 
 /* True if the interface has a hold mark for this attachment, with time left, and was not released. */
