@@ -27,7 +27,7 @@ SUBJECTS = (
     ("src/core/*", ("bridges.*", "trial.*", "distrust.*", "health.*", "explained.*")),
     ("src/client/*", ("ctl_tells.*", "listing.*", "monitor.*", "explained.*")),
     ("src/ctl/*", ("ctl_tells.*", "listing.*", "monitor.*", "explained.*")),
-    ("src/ctl/bench/*", ("bench.*",)),
+    ("src/bench/*", ("bench.*",)),
     ("udev/*", ("boot_order.*", "plug_in.*", "users_*")),
     ("systemd/*", ("service.*", "exposure.*", "never_cost_a_boot.*")),
     ("packaging/*", ("packages.*", "root_on_usb.*")),
