@@ -207,6 +207,11 @@ int daemon_watch_open(struct daemon_watch *w, struct remote *r)
         return k < 0 ? k : 0;
 }
 
+int daemon_watch_refresh(struct daemon_watch *w)
+{
+        return read_all(w, DISK_ADDED);
+}
+
 void daemon_watch_close(struct daemon_watch *w)
 {
         for (size_t i = 0; i < ELEMENTSOF(w->slots); i++)

@@ -37,6 +37,8 @@ struct daemon_watch {
 
 /* Before the call whose end is to be seen. w must stay where it is. 0 or a negative errno as of remote_read(). */
 int daemon_watch_open(struct daemon_watch *w, struct remote *r);
+/* Reads all disks again: a signal says that Reason and Busy have changed, but not to what. 0 or -errno. */
+int daemon_watch_refresh(struct daemon_watch *w);
 void daemon_watch_close(struct daemon_watch *w);
 /* Until something of the above is true or `deadline` (now_boottime()) is there. 0, -ETIMEDOUT, -EPIPE, other -errno. */
 int daemon_watch_next(struct daemon_watch *w, uint64_t deadline);

@@ -146,6 +146,11 @@ static int tell_deferred(const struct ctl *c, const char *label, const struct vi
         return UASD_EXIT_DEFERRED;
 }
 
+static bool is_deferred(const struct view *v)
+{
+        return v->disk.state == STATE_WAITING || v->disk.state == STATE_HELD;
+}
+
 /*
  * The job's end, if it is to be seen: with --wait however long the disk is in use, without it only once the
  * switch itself has begun.
@@ -179,9 +184,15 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
                 }
                 if (w->wait || now_boottime() < begin)
                         continue;
-                if (v->disk.state == STATE_WAITING || v->disk.state == STATE_HELD)
+                pending = !is_deferred(v);
+                if (pending)
+                        continue;
+                k = daemon_watch_refresh(watch); /* no signal carries the reason and the users */
+                if (k < 0)
+                        return source_lost(k);
+                v = views_find(&watch->disks, id);
+                if (v && is_deferred(v))
                         return tell_deferred(c, label, v);
-                pending = true;
         }
 }
 

@@ -76,7 +76,7 @@ def read_kernel_table():
         text = f.read()
     rows = {}
     for table in "uas", "storage":
-        body = re.search(r"struct row %s_rows\[\] = \{(.*?)\n\};" % table, text, re.S).group(1)
+        body = re.search(r"struct kernel_row %s_rows\[\] = \{(.*?)\n\};" % table, text, re.S).group(1)
         found = re.findall(r'\{0x(\w{4}), 0x(\w{4}), 0x(\w{4}), 0x(\w{4}), "(\w*)", ', body)
         assert len(found) == body.count("{") > 10
         for vid, pid, low, high, letters in found:
