@@ -13,4 +13,4 @@ struct bench_context {
 };
 
 /* Verbs report what goes wrong and return an enum uasd_exit. */
-int bench_measure(const struct bench_context *c, const char *disk);
+int bench_measure(const struct bench_context *c, const char *what);

@@ -82,9 +82,12 @@ static const char *get_word(struct json_reader *r, json_object *o, const char *k
 static char *get_string(struct json_reader *r, json_object *o, const char *key)
 {
         const char *s = value_of(r, o, key) ? get_word(r, o, key) : NULL;
-        char *copy = isempty(s) ? NULL : strdup(s);
+        char *copy;
 
-        if (!isempty(s) && !copy)
+        if (!s || !*s)
+                return NULL;
+        copy = strdup(s);
+        if (!copy)
                 r->error = -ENOMEM;
         return copy;
 }
