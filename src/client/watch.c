@@ -237,7 +237,7 @@ static int wait_for_bus(struct daemon_watch *w, uint64_t usec)
         msec = usec == UINT64_MAX ? UINT64_MAX : (usec + USEC_PER_MSEC - 1) / USEC_PER_MSEC;
         if (poll(fds, ELEMENTSOF(fds), msec > INT_MAX ? -1 : (int) msec) < 0)
                 return errno == EINTR ? 0 : -errno;
-        return fds[1].revents & (POLLERR | POLLHUP | POLLNVAL) ? -EPIPE : 0;
+        return (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL)) ? -EPIPE : 0;
 }
 
 int daemon_watch_next(struct daemon_watch *w, uint64_t deadline)

@@ -33,8 +33,9 @@ static void table(FILE *out, struct libscols_table *t)
         for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
                 for (size_t i = 0; i < n; i++) {
                         struct libscols_cell *cell = scols_line_get_cell(scols_table_get_line(t, row), i);
+                        const char *data = cell ? scols_cell_get_data(cell) : NULL;
 
-                        (void) fprintf(out, "| %s ", cell ? scols_cell_get_data(cell) ?: "" : "");
+                        (void) fprintf(out, "| %s ", data ? data : "");
                 }
                 (void) fprintf(out, "|\n");
         }
