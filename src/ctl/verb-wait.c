@@ -30,15 +30,19 @@ static int wait_remote(struct remote *remote, const char *id, uint64_t end)
         watch.on_step = progress_show;
         k = daemon_watch_open(&watch, remote);
         for (;;) {
-                const struct view *v = views_find(&watch.disks, id);
+                bool late = now_boottime() >= end;
+                const struct view *v;
 
+                if (late && (k >= 0 || k == -ETIMEDOUT)) /* for the reason as it is now */
+                        k = daemon_watch_refresh(&watch);
+                v = views_find(&watch.disks, id);
                 if ((k < 0 && k != -ETIMEDOUT) || watch.gone)
                         return source_lost(k < 0 ? k : -ENOTCONN);
                 if (!v)
                         return gone(id);
                 if (!state_is_pending(v->disk.state))
                         return UASD_EXIT_OK;
-                if (now_boottime() >= end)
+                if (late)
                         return out_of_time(v);
                 watch.changed = false;
                 k = daemon_watch_next(&watch, end);

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 import sys
 
 from machine import TOP, Machine, main, until
@@ -100,6 +101,20 @@ class Lease(Machine):
             return []
 
     # Inhibitors
+
+    def test_wait_tells_the_last_reason(self):
+        "A reason that changes while uasctl waits is printed as it is at the end."
+        self.both()
+        first = self.start_ctl('inhibit', '--why', 'the first', 'sh', '-c', 'echo begun; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(first.stdout.readline(), 'begun\n')
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        waits = self.start_ctl('wait', 'sdz', '--wait=3', stderr=subprocess.PIPE)
+        time.sleep(1)  # it has read the first
+        second = self.start_ctl('inhibit', '--why', 'the second', 'sh', '-c', 'echo begun; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(second.stdout.readline(), 'begun\n')
+        first.communicate('\n')
+        self.assertIn('the second', waits.communicate()[1])
+        second.communicate('\n')
 
     def test_inhibit(self):
         "Whoever asks waits until the command is done; the command's exit status is that of uasctl; its words are its own."
