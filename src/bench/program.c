@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/program.h"
 
-#include <locale.h>
-
 #include "bench/context.h"
 #include "bench/tell/history.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "term/pager.h"
+#include "term/program.h"
 #include "term/progress.h"
 
 static int run_verb(const struct bench_context *c, enum bench_verb verb, char *const *words)
@@ -74,19 +72,5 @@ static int run(int argc, char **argv, const char *root)
 
 int bench_program(int argc, char **argv, const char *root)
 {
-        int code;
-
-        /* Not LC_ALL: numbers are as sentences and CSV need them. */
-        (void) setlocale(LC_CTYPE, "");
-        (void) setlocale(LC_MESSAGES, "");
-        log_open("uasctl", LOG_INFO);
-        code = run(argc, argv, root);
-        progress_clear();
-        /* A full disk behind stdout must not pass for success; who leaves the pager early has seen enough. */
-        if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
-                log_error("Cannot write to the standard output: %s", strerror(errno));
-                return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;
-        }
-        (void) pager_close();
-        return code;
+        return program_run(run, argc, argv, root);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/run.h"
 
-#include <locale.h>
-
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/verb-bench.h"
 #include "ctl/verbs.h"
-#include "term/pager.h"
+#include "term/program.h"
 #include "term/progress.h"
 
 static int run(int argc, char **argv, const char *root)
@@ -48,19 +46,5 @@ static int run(int argc, char **argv, const char *root)
 
 int uasctl_run(int argc, char **argv, const char *root)
 {
-        int code;
-
-        /* Not LC_ALL: each category is a file to be read, and numbers are as sentences and CSV need them. */
-        (void) setlocale(LC_CTYPE, "");
-        (void) setlocale(LC_MESSAGES, "");
-        log_open("uasctl", LOG_INFO);
-        code = run(argc, argv, root);
-        progress_clear();
-        /* A full disk behind stdout must not pass for success; who leaves the pager early has seen enough. */
-        if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
-                log_error("Cannot write to the standard output: %s", strerror(errno));
-                return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;
-        }
-        (void) pager_close();
-        return code;
+        return program_run(run, argc, argv, root);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/kept.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <time.h>
 
@@ -10,6 +9,7 @@
 #include "bench/tell/history.h"
 #include "bench/tell/json.h"
 #include "sys/io/statefile.h"
+#include "sys/io/sysfs.h"
 #include "term/json.h"
 
 #define TIME_FORMAT "%Y%m%dT%H%M%SZ"
@@ -64,26 +64,11 @@ static int newest_first(const void *a, const void *b)
         return -strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-static int read_names(int dirfd, struct kept_results *ret)
+static int take_name(const char *name, void *data)
 {
-        struct dirent *e;
-        DIR *d;
-        int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+        struct kept_results *k = data;
 
-        if (fd < 0)
-                return -errno;
-        d = fdopendir(fd);
-        if (!d) {
-                (void) close_keep_errno(fd);
-                return -errno;
-        }
-        while (r >= 0 && (errno = 0, e = readdir(d)))
-                if (is_ours(e->d_name))
-                        r = strv_push(&ret->names, &ret->n, e->d_name);
-        if (r >= 0 && errno > 0)
-                r = -errno;
-        (void) closedir(d);
-        return r < 0 ? r : 0;
+        return is_ours(name) ? strv_push(&k->names, &k->n, name) : 0;
 }
 
 int kept_open(const struct roots *roots, struct kept_results *ret)
@@ -94,7 +79,7 @@ int kept_open(const struct roots *roots, struct kept_results *ret)
         k.dirfd = roots->var < 0 ? -1 : openat(roots->var, STATE_BENCH, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         if (k.dirfd < 0 && roots->var >= 0 && errno != ENOENT)
                 return -errno;
-        r = k.dirfd < 0 ? 0 : read_names(k.dirfd, &k);
+        r = k.dirfd < 0 ? 0 : dir_each(k.dirfd, ".", take_name, &k);
         if (r < 0) {
                 kept_close(&k);
                 return r;
