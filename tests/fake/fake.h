@@ -171,6 +171,8 @@ struct fake {
         bool someone;       /* has it open by HOOK_OPEN */
         uint64_t someones;  /* the diskseq of what he opened */
         unsigned opened_at; /* after so many operations somebody opened, wrote or mounted */
+        pid_t left;         /* a child that a switch left behind; the switch that waits for it has so many pauses more... */
+        unsigned left_polls; /* ...and sees it end in the last of them */
         bool early;         /* a disk was looked at before the kernel had announced it */
         bool written_late;  /* by HOOK_WRITE, one byte */
         bool refused;       /* somebody's mount failed, since the disk was claimed */

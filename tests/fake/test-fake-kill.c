@@ -2,6 +2,8 @@
 #include "sweep.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 #include "common/names.h"
 #include "sys/io/sysfs.h"
@@ -215,8 +217,8 @@ static void test_in_udevs_event(void **state)
         assert_true(all);
 }
 
-/* As one of the switch's children has it that is about to die; it has done so when the pipe ends. */
-static pid_t child_left(unsigned msec, unsigned *ops_then)
+/* It has the lock that a child of a switch has. */
+static pid_t child_left(void)
 {
         int fds[2];
         pid_t pid;
@@ -227,11 +229,11 @@ static pid_t child_left(unsigned msec, unsigned *ops_then)
         if (pid == 0) {
                 int fd = openat(fake->roots.run, RUN_SWITCH "/2-1:1.0.lock", O_RDONLY | O_CLOEXEC);
 
+                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
                 (void) switch_lock_take(fd, SWITCH_LOCK_CHILDREN);
                 (void) !write(fds[1], "", 1);
-                (void) usleep(msec * 1000);
-                *ops_then = fake->n_ops;
-                _exit(0);
+                for (;;)
+                        (void) pause();
         }
         assert_int_equal(read(fds[0], &c, 1), 1);
         (void) close(fds[0]);
@@ -254,11 +256,14 @@ static void test_waits_for_children(void **state)
                 assert_int_equal(r.code, -1);
                 memset(fake->hooks, 0, sizeof(fake->hooks));
                 fake->n_ops = 0;
-                (void) child_left(300, &fake->opened_at);
+                fake->left = child_left();
+                fake->left_polls = 3;
                 assert_int_equal(scene_recover(&s), 0);
+                assert_int_equal(fake->left_polls, 0);
                 assert_int_equal(fake->opened_at, 1); /* that of the record's lock */
                 assert_true(fake->n_ops > 1);
                 fake->opened_at = 0;
+                fake->left = 0;
                 assert_null(scene_wrong(&s));
                 scene_remove();
         }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 
 #include "common/names.h"
@@ -265,6 +267,14 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 /* Only short sleeps wait for something that is real: for a thread, or for the end of a process. */
 int __wrap_usleep(useconds_t usec)
 {
+        if (fake && fake->left_polls > 0 && --fake->left_polls == 0) {
+                struct pollfd end = {.fd = pidfd_open(fake->left, 0), .events = POLLIN};
+
+                fake->opened_at = fake->n_ops;
+                (void) kill(fake->left, SIGKILL);
+                (void) __real_poll(&end, 1, -1);
+                (void) close(end.fd);
+        }
         if (!fake || usec <= 10 * USEC_PER_MSEC)
                 return __real_usleep(usec);
         (void) op_begin("wait");
