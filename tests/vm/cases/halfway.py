@@ -191,10 +191,10 @@ def pulled_out_of_a_hanging_unbind(vm):
     disk.clear_faults()
     disk.plug()
     well(guest, disk, "uas")
-    # The first has arrived nowhere; the second may have met the new disk while the kernel probed it, and was begun again.
+    # The first has arrived nowhere. A later one may meet a disk that udev still has open, and uasd tries again.
     said = guest.journal("-b -u uasd")
-    begun = said.count("switching from usb-storage to uas") - said.count("the kernel is still probing it")
-    assert begun == 2 and said.count("moved from usb-storage to uas") == 1, said[-3000:]
+    assert said.count("switching from usb-storage to uas") >= 2, said[-3000:]
+    assert said.count("moved from usb-storage to uas") == 1, said[-3000:]
     guest.run("udevadm settle; e2fsck -fn /dev/disk/by-label/DATA", check=True)
 
 
