@@ -244,7 +244,7 @@ def ended_in_the_middle(vm):
         assert lease(guest), "nobody has a lease"
         # Nobody gets the disk meanwhile.
         assert guest.run("mkfs.ext4 -q /dev/sda", timeout=60).rc != 0
-        guest.run("pkill -%s -x uasctl" % signal, check=True)
+        guest.run("pkill -%s -x uasctl-bench" % signal, check=True)
         done = job.wait(60)
         if signal != "KILL":
             assert done.rc == 1 and "Interrupted" in done.err, (done.rc, done.err)
