@@ -29,10 +29,10 @@ enum bench_axis {
 
 /* A section of a fio job file. */
 struct bench_pattern {
-        char *name;           /* the section: "RND4K-Q32T1" */
-        char *rw;             /* as fio has it: "randread", "rw", ... */
+        char *name; /* the section: "RND4K-Q32T1" */
+        char *rw;   /* as fio has it: "randread", "rw", ... */
         uint64_t block_size;
-        uint64_t size;        /* of the region each of its jobs works on; 0: the whole disk or file */
+        uint64_t size; /* of the region each of its jobs works on; 0: the whole disk or file */
         unsigned iodepth;
         unsigned numjobs;
         unsigned read_percent; /* 100 reads alone, 0 writes alone */
@@ -62,23 +62,24 @@ struct bench_side {
 
 /* One run of fio: one pattern under one driver. */
 struct bench_run {
-        unsigned pattern;        /* index in struct bench */
+        unsigned pattern; /* index in struct bench */
         enum driver driver;
-        unsigned round;          /* 0 is the first one, which is dropped */
-        unsigned order;          /* 0..n-1, as they were run: A B B A */
+        unsigned round; /* 0 is the first one, which is dropped */
+        unsigned order; /* 0..n-1, as they were run: A B B A */
         uint64_t started_usec;
         uint64_t runtime_usec;
-        uint64_t region;         /* bytes that all jobs together worked on: what caches are to be compared with */
+        uint64_t region; /* bytes that all jobs together worked on: what caches are to be compared with */
         struct bench_side read;
         struct bench_side write;
-        struct bench_side sync;  /* fsync and fdatasync: no bytes, and not among those above */
-        double depth_share;      /* 0..1: of all I/O, how much was submitted at the depth asked for, or at 64 or more (fio's iodepth_level) */
-        double cpu_percent;      /* of one CPU: above 100 if several were busy */
-        double other_bytes_per_sec; /* what others moved on the same bus meanwhile; negative: not known */
+        struct bench_side sync;      /* fsync and fdatasync: no bytes, and not among those above */
+        double depth_share;          /* 0..1: of all I/O, how much was submitted at the depth asked for, or at 64 or more (fio's
+                                        iodepth_level) */
+        double cpu_percent;          /* of one CPU: above 100 if several were busy */
+        double other_bytes_per_sec;  /* what others moved on the same bus meanwhile; negative: not known */
         double device_read_bytes;    /* of what was read, ramp and all, what came from a device; negative: not known */
         double device_written_bytes; /* the same of what was written, as fio was charged for it */
-        int error;               /* 0, or the negative errno fio ended with */
-        char *host;              /* of several machines: whose; NULL: all together, or only one */
+        int error;                   /* 0, or the negative errno fio ended with */
+        char *host;                  /* of several machines: whose; NULL: all together, or only one */
 };
 
 /* The queue of requests under one driver; 0 and NULL: not known. */
@@ -91,8 +92,8 @@ struct bench_queue {
 /* What it was measured on. Links, speeds in megabits a second. */
 struct bench_conditions {
         char *model;
-        char *bridge;            /* VID:PID and chip where known */
-        char *firmware;          /* bcdDevice */
+        char *bridge;   /* VID:PID and chip where known */
+        char *firmware; /* bcdDevice */
         char *serial;
         char *controller;
         char *kernel;
@@ -100,21 +101,21 @@ struct bench_conditions {
         struct bench_queue queues[_DRIVER_MAX];
         unsigned speed_mbps;
         uint64_t disk_size;
-        uint64_t memory;         /* of the machine: what a page cache may hide */
+        uint64_t memory; /* of the machine: what a page cache may hide */
         bool rotational;
-        char *path;              /* --file: what was measured through the file system; NULL: the raw device */
+        char *path; /* --file: what was measured through the file system; NULL: the raw device */
 };
 
 /* What ended a half before its time. The most important thing a bench can find. */
 struct bench_finding {
         bool found;
         enum driver driver;
-        unsigned run;            /* index of the run during which it came */
-        char *what;              /* a sentence: "2 commands aborted, 1 reset" */
+        unsigned run; /* index of the run during which it came */
+        char *what;   /* a sentence: "2 commands aborted, 1 reset" */
 };
 
 struct bench {
-        char id[37];             /* a UUID: names the result in /var/lib/uasd/bench */
+        char id[37]; /* a UUID: names the result in /var/lib/uasd/bench */
         char *profile;
         enum bench_axis axis;
         uint64_t started_usec;
@@ -125,7 +126,7 @@ struct bench {
         size_t n_runs;
         struct bench_finding finding;
         bool interrupted;
-        bool single;             /* one driver at most was to be measured: there is no comparison, however it ended */
+        bool single; /* one driver at most was to be measured: there is no comparison, however it ended */
 };
 
 void bench_done(struct bench *b); /* frees all that it owns */

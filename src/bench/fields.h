@@ -11,13 +11,13 @@ enum field_type {
         FIELD_UINT,   /* unsigned */
         FIELD_UINT64,
         FIELD_REAL,
-        FIELD_KNOWN,  /* a real; negative, and null in JSON: not known */
+        FIELD_KNOWN, /* a real; negative, and null in JSON: not known */
         FIELD_BOOL,
-        FIELD_ERRNO,  /* 0 or a negative errno */
+        FIELD_ERRNO, /* 0 or a negative errno */
         FIELD_DRIVER,
         FIELD_AXIS,
-        FIELD_TIME,   /* usec of CLOCK_REALTIME */
-        FIELD_SIDE,   /* a struct bench_side */
+        FIELD_TIME, /* usec of CLOCK_REALTIME */
+        FIELD_SIDE, /* a struct bench_side */
 };
 
 struct field {

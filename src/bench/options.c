@@ -47,10 +47,10 @@ static const struct option_row rows[] = {
         {"host", "[USER@]HOST", "Refused: run uasctl bench there", "a machine: [USER@]HOST", AT(host), OPTION_WORD, 'H'},
         {"no-ask-password", "", "Do not ask for a password", NULL, AT(no_ask_password), OPTION_COMMON},
         {"dry-run", "", "Say what would be measured, and measure nothing", NULL, AT(dry_run), OPTION_COMMON},
-        {"driver", "DRIVER", "Measure only this driver: uas or usb-storage", DRIVER_NAME_UAS " or " DRIVER_NAME_BOT,
-         AT(driver), OPTION_DRIVER, 0, true},
-        {"profile", "NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile",
-         AT(profile), OPTION_WORD, 0, true},
+        {"driver", "DRIVER", "Measure only this driver: uas or usb-storage", DRIVER_NAME_UAS " or " DRIVER_NAME_BOT, AT(driver),
+         OPTION_DRIVER, 0, true},
+        {"profile", "NAME", "cdm, gcp, matrix, engines, pi, or one in " BENCH_DIR_SHOWN, "the name of a profile", AT(profile),
+         OPTION_WORD, 0, true},
         {"pattern", "NAME", "One pattern of the profile", "a section of the profile", AT(pattern), OPTION_WORD, 0, true},
         {"sweep", "AXIS[=LIST]", "With one figure varied: depth, jobs or region",
          "depth, jobs or region, and a list if one likes: depth=1,8,32", AT(sweep), OPTION_WORD, 0, true},
@@ -62,8 +62,8 @@ static const struct option_row rows[] = {
         {"file", "PATH", "Through the file system: a file, or with --write a directory", "a file or a directory", AT(file),
          OPTION_WORD, 0, true},
         {"write", "", "Write as well, to a scratch file", NULL, AT(write), OPTION_FLAG, 0, true},
-        {"destroy-data", "", "Write to the raw disk; its serial number has to be typed", NULL, AT(destroy_data),
-         OPTION_FLAG, 0, true},
+        {"destroy-data", "", "Write to the raw disk; its serial number has to be typed", NULL, AT(destroy_data), OPTION_FLAG, 0,
+         true},
         {"clients", "HOST,...", "From several machines that run fio --server", "hosts that run fio --server", AT(clients),
          OPTION_WORD, 0, true},
         {"csv", "", "Print a line for each run", NULL, AT(csv), OPTION_FLAG},
@@ -145,8 +145,8 @@ int bench_options_parse(int argc, char **argv, struct bench_options *ret)
         int c;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                longs[i] = (struct option) {rows[i].name, *rows[i].argument ? required_argument : no_argument, NULL,
-                                            rows[i].letter ?: ARG_FIRST + (int) i};
+                longs[i] = (struct option){rows[i].name, *rows[i].argument ? required_argument : no_argument, NULL,
+                                           rows[i].letter ?: ARG_FIRST + (int) i};
         optind = 0;
         if (argc > 0)
                 argv[0] = (char *) "uasctl"; /* getopt prints it */

@@ -18,7 +18,7 @@ enum bench_verb {
 /* The options of uasctl-bench. Strings are those of the command line. */
 struct bench_options {
         bool help, version;
-        const char *host;    /* of --host=, which is refused; NULL: it was not given */
+        const char *host; /* of --host=, which is refused; NULL: it was not given */
         bool json, no_legend, no_pager, quiet, no_ask_password, dry_run;
         enum driver driver;  /* DRIVER_NONE: both are compared */
         const char *profile; /* NULL: the default */

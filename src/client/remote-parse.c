@@ -172,8 +172,7 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
                 return k;
         users_free(TAKE_PTR(d->users), d->n_users);
         d->n_users = 0;
-        while ((k = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) >
-               0) {
+        while ((k = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) > 0) {
                 struct user *grown = reallocarray(d->users, d->n_users + 1, sizeof(*grown)), *u;
                 int type = user_kind_from_string(kind);
 
@@ -386,8 +385,7 @@ static int parse_brief(sd_bus_message *m, struct views *views)
         return k;
 }
 
-static int parse_all(int (*parse_them)(sd_bus_message *m, struct views *views), sd_bus_message *m,
-                     struct views *ret)
+static int parse_all(int (*parse_them)(sd_bus_message *m, struct views *views), sd_bus_message *m, struct views *ret)
 {
         _cleanup_(views_done) struct views views = {};
         int k;
@@ -413,7 +411,7 @@ int remote_parse_brief(sd_bus_message *m, struct views *ret)
 
 int remote_parse_added(sd_bus_message *m, struct view *ret)
 {
-        _cleanup_(view_done) struct view v = { .disk.outcome.code = -1 };
+        _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
         int k = read_object(m, &v);
 
         if (k > 0 && finish(&v) < 0)

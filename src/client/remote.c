@@ -142,10 +142,9 @@ static int summary(int k)
 }
 
 /* socket: NULL for the system bus. */
-static int open_and_read(const char *socket, uint64_t deadline, read_fn read, struct remote *ret,
-                         struct views *ret_disks)
+static int open_and_read(const char *socket, uint64_t deadline, read_fn read, struct remote *ret, struct views *ret_disks)
 {
-        _cleanup_(remote_close) struct remote r = { .peer = socket };
+        _cleanup_(remote_close) struct remote r = {.peer = socket};
         int k = socket ? open_private(socket, &r.bus, deadline) : open_system(&r.bus, deadline);
 
         if (k >= 0)
@@ -198,8 +197,7 @@ bool remote_version(struct remote *r, char ret[static REMOTE_VERSION_MAX])
 {
         _cleanup_free_ char *version = NULL;
 
-        if (sd_bus_get_property_string(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Version", NULL,
-                                       &version) < 0 ||
+        if (sd_bus_get_property_string(r->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "Version", NULL, &version) < 0 ||
             isempty(version))
                 return false;
         (void) copy_string(ret, REMOTE_VERSION_MAX, version);
@@ -217,14 +215,12 @@ bool remote_ask_version(const char *private_socket, uint64_t limit_usec, char re
         return private_socket && open_private(private_socket, &r.bus, deadline) >= 0 && remote_version(&r, ret);
 }
 
-int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply,
-                sd_bus_error *ret_error)
+int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         int k;
 
-        k = sd_bus_message_new_method_call(r->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
-                                           c->method);
+        k = sd_bus_message_new_method_call(r->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, c->method);
         if (k < 0)
                 return k;
         k = sd_bus_message_set_auto_start(m, false);

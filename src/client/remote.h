@@ -13,8 +13,8 @@ struct remote {
 };
 
 /*
- * For connection and answer together. A stopped daemon must not stop whoever only looks: sysfs tells him, too. Whoever orders something, or
- * waits, has nobody else to turn to, and a machine that boots, or has many disks on the move, may be slow.
+ * For connection and answer together. A stopped daemon must not stop whoever only looks: sysfs tells him, too. Whoever orders
+ * something, or waits, has nobody else to turn to, and a machine that boots, or has many disks on the move, may be slow.
  */
 #define GLANCE_USEC (5 * USEC_PER_SEC)
 #define ORDER_USEC (30 * USEC_PER_SEC)
@@ -29,7 +29,8 @@ enum remote_use {
  * private_socket: NULL if only the system bus is to be tried.
  * Returns 0; -ENOTCONN: no daemon; -ETIMEDOUT: one that does not answer; -EBADMSG: not understood.
  */
-int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
+int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret,
+                struct views *ret_disks);
 /* By ssh, which may ask for a password, and tells on stderr itself what goes wrong. The same, and -EHOSTUNREACH: no bus there. */
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks);
 void remote_close(struct remote *r);
@@ -52,8 +53,7 @@ struct remote_call {
         bool force, interactive;
         const char *why; /* of Inhibit, which takes that instead of options */
 };
-int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply,
-                sd_bus_error *ret_error);
+int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error);
 
 /* What GetManagedObjects answers. -EBADMSG: not understood. */
 int remote_parse(sd_bus_message *m, struct views *ret);

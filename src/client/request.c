@@ -76,8 +76,8 @@ int request_call(const struct client *c, struct remote *r, const struct remote_c
         return *ret_job ? UASD_EXIT_OK : UASD_EXIT_FAILED;
 }
 
-int request_disk(const struct client *c, const char *what, const char *method, const char *value, bool force,
-                 struct views *ret, const struct view **ret_disk)
+int request_disk(const struct client *c, const char *what, const char *method, const char *value, bool force, struct views *ret,
+                 const struct view **ret_disk)
 {
         _cleanup_(remote_close) struct remote remote = {};
         struct remote_call call = {.method = method, .value = value, .force = force};

@@ -17,8 +17,8 @@ int request_reply(const struct client *c, struct remote *r, const struct remote_
  * Connects, and hands in a request that begins no job, for the one disk the user means. value: NULL for methods that take
  * none; else force goes with it. *ret_disk is in *ret, and goes with it.
  */
-int request_disk(const struct client *c, const char *what, const char *method, const char *value, bool force,
-                 struct views *ret, const struct view **ret_disk);
+int request_disk(const struct client *c, const char *what, const char *method, const char *value, bool force, struct views *ret,
+                 const struct view **ret_disk);
 
 /* Behind what is refused without force, and not with it. */
 #define FORCE_HELPS "Use --force to override."

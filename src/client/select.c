@@ -27,8 +27,7 @@ static void add(struct selection *s, const struct view *v)
         s->found[s->n++] = v;
 }
 
-static void add_matching(struct selection *s, bool (*fits)(const struct view *v, const char *what),
-                         const char *what)
+static void add_matching(struct selection *s, bool (*fits)(const struct view *v, const char *what), const char *what)
 {
         for (size_t i = 0; i < s->views->n; i++)
                 if (fits(&s->views->list[i], what))
@@ -174,8 +173,7 @@ static int add_by_id(struct selection *s, const char *what)
 {
         char path[512];
 
-        if ((size_t) snprintf(path, sizeof(path), "/dev/disk/by-id/%s", what) >= sizeof(path) ||
-            access(path, F_OK) < 0)
+        if ((size_t) snprintf(path, sizeof(path), "/dev/disk/by-id/%s", what) >= sizeof(path) || access(path, F_OK) < 0)
                 return 0;
         return add_path(s, path);
 }

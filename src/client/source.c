@@ -35,12 +35,9 @@ static const char *why_not_understood(const struct client *c, char ret[static WH
 {
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];
 
-        if (c->host || !remote_ask_version(private_socket(c, path), GLANCE_USEC, theirs) ||
-            streq(theirs, UASD_VERSION))
+        if (c->host || !remote_ask_version(private_socket(c, path), GLANCE_USEC, theirs) || streq(theirs, UASD_VERSION))
                 return "uasd's answer is not understood (is it of another version?)";
-        (void) snprintf(ret, WHY_MAX,
-                        "uasd's answer is not understood: it is version %s, and this uasctl " UASD_VERSION,
-                        theirs);
+        (void) snprintf(ret, WHY_MAX, "uasd's answer is not understood: it is version %s, and this uasctl " UASD_VERSION, theirs);
         return ret;
 }
 
@@ -110,8 +107,7 @@ static int tell_unconnected(const struct client *c, int k)
 
         if (c->host) {
                 log_error("%s: %s", c->host,
-                          k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh"
-                                             : why_no_answer(c, k, why));
+                          k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh" : why_no_answer(c, k, why));
                 return UASD_EXIT_FAILED;
         }
         switch (k) {
@@ -149,13 +145,11 @@ int source_lacks(struct remote *r, const char *member)
         char theirs[REMOTE_VERSION_MAX];
 
         if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
-                log_error("The uasd that runs is version %s, and this uasctl " UASD_VERSION
-                          ": it knows no '%s'. "
+                log_error("The uasd that runs is version %s, and this uasctl " UASD_VERSION ": it knows no '%s'. "
                           "After an update: systemctl restart uasd",
                           theirs, member);
         else
-                log_error("The uasd that runs is of another version than this uasctl (" UASD_VERSION
-                          "): it knows no '%s'. "
+                log_error("The uasd that runs is of another version than this uasctl (" UASD_VERSION "): it knows no '%s'. "
                           "After an update: systemctl restart uasd",
                           member);
         return UASD_EXIT_FAILED;

@@ -24,7 +24,8 @@ int source_read(const struct client *c, enum detail detail, struct views *ret);
 
 /* For verbs that write: without the daemon there is nothing to be done. */
 int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret);
-/* The same for a verb that goes on without it. True: no uasd runs, which is not told; else ret_code is what source_connect() returns. */
+/* The same for a verb that goes on without it. True: no uasd runs, which is not told; else ret_code is what source_connect()
+ * returns. */
 bool source_not_running(const struct client *c, struct remote *ret_remote, struct views *ret, int *ret_code);
 
 /* The one disk the user means. */

@@ -124,8 +124,7 @@ char *view_product(const struct view *v, char *ret, size_t size)
 {
         const struct facts *f = &v->disk.facts;
 
-        (void) snprintf(ret, size, "%s%s%s", f->manufacturer, f->manufacturer[0] && f->product[0] ? " " : "",
-                        f->product);
+        (void) snprintf(ret, size, "%s%s%s", f->manufacturer, f->manufacturer[0] && f->product[0] ? " " : "", f->product);
         return ret;
 }
 

@@ -7,9 +7,9 @@
 struct view {
         struct disk disk;
         char history[400]; /* a clause, or "" */
-        char *reason;    /* a sentence */
-        char *reason_id; /* a stable word */
-        int users_error; /* 0, or the -errno that kept the users from being found */
+        char *reason;      /* a sentence */
+        char *reason_id;   /* a stable word */
+        int users_error;   /* 0, or the -errno that kept the users from being found */
 };
 
 struct views {

@@ -187,14 +187,13 @@ int daemon_watch_open(struct daemon_watch *w, struct remote *r)
         int k;
 
         w->remote = r;
-        k = sd_bus_match_signal(r->bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved",
-                                on_job, w);
+        k = sd_bus_match_signal(r->bus, &w->slots[0], sender, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", on_job, w);
         if (k >= 0)
                 k = sd_bus_match_signal(r->bus, &w->slots[1], sender, NULL, "org.freedesktop.DBus.Properties",
                                         "PropertiesChanged", on_properties, w);
         if (k >= 0)
-                k = sd_bus_match_signal(r->bus, &w->slots[2], sender, UASD_BUS_PATH,
-                                        "org.freedesktop.DBus.ObjectManager", NULL, on_objects, w);
+                k = sd_bus_match_signal(r->bus, &w->slots[2], sender, UASD_BUS_PATH, "org.freedesktop.DBus.ObjectManager", NULL,
+                                        on_objects, w);
         if (k >= 0 && !r->peer)
                 k = sd_bus_match_signal(r->bus, &w->slots[3], "org.freedesktop.DBus", "/org/freedesktop/DBus",
                                         "org.freedesktop.DBus", "NameOwnerChanged", on_owner, w);

@@ -12,8 +12,8 @@ enum disk_event {
 };
 
 /*
- * The disks as the daemon shows them, kept up to date by its signals, and what else it says unasked. Signals carry what has changed:
- * all disks are read once, and again only when a signal cannot be understood or uasd has been restarted.
+ * The disks as the daemon shows them, kept up to date by its signals, and what else it says unasked. Signals carry what has
+ * changed: all disks are read once, and again only when a signal cannot be understood or uasd has been restarted.
  */
 struct daemon_watch {
         struct remote *remote;
@@ -22,12 +22,12 @@ struct daemon_watch {
         /* Called for each event of a disk; NULL: none. The disk is in `disks`. */
         void (*on_disk)(const struct view *v, enum disk_event e, void *data);
         void *data;
-        const char *disk; /* the disk whose steps are given to on_step; NULL: all */
+        const char *disk;                                    /* the disk whose steps are given to on_step; NULL: all */
         void (*on_step)(const char *disk, const char *step); /* step: "" for none; NULL: nobody looks */
-        const char *job; /* ends with this one; NULL: none is waited for */
-        int hangup_fd;   /* whoever reads what is written there has gone: -EPIPE; -1: none */
-        bool changed;    /* anything about a disk; the caller resets it */
-        bool gone;       /* the daemon left the bus; the caller resets it */
+        const char *job;                                     /* ends with this one; NULL: none is waited for */
+        int hangup_fd;                                       /* whoever reads what is written there has gone: -EPIPE; -1: none */
+        bool changed;                                        /* anything about a disk; the caller resets it */
+        bool gone;                                           /* the daemon left the bus; the caller resets it */
         bool reread;
         bool ended; /* the job did, as */
         struct outcome outcome;

@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <unistd.h>
 #include <systemd/sd-journal.h>
+#include <unistd.h>
 
 static const char *log_program = "uasd";
 static int log_max_level = LOG_INFO;
@@ -21,8 +21,8 @@ static bool stderr_is_journal(void)
         unsigned long long dev, ino;
         struct stat st;
 
-        return s && sscanf(s, "%llu:%llu", &dev, &ino) == 2 && fstat(STDERR_FILENO, &st) >= 0 &&
-               st.st_dev == dev && st.st_ino == ino;
+        return s && sscanf(s, "%llu:%llu", &dev, &ino) == 2 && fstat(STDERR_FILENO, &st) >= 0 && st.st_dev == dev &&
+               st.st_ino == ino;
 }
 
 void log_open(const char *program, int max_level)
@@ -42,8 +42,7 @@ void log_for(pid_t pid)
         log_object = pid;
 }
 
-static bool send_journal(int level, const char *message, const char *message_id, const struct log_field *fields,
-                         size_t n_fields)
+static bool send_journal(int level, const char *message, const char *message_id, const struct log_field *fields, size_t n_fields)
 {
         enum { FIXED = 5 };
         struct iovec iov[FIXED + 16];
@@ -69,7 +68,7 @@ static bool send_journal(int level, const char *message, const char *message_id,
                         n++;
         }
         for (size_t i = 0; i < n; i++)
-                iov[i] = (struct iovec){ texts[i], strlen(texts[i]) };
+                iov[i] = (struct iovec){texts[i], strlen(texts[i])};
         r = sd_journal_sendv(iov, (int) n);
         for (size_t i = 0; i < n; i++)
                 free(texts[i]);
@@ -91,8 +90,8 @@ static void send(int level, const char *message, const char *message_id, const s
         (void) !write(STDERR_FILENO, line, (size_t) length < sizeof(line) ? (size_t) length : sizeof(line) - 1);
 }
 
-_printf_(5, 0) static void log_valist(int level, const char *message_id, const struct log_field *fields, size_t n, const char *format,
-                       va_list ap)
+_printf_(5, 0) static void log_valist(int level, const char *message_id, const struct log_field *fields, size_t n,
+                                      const char *format, va_list ap)
 {
         int saved = errno;
         char text[1024];
@@ -113,8 +112,7 @@ void log_full(int level, const char *format, ...)
         va_end(ap);
 }
 
-void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields, const char *format,
-                ...)
+void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields, const char *format, ...)
 {
         va_list ap;
 

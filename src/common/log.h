@@ -28,7 +28,7 @@ _printf_(2, 3) void log_full(int level, const char *format, ...);
 #define LOG_VALUE_MAX 512 /* of a field; what is longer is cut */
 
 struct log_field {
-        const char *name; /* one of FIELD_* */
+        const char *name;  /* one of FIELD_* */
         const char *value; /* NULL: left out */
 };
 

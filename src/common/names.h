@@ -9,7 +9,7 @@
 #define UASD_BUS_MANAGER "org.uasd1.Manager"
 #define UASD_BUS_DISK "org.uasd1.Disk"
 #define UASD_BUS_JOB "org.uasd1.Job"
-#define HOLDER_BTRFS "btrfs " /* and its UUID: what a holder is called in Busy that is no block device */
+#define HOLDER_BTRFS "btrfs "           /* and its UUID: what a holder is called in Busy that is no block device */
 #define UASD_BUS_BRIEF "sa(sut)uusssss" /* a disk in the answer of ListDisks */
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
@@ -36,17 +36,17 @@
 #define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
 #define RUN_EARLY RUN_DIR "/early"           /* the same, in the initramfs */
 #define RUN_ATTACHMENT_LOCK RUN_DIR "/attachment.lock"
-#define RUN_STRINGS RUN_DIR "/strings"       /* what a plugged-in device calls itself: to ask it may hang */
+#define RUN_STRINGS RUN_DIR "/strings" /* what a plugged-in device calls itself: to ask it may hang */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
 #define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock" /* F_OFD_SETLK: whether it is held can be asked without taking it */
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
 #define KEY_QUIRKS "quirks"
-#define KEY_PARAMETER "parameter" /* the inode of the parameter that has them */
+#define KEY_PARAMETER "parameter"              /* the inode of the parameter that has them */
 #define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind" /* our entry in it for a bind, by whoever has the lock */
 #define KEY_ENTRY "ENTRY"
-#define RUN_KMSG RUN_DIR "/kmsg" /* up to where the kernel's words have been weighed */
-#define RUN_INITRAMFS RUN_DIR "/initramfs" /* the history that the initramfs of this kernel has */
+#define RUN_KMSG RUN_DIR "/kmsg"             /* up to where the kernel's words have been weighed */
+#define RUN_INITRAMFS RUN_DIR "/initramfs"   /* the history that the initramfs of this kernel has */
 #define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */
 #define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
 #define RUN_PID1_SOCKET "systemd/private"
@@ -60,7 +60,7 @@
 #define CONF_FILE "uasd/uasd.conf"
 #define CONF_DIR "uasd/uasd.conf.d"
 #define INITRAMFS_MARK "uasd/initramfs" /* below /etc: this is an initramfs, made with our hook */
-#define STATE_DIR "lib/uasd" /* below /var */
+#define STATE_DIR "lib/uasd"            /* below /var */
 #define ETC_DIR "uasd"
 #define STATE_POLICY "policy"
 #define STATE_TRIM "trim"
@@ -94,8 +94,8 @@
 #define PROP_TRIM_MODE "UASD_TRIM_MODE" /* what the rule is to write to provisioning_mode */
 #define PROP_TRIM_MAX "UASD_TRIM_MAX"   /* ... and to discard_max_bytes */
 #define PROP_TRIM_SET "UASD_TRIM_SET"   /* 1: the mode it has is ours */
-#define PROP_DB_CHIP "UASD_DB_CHIP" /* of 61-uasd.hwdb */
-#define PROP_DB_SAYS "UASD_DB_"     /* and a number from 1 on */
+#define PROP_DB_CHIP "UASD_DB_CHIP"     /* of 61-uasd.hwdb */
+#define PROP_DB_SAYS "UASD_DB_"         /* and a number from 1 on */
 
 /* Kernel command line */
 #define CMDLINE_OFF "uasd=off"

@@ -85,7 +85,7 @@ void strv_free(char **list)
 /* Length of the well-formed, printable UTF-8 character at s, else 0. */
 static size_t character_length(const unsigned char *s)
 {
-        static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
         uint32_t c;
         size_t n;
 

@@ -13,17 +13,17 @@
 #define _cleanup_(f) __attribute__((cleanup(f)))
 #define _unused_ __attribute__((unused))
 #define _printf_(a, b) __attribute__((format(printf, a, b)))
-#define TAKE_PTR(p)                                                                                                      \
-        ({                                                                                                               \
-                __typeof__(p) *_pp = &(p), _p = *_pp;                                                                   \
-                *_pp = NULL;                                                                                             \
-                _p;                                                                                                      \
+#define TAKE_PTR(p)                                                                                                              \
+        ({                                                                                                                       \
+                __typeof__(p) *_pp = &(p), _p = *_pp;                                                                            \
+                *_pp = NULL;                                                                                                     \
+                _p;                                                                                                              \
         })
-#define TAKE_FD(fd)                                                                                                      \
-        ({                                                                                                               \
-                int *_fp = &(fd), _f = *_fp;                                                                            \
-                *_fp = -1;                                                                                               \
-                _f;                                                                                                      \
+#define TAKE_FD(fd)                                                                                                              \
+        ({                                                                                                                       \
+                int *_fp = &(fd), _f = *_fp;                                                                                     \
+                *_fp = -1;                                                                                                       \
+                _f;                                                                                                              \
         })
 
 #define USEC_PER_SEC 1000000ULL

@@ -53,9 +53,8 @@ int db_says_parse(const char *value, struct db_says *ret)
 
         if (!next_field(&value, verdict, sizeof(verdict)) || (v = verdict_from_string(verdict)) < 0 ||
             !next_field(&value, firmware, sizeof(firmware)) || !firmware_parse(firmware, &s) ||
-            !next_field(&value, s.host, sizeof(s.host)) || !s.host[0] ||
-            !next_field(&value, s.source, sizeof(s.source)) || !s.source[0] ||
-            !next_field(&value, s.date, sizeof(s.date)) || !s.date[0] ||
+            !next_field(&value, s.host, sizeof(s.host)) || !s.host[0] || !next_field(&value, s.source, sizeof(s.source)) ||
+            !s.source[0] || !next_field(&value, s.date, sizeof(s.date)) || !s.date[0] ||
             !next_field(&value, s.note, sizeof(s.note)) || *value)
                 return -EINVAL;
         s.verdict = (enum verdict) v;
@@ -133,7 +132,9 @@ void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, stru
                 }
         }
         *ret = (struct db_word){
-                .verdict = good == (bad || kernel) ? VERDICT_UNKNOWN : good ? VERDICT_GOOD : VERDICT_BAD,
+                .verdict = good == (bad || kernel) ? VERDICT_UNKNOWN
+                           : good                  ? VERDICT_GOOD
+                                                   : VERDICT_BAD,
                 .conflict = good && (bad || kernel),
                 .kernel_alone = kernel && !bad && !good,
         };

@@ -201,11 +201,13 @@ int config_set(struct config *c, const char *section, const char *key, const cha
                 const char *key;
                 int (*set)(struct config *c, const char *value);
         } keys[] = {
+                /* clang-format off */
                 {"Policy", set_policy},
                 {"QuietSec", set_quiet},
                 {"HoldSec", set_hold},
                 {"Unknown", set_unknown},
                 {"TrialSec", set_trial},
+                /* clang-format on */
         };
 
         if (strncmp(section, DISK_PREFIX, strlen(DISK_PREFIX)) == 0)

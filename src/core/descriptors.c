@@ -161,8 +161,7 @@ static int parse_configuration(struct bytes b, uint8_t interface, struct uas_cap
         return 0;
 }
 
-int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint8_t interface,
-                      struct uas_caps *ret)
+int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint8_t interface, struct uas_caps *ret)
 {
         struct bytes b = {data, size};
 

@@ -25,5 +25,4 @@ struct uas_caps {
  * configuration: bConfigurationValue, or 0 for the first one.
  * Returns 0; -EBADMSG if the bytes are no descriptors, -ENOENT if the interface is not in them.
  */
-int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint8_t interface,
-                      struct uas_caps *ret);
+int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint8_t interface, struct uas_caps *ret);

@@ -193,8 +193,8 @@ static void describe_user(const struct user *u, char *ret, size_t size)
 
         switch (u->kind) {
         case USER_MOUNT:
-                (void) snprintf(ret, size, "%s (%s%s%s)", *where ? where : "a mount", u->device,
-                                *namespace ? ", in " : "", namespace);
+                (void) snprintf(ret, size, "%s (%s%s%s)", *where ? where : "a mount", u->device, *namespace ? ", in " : "",
+                                namespace);
                 break;
         case USER_SWAP:
                 (void) snprintf(ret, size, "swap on %s", u->device);
@@ -282,9 +282,10 @@ static void say_root(const struct disk *d, char *ret, size_t size)
                 (void) snprintf(entry, sizeof(entry), "%04x:%04x:u", f->vid, f->pid);
         (void) snprintf(ret, size, "The running system is on it: uasd cannot switch it while that runs.");
         if (d->decision.target == DRIVER_USB_STORAGE)
-                (void) snprintf(ret + strlen(ret), size - strlen(ret),
-                                " With usb-storage.quirks=%s on the kernel command line it starts on usb-storage: uasctl policy --kernel %s",
-                                entry, f->interface);
+                (void) snprintf(
+                        ret + strlen(ret), size - strlen(ret),
+                        " With usb-storage.quirks=%s on the kernel command line it starts on usb-storage: uasctl policy --kernel %s",
+                        entry, f->interface);
 }
 
 char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
@@ -347,8 +348,10 @@ static char *say_cancelled(const struct disk *d, char *ret, size_t size)
 
         ret[0] = '\0';
         if (d->cancelled)
-                say(ret, size, "The switch to %s was cancelled: it stays %s%s until somebody asks again or it is plugged in anew. ",
-                    driver_to_string(d->decision.target), none ? "without a driver" : "on ", none ? "" : driver_to_string(d->facts.driver));
+                say(ret, size,
+                    "The switch to %s was cancelled: it stays %s%s until somebody asks again or it is plugged in anew. ",
+                    driver_to_string(d->decision.target), none ? "without a driver" : "on ",
+                    none ? "" : driver_to_string(d->facts.driver));
         return ret;
 }
 
@@ -394,8 +397,8 @@ char *disk_reason(const struct disk *d, char *ret, size_t size)
                 if (d->facts.driver == DRIVER_NONE && disk_went_wrong(d))
                         say(ret, size, "Has no driver, and is tried again: %s", d->outcome.text);
                 else if (*names)
-                        say(ret, size, "Waits for %s until nothing uses it: %s.%s%s%s%s", target, names, *remedy ? " " : "", remedy,
-                            *event ? " " : "", event);
+                        say(ret, size, "Waits for %s until nothing uses it: %s.%s%s%s%s", target, names, *remedy ? " " : "",
+                            remedy, *event ? " " : "", event);
                 else
                         say(ret, size, "Waits for %s until it has been free for a while.%s%s", target, *event ? " " : "", event);
                 break;

@@ -10,20 +10,20 @@
 
 #define BLOCK_NAME_MAX 32
 
-struct block { /* a whole disk or a partition */
+struct block {                     /* a whole disk or a partition */
         char name[BLOCK_NAME_MAX]; /* "sda", "sda1", "sr0" */
         unsigned major, minor;
 };
 
 struct lun {
         unsigned lun;
-        unsigned scsi_type;   /* INQUIRY peripheral device type: 0 disk, 5 CD-ROM */
-        char scsi[32];        /* "0:0:0:1", the name below hostN/targetN */
+        unsigned scsi_type;      /* INQUIRY peripheral device type: 0 disk, 5 CD-ROM */
+        char scsi[32];           /* "0:0:0:1", the name below hostN/targetN */
         char sg[BLOCK_NAME_MAX]; /* "sg0", or empty */
-        bool probing;         /* no block device yet: a driver is probing the SCSI device, as while a disk spins up */
-        struct block disk;    /* name empty: no block device (yet) */
-        uint64_t size;        /* bytes */
-        uint64_t diskseq;     /* new with every instance; 0 before Linux 5.15 */
+        bool probing;            /* no block device yet: a driver is probing the SCSI device, as while a disk spins up */
+        struct block disk;       /* name empty: no block device (yet) */
+        uint64_t size;           /* bytes */
+        uint64_t diskseq;        /* new with every instance; 0 before Linux 5.15 */
         struct block *parts;
         size_t n_parts;
 };
@@ -44,12 +44,12 @@ struct user {
 
 /* How an attempt on this attachment ended. */
 struct outcome {
-        int code;       /* enum uasd_exit; -1: none yet */
-        char step[24];  /* the step it ended in */
-        char text[256]; /* a sentence */
+        int code;                     /* enum uasd_exit; -1: none yet */
+        char step[24];                /* the step it ended in */
+        char text[256];               /* a sentence */
         char claimed[BLOCK_NAME_MAX]; /* deferred, since somebody else has the claim of this node; else empty */
         char opened[BLOCK_NAME_MAX];  /* deferred, since somebody who stands in no list has it open, by the driver's count */
-        enum driver from, to; /* of the last switch (below); DRIVER_NONE as `to`: it was not ours, and is not known */
+        enum driver from, to;         /* of the last switch (below); DRIVER_NONE as `to`: it was not ours, and is not known */
 };
 
 struct disk {
@@ -64,10 +64,10 @@ struct disk {
         enum state state;
         struct outcome outcome; /* of what is wanted now: none once something else is asked for. In uasctl: the last switch */
         struct outcome last;    /* of the last switch, as it is told, whatever has been asked for since */
-        bool cancelled;      /* somebody said no to the switch that it wants: it stays where it is */
-        char inhibited[256]; /* "WHO: WHY": nothing begins; else empty */
-        bool unattended;     /* uasd would switch it, and is not running */
-        char lease[160];     /* a sentence: who has it for himself; else empty */
+        bool cancelled;         /* somebody said no to the switch that it wants: it stays where it is */
+        char inhibited[256];    /* "WHO: WHY": nothing begins; else empty */
+        bool unattended;        /* uasd would switch it, and is not running */
+        char lease[160];        /* a sentence: who has it for himself; else empty */
 };
 
 /* Whether the name is that of a USB interface ("2-1.4:1.0"). */
@@ -89,8 +89,8 @@ void users_opened(struct user **users, size_t *n, const char *node);
 /* Who is one of ours is no user; 0: nobody is. */
 void users_without(struct user *users, size_t *n, pid_t ours);
 /*
- * One of udev's workers, which reads a disk that is new to see what is on it, and puts up with its going away. Programs that its rules
- * run have names of their own. In an initramfs it has no unit.
+ * One of udev's workers, which reads a disk that is new to see what is on it, and puts up with its going away. Programs that its
+ * rules run have names of their own. In an initramfs it has no unit.
  */
 bool user_is_udev(const struct user *u);
 

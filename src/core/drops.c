@@ -29,8 +29,8 @@ static bool is_same(const struct dropping *p, const struct facts *f)
 }
 
 /*
- * When it woke up nobody tells: it is seen by the first disk that comes or goes after that. If that is long after, one drop too few
- * is counted.
+ * When it woke up nobody tells: it is seen by the first disk that comes or goes after that. If that is long after, one drop too
+ * few is counted.
  */
 static bool just_woken(struct drops *d, const struct drops_time *t)
 {
@@ -53,7 +53,7 @@ void drops_gone(struct drops *d, const struct facts *f, bool explained, const st
         } else {
                 if (!p)
                         p = oldest(d);
-                *p = (struct dropping){ .vid = f->vid, .pid = f->pid };
+                *p = (struct dropping){.vid = f->vid, .pid = f->pid};
                 memcpy(p->port, f->port, sizeof(p->port));
                 memcpy(p->serial, f->serial, sizeof(p->serial));
         }

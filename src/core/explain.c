@@ -73,12 +73,16 @@ char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t 
         if (f->driver != DRIVER_NONE || d.target != DRIVER_UAS || f->uas_module != UAS_MODULE_THERE)
                 return ret;
         if (probe_error)
-                (void) snprintf(ret, size, "uas tried to take it and gave up with error %d. If it is for want of streams, the USB controller is to "
-                                           "blame: plug it into a port of another one, or: uasctl switch %s usb-storage",
-                                probe_error, f->interface);
+                (void) snprintf(
+                        ret, size,
+                        "uas tried to take it and gave up with error %d. If it is for want of streams, the USB controller is to "
+                        "blame: plug it into a port of another one, or: uasctl switch %s usb-storage",
+                        probe_error, f->interface);
         else
-                (void) snprintf(ret, size, "uas is loaded and does not have it: it gave up on the disk, or somebody has unbound it. The kernel's log "
-                                           "tells: journalctl -k --grep '%s'. Meanwhile: uasctl switch %s usb-storage",
-                                f->interface, f->interface);
+                (void) snprintf(
+                        ret, size,
+                        "uas is loaded and does not have it: it gave up on the disk, or somebody has unbound it. The kernel's log "
+                        "tells: journalctl -k --grep '%s'. Meanwhile: uasctl switch %s usb-storage",
+                        f->interface, f->interface);
         return ret;
 }

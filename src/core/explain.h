@@ -25,7 +25,7 @@ const char *reason_sentence(enum reason r);
 const char *state_sentence(enum state s);
 
 /*
- * Of a disk without a driver, though uas is there and nothing keeps it off: what may have happened, and what to do, sentences. Empty for any
- * other. probe_error: with what uas gave up (kmsg_note_probe() of core/kmsg.h), 0 where nothing tells. Returns ret.
+ * Of a disk without a driver, though uas is there and nothing keeps it off: what may have happened, and what to do, sentences.
+ * Empty for any other. probe_error: with what uas gave up (kmsg_note_probe() of core/kmsg.h), 0 where nothing tells. Returns ret.
  */
 char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t size);

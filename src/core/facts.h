@@ -22,7 +22,7 @@ struct facts {
         uint16_t vid, pid, bcd;
         unsigned speed_mbps;
         unsigned max_speed_mbps; /* what it could do by its own word (core/bos.h); 0: not known, or not read */
-        char usb_version[8]; /* "3.20" */
+        char usb_version[8];     /* "3.20" */
         char manufacturer[USB_STRING_MAX], product[USB_STRING_MAX], serial[USB_STRING_MAX];
 
         struct uas_caps caps;
@@ -34,33 +34,33 @@ struct facts {
         bool authorized;
         bool just_unbound; /* somebody is at work on it this very moment */
 
-        char controller[32]; /* driver of the host controller: "xhci_hcd", "dwc2" */
+        char controller[32];        /* driver of the host controller: "xhci_hcd", "dwc2" */
         char controller_device[64]; /* and its device: "0000:00:14.0" */
-        bool no_sg;          /* known to have no scatter-gather */
-        bool no_streams;     /* known to have no streams */
+        bool no_sg;                 /* known to have no scatter-gather */
+        bool no_streams;            /* known to have no streams */
 
-        bool uas_kept_away; /* uas is not loaded and may not or cannot be, ... */
-        enum uas_module uas_module; /* ... as this says; UAS_MODULE_UNKNOWN where nobody has asked */
-        char quirks[QUIRKS_MAX + 1]; /* the parameter, without its newline */
+        bool uas_kept_away;               /* uas is not loaded and may not or cannot be, ... */
+        enum uas_module uas_module;       /* ... as this says; UAS_MODULE_UNKNOWN where nobody has asked */
+        char quirks[QUIRKS_MAX + 1];      /* the parameter, without its newline */
         char quirks_own[QUIRK_ENTRY_MAX]; /* an entry in it of ours, which keeps such disks off uas; empty: none */
 
-        enum policy policy;           /* of this disk; POLICY_AUTO if nobody said anything */
+        enum policy policy; /* of this disk; POLICY_AUTO if nobody said anything */
         enum policy_source policy_source;
-        bool policy_forced;           /* --force: also against the kernel's own table */
-        enum verdict verdict;         /* hwdb; own history where that knows nothing, */
-        bool verdict_by_past;         /* ... which is then true */
-        bool distrusted;              /* own history: it failed on uas with this firmware, port and kernel */
-        bool trial_failed;            /* in a trial: uas by policy alone does not bring it back */
-        bool trial_open;              /* a trial was begun in this boot, and has not ended */
-        bool trial_ended;             /* begun in this boot, and left without a result */
+        bool policy_forced;   /* --force: also against the kernel's own table */
+        enum verdict verdict; /* hwdb; own history where that knows nothing, */
+        bool verdict_by_past; /* ... which is then true */
+        bool distrusted;      /* own history: it failed on uas with this firmware, port and kernel */
+        bool trial_failed;    /* in a trial: uas by policy alone does not bring it back */
+        bool trial_open;      /* a trial was begun in this boot, and has not ended */
+        bool trial_ended;     /* begun in this boot, and left without a result */
         bool trial_passed;
-        enum driver override_target;  /* uasctl switch; DRIVER_NONE: none */
+        enum driver override_target; /* uasctl switch; DRIVER_NONE: none */
         bool override_forced;
-        enum driver unknown_target;   /* Unknown= of the configuration */
-        char distrust_reason[160];    /* what happened */
-        char distrust_date[12];       /* "2026-11-20", empty: not known */
-        char distrust_kernel[65];     /* the kernel that it happened on, as uname(2) says; empty: not known */
-        bool initramfs_old;           /* it is distrusted, and the initramfs has an older record, by which it may move the disk to uas */
+        enum driver unknown_target; /* Unknown= of the configuration */
+        char distrust_reason[160];  /* what happened */
+        char distrust_date[12];     /* "2026-11-20", empty: not known */
+        char distrust_kernel[65];   /* the kernel that it happened on, as uname(2) says; empty: not known */
+        bool initramfs_old; /* it is distrusted, and the initramfs has an older record, by which it may move the disk to uas */
 };
 
 /* True if they are two USB devices that only their ports tell apart: VID:PID and serial, or its lack, are the same. */

@@ -46,7 +46,7 @@ static void take_word(struct history *h, const char *key, const char *value, int
 
 int history_parse(const char *value, struct history *ret)
 {
-        struct history h = { 0 };
+        struct history h = {0};
         int state = -1;
 
         while (*value) {
@@ -114,8 +114,9 @@ char *history_usb_id(const struct facts *f, char *ret, size_t size)
         used = (size_t) snprintf(ret, size, "%04x:%04x:", f->vid, f->pid);
         /* What ends a key, and what ends the serial in it. */
         for (const char *s = serial; *s && used + 6 < size; s++)
-                used += (size_t) (*s == '=' || *s == '@' || *s == '#' ? snprintf(ret + used, size - used, "\\x%02x", (unsigned) *s) :
-                                                                         snprintf(ret + used, size - used, "%c", *s));
+                used += (size_t) (*s == '=' || *s == '@' || *s == '#'
+                                          ? snprintf(ret + used, size - used, "\\x%02x", (unsigned) *s)
+                                          : snprintf(ret + used, size - used, "%c", *s));
         return ret;
 }
 
@@ -166,7 +167,8 @@ bool history_id_parse(const char *s, char *ret, size_t size)
 /* With which firmware need not be kept: with another one it is not distrusted. */
 static void describe(const struct history *h, const char *what, struct facts *f)
 {
-        (void) snprintf(f->distrust_date, sizeof(f->distrust_date), "%.*s", (int) strcspn(h->date, "T"), streq(h->date, "-") ? "" : h->date);
+        (void) snprintf(f->distrust_date, sizeof(f->distrust_date), "%.*s", (int) strcspn(h->date, "T"),
+                        streq(h->date, "-") ? "" : h->date);
         (void) copy_string(f->distrust_kernel, sizeof(f->distrust_kernel), streq(h->kernel, "-") ? "" : h->kernel);
         (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "why is not on record");
 }
@@ -177,7 +179,8 @@ static char *in_brackets(const struct facts *f, const char *date, char *ret, siz
         const char *kernel = f->distrust_kernel;
 
         if (*kernel)
-                (void) snprintf(ret, size, " (%s%sfirmware %x.%02x, Linux %s)", date, *date ? ", " : "", f->bcd >> 8, f->bcd & 0xff, kernel);
+                (void) snprintf(ret, size, " (%s%sfirmware %x.%02x, Linux %s)", date, *date ? ", " : "", f->bcd >> 8,
+                                f->bcd & 0xff, kernel);
         else
                 (void) snprintf(ret, size, "%s%s%s", *date ? " (" : "", date, *date ? ")" : "");
         return ret;
@@ -187,7 +190,8 @@ char *history_clause(const struct facts *f, char *ret, size_t size)
 {
         char with[112];
 
-        (void) snprintf(ret, size, "%s%s", f->distrust_reason, f->distrust_reason[0] ? in_brackets(f, f->distrust_date, with, sizeof(with)) : "");
+        (void) snprintf(ret, size, "%s%s", f->distrust_reason,
+                        f->distrust_reason[0] ? in_brackets(f, f->distrust_date, with, sizeof(with)) : "");
         return ret;
 }
 
@@ -197,8 +201,8 @@ char *history_sentence(const struct facts *f, char *ret, size_t size)
 
         ret[0] = '\0';
         if (f->distrust_reason[0])
-                (void) snprintf(ret, size, "UAS failed%s%s: %s%s.", f->distrust_date[0] ? " on " : "", f->distrust_date, f->distrust_reason,
-                                in_brackets(f, "", with, sizeof(with)));
+                (void) snprintf(ret, size, "UAS failed%s%s: %s%s.", f->distrust_date[0] ? " on " : "", f->distrust_date,
+                                f->distrust_reason, in_brackets(f, "", with, sizeof(with)));
         return ret;
 }
 

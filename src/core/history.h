@@ -7,13 +7,14 @@
  * What is kept of one disk at one port over boots: a trial under way, a trial passed, or distrust. A line of
  * KEY=VALUE words, the reason last:
  *
- *     state=distrusted firmware=0114 kernel=6.1.0-56-amd64 boot=8f3c... date=2026-11-20T15:45:07Z failed=1 reason=it had to be reset
+ *     state=distrusted firmware=0114 kernel=6.1.0-56-amd64 boot=8f3c... date=2026-11-20T15:45:07Z failed=1 reason=it had to be
+ * reset
  */
 enum history_state {
-        HISTORY_TRIAL,      /* on uas since `boot`, and under watch */
+        HISTORY_TRIAL, /* on uas since `boot`, and under watch */
         HISTORY_PASSED,
         HISTORY_DISTRUSTED,
-        HISTORY_ENDED,      /* a trial that ended without a result: unplugged, or an orderly shutdown */
+        HISTORY_ENDED, /* a trial that ended without a result: unplugged, or an orderly shutdown */
         _HISTORY_MAX,
 };
 
@@ -50,23 +51,25 @@ char *history_usb_id(const struct facts *f, char *ret, size_t size);
 #define USB_ID_MAX (USB_STRING_MAX * 4 + 16)
 
 /*
- * The key of this disk at this port: "VID:PID:SERIAL@0000:00:14.0/ss/1.4". history_key_disk(): without the port, up to and with the '@'.
+ * The key of this disk at this port: "VID:PID:SERIAL@0000:00:14.0/ss/1.4". history_key_disk(): without the port, up to and with
+ * the '@'.
  */
 char *history_key(const struct facts *f, char *ret, size_t size);
 char *history_key_disk(const struct facts *f, char *ret, size_t size);
 #define HISTORY_KEY_MAX (USB_STRING_MAX * 4 + 128)
 
 /*
- * True if that is "VID:PID:SERIAL", or a key; ret: with VID and PID as they are in a key. The serial stays as it is: what a line cannot hold
- * is escaped in it already.
+ * True if that is "VID:PID:SERIAL", or a key; ret: with VID and PID as they are in a key. The serial stays as it is: what a line
+ * cannot hold is escaped in it already.
  */
 bool history_id_parse(const char *s, char *ret, size_t size);
 
 const char *history_state_to_string(enum history_state s);
 
 /*
- * What a distrusted disk is distrusted for: "it had to be reset (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)"; and the same as a
- * sentence: "UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux 6.1.0-56-amd64)." Empty if nothing is known of it. Return ret.
+ * What a distrusted disk is distrusted for: "it had to be reset (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)"; and the same
+ * as a sentence: "UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux 6.1.0-56-amd64)." Empty if nothing is known
+ * of it. Return ret.
  */
 char *history_clause(const struct facts *f, char *ret, size_t size);
 char *history_sentence(const struct facts *f, char *ret, size_t size);

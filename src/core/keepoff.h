@@ -12,10 +12,10 @@ struct kept_disk {
         uint16_t vid, pid;
         char *name; /* its serial; "@1.4" without one; "": what is said of every disk of this VID:PID */
         enum policy policy;
-        bool distrusted;   /* at any port */
+        bool distrusted; /* at any port */
         bool trial_failed;
-        bool good;         /* its trial there was passed, or is under way */
-        bool uas_alone;    /* off uas it would have no driver at all */
+        bool good;      /* its trial there was passed, or is under way */
+        bool uas_alone; /* off uas it would have no driver at all */
 };
 
 struct kept_disks {
@@ -30,7 +30,8 @@ struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, co
 /* A disk of that kind is plugged in and speaks UAS alone: whatever is said, there is no entry. 0 or -ENOMEM. */
 int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid);
 
-/* What is wanted for good of a disk that is plugged in, by whatever says so: udev's property and what holds for all disks name none. */
+/* What is wanted for good of a disk that is plugged in, by whatever says so: udev's property and what holds for all disks name
+ * none. */
 enum policy kept_policy(const struct facts *f);
 /* The name of struct kept_disk. twin: another one that is plugged in has its serial too. */
 const char *kept_name(const struct facts *f, bool twin, char *ret, size_t size);
@@ -46,8 +47,8 @@ struct keepoff {
 };
 
 /*
- * others: the parameter as it would be without us. instead: the line takes the place of theirs, so what ours supersede is left out of it; where
- * ours are to be taken out again, it has to stay. Policies come first, then distrust. 0 or -ENOMEM.
+ * others: the parameter as it would be without us. instead: the line takes the place of theirs, so what ours supersede is left
+ * out of it; where ours are to be taken out again, it has to stay. Policies come first, then distrust. 0 or -ENOMEM.
  */
 int keepoff_entries(const struct kept_disks *k, const char *others, bool instead, struct keepoff *ret);
 /* Notes an entry for which there is no room; name as in struct kept_disk. 0 or -ENOMEM. */

@@ -3,7 +3,6 @@
 
 #include "common/util.h"
 
-
 /*
  * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3, and of unusual_devs.h those rows that say
  * IGNORE_UAS or stand for disks that may speak UAS: an entry of ours would take their flags away (ALWAYS_SYNC
@@ -97,8 +96,8 @@ static letters_t rule_seagate(const struct bridge *b)
 
 static letters_t rule_hiksemi(const struct bridge *b)
 {
-        return b->vid == 0x0bda && b->pid == 0x9210 && b->manufacturer && b->product &&
-                               streq(b->manufacturer, "HIKSEMI") && streq(b->product, "MD202")
+        return b->vid == 0x0bda && b->pid == 0x9210 && b->manufacturer && b->product && streq(b->manufacturer, "HIKSEMI") &&
+                               streq(b->product, "MD202")
                        ? LETTER_U
                        : 0;
 }
@@ -154,7 +153,7 @@ void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driv
 void kernel_flags(const struct bridge *b, struct kernel_flags *ret)
 {
         const struct kernel_row *row = find(uas_rows, ELEMENTSOF(uas_rows), b),
-                         *storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
+                                *storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
         const char *rule_name;
         letters_t table = row_letters(row), ruled = rules_letters(b, &rule_name), all = table | ruled;
 

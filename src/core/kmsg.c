@@ -53,7 +53,7 @@ static void take_property(struct kmsg *k, const char *s, const char *end)
 int kmsg_parse(const char *record, size_t size, struct kmsg *ret)
 {
         const char *p = record, *stop = record + size, *end;
-        struct kmsg k = { 0 };
+        struct kmsg k = {0};
         uint64_t priority;
 
         /* "priority,sequence,time,flags[,more];" */
@@ -97,75 +97,77 @@ enum source {
 
 static const struct pattern {
         enum source source;
-        const char *text;  /* the message begins with it, after "driver device: [sda] tag#1 " */
-        const char *also;  /* and has this further on; a number behind both is an errno where `errnos` says so */
+        const char *text; /* the message begins with it, after "driver device: [sda] tag#1 " */
+        const char *also; /* and has this further on; a number behind both is an errno where `errnos` says so */
         bool errnos;
         struct sign sign;
 } patterns[] = {
+        /* clang-format off */
         /* Emulated or real, each attach of a host and each device at a port begins a new account. */
-        { FROM_SCSI, "uas", "", false, { .weight = WEIGHT_NEW } },
-        { FROM_SCSI, "usb-storage ", NULL, false, { .weight = WEIGHT_NEW } },
-        { FROM_USB, "new ", " USB device number ", false, { .weight = WEIGHT_NEW } },
-        { FROM_USB, "USB disconnect, device number ", NULL, false, { .weight = WEIGHT_GONE } },
+        {FROM_SCSI, "uas", "", false, {.weight = WEIGHT_NEW}},
+        {FROM_SCSI, "usb-storage ", NULL, false, {.weight = WEIGHT_NEW}},
+        {FROM_USB, "new ", " USB device number ", false, {.weight = WEIGHT_NEW}},
+        {FROM_USB, "USB disconnect, device number ", NULL, false, {.weight = WEIGHT_GONE}},
 
-        { FROM_SCSI, "uas_eh_abort_handler ", NULL, false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" } },
-        { FROM_SCSI, "uas_eh_", "_reset_handler FAILED", false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .follows = true, .what = "a reset did not bring it back" } },
-        { FROM_SCSI, "uas_eh_", "_reset_handler ", false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "it had to be reset" } },
-        { FROM_SCSI, "Device offlined - not ready after error recovery", NULL, false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .follows = true, .what = "the kernel gave it up" } },
-        { FROM_SCSI, "uas_pre_reset: timed out", NULL, false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "commands were not answered in time" } },
-        { FROM_SCSI, "uas_post_reset: alloc streams error ", NULL, false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "it had no streams after a reset" } },
+        {FROM_SCSI, "uas_eh_abort_handler ", NULL, false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time"}},
+        {FROM_SCSI, "uas_eh_", "_reset_handler FAILED", false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .follows = true, .what = "a reset did not bring it back"}},
+        {FROM_SCSI, "uas_eh_", "_reset_handler ", false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "it had to be reset"}},
+        {FROM_SCSI, "Device offlined - not ready after error recovery", NULL, false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .follows = true, .what = "the kernel gave it up"}},
+        {FROM_SCSI, "uas_pre_reset: timed out", NULL, false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "commands were not answered in time"}},
+        {FROM_SCSI, "uas_post_reset: alloc streams error ", NULL, false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "it had no streams after a reset"}},
 
-        { FROM_USB, "data cmplt err ", NULL, true,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "data transfers failed" } },
-        { FROM_USB, "cmd cmplt err ", NULL, true,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "command transfers failed" } },
-        { FROM_USB, "sense urb: status ", NULL, true,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed" } },
-        { FROM_USB, "stat urb: status ", NULL, true,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed" } },
-        { FROM_USB, "stat urb: no pending cmd", NULL, false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered what nobody asked" } },
-        { FROM_SCSI, "unexpected status cmplt", NULL, false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered what nobody asked" } },
-        { FROM_USB, "reset ", " USB device number ", false,
-          { .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .follows = true, .what = "it had to be reset" } },
+        {FROM_USB, "data cmplt err ", NULL, true,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "data transfers failed"}},
+        {FROM_USB, "cmd cmplt err ", NULL, true,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "command transfers failed"}},
+        {FROM_USB, "sense urb: status ", NULL, true,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed"}},
+        {FROM_USB, "stat urb: status ", NULL, true,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed"}},
+        {FROM_USB, "stat urb: no pending cmd", NULL, false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered what nobody asked"}},
+        {FROM_SCSI, "unexpected status cmplt", NULL, false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered what nobody asked"}},
+        {FROM_USB, "reset ", " USB device number ", false,
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .follows = true, .what = "it had to be reset"}},
 
-        { FROM_USB, "device descriptor read/", ", error ", false,
-          { .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "its descriptors could not be read" } },
-        { FROM_USB, "device not accepting address ", NULL, false,
-          { .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address" } },
-        { FROM_USB, "Device not responding to setup address", NULL, false,
-          { .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address" } },
-        { FROM_USB, "Cannot enable. Maybe the USB cable is bad?", NULL, false,
-          { .blame = BLAME_CABLE, .weight = WEIGHT_HIGH, .what = "its port could not be enabled" } },
-        { FROM_USB, "unable to enumerate USB device", NULL, false,
-          { .blame = BLAME_CABLE, .weight = WEIGHT_HIGH, .what = "it could not be enumerated" } },
+        {FROM_USB, "device descriptor read/", ", error ", false,
+          {.blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "its descriptors could not be read"}},
+        {FROM_USB, "device not accepting address ", NULL, false,
+          {.blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address"}},
+        {FROM_USB, "Device not responding to setup address", NULL, false,
+          {.blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "it did not take an address"}},
+        {FROM_USB, "Cannot enable. Maybe the USB cable is bad?", NULL, false,
+          {.blame = BLAME_CABLE, .weight = WEIGHT_HIGH, .what = "its port could not be enabled"}},
+        {FROM_USB, "unable to enumerate USB device", NULL, false,
+          {.blame = BLAME_CABLE, .weight = WEIGHT_HIGH, .what = "it could not be enumerated"}},
 
-        { FROM_USB, "over-current ", NULL, false,
-          { .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current at its port" } },
-        { FROM_USB, "disabled by hub (EMI?)", NULL, false,
-          { .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "its port was disabled by the hub" } },
-        { FROM_ANYWHERE, "Undervoltage detected!", NULL, false,
-          { .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the machine's voltage was too low" } },
-        { FROM_ANYWHERE, "Under-voltage detected!", NULL, false,
-          { .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the machine's voltage was too low" } },
+        {FROM_USB, "over-current ", NULL, false,
+          {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current at its port"}},
+        {FROM_USB, "disabled by hub (EMI?)", NULL, false,
+          {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "its port was disabled by the hub"}},
+        {FROM_ANYWHERE, "Undervoltage detected!", NULL, false,
+          {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the machine's voltage was too low"}},
+        {FROM_ANYWHERE, "Under-voltage detected!", NULL, false,
+          {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the machine's voltage was too low"}},
 
-        { FROM_CONTROLLER, "xHCI host not responding to stop endpoint command", NULL, false,
-          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller stopped answering" } },
-        { FROM_CONTROLLER, "xHCI host controller not responding, assume dead", NULL, false,
-          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller died" } },
-        { FROM_CONTROLLER, "HC died; cleaning up", NULL, false,
-          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller died" } },
-        { FROM_CONTROLLER, "Transfer event for unknown stream ring", NULL, false,
-          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "the controller mixed up its streams" } },
-        { FROM_CONTROLLER, "WARN Set TR Deq Ptr cmd ", NULL, false,
-          { .blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "the controller mixed up its streams" } },
+        {FROM_CONTROLLER, "xHCI host not responding to stop endpoint command", NULL, false,
+          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller stopped answering"}},
+        {FROM_CONTROLLER, "xHCI host controller not responding, assume dead", NULL, false,
+          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller died"}},
+        {FROM_CONTROLLER, "HC died; cleaning up", NULL, false,
+          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_FATAL, .excuses = true, .what = "the controller died"}},
+        {FROM_CONTROLLER, "Transfer event for unknown stream ring", NULL, false,
+          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "the controller mixed up its streams"}},
+        {FROM_CONTROLLER, "WARN Set TR Deq Ptr cmd ", NULL, false,
+          {.blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "the controller mixed up its streams"}},
+        /* clang-format on */
 };
 
 /* "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without what stands in front. Returns NULL if that is no message of a device. */
@@ -267,7 +269,7 @@ static bool locate(enum source source, const struct kmsg *k, const char *device,
 /* A transfer that was cancelled, or whose device is gone, says nothing; one that was garbled on its way speaks of the cable. */
 static bool take_errno(const char *number, struct sign *s)
 {
-        static const char *const fallout[] = { "-2", "-19", "-104", "-108" }, *const garbled[] = { "-62", "-71", "-84" };
+        static const char *const fallout[] = {"-2", "-19", "-104", "-108"}, *const garbled[] = {"-62", "-71", "-84"};
         size_t n = strcspn(number, " ");
 
         for (size_t i = 0; i < ELEMENTSOF(fallout); i++)
@@ -374,11 +376,11 @@ void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
                 return;
         (void) snprintf(port, sizeof(port), "%.*s", (int) strcspn(interface, ":"), interface);
         /* The first up to Linux 6.8, the second since. */
-        number = after(k->text, (const char *const[]){ "uas: probe of ", interface, " failed with error -" });
+        number = after(k->text, (const char *const[]){"uas: probe of ", interface, " failed with error -"});
         if (!number)
-                number = after(k->text, (const char *const[]){ "uas ", interface, ": probe with driver uas failed with error -" });
+                number = after(k->text, (const char *const[]){"uas ", interface, ": probe with driver uas failed with error -"});
         if (number && parse_uint(number, 10, 4095, &v) >= 0)
                 *error = -(int) v;
-        else if (after(k->text, (const char *const[]){ "usb ", port, ": new " }))
+        else if (after(k->text, (const char *const[]){"usb ", port, ": new "}))
                 *error = 0;
 }

@@ -61,8 +61,8 @@ struct sign {
         unsigned busnum, devnum;
         enum blame blame;
         enum weight weight;
-        bool excuses; /* a bridge is not to blame for what happens around this */
-        bool follows; /* the kernel's error handling goes on: it began with an earlier sign */
+        bool excuses;     /* a bridge is not to blame for what happens around this */
+        bool follows;     /* the kernel's error handling goes on: it began with an earlier sign */
         const char *what; /* "commands were not answered in time" */
 };
 
@@ -78,7 +78,7 @@ const char *blame_to_string(enum blame b);
 int blame_from_string(const char *s);
 
 /*
- * Takes note of what this record says of uas and an interface ("2-1:1.0"): *error becomes the negative errno with which uas gave up on it
- * (drivers/base/dd.c), or 0 where another device was plugged in there.
+ * Takes note of what this record says of uas and an interface ("2-1:1.0"): *error becomes the negative errno with which uas gave
+ * up on it (drivers/base/dd.c), or 0 where another device was plugged in there.
  */
 void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error);

@@ -7,7 +7,7 @@
 
 void life_init(struct life *l)
 {
-        *l = (struct life){ .disk = { .outcome.code = -1, .last.code = -1 }, .timer = USEC_INFINITY };
+        *l = (struct life){.disk = {.outcome.code = -1, .last.code = -1}, .timer = USEC_INFINITY};
 }
 
 bool life_has_disks(const struct life *l)
@@ -97,7 +97,7 @@ static void start_over(struct life *l)
         l->use.free_since = 0;
         l->use.retry_at = l->attempt.not_before = 0;
         l->use.retries = l->attempt.flights = 0;
-        l->disk.outcome = (struct outcome){ .code = -1 };
+        l->disk.outcome = (struct outcome){.code = -1};
 }
 
 static void ask_again(struct life *l, const struct event *e)
@@ -143,7 +143,8 @@ static void foreign_outcome(const struct life *l, const struct event *e, struct 
                 o->code = UASD_EXIT_OK;
         else /* one of our own was about to begin, or it was of a disk that was unplugged, or all there was to it has failed */
                 o->code = l->attempt.to != DRIVER_NONE || e->replugged ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
-        (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s", driver_to_string(d->facts.driver));
+        (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s",
+                        driver_to_string(d->facts.driver));
 }
 
 static void done(struct life *l, const struct event *e, uint64_t now)
@@ -157,8 +158,9 @@ static void done(struct life *l, const struct event *e, uint64_t now)
                 foreign_outcome(l, e, o);
         /* A switch that was killed has failed, unless its disk is found where it was to go. */
         if (e->killed && l->attempt.to != DRIVER_NONE && !elsewhere) {
-                *o = (struct outcome){ .code = UASD_EXIT_OK };
-                (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed", driver_to_string(l->attempt.to));
+                *o = (struct outcome){.code = UASD_EXIT_OK};
+                (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed",
+                                driver_to_string(l->attempt.to));
         }
         o->from = l->attempt.from;
         o->to = l->attempt.to;
@@ -185,7 +187,8 @@ static void done(struct life *l, const struct event *e, uint64_t now)
                 l->use.retry_at = 0;
         }
         if (disk_went_wrong(&l->disk)) {
-                l->attempt.not_before = now + (life_stranded(l) ? STRANDED_PAUSE_USEC << 2 * l->attempt.flights : FLIGHT_PAUSE_USEC << l->attempt.flights);
+                l->attempt.not_before = now + (life_stranded(l) ? STRANDED_PAUSE_USEC << 2 * l->attempt.flights
+                                                                : FLIGHT_PAUSE_USEC << l->attempt.flights);
                 l->attempt.flights += l->attempt.flights <= FLIGHTS_MOST;
                 l->use.looked = l->use.busy = l->use.hidden = l->use.named = false;
                 l->use.free_since = 0;
@@ -198,7 +201,7 @@ static void trouble(struct life *l)
         l->use.looked = false;
         l->use.retry_at = l->attempt.not_before = 0;
         l->use.retries = l->attempt.flights = 0;
-        l->disk.outcome = (struct outcome){ .code = -1 };
+        l->disk.outcome = (struct outcome){.code = -1};
 }
 
 void learn(struct life *l, const struct event *e, uint64_t now)
@@ -223,7 +226,7 @@ void learn(struct life *l, const struct event *e, uint64_t now)
                 ask_again(l, e);
                 break;
         case EVENT_AGAIN:
-                ask_again(l, &(struct event){ .target = l->disk.facts.override_target, .force = l->disk.facts.override_forced });
+                ask_again(l, &(struct event){.target = l->disk.facts.override_target, .force = l->disk.facts.override_forced});
                 break;
         case EVENT_CANCEL:
                 cancel(l, e);

@@ -8,8 +8,8 @@ void lease_decide(struct life *l)
         bool forced = f->override_forced, policy_forced = f->policy_forced;
 
         /*
-         * As the nearest word there is: what it does not overrule for a user, it does not for a lease. But a lease is for a moment: a
-         * policy that was set with --force does not stand in its way, and one for uas allows it uas.
+         * As the nearest word there is: what it does not overrule for a user, it does not for a lease. But a lease is for a
+         * moment: a policy that was set with --force does not stand in its way, and one for uas allows it uas.
          */
         if (l->lease.active && l->lease.to != DRIVER_NONE) {
                 f->override_target = l->lease.to;

@@ -7,10 +7,14 @@
 #define BCD_USB_WITH_BOS 0x0210
 
 static const char *const limits[_LINK_LIMIT_MAX] = {
-        [LINK_LIMIT_NONE] = "none",           [LINK_LIMIT_CABLE] = "cable",
-        [LINK_LIMIT_PORT] = "port",           [LINK_LIMIT_HUB] = "hub",
-        [LINK_LIMIT_HUB_CABLE] = "hub-cable", [LINK_LIMIT_HUB_PORT] = "hub-port",
-        [LINK_LIMIT_CONTROLLER] = "controller", [LINK_LIMIT_UNKNOWN] = "unknown",
+        [LINK_LIMIT_NONE] = "none",
+        [LINK_LIMIT_CABLE] = "cable",
+        [LINK_LIMIT_PORT] = "port",
+        [LINK_LIMIT_HUB] = "hub",
+        [LINK_LIMIT_HUB_CABLE] = "hub-cable",
+        [LINK_LIMIT_HUB_PORT] = "hub-port",
+        [LINK_LIMIT_CONTROLLER] = "controller",
+        [LINK_LIMIT_UNKNOWN] = "unknown",
 };
 
 const char *link_limit_to_string(enum link_limit v)
@@ -67,31 +71,40 @@ char *link_advice(const struct link_facts *l, char *ret, size_t size)
         case _LINK_LIMIT_MAX:
                 return ret;
         case LINK_LIMIT_CABLE:
-                (void) snprintf(because, sizeof(because), "though its port has a SuperSpeed side. Try another cable, one for USB 3, "
-                                                          "and plug it in all the way.");
+                (void) snprintf(because, sizeof(because),
+                                "though its port has a SuperSpeed side. Try another cable, one for USB 3, "
+                                "and plug it in all the way.");
                 break;
         case LINK_LIMIT_PORT:
                 (void) snprintf(because, sizeof(because), "since its port has no SuperSpeed side. Plug it into a USB 3 port.");
                 break;
         case LINK_LIMIT_HUB:
-                (void) snprintf(because, sizeof(because), "since it is behind hub %s, a USB 2 one. Plug it into a USB 3 port of the "
-                                                          "machine, or use a USB 3 hub.", hub);
+                (void) snprintf(because, sizeof(because),
+                                "since it is behind hub %s, a USB 2 one. Plug it into a USB 3 port of the "
+                                "machine, or use a USB 3 hub.",
+                                hub);
                 break;
         case LINK_LIMIT_HUB_CABLE:
-                (void) snprintf(because, sizeof(because), "since hub %s is itself linked so, though the port it is plugged into has a "
-                                                          "SuperSpeed side. Try another cable, one for USB 3, between hub and machine.", hub);
+                (void) snprintf(because, sizeof(because),
+                                "since hub %s is itself linked so, though the port it is plugged into has a "
+                                "SuperSpeed side. Try another cable, one for USB 3, between hub and machine.",
+                                hub);
                 break;
         case LINK_LIMIT_HUB_PORT:
-                (void) snprintf(because, sizeof(because), "since the port that hub %s is plugged into has no SuperSpeed side. Plug the hub "
-                                                          "into a USB 3 port.", hub);
+                (void) snprintf(because, sizeof(because),
+                                "since the port that hub %s is plugged into has no SuperSpeed side. Plug the hub "
+                                "into a USB 3 port.",
+                                hub);
                 break;
         case LINK_LIMIT_CONTROLLER:
-                (void) snprintf(because, sizeof(because), "since its USB controller has no SuperSpeed. Plug it into a port of another "
-                                                          "controller.");
+                (void) snprintf(because, sizeof(because),
+                                "since its USB controller has no SuperSpeed. Plug it into a port of another "
+                                "controller.");
                 break;
         case LINK_LIMIT_UNKNOWN:
-                (void) snprintf(because, sizeof(because), "for which cable, port or a hub is to blame. Try a USB 3 port of the machine and "
-                                                          "another cable.");
+                (void) snprintf(because, sizeof(because),
+                                "for which cable, port or a hub is to blame. Try a USB 3 port of the machine and "
+                                "another cable.");
                 break;
         }
         (void) snprintf(ret, size, "It %s SuperSpeed and is linked at %u Mbit/s, %s",

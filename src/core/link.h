@@ -10,7 +10,8 @@
 /* Can the device do SuperSpeed? */
 enum link_able {
         LINK_ABLE_NO,      /* nothing says so */
-        LINK_ABLE_PERHAPS, /* it calls itself USB 2.10, as all do that can and are linked at high speed (USB 3.2, 9.2.6.6), and a few others */
+        LINK_ABLE_PERHAPS, /* it calls itself USB 2.10, as all do that can and are linked at high speed (USB 3.2, 9.2.6.6), and a
+                              few others */
         LINK_ABLE,         /* by its own word (core/bos.h), or it is linked so */
 };
 
@@ -31,7 +32,7 @@ struct link_step {
 struct link_facts {
         unsigned speed_mbps;
         enum link_able able;
-        unsigned controller_mbps; /* the fastest root hub of its controller; 0: not known */
+        unsigned controller_mbps;               /* the fastest root hub of its controller; 0: not known */
         struct link_step steps[LINK_STEPS_MAX]; /* from the disk to the root hub */
         size_t n_steps;
 };

@@ -13,7 +13,7 @@ static struct action *act(struct actions *a, enum action_type type)
 
         assert(a->n < ACTIONS_MAX);
         a->n++;
-        *last = (struct action){ .type = type };
+        *last = (struct action){.type = type};
         return last;
 }
 
@@ -84,12 +84,11 @@ static void begin(struct life *l, struct actions *ret)
 }
 
 /* Returns when to be woken. */
-static uint64_t act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret,
-                         struct actions *last)
+static uint64_t act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret, struct actions *last)
 {
         uint64_t start = later(now, later(l->use.retry_at, l->attempt.not_before));
-        bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !used_up(l) && !l->inhibited && !env->stopping && !env->sleeping &&
-                   l->hold.deadline >= start + HOLD_LEAST_USEC;
+        bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !used_up(l) && !l->inhibited && !env->stopping &&
+                   !env->sleeping && l->hold.deadline >= start + HOLD_LEAST_USEC;
 
         /* It appeared under the switch's hands, or somebody looked at it: a hold has time for another try. */
         if (try && start > now)
@@ -112,9 +111,9 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
         if (env->stopping || env->sleeping || l->inhibited)
                 return USEC_INFINITY;
         /*
-         * Inside delay_use, or driverless: there is nothing yet that anybody could use. A SCSI device without a block device is no
-         * such thing: the kernel probes it, for up to 100 s where a disk spins up, and may show the disk at any moment. Its uevent is
-         * waited for. It may be lost, and the disk may never come: so the switch itself looks again now and then.
+         * Inside delay_use, or driverless: there is nothing yet that anybody could use. A SCSI device without a block device is
+         * no such thing: the kernel probes it, for up to 100 s where a disk spins up, and may show the disk at any moment. Its
+         * uevent is waited for. It may be lost, and the disk may never come: so the switch itself looks again now and then.
          */
         if (!life_has_disks(l)) {
                 if (life_has_luns(l) && !env->booted)
@@ -183,8 +182,7 @@ static void check(const struct life *l)
         assert(!l->lease.over || l->lease.active);
 }
 
-void machine_step(struct life *l, const struct environment *env, const struct event *e, uint64_t now,
-                  struct actions *ret)
+void machine_step(struct life *l, const struct environment *env, const struct event *e, uint64_t now, struct actions *ret)
 {
         enum state before = l->disk.state;
         enum reason reason = l->disk.decision.reason;
@@ -192,7 +190,7 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
         int code = l->disk.outcome.code;
         uint64_t wake = USEC_INFINITY;
         /* What may feed an event back while it is carried out: nothing of this step may come after it. */
-        struct actions last = { .n = 0 };
+        struct actions last = {.n = 0};
 
         ret->n = 0;
         learn(l, e, now);

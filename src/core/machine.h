@@ -12,22 +12,22 @@
 #define USEC_INFINITY UINT64_MAX
 
 enum event_type {
-        EVENT_SCANNED,     /* facts, LUNs, marks were read again (into the life itself) */
-        EVENT_USERS,       /* somebody looked: users present or not */
-        EVENT_HOLD,        /* the udev helper holds it, until `deadline` */
-        EVENT_RELEASED,    /* its hold has ended */
-        EVENT_REQUEST,     /* uasctl switch: `target`; DRIVER_NONE takes the override back */
-        EVENT_AGAIN,       /* policy or history were set: what failed or was cancelled before may be tried again */
-        EVENT_CANCEL,      /* what waits is not to be; `target`: the override that is in force without it */
-        EVENT_TROUBLE,     /* it failed under uas: what was cancelled or failed before is another matter */
-        EVENT_INHIBITED,   /* `on`: nothing begins until somebody's work is done; else it may again */
-        EVENT_LEASED,      /* somebody has it for himself: nothing begins but what he asks for */
+        EVENT_SCANNED,      /* facts, LUNs, marks were read again (into the life itself) */
+        EVENT_USERS,        /* somebody looked: users present or not */
+        EVENT_HOLD,         /* the udev helper holds it, until `deadline` */
+        EVENT_RELEASED,     /* its hold has ended */
+        EVENT_REQUEST,      /* uasctl switch: `target`; DRIVER_NONE takes the override back */
+        EVENT_AGAIN,        /* policy or history were set: what failed or was cancelled before may be tried again */
+        EVENT_CANCEL,       /* what waits is not to be; `target`: the override that is in force without it */
+        EVENT_TROUBLE,      /* it failed under uas: what was cancelled or failed before is another matter */
+        EVENT_INHIBITED,    /* `on`: nothing begins until somebody's work is done; else it may again */
+        EVENT_LEASED,       /* somebody has it for himself: nothing begins but what he asks for */
         EVENT_LEASE_SWITCH, /* he asks for `target` */
-        EVENT_LEASE_ENDED, /* back to `target`, which it had before; then as ever */
-        EVENT_TIMER,       /* the time asked for has come */
-        EVENT_STARTED,     /* uasd-switch runs (ours, or one found running) */
-        EVENT_DONE,        /* uasd-switch ended: `outcome` */
-        EVENT_ENVIRONMENT, /* booted, stopping, sleeping */
+        EVENT_LEASE_ENDED,  /* back to `target`, which it had before; then as ever */
+        EVENT_TIMER,        /* the time asked for has come */
+        EVENT_STARTED,      /* uasd-switch runs (ours, or one found running) */
+        EVENT_DONE,         /* uasd-switch ended: `outcome` */
+        EVENT_ENVIRONMENT,  /* booted, stopping, sleeping */
         _EVENT_MAX,
 };
 
@@ -67,7 +67,8 @@ struct environment {
 /* A disk that fails under uas and did not get away from it: so many more tries, each after twice the pause. */
 #define FLIGHTS_MOST 4
 #define FLIGHT_PAUSE_USEC 15000000ULL
-/* One that is left without a driver: tried for as long as it is there, each time after four times the pause, at most 17 minutes. */
+/* One that is left without a driver: tried for as long as it is there, each time after four times the pause, at most 17 minutes.
+ */
 #define STRANDED_PAUSE_USEC 1000000ULL
 
 /* What the machine keeps of one disk beyond struct disk. All times are CLOCK_BOOTTIME in usec. */
@@ -98,9 +99,9 @@ struct life {
                 uint64_t not_before;  /* the next of them */
         } attempt;
         struct {
-                bool active;        /* a program has it for itself, or had it and it is not back yet */
-                bool over;          /* the latter */
-                enum driver to;     /* where the lease wants it; DRIVER_NONE: where it is */
+                bool active;    /* a program has it for itself, or had it and it is not back yet */
+                bool over;      /* the latter */
+                enum driver to; /* where the lease wants it; DRIVER_NONE: where it is */
                 bool forced;
                 bool failed_before; /* what was tried before the lease went wrong: that is so after it as well */
         } lease;
@@ -119,10 +120,10 @@ enum action_type {
         ACTION_RELEASE, /* end the hold */
         ACTION_WATCH,   /* tell of changes in use, from now on */
         ACTION_UNWATCH,
-        ACTION_LOOK,    /* see who uses it, tell by EVENT_USERS; `by_name`: ask every process */
-        ACTION_TIMER,   /* EVENT_TIMER at `deadline`; replaces the one before; USEC_INFINITY: none */
-        ACTION_PASSED,  /* its trial is over, without trouble as far as is known here */
-        ACTION_REPORT,  /* the state is a new one: journal, D-Bus */
+        ACTION_LOOK,   /* see who uses it, tell by EVENT_USERS; `by_name`: ask every process */
+        ACTION_TIMER,  /* EVENT_TIMER at `deadline`; replaces the one before; USEC_INFINITY: none */
+        ACTION_PASSED, /* its trial is over, without trouble as far as is known here */
+        ACTION_REPORT, /* the state is a new one: journal, D-Bus */
         _ACTION_MAX,
 };
 
@@ -131,7 +132,7 @@ struct action {
         enum driver target;
         bool automatic; /* nobody asked */
         bool by_name;
-        bool plugged;   /* nobody has seen it on this attachment: it mounts as usual afterwards */
+        bool plugged; /* nobody has seen it on this attachment: it mounts as usual afterwards */
         uint64_t deadline;
 };
 
@@ -143,5 +144,4 @@ struct actions {
 };
 
 void life_init(struct life *l);
-void machine_step(struct life *l, const struct environment *env, const struct event *e, uint64_t now,
-                  struct actions *ret);
+void machine_step(struct life *l, const struct environment *env, const struct event *e, uint64_t now, struct actions *ret);

@@ -78,9 +78,9 @@ void found_trial(const struct policy_input *in, char *ret, size_t size)
                 (void) snprintf(ret, size, "its trial failed: %s", history_clause(f, why, sizeof(why)));
         else
                 (void) snprintf(ret, size, "%s",
-                                f->trial_open   ? "its trial is under way" :
-                                f->trial_passed ? "its trial was passed" :
-                                                  "no trial has failed");
+                                f->trial_open     ? "its trial is under way"
+                                : f->trial_passed ? "its trial was passed"
+                                                  : "no trial has failed");
 }
 
 bool fits_distrusted(const struct policy_input *in)

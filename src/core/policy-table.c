@@ -38,8 +38,7 @@ static void found_driver(const struct policy_input *in, char *ret, size_t size)
         if (f->driver == DRIVER_NONE)
                 (void) snprintf(ret, size, "no driver");
         else
-                (void) snprintf(ret, size, "the driver is %s",
-                                *f->driver_name ? f->driver_name : driver_to_string(f->driver));
+                (void) snprintf(ret, size, "the driver is %s", *f->driver_name ? f->driver_name : driver_to_string(f->driver));
 }
 
 static bool fits_unauthorized(const struct policy_input *in)
@@ -93,8 +92,7 @@ static enum driver choose_uas_alone(const struct policy_input *in)
 static void found_no_bot(const struct policy_input *in, char *ret, size_t size)
 {
         (void) snprintf(ret, size, "%s",
-                        in->f->caps.bot ? "alternate setting 0 is 08/06/50"
-                                       : "alternate setting 0 is not 08/06/50");
+                        in->f->caps.bot ? "alternate setting 0 is 08/06/50" : "alternate setting 0 is not 08/06/50");
 }
 
 static bool fits_force_needed(const struct policy_input *in)
@@ -126,8 +124,7 @@ static bool fits_override(const struct policy_input *in)
 static void found_override(const struct policy_input *in, char *ret, size_t size)
 {
         if (in->override)
-                (void) snprintf(ret, size, "%s was asked for%s", driver_to_string(in->override),
-                                in->forced ? ", forced" : "");
+                (void) snprintf(ret, size, "%s was asked for%s", driver_to_string(in->override), in->forced ? ", forced" : "");
         else
                 (void) snprintf(ret, size, "nothing was asked for");
 }
@@ -188,9 +185,8 @@ static void found_kernel(const struct policy_input *in, bool fits, const char *w
 
 static void found_kernel_table(const struct policy_input *in, char *ret, size_t size)
 {
-        found_kernel(in, fits_kernel_table(in),
-                     in->kernel.source == KERNEL_TABLE_STORAGE ? "usb-storage table row" : "table row", ret,
-                     size);
+        found_kernel(in, fits_kernel_table(in), in->kernel.source == KERNEL_TABLE_STORAGE ? "usb-storage table row" : "table row",
+                     ret, size);
 }
 
 static bool fits_kernel_rule(const struct policy_input *in)
@@ -212,8 +208,7 @@ static void found_no_streams(const struct policy_input *in, char *ret, size_t si
 {
         const struct facts *f = in->f;
 
-        (void) snprintf(ret, size, "%u Mb/s on %s%s", f->speed_mbps,
-                        *f->controller ? f->controller : "an unknown controller",
+        (void) snprintf(ret, size, "%u Mb/s on %s%s", f->speed_mbps, *f->controller ? f->controller : "an unknown controller",
                         f->no_streams ? ", which has no streams" : "");
 }
 
@@ -355,7 +350,8 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .choice = "usb-storage, if it speaks that",
                 .found = found_uas_kept_away,
                 .means = "The uas module is kept away by a blacklist or an install line, or it is missing.",
-                .remedy = "Take the blacklist or install line out of modprobe.d, or install the module. To keep one disk off uas: uasctl policy DISK usb-storage",
+                .remedy =
+                        "Take the blacklist or install line out of modprobe.d, or install the module. To keep one disk off uas: uasctl policy DISK usb-storage",
         },
         {
                 .reason = REASON_DISTRUSTED,

@@ -24,9 +24,9 @@ struct decision_row {
         bool (*fits)(const struct policy_input *in);
         enum driver target;
         enum driver (*choose)(const struct policy_input *in); /* instead of `target`, or NULL */
-        const char *choice;                          /* what that comes to, in words */
-        enum state rest;      /* STATE_SETTLED (0) becomes STATE_UNBOUND without a driver */
-        const char *yes, *no; /* what was found, if it fits and if not: */
+        const char *choice;                                   /* what that comes to, in words */
+        enum state rest;                                      /* STATE_SETTLED (0) becomes STATE_UNBOUND without a driver */
+        const char *yes, *no;                                 /* what was found, if it fits and if not: */
         void (*found)(const struct policy_input *in, char *ret, size_t size); /* ... or this, where more is to be said */
         const char *means;
         const char *remedy;

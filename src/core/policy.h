@@ -4,8 +4,8 @@
 #include "core/facts.h"
 
 struct decision {
-        enum driver target;  /* DRIVER_NONE: leave it on what it has */
-        enum state rest;     /* the state of a disk that needs no switch: settled, ignored, incapable, unbound */
+        enum driver target; /* DRIVER_NONE: leave it on what it has */
+        enum state rest;    /* the state of a disk that needs no switch: settled, ignored, incapable, unbound */
         enum reason reason;
 };
 

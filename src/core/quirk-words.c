@@ -4,16 +4,13 @@
 #include "common/util.h"
 
 static const char *const sources[_QUIRK_SOURCE_MAX] = {
-        [QUIRK_COMMAND_LINE] = "command-line",
-        [QUIRK_MODPROBE] = "modprobe.d",
-        [QUIRK_KEPT] = "uasd-kept",
-        [QUIRK_UASD] = "uasd",
+        [QUIRK_COMMAND_LINE] = "command-line", [QUIRK_MODPROBE] = "modprobe.d", [QUIRK_KEPT] = "uasd-kept", [QUIRK_UASD] = "uasd",
         [QUIRK_RUN_TIME] = "run-time",
 };
 
 static const char *const effects[_QUIRK_EFFECT_MAX] = {
-        [QUIRK_IN_FORCE] = "in-force",   [QUIRK_SECOND] = "second",     [QUIRK_OVERRULED] = "overruled",
-        [QUIRK_NOT_READ] = "not-read",   [QUIRK_TOO_LONG] = "too-long", [QUIRK_NOT_LOADED] = "not-loaded",
+        [QUIRK_IN_FORCE] = "in-force", [QUIRK_SECOND] = "second",     [QUIRK_OVERRULED] = "overruled",
+        [QUIRK_NOT_READ] = "not-read", [QUIRK_TOO_LONG] = "too-long", [QUIRK_NOT_LOADED] = "not-loaded",
 };
 
 const char *quirk_source_to_string(enum quirk_source v)
@@ -203,7 +200,8 @@ char *quirk_word_effect(const struct quirk_word *w, char *ret, size_t size)
                 (void) snprintf(ret, size, "not read: usb-storage is built into this kernel");
                 break;
         case QUIRK_TOO_LONG:
-                (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d", strlen(w->line->value), QUIRKS_MAX);
+                (void) snprintf(ret, size, "refused: %zu characters, and the kernel takes %d", strlen(w->line->value),
+                                QUIRKS_MAX);
                 break;
         case QUIRK_NOT_LOADED:
                 (void) snprintf(ret, size, "not in the parameter now");
@@ -221,7 +219,8 @@ static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
 
         switch (w->source) {
         case QUIRK_COMMAND_LINE:
-                (void) snprintf(ret, size, "Take %s off the kernel command line, where the boot loader has it, and restart.", w->entry);
+                (void) snprintf(ret, size, "Take %s off the kernel command line, where the boot loader has it, and restart.",
+                                w->entry);
                 break;
         case QUIRK_MODPROBE:
                 (void) snprintf(ret, size, "Take %s out of %s, make the initramfs anew, and restart.", w->entry,
@@ -234,8 +233,10 @@ static void remedy_of_source(const struct quirk_word *w, char *ret, size_t size)
                 (void) snprintf(ret, size, "It goes by itself when that switch has ended.");
                 break;
         case QUIRK_RUN_TIME:
-                (void) snprintf(ret, size, "Write the string without %s to /sys/module/usb_storage/parameters/quirks; if it is "
-                                           "there again after a restart, make the initramfs anew.", w->entry);
+                (void) snprintf(ret, size,
+                                "Write the string without %s to /sys/module/usb_storage/parameters/quirks; if it is "
+                                "there again after a restart, make the initramfs anew.",
+                                w->entry);
                 break;
         case _QUIRK_SOURCE_MAX:
                 ret[0] = '\0';
@@ -260,7 +261,9 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
                 (void) snprintf(ret, size, "Shorten the string: as it is, usb-storage cannot be loaded with it.");
                 break;
         case QUIRK_NOT_LOADED:
-                (void) snprintf(ret, size, "It is in force when usb-storage is loaded the next time: after a restart, with the initramfs made anew.");
+                (void) snprintf(
+                        ret, size,
+                        "It is in force when usb-storage is loaded the next time: after a restart, with the initramfs made anew.");
                 break;
         case _QUIRK_EFFECT_MAX:
                 ret[0] = '\0';

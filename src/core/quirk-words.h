@@ -7,16 +7,17 @@
  * Who says what of one bridge in the `quirks` of usb-storage, and what comes of it.
  *
  * kmod hands the kernel all that is said in modprobe.d, in the order of the files' names, and after it what the kernel command
- * line says; every `quirks=` takes the place of the one before (module_param_string()), so the last one makes the whole string. Built into the
- * kernel, usb-storage goes by the command line alone. A string the kernel has no room for is refused: the module is then not loaded.
+ * line says; every `quirks=` takes the place of the one before (module_param_string()), so the last one makes the whole string.
+ * Built into the kernel, usb-storage goes by the command line alone. A string the kernel has no room for is refused: the module
+ * is then not loaded.
  */
 
 enum quirk_source {
         QUIRK_COMMAND_LINE,
         QUIRK_MODPROBE,
-        QUIRK_KEPT, /* an entry of ours that stays: a disk is kept off uas */
-        QUIRK_UASD,      /* an entry of ours, there for a bind */
-        QUIRK_RUN_TIME,  /* nobody of these: somebody wrote it, or it is from files that read otherwise then */
+        QUIRK_KEPT,     /* an entry of ours that stays: a disk is kept off uas */
+        QUIRK_UASD,     /* an entry of ours, there for a bind */
+        QUIRK_RUN_TIME, /* nobody of these: somebody wrote it, or it is from files that read otherwise then */
         _QUIRK_SOURCE_MAX,
 };
 
@@ -55,7 +56,7 @@ struct quirk_facts {
         bool built_in; /* usb-storage is part of the kernel */
         struct quirk_lines lines;
         char own_kept[QUIRKS_MAX + 1]; /* entries of ours that stay */
-        char own_now[QUIRKS_MAX + 1];   /* entries of ours for a bind that goes on */
+        char own_now[QUIRKS_MAX + 1];  /* entries of ours for a bind that goes on */
 };
 void quirk_facts_done(struct quirk_facts *q);
 

@@ -98,8 +98,7 @@ int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_ent
         return 1;
 }
 
-int quirks_entry(const char *string, const struct bridge *b, enum driver target,
-                 char ret_entry[static QUIRK_ENTRY_MAX])
+int quirks_entry(const char *string, const struct bridge *b, enum driver target, char ret_entry[static QUIRK_ENTRY_MAX])
 {
         letters_t letters = 0;
         bool entry = find(string, b->vid, b->pid, &letters), right = true;

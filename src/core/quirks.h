@@ -59,8 +59,7 @@ int quirks_entry_of(const char *string, uint16_t vid, uint16_t pid, char ret_ent
  * has for uas are put back: whoever wrote 'u' cleared them without a thought.
  * Returns 1 and the entry ("1209:5a5a:fu"), or 0 if the string is right for the target as it stands.
  */
-int quirks_entry(const char *string, const struct bridge *b, enum driver target,
-                 char ret_entry[static QUIRK_ENTRY_MAX]);
+int quirks_entry(const char *string, const struct bridge *b, enum driver target, char ret_entry[static QUIRK_ENTRY_MAX]);
 
 /* Puts the entry first. Returns 0, or -ENOSPC if 127 characters do not hold it. */
 int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS_MAX + 1]);

@@ -25,7 +25,8 @@ static void by_table(const struct facts *f, enum driver target, bool force, stru
         *ret = (struct refusal){
                 .code = incapable || d.reason == REASON_NO_BOT ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED,
                 .reason = d.reason,
-                .force_helps = !force && (d.reason == REASON_FORCE_NEEDED || d.reason == REASON_POLICY || d.reason == REASON_POLICY_IGNORE),
+                .force_helps = !force &&
+                               (d.reason == REASON_FORCE_NEEDED || d.reason == REASON_POLICY || d.reason == REASON_POLICY_IGNORE),
         };
 }
 
@@ -39,7 +40,7 @@ void refuse_switch(const struct facts *f, enum driver target, bool force, struct
 {
         struct facts asked = *f;
 
-        *ret = (struct refusal){ .code = UASD_EXIT_OK };
+        *ret = (struct refusal){.code = UASD_EXIT_OK};
         asked.just_unbound = false; /* that will be over before the request is judged for good */
         if (target == DRIVER_NONE || in_force(&asked, target))
                 return;
@@ -47,7 +48,7 @@ void refuse_switch(const struct facts *f, enum driver target, bool force, struct
         asked.override_forced = force;
         by_table(&asked, target, force, ret);
         if (ret->code == UASD_EXIT_OK && by_verdict(f, target, force))
-                *ret = (struct refusal){ UASD_EXIT_REFUSED, REASON_VERDICT_BAD, true };
+                *ret = (struct refusal){UASD_EXIT_REFUSED, REASON_VERDICT_BAD, true};
 }
 
 void refuse_policy(const struct facts *f, enum policy p, bool force, struct refusal *ret)
@@ -55,9 +56,9 @@ void refuse_policy(const struct facts *f, enum policy p, bool force, struct refu
         struct facts asked = *f;
         bool already;
 
-        *ret = (struct refusal){ .code = UASD_EXIT_OK };
+        *ret = (struct refusal){.code = UASD_EXIT_OK};
         if (p == POLICY_USB_STORAGE && facts_uas_alone(f))
-                *ret = (struct refusal){ UASD_EXIT_INCAPABLE, REASON_NO_BOT, false };
+                *ret = (struct refusal){UASD_EXIT_INCAPABLE, REASON_NO_BOT, false};
         if (p != POLICY_UAS)
                 return;
         /* It holds for good: for every attachment, whatever has the disk now. */
@@ -72,7 +73,7 @@ void refuse_policy(const struct facts *f, enum policy p, bool force, struct refu
         asked.trial_failed = false; /* asked for once more, it is tried once more */
         by_table(&asked, DRIVER_UAS, force, ret);
         if (ret->code == UASD_EXIT_OK && !already && by_verdict(f, DRIVER_UAS, force))
-                *ret = (struct refusal){ UASD_EXIT_REFUSED, REASON_VERDICT_BAD, true };
+                *ret = (struct refusal){UASD_EXIT_REFUSED, REASON_VERDICT_BAD, true};
 }
 
 const char *refusal_text(const struct refusal *r)

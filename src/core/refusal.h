@@ -5,8 +5,8 @@
 #include "core/facts.h"
 
 /*
- * Whether a request is refused, before anything of it is kept. The one answer for uasd, which refuses, and for uasctl --dry-run, which
- * says so beforehand.
+ * Whether a request is refused, before anything of it is kept. The one answer for uasd, which refuses, and for uasctl --dry-run,
+ * which says so beforehand.
  */
 struct refusal {
         enum uasd_exit code; /* UASD_EXIT_OK: not refused; UASD_EXIT_INCAPABLE; UASD_EXIT_REFUSED */

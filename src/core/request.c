@@ -41,7 +41,7 @@ bool request_ended(const struct life *l, enum driver to, struct request_end *ret
 struct event request_cancel_event(const struct life *l, bool requested, enum driver overridden, bool overridden_forced)
 {
         const struct facts *f = &l->disk.facts;
-        struct event cancel = { .type = EVENT_CANCEL };
+        struct event cancel = {.type = EVENT_CANCEL};
 
         if (!requested && f->override_target != l->disk.decision.target) {
                 cancel.target = f->override_target;

@@ -16,7 +16,7 @@ struct request_end {
 bool request_ended(const struct life *l, enum driver to, struct request_end *ret);
 
 /*
- * EVENT_CANCEL, with the override without what waits. An override that the disk follows is no part of that: it is in force again, or
- * still. requested: a request is under way, and took the place of the override `overridden`.
+ * EVENT_CANCEL, with the override without what waits. An override that the disk follows is no part of that: it is in force again,
+ * or still. requested: a request is under way, and took the place of the override `overridden`.
  */
 struct event request_cancel_event(const struct life *l, bool requested, enum driver overridden, bool overridden_forced);

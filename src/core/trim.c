@@ -29,15 +29,12 @@ static bool is_page(const uint8_t *p, size_t n, uint8_t page, size_t at_least)
         return n >= at_least && p[1] == page && 4u + (p[2] << 8 | p[3]) >= at_least;
 }
 
-void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size,
-                struct trim_facts *ret)
+void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size, struct trim_facts *ret)
 {
         uint64_t max;
 
         ret->max_bytes = 0;
-        ret->offer = !is_page(b2, n_b2, 0xb2, 6) ? TRIM_OFFER_UNKNOWN
-                     : b2[5] & LBPU              ? TRIM_OFFER_YES
-                                                 : TRIM_OFFER_NO;
+        ret->offer = !is_page(b2, n_b2, 0xb2, 6) ? TRIM_OFFER_UNKNOWN : b2[5] & LBPU ? TRIM_OFFER_YES : TRIM_OFFER_NO;
         if (ret->offer != TRIM_OFFER_YES || !is_page(b0, n_b0, 0xb0, 28))
                 return;
         /* No blocks, or none at a time: it does not know UNMAP after all. */
@@ -57,16 +54,14 @@ const char *trim_advice(const struct trim_facts *t, enum driver driver)
                 return "udev has not turned it on: udevadm trigger -c change";
         if (t->offer == TRIM_OFFER_YES)
                 return "To turn it on: uasctl trim DISK on";
-        return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE
-                       ? "Whether the disk offers it shows under uas"
-                       : NULL;
+        return t->offer == TRIM_OFFER_UNKNOWN && driver == DRIVER_USB_STORAGE ? "Whether the disk offers it shows under uas"
+                                                                              : NULL;
 }
 
 static const char *how(const struct trim_facts *t)
 {
         if (t->used_bytes > 0)
-                return t->kept ? "in use under either driver, as it is kept on"
-                               : "in use: the kernel turned it on by itself";
+                return t->kept ? "in use under either driver, as it is kept on" : "in use: the kernel turned it on by itself";
         if (t->mode[0] == '\0')
                 return "not possible: this is no disk that the kernel could tell what is free";
         switch (t->offer) {

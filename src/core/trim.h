@@ -33,8 +33,7 @@ struct trim_facts {
 };
 
 /* By the pages as sysfs shows them, header and all; n 0: not shown. Fills offer and max_bytes. */
-void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size,
-                struct trim_facts *ret);
+void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size, struct trim_facts *ret);
 
 /* How it stands, and what to do: a sentence without a full stop. Returns ret. */
 char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, size_t size);

@@ -7,7 +7,7 @@
 
 void trouble_init(struct trouble *t)
 {
-        *t = (struct trouble){ 0 };
+        *t = (struct trouble){0};
 }
 
 /* What happens at a hub's port happens to everything behind it. */
@@ -73,7 +73,8 @@ bool trouble_pending(struct trouble *t, uint64_t usec)
 static bool belongs(const struct burst *b, const struct sign *s, uint64_t usec)
 {
         /* Signs of the cable do not make a bridge's burst heavier. */
-        return b->blame == s->blame && usec <= b->last + BURST_GAP_USEC && usec <= b->first + (s->follows ? EPISODE_MOST_USEC : BURST_MOST_USEC);
+        return b->blame == s->blame && usec <= b->last + BURST_GAP_USEC &&
+               usec <= b->first + (s->follows ? EPISODE_MOST_USEC : BURST_MOST_USEC);
 }
 
 /* Returns true for news: a new burst, or one that has become heavier. */
@@ -93,7 +94,7 @@ static bool add(struct trouble *t, const struct sign *s, uint64_t usec)
         }
         if (t->n == BURSTS_MAX)
                 drop(t, 0);
-        t->bursts[t->n++] = (struct burst){ usec, usec, s->blame, s->weight, s->what };
+        t->bursts[t->n++] = (struct burst){usec, usec, s->blame, s->weight, s->what};
         return true;
 }
 
@@ -150,7 +151,7 @@ static void judge(struct trouble *t, const struct sign *s, bool news, struct fin
 
 void trouble_take(struct trouble *t, const struct sign *s, uint64_t usec, struct finding *ret)
 {
-        struct finding f = { .finding = FINDING_NONE };
+        struct finding f = {.finding = FINDING_NONE};
 
         forget_old(t, usec);
         if (s->weight == WEIGHT_NEW)
@@ -184,13 +185,13 @@ void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, voi
         for (size_t i = 0; i < t->n; i++) {
                 const struct burst *b = t->bursts + i;
 
-                (void) snprintf(line, sizeof(line), "burst %llu %llu %s %s %s", (unsigned long long) b->first, (unsigned long long) b->last,
-                                blame_to_string(b->blame), weights[b->weight], b->what);
+                (void) snprintf(line, sizeof(line), "burst %llu %llu %s %s %s", (unsigned long long) b->first,
+                                (unsigned long long) b->last, blame_to_string(b->blame), weights[b->weight], b->what);
                 fn(line, data);
         }
         if (t->excuse_what) {
-                (void) snprintf(line, sizeof(line), "excuse %llu %s %s", (unsigned long long) t->excuse, blame_to_string(t->excuse_blame),
-                                t->excuse_what);
+                (void) snprintf(line, sizeof(line), "excuse %llu %s %s", (unsigned long long) t->excuse,
+                                blame_to_string(t->excuse_blame), t->excuse_what);
                 fn(line, data);
         }
         if (t->told != BLAME_NONE) {
@@ -258,8 +259,8 @@ int trouble_take_line(struct trouble *t, const char *line)
         if (!take_word(&line, what, sizeof(what)))
                 return -EINVAL;
         if (streq(what, "burst")) {
-                if (k.n == BURSTS_MAX || !take_usec(&line, &b.first) || !take_usec(&line, &b.last) || !take_blame(&line, &b.blame) ||
-                    !take_weight(&line, &b.weight) || !(b.what = sign_what(line)))
+                if (k.n == BURSTS_MAX || !take_usec(&line, &b.first) || !take_usec(&line, &b.last) ||
+                    !take_blame(&line, &b.blame) || !take_weight(&line, &b.weight) || !(b.what = sign_what(line)))
                         return -EINVAL;
                 k.bursts[k.n++] = b;
         } else if (streq(what, "excuse")) {

@@ -10,9 +10,9 @@
  * minutes, four light ones, or one that leaves no way to the data, and the bridge has failed. Times are those
  * of the records.
  *
- * A burst ends at a pause, and at the latest when one episode of the kernel's error handling would have ended. After the first abort the
- * kernel issues no command until it has reset the disk. Each command that it issued before has its own 30 s, so the aborts of one
- * episode spread over 30 s, and a second in which timers are rounded up. The reset follows the last abort.
+ * A burst ends at a pause, and at the latest when one episode of the kernel's error handling would have ended. After the first
+ * abort the kernel issues no command until it has reset the disk. Each command that it issued before has its own 30 s, so the
+ * aborts of one episode spread over 30 s, and a second in which timers are rounded up. The reset follows the last abort.
  */
 
 #define BURST_GAP_USEC 10000000ULL    /* signs with less between them are one burst, ... */
@@ -32,11 +32,11 @@ struct burst {
 struct trouble {
         struct burst bursts[BURSTS_MAX]; /* the oldest first */
         size_t n;
-        uint64_t excuse;       /* when the last sign was that excuses */
+        uint64_t excuse; /* when the last sign was that excuses */
         const char *excuse_what;
         enum blame excuse_blame;
-        enum blame told;       /* what has been blamed already */
-        uint64_t timeouts;     /* commands that timed out, as last counted by the SCSI layer */
+        enum blame told;   /* what has been blamed already */
+        uint64_t timeouts; /* commands that timed out, as last counted by the SCSI layer */
         bool gone;
 };
 
@@ -50,7 +50,7 @@ enum findings {
 struct finding {
         enum findings finding;
         enum blame blame;
-        bool fatal;        /* there is no way to the data any more */
+        bool fatal; /* there is no way to the data any more */
         unsigned bursts;
         const char *what;
 };
@@ -66,8 +66,8 @@ bool trouble_pending(struct trouble *t, uint64_t usec);
 void trouble_take(struct trouble *t, const struct sign *s, uint64_t usec, struct finding *ret);
 
 /*
- * An account as lines of text, to be kept while uasd is restarted: what has been weighed is not weighed again, and what it came to
- * counts for as long as it would have. A line that nobody here wrote is -EINVAL.
+ * An account as lines of text, to be kept while uasd is restarted: what has been weighed is not weighed again, and what it came
+ * to counts for as long as it would have. A line that nobody here wrote is -EINVAL.
  */
 #define TROUBLE_LINE_MAX 160
 void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, void *data), void *data);

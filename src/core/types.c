@@ -67,8 +67,8 @@ static const char *const policy_source_names[_POLICY_SOURCE_MAX] = {
 };
 
 static const char *const uas_module_names[_UAS_MODULE_MAX] = {
-        [UAS_MODULE_UNKNOWN] = "unknown",         [UAS_MODULE_THERE] = "there",
-        [UAS_MODULE_LOADABLE] = "loadable",       [UAS_MODULE_BLACKLISTED] = "blacklisted",
+        [UAS_MODULE_UNKNOWN] = "unknown",           [UAS_MODULE_THERE] = "there",
+        [UAS_MODULE_LOADABLE] = "loadable",         [UAS_MODULE_BLACKLISTED] = "blacklisted",
         [UAS_MODULE_INSTALL_LINE] = "install-line", [UAS_MODULE_MISSING] = "missing",
 };
 
@@ -85,14 +85,14 @@ static int from_string(const char *const *names, size_t n, const char *s)
         return -EINVAL;
 }
 
-#define DEFINE_STRINGS(name)                                                                                   \
-        const char *name##_to_string(enum name v)                                                              \
-        {                                                                                                      \
-                return to_string(name##_names, ELEMENTSOF(name##_names), (unsigned) v);                        \
-        }                                                                                                      \
-        int name##_from_string(const char *s)                                                                  \
-        {                                                                                                      \
-                return from_string(name##_names, ELEMENTSOF(name##_names), s);                                 \
+#define DEFINE_STRINGS(name)                                                                                                     \
+        const char *name##_to_string(enum name v)                                                                                \
+        {                                                                                                                        \
+                return to_string(name##_names, ELEMENTSOF(name##_names), (unsigned) v);                                          \
+        }                                                                                                                        \
+        int name##_from_string(const char *s)                                                                                    \
+        {                                                                                                                        \
+                return from_string(name##_names, ELEMENTSOF(name##_names), s);                                                   \
         }
 
 DEFINE_STRINGS(driver)

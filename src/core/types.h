@@ -41,15 +41,15 @@ enum policy_source {
 };
 
 enum state {
-        STATE_SETTLED,    /* on its target, or to be left where it is */
-        STATE_HELD,       /* its mounts are deferred until uasd has decided */
-        STATE_WAITING,    /* to be switched when nothing uses it */
-        STATE_SWITCHING,  /* uasd-switch is at work */
-        STATE_TRIAL,      /* switched, and under watch */
-        STATE_FAILED,     /* tried on this attachment, and taken back */
-        STATE_UNBOUND,    /* no driver */
-        STATE_IGNORED,    /* another's, or told to leave it alone */
-        STATE_INCAPABLE,  /* does not offer UAS */
+        STATE_SETTLED,   /* on its target, or to be left where it is */
+        STATE_HELD,      /* its mounts are deferred until uasd has decided */
+        STATE_WAITING,   /* to be switched when nothing uses it */
+        STATE_SWITCHING, /* uasd-switch is at work */
+        STATE_TRIAL,     /* switched, and under watch */
+        STATE_FAILED,    /* tried on this attachment, and taken back */
+        STATE_UNBOUND,   /* no driver */
+        STATE_IGNORED,   /* another's, or told to leave it alone */
+        STATE_INCAPABLE, /* does not offer UAS */
         _STATE_MAX,
 };
 
@@ -62,28 +62,28 @@ enum verdict {
 
 /* Why the target is what it is: stable words (`reason_id`), each with a sentence in core/explain.c. */
 enum reason {
-        REASON_NO_UAS,           /* "no-uas": no 08/06/62 alternate setting */
-        REASON_NO_PIPES,         /* "no-pipe-usage": UAS alternate setting without all four pipe usage descriptors */
-        REASON_NO_BOT,           /* "no-bot": speaks UAS alone: there is nothing to choose */
-        REASON_BAD_DESCRIPTORS,  /* "bad-descriptors" */
-        REASON_OTHER_DRIVER,     /* "other-driver" */
-        REASON_UNAUTHORIZED,     /* "unauthorized": the USB device or interface is not authorized */
-        REASON_JUST_UNBOUND,     /* "just-unbound": driverless only for a moment */
-        REASON_POLICY_IGNORE,    /* "policy-ignore" */
-        REASON_OVERRIDE,         /* "override": uasctl switch, until it is unplugged */
-        REASON_TRIAL_FAILED,     /* "trial-failed": policy uas, and a trial there that failed */
-        REASON_POLICY,           /* "policy": uas or usb-storage by policy */
-        REASON_FORCE_NEEDED,     /* "force-needed": policy uas against the kernel's own table */
-        REASON_UAS_KEPT_AWAY,    /* "uas-kept-away": blacklist, install line or missing module */
-        REASON_DISTRUSTED,       /* "distrusted": own history */
-        REASON_VERDICT_BAD,      /* "verdict-bad": hwdb */
-        REASON_QUIRK,            /* "quirk": the user's quirks string says u */
-        REASON_KERNEL_TABLE,     /* "kernel-table" */
-        REASON_KERNEL_RULE,      /* "kernel-rule": a rule in uas-detect.h */
-        REASON_NO_STREAMS,       /* "no-streams": SuperSpeed controller without streams */
-        REASON_NO_SG,            /* "no-scatter-gather" */
-        REASON_UNKNOWN_BRIDGE,   /* "unknown-bridge": Unknown= decides */
-        REASON_FASTEST,          /* "fastest": uas, nothing speaks against it */
+        REASON_NO_UAS,          /* "no-uas": no 08/06/62 alternate setting */
+        REASON_NO_PIPES,        /* "no-pipe-usage": UAS alternate setting without all four pipe usage descriptors */
+        REASON_NO_BOT,          /* "no-bot": speaks UAS alone: there is nothing to choose */
+        REASON_BAD_DESCRIPTORS, /* "bad-descriptors" */
+        REASON_OTHER_DRIVER,    /* "other-driver" */
+        REASON_UNAUTHORIZED,    /* "unauthorized": the USB device or interface is not authorized */
+        REASON_JUST_UNBOUND,    /* "just-unbound": driverless only for a moment */
+        REASON_POLICY_IGNORE,   /* "policy-ignore" */
+        REASON_OVERRIDE,        /* "override": uasctl switch, until it is unplugged */
+        REASON_TRIAL_FAILED,    /* "trial-failed": policy uas, and a trial there that failed */
+        REASON_POLICY,          /* "policy": uas or usb-storage by policy */
+        REASON_FORCE_NEEDED,    /* "force-needed": policy uas against the kernel's own table */
+        REASON_UAS_KEPT_AWAY,   /* "uas-kept-away": blacklist, install line or missing module */
+        REASON_DISTRUSTED,      /* "distrusted": own history */
+        REASON_VERDICT_BAD,     /* "verdict-bad": hwdb */
+        REASON_QUIRK,           /* "quirk": the user's quirks string says u */
+        REASON_KERNEL_TABLE,    /* "kernel-table" */
+        REASON_KERNEL_RULE,     /* "kernel-rule": a rule in uas-detect.h */
+        REASON_NO_STREAMS,      /* "no-streams": SuperSpeed controller without streams */
+        REASON_NO_SG,           /* "no-scatter-gather" */
+        REASON_UNKNOWN_BRIDGE,  /* "unknown-bridge": Unknown= decides */
+        REASON_FASTEST,         /* "fastest": uas, nothing speaks against it */
         _REASON_MAX,
 };
 

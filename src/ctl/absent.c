@@ -21,7 +21,7 @@ bool absent_named(const struct ctl *c, const struct views *views, const char *wh
 }
 
 struct id_search {
-        const char *what;    /* the serial number; or all of the id */
+        const char *what; /* the serial number; or all of the id */
         char *id;
         bool found;
 };
@@ -33,7 +33,8 @@ static void look_at_id(struct id_search *s, const char *id, size_t n)
 
         if (s->found || n < bridge || n >= HISTORY_KEY_MAX)
                 return;
-        if ((n - bridge != len || strncasecmp(id + bridge, s->what, len) != 0) && (n != len || strncasecmp(id, s->what, len) != 0))
+        if ((n - bridge != len || strncasecmp(id + bridge, s->what, len) != 0) &&
+            (n != len || strncasecmp(id, s->what, len) != 0))
                 return;
         (void) snprintf(s->id, HISTORY_KEY_MAX, "%.*s", (int) n, id);
         s->found = true;

@@ -40,10 +40,13 @@ char *boot_place(const struct ctl *c, char *ret, size_t size)
         int i = find(c);
 
         if (i >= 0)
-                (void) snprintf(ret, size, "On this machine it belongs into %s%s. Restart after that.", places[i].path, places[i].how);
+                (void) snprintf(ret, size, "On this machine it belongs into %s%s. Restart after that.", places[i].path,
+                                places[i].how);
         else
-                (void) snprintf(ret, size, "It may also be an 'options usb-storage quirks=' in /etc/modprobe.d, then: %s. Restart after that.",
-                                command ?: "make the initramfs anew, if there is one");
+                (void) snprintf(
+                        ret, size,
+                        "It may also be an 'options usb-storage quirks=' in /etc/modprobe.d, then: %s. Restart after that.",
+                        command ?: "make the initramfs anew, if there is one");
         return ret;
 }
 

@@ -67,7 +67,8 @@ static void print_entry(const struct facts *f, const struct db_entry *known, con
 {
         char name[160], text[2 * USB_STRING_MAX];
 
-        (void) snprintf(text, sizeof(text), "%s%s%s", f->manufacturer, f->manufacturer[0] && f->product[0] ? " " : "", f->product);
+        (void) snprintf(text, sizeof(text), "%s%s%s", f->manufacturer, f->manufacturer[0] && f->product[0] ? " " : "",
+                        f->product);
         copy_plain(name, sizeof(name), text);
         printf("# %s\nusb:v%04Xp%04X*\n", name, f->vid, f->pid);
         /* Behind what is there: in a file of its own it adds to it, and takes nothing away. */
@@ -83,13 +84,27 @@ static void print_entry(const struct facts *f, const struct db_entry *known, con
 
 /* The flags of drivers/usb/storage/usb.c for the letters of the quirks parameter. */
 static const char *const flag_names['z' - 'a' + 1] = {
-        ['a' - 'a'] = "SANE_SENSE",        ['b' - 'a'] = "BAD_SENSE",           ['c' - 'a'] = "FIX_CAPACITY",
-        ['d' - 'a'] = "NO_READ_DISC_INFO", ['e' - 'a'] = "NO_READ_CAPACITY_16", ['f' - 'a'] = "NO_REPORT_OPCODES",
-        ['g' - 'a'] = "MAX_SECTORS_240",   ['h' - 'a'] = "CAPACITY_HEURISTICS", ['i' - 'a'] = "IGNORE_DEVICE",
-        ['j' - 'a'] = "NO_REPORT_LUNS",    ['k' - 'a'] = "NO_SAME",             ['l' - 'a'] = "NOT_LOCKABLE",
-        ['m' - 'a'] = "MAX_SECTORS_64",    ['n' - 'a'] = "INITIAL_READ10",      ['o' - 'a'] = "CAPACITY_OK",
-        ['p' - 'a'] = "WRITE_CACHE",       ['r' - 'a'] = "IGNORE_RESIDUE",      ['s' - 'a'] = "SINGLE_LUN",
-        ['t' - 'a'] = "NO_ATA_1X",         ['u' - 'a'] = "IGNORE_UAS",          ['w' - 'a'] = "NO_WP_DETECT",
+        ['a' - 'a'] = "SANE_SENSE",
+        ['b' - 'a'] = "BAD_SENSE",
+        ['c' - 'a'] = "FIX_CAPACITY",
+        ['d' - 'a'] = "NO_READ_DISC_INFO",
+        ['e' - 'a'] = "NO_READ_CAPACITY_16",
+        ['f' - 'a'] = "NO_REPORT_OPCODES",
+        ['g' - 'a'] = "MAX_SECTORS_240",
+        ['h' - 'a'] = "CAPACITY_HEURISTICS",
+        ['i' - 'a'] = "IGNORE_DEVICE",
+        ['j' - 'a'] = "NO_REPORT_LUNS",
+        ['k' - 'a'] = "NO_SAME",
+        ['l' - 'a'] = "NOT_LOCKABLE",
+        ['m' - 'a'] = "MAX_SECTORS_64",
+        ['n' - 'a'] = "INITIAL_READ10",
+        ['o' - 'a'] = "CAPACITY_OK",
+        ['p' - 'a'] = "WRITE_CACHE",
+        ['r' - 'a'] = "IGNORE_RESIDUE",
+        ['s' - 'a'] = "SINGLE_LUN",
+        ['t' - 'a'] = "NO_ATA_1X",
+        ['u' - 'a'] = "IGNORE_UAS",
+        ['w' - 'a'] = "NO_WP_DETECT",
         ['y' - 'a'] = "ALWAYS_SYNC",
 };
 
@@ -141,10 +156,12 @@ static void print_unusual(const struct facts *f, bool bad)
         kernel_flags(&b, &kernel);
         letters_wanted(f, bad, &kernel, letters);
         if (all_in(letters, &kernel)) {
-                printf("\n/* drivers/usb/storage/unusual_uas.h needs no line for it%s. */\n", *letters ? ": the kernel knows all of this" : "");
+                printf("\n/* drivers/usb/storage/unusual_uas.h needs no line for it%s. */\n",
+                       *letters ? ": the kernel knows all of this" : "");
                 return;
         }
-        printf("\n/* drivers/usb/storage/unusual_uas.h */\nUNUSUAL_DEV(0x%04x, 0x%04x, 0x%04x, 0x%04x,\n\t\t", f->vid, f->pid, f->bcd, f->bcd);
+        printf("\n/* drivers/usb/storage/unusual_uas.h */\nUNUSUAL_DEV(0x%04x, 0x%04x, 0x%04x, 0x%04x,\n\t\t", f->vid, f->pid,
+               f->bcd, f->bcd);
         print_quoted(f->manufacturer);
         printf(",\n\t\t");
         print_quoted(f->product);
@@ -201,8 +218,9 @@ int report_hwdb(const struct ctl *c, const char *disk)
                 return UASD_EXIT_FAILED;
         }
         if (found.n == 0) {
-                log_error("%s has passed no trial on uas and failed in none: there is nothing to tell yet. uasctl switch %s uas begins one.",
-                          f->interface, f->interface);
+                log_error(
+                        "%s has passed no trial on uas and failed in none: there is nothing to tell yet. uasctl switch %s uas begins one.",
+                        f->interface, f->interface);
                 return UASD_EXIT_FAILED;
         }
         print_entry(f, &known, &found);

@@ -48,10 +48,12 @@ void events_sort(struct events *e)
 static const struct {
         const char *id, *word;
 } endings[] = {
+        /* clang-format off */
         {MESSAGE_SWITCHED, "switched"}, {MESSAGE_WAITING, "waiting"},           {MESSAGE_ROLLED_BACK, "rolled-back"},
         {MESSAGE_FAILED, "failed"},     {MESSAGE_STRANDED, "stranded"},         {MESSAGE_UNPLUGGED, "unplugged"},
         {MESSAGE_RELEASED, "released"}, {MESSAGE_HELD, "held"},                 {MESSAGE_DISTRUSTED, "distrusted"},
         {MESSAGE_TROUBLE, "trouble"},   {MESSAGE_TRIAL_PASSED, "trial-passed"}, {MESSAGE_TRIM, "trim"},
+        /* clang-format on */
 };
 
 static const struct {

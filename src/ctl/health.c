@@ -45,8 +45,7 @@ void health_ask(const struct roots *r, const char *root, const struct view *v, s
                 /* What sd has not taken up is a card reader's empty slot or a CD-ROM; what hangs once is not
                  * asked of its next LUN. */
                 if (l->trim.mode[0] && (i == 0 || !h->luns[i - 1].smart.told || !h->luns[i - 1].smart.why_not))
-                        smart_ask(r, root, v, l->lun->disk.name, l->counts.value[SCSI_COUNT_TIMEOUTS] > 0,
-                                  &l->smart);
+                        smart_ask(r, root, v, l->lun->disk.name, l->counts.value[SCSI_COUNT_TIMEOUTS] > 0, &l->smart);
         }
 }
 
@@ -68,8 +67,7 @@ static void print_commands(const char *key, const struct lun_health *l)
         n = snprintf(text, sizeof(text), "%s: %" PRIu64 " since it came to this driver", l->lun->disk.name,
                      c->value[SCSI_COUNT_REQUESTS]);
         if (c->known[SCSI_COUNT_ERRORS])
-                n += snprintf(text + n, sizeof(text) - (size_t) n, "; %" PRIu64 " failed",
-                              c->value[SCSI_COUNT_ERRORS]);
+                n += snprintf(text + n, sizeof(text) - (size_t) n, "; %" PRIu64 " failed", c->value[SCSI_COUNT_ERRORS]);
         if (c->known[SCSI_COUNT_TIMEOUTS])
                 (void) snprintf(text + n, sizeof(text) - (size_t) n, ", %" PRIu64 " ran out of time",
                                 c->value[SCSI_COUNT_TIMEOUTS]);
@@ -97,8 +95,8 @@ void health_print_trim(const struct health *h, const struct view *v)
 
                 if (!l->trim.mode[0] && l->trim.used_bytes == 0)
                         continue;
-                name_disk(trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)),
-                          v->disk.facts.interface, named, sizeof(named));
+                name_disk(trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)), v->disk.facts.interface,
+                          named, sizeof(named));
                 (void) snprintf(text, sizeof(text), "%s: %s.", l->lun->disk.name, named);
                 output_sentence(first ? "TRIM" : "", text);
                 first = false;

@@ -52,7 +52,9 @@ static json_object *json_inhibiting(const struct inhibiting *i)
 {
         json_object *o = json_object_new_object();
 
-        return o ? whole(o, put_string_or_null(o, "disk", i->disk) && put_string(o, "who", i->who) && put_string(o, "why", i->why)) : NULL;
+        return o ? whole(o,
+                         put_string_or_null(o, "disk", i->disk) && put_string(o, "who", i->who) && put_string(o, "why", i->why))
+                 : NULL;
 }
 
 json_object *json_inhibitors(const struct inhibitors *i)

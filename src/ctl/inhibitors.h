@@ -9,7 +9,7 @@
 struct inhibitors {
         struct inhibiting {
                 char *disk, *who, *why; /* disk: "" for any */
-        } *list;
+        } * list;
         size_t n;
 };
 

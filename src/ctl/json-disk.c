@@ -27,8 +27,7 @@ static json_object *json_user(const struct user *u)
 {
         json_object *o = json_object_new_object();
 
-        return o ? whole(o, put_string(o, "kind", user_kind_to_string(u->kind)) &&
-                                    put_string(o, "device", u->device) &&
+        return o ? whole(o, put_string(o, "kind", user_kind_to_string(u->kind)) && put_string(o, "device", u->device) &&
                                     (!u->where || put_string(o, "where", u->where)) &&
                                     (!u->namespace || put_string(o, "namespace", u->namespace)) &&
                                     (u->pid <= 0 || put_int(o, "pid", u->pid)) &&
@@ -65,25 +64,20 @@ json_object *json_disk(const struct view *v)
 
         if (!o)
                 return NULL;
-        ok = put_string(o, "id", f->interface) && put_string(o, "interface", f->interface) &&
-             put_hex(o, "vendor_id", f->vid) && put_hex(o, "product_id", f->pid) &&
-             put_hex(o, "revision", f->bcd) && put_string(o, "manufacturer", f->manufacturer) &&
-             put_string(o, "product", f->product) && put_string(o, "serial", f->serial) &&
-             put_int(o, "speed_mbps", f->speed_mbps) && put_int_or_null(o, "max_speed_mbps", f->max_speed_mbps) &&
-             put_string(o, "usb_version", f->usb_version) &&
+        ok = put_string(o, "id", f->interface) && put_string(o, "interface", f->interface) && put_hex(o, "vendor_id", f->vid) &&
+             put_hex(o, "product_id", f->pid) && put_hex(o, "revision", f->bcd) &&
+             put_string(o, "manufacturer", f->manufacturer) && put_string(o, "product", f->product) &&
+             put_string(o, "serial", f->serial) && put_int(o, "speed_mbps", f->speed_mbps) &&
+             put_int_or_null(o, "max_speed_mbps", f->max_speed_mbps) && put_string(o, "usb_version", f->usb_version) &&
              put_string_or_null(o, "driver", view_driver(v)) &&
              put(o, "capable", json_object_new_boolean(view_capable(v)), false) &&
              put_string(o, "policy", policy_to_string(f->policy)) &&
-             put_string_or_null(o, "target",
-                                d->decision.target == DRIVER_NONE ? NULL
-                                                                  : driver_to_string(d->decision.target)) &&
+             put_string_or_null(o, "target", d->decision.target == DRIVER_NONE ? NULL : driver_to_string(d->decision.target)) &&
              put_string(o, "state", state_to_string(d->state)) && put_string(o, "reason", v->reason) &&
-             put_string(o, "reason_id", v->reason_id) &&
-             put_string(o, "verdict", verdict_to_string(f->verdict)) &&
-             put_string_or_null(o, "history", v->history) &&
-             put_string_or_null(o, "host", d->host) && put_string_or_null(o, "lease", d->lease) && put(o, "disks", json_luns(d), false) &&
-             put(o, "busy", json_users(d), false) &&
-             (d->outcome.code < 0 || put(o, "outcome", json_outcome(&d->outcome), false));
+             put_string(o, "reason_id", v->reason_id) && put_string(o, "verdict", verdict_to_string(f->verdict)) &&
+             put_string_or_null(o, "history", v->history) && put_string_or_null(o, "host", d->host) &&
+             put_string_or_null(o, "lease", d->lease) && put(o, "disks", json_luns(d), false) &&
+             put(o, "busy", json_users(d), false) && (d->outcome.code < 0 || put(o, "outcome", json_outcome(&d->outcome), false));
         return whole(o, ok);
 }
 
@@ -91,8 +85,7 @@ static json_object *json_says(const struct db_says *s, uint16_t bcd, const char 
 {
         json_object *o = json_object_new_object();
 
-        return o ? whole(o, put_string(o, "verdict", verdict_to_string(s->verdict)) &&
-                                    put_hex(o, "firmware_min", s->bcd_min) &&
+        return o ? whole(o, put_string(o, "verdict", verdict_to_string(s->verdict)) && put_hex(o, "firmware_min", s->bcd_min) &&
                                     put_hex(o, "firmware_max", s->bcd_max) &&
                                     put(o, "firmware_fits", json_object_new_boolean(db_firmware_fits(s, bcd)), false) &&
                                     put_string(o, "host", s->host) &&
@@ -191,16 +184,17 @@ json_object *json_event(const struct view *v, const char *event, uint64_t time_u
                 return NULL;
         }
         ok = put(o, "changed", array, false);
-        return whole(o, ok && put_int(o, "version", JSON_VERSION) && put(o, "time_usec", json_object_new_uint64(time_usec), false) &&
-                                put_string(o, "event", event) && put(o, "disk", json_disk(v), false));
+        return whole(o, ok && put_int(o, "version", JSON_VERSION) &&
+                                put(o, "time_usec", json_object_new_uint64(time_usec), false) && put_string(o, "event", event) &&
+                                put(o, "disk", json_disk(v), false));
 }
 
 static json_object *json_happened(const struct log_entry *e)
 {
         static const char *const keys[_EVENT_VALUE_MAX] = {
-                [EVENT_WORD] = "event",   [EVENT_USB_ID] = "usb_id", [EVENT_INTERFACE] = "interface", [EVENT_PORT] = "port",
-                [EVENT_DISKS] = "disks",  [EVENT_STATE] = "state",   [EVENT_FROM] = "from",           [EVENT_TO] = "to",
-                [EVENT_REASON] = "reason_id", [EVENT_STEP] = "step", [EVENT_TEXT] = "text",
+                [EVENT_WORD] = "event",       [EVENT_USB_ID] = "usb_id", [EVENT_INTERFACE] = "interface", [EVENT_PORT] = "port",
+                [EVENT_DISKS] = "disks",      [EVENT_STATE] = "state",   [EVENT_FROM] = "from",           [EVENT_TO] = "to",
+                [EVENT_REASON] = "reason_id", [EVENT_STEP] = "step",     [EVENT_TEXT] = "text",
         };
         json_object *o = json_object_new_object();
         bool ok = o && put(o, "time_usec", json_object_new_uint64(e->usec), false) &&
@@ -223,6 +217,6 @@ json_object *json_events(const struct events *e)
                 return whole(o, false);
         }
         ok = put(o, "events", array, false);
-        return whole(o, ok && put_int(o, "version", JSON_VERSION) &&
-                                put(o, "journal", json_object_new_boolean(e->journal), false));
+        return whole(o,
+                     ok && put_int(o, "version", JSON_VERSION) && put(o, "journal", json_object_new_boolean(e->journal), false));
 }

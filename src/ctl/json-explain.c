@@ -10,8 +10,7 @@ static json_object *json_row(const struct explain_row *r)
         return o ? whole(o, put_string(o, "reason_id", reason_to_string(r->reason)) &&
                                     put(o, "fits", json_object_new_boolean(r->fits), false) &&
                                     put(o, "decides", json_object_new_boolean(r->decides), false) &&
-                                    put_string(o, "found", r->found) &&
-                                    put_string_or_null(o, "means", r->means) &&
+                                    put_string(o, "found", r->found) && put_string_or_null(o, "means", r->means) &&
                                     put_string_or_null(o, "remedy", r->remedy))
                  : NULL;
 }

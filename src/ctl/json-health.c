@@ -3,7 +3,6 @@
 
 #include <limits.h>
 
-
 /* What status has to say besides the disk. */
 
 static json_object *json_lun_commands(const struct lun_health *l)
@@ -40,8 +39,7 @@ static json_object *json_lun_trim(const struct lun_health *l, enum driver driver
         bool ok = o && put_string(o, "name", l->lun->disk.name) &&
                   put(o, "used", json_object_new_boolean(t->used_bytes > 0), false) &&
                   put(o, "kept", json_object_new_boolean(t->kept), false) &&
-                  put_string(o, "offered", trim_offer_to_string(t->offer)) &&
-                  put_string_or_null(o, "mode", t->mode) &&
+                  put_string(o, "offered", trim_offer_to_string(t->offer)) && put_string_or_null(o, "mode", t->mode) &&
                   put(o, "max_bytes", json_object_new_uint64(t->used_bytes), false) &&
                   put_string_or_null(o, "advice", trim_advice(t, driver));
 
@@ -87,8 +85,7 @@ static json_object *json_name(const struct mention *m)
         json_object *o = json_object_new_object();
 
         return o ? whole(o, put_string(o, "file", m->file) && put_string_or_null(o, "where", m->where) &&
-                                    put_string(o, "name", m->name) &&
-                                    put_string(o, "why", devname_why(m->kind)) &&
+                                    put_string(o, "name", m->name) && put_string(o, "why", devname_why(m->kind)) &&
                                     put_string_or_null(o, "instead", m->instead))
                  : NULL;
 }

@@ -16,8 +16,8 @@ struct kernel_search {
 /* Of "+scsi:host3", "+scsi:target3:0:0", "+scsi:3:0:0:0" or "host3". */
 static bool host_of(const char *name, unsigned *ret)
 {
-        return sscanf(name, "+scsi:host%u", ret) == 1 || sscanf(name, "+scsi:target%u", ret) == 1 || sscanf(name, "+scsi:%u", ret) == 1 ||
-               sscanf(name, "host%u", ret) == 1;
+        return sscanf(name, "+scsi:host%u", ret) == 1 || sscanf(name, "+scsi:target%u", ret) == 1 ||
+               sscanf(name, "+scsi:%u", ret) == 1 || sscanf(name, "host%u", ret) == 1;
 }
 
 /* "scsi host3: uas", "scsi host3: usb-storage 2-1:1.0": what uas itself says of one does not name the disk. */
@@ -26,7 +26,8 @@ static void note_host(struct kernel_search *s, const char *text)
         unsigned host;
         char driver[16];
 
-        if (sscanf(text, "scsi host%u: %15s", &host, driver) == 2 && host < HOSTS_MAX && (streq(driver, "uas") || streq(driver, "usb-storage")))
+        if (sscanf(text, "scsi host%u: %15s", &host, driver) == 2 && host < HOSTS_MAX &&
+            (streq(driver, "uas") || streq(driver, "usb-storage")))
                 s->hosts[host] = true;
 }
 

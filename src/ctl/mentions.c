@@ -126,8 +126,7 @@ static int look_at_crypttab(const struct mention_search *s)
                 return 0;
         }
         while (k == 0 && getline(&line, &size, f) >= 0) {
-                char *state = NULL, *mapping = strtok_r(line, " \t\n", &state),
-                     *name = strtok_r(NULL, " \t\n", &state);
+                char *state = NULL, *mapping = strtok_r(line, " \t\n", &state), *name = strtok_r(NULL, " \t\n", &state);
 
                 if (mapping && *mapping != '#' && name)
                         k = look_at(s, "/etc/crypttab", mapping, name);
@@ -163,8 +162,8 @@ void mentions_print(const struct mentions *m)
 
                 if (one->where)
                         (void) snprintf(where, sizeof(where), ", %s", one->where);
-                (void) snprintf(text, sizeof(text), "%s%s: %s %s.%s%s", one->file, where, one->name,
-                                devname_why(one->kind), one->instead ? " Better: " : "", one->instead ?: "");
+                (void) snprintf(text, sizeof(text), "%s%s: %s %s.%s%s", one->file, where, one->name, devname_why(one->kind),
+                                one->instead ? " Better: " : "", one->instead ?: "");
                 output_field(i == 0 ? "Names" : "", text);
         }
 }

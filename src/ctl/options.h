@@ -26,13 +26,13 @@ enum option_bit {
 struct options {
         bool help, version;
         bool json, legend, pager, quiet, ask_password, redact;
-        unsigned given;     /* enum option_bit */
-        const char *columns; /* of --output=, as it was given; NULL: it was not */
-        uint64_t wait_usec; /* of --wait=; UINT64_MAX: as long as it takes */
-        uint64_t since_usec; /* of --since=, since 1970; 0: everything */
-        const char *host;    /* of --host=; NULL: this machine */
-        const char *textfile; /* directory; NULL: to stdout */
-        const char *hwdb;     /* the disk that was named; NULL: none */
+        unsigned given;         /* enum option_bit */
+        const char *columns;    /* of --output=, as it was given; NULL: it was not */
+        uint64_t wait_usec;     /* of --wait=; UINT64_MAX: as long as it takes */
+        uint64_t since_usec;    /* of --since=, since 1970; 0: everything */
+        const char *host;       /* of --host=; NULL: this machine */
+        const char *textfile;   /* directory; NULL: to stdout */
+        const char *hwdb;       /* the disk that was named; NULL: none */
         const char *disk, *why; /* of inhibit; NULL: any, and no reason */
 };
 

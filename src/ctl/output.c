@@ -87,8 +87,9 @@ int output_rows(const struct explain_row *rows, size_t n, bool legend)
 enum { SAYS_HOLDS, SAYS_VERDICT, SAYS_FIRMWARE, SAYS_HOST, SAYS_SOURCE, SAYS_DATE, SAYS_NOTE };
 
 static const struct table_column says_columns[] = {
-        [SAYS_HOLDS] = {"HOLDS", 0},   [SAYS_VERDICT] = {"VERDICT", 0}, [SAYS_FIRMWARE] = {"FIRMWARE", 0},
-        [SAYS_HOST] = {"HOST", 0},     [SAYS_SOURCE] = {"SOURCE", 0},   [SAYS_DATE] = {"DATE", 0},
+        [SAYS_HOLDS] = {"HOLDS", 0},           [SAYS_VERDICT] = {"VERDICT", 0},
+        [SAYS_FIRMWARE] = {"FIRMWARE", 0},     [SAYS_HOST] = {"HOST", 0},
+        [SAYS_SOURCE] = {"SOURCE", 0},         [SAYS_DATE] = {"DATE", 0},
         [SAYS_NOTE] = {"NOTE", SCOLS_FL_WRAP},
 };
 
@@ -102,10 +103,12 @@ static int add_says(struct libscols_table *t, const struct db_says *s, uint16_t 
         if (!line)
                 return -ENOMEM;
         if (s->bcd_min > 0 || s->bcd_max < UINT16_MAX)
-                (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff,
-                                s->bcd_max >> 8, s->bcd_max & 0xff);
+                (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
+                                s->bcd_max & 0xff);
         const char *cells[] = {
-                [SAYS_HOLDS] = firmware && host ? "yes" : firmware ? "other host" : "other firmware",
+                [SAYS_HOLDS] = firmware && host ? "yes"
+                               : firmware       ? "other host"
+                                                : "other firmware",
                 [SAYS_VERDICT] = verdict_to_string(s->verdict),
                 [SAYS_FIRMWARE] = range,
                 [SAYS_HOST] = streq(s->host, "*") ? "any" : HARMLESS(s->host, sizeof(s->host)),
@@ -174,8 +177,7 @@ static void output_luns(const struct view *v)
                 const struct lun *l = &v->disk.luns[i];
                 char text[128], size[16];
 
-                (void) snprintf(text, sizeof(text), "%s %s, LUN %u",
-                                l->disk.name[0] ? l->disk.name : "(no block device)",
+                (void) snprintf(text, sizeof(text), "%s %s, LUN %u", l->disk.name[0] ? l->disk.name : "(no block device)",
                                 size_text(l->size, size, sizeof(size)), l->lun);
                 output_field(i == 0 ? "Disks" : "", text);
         }
@@ -190,8 +192,7 @@ void output_status(const struct view *v)
         printf("%s%s%s %s\n", colour(sgr_of_state(v->disk.state)), style_utf8() ? "●" : "*", colour_end(),
                HARMLESS(f->interface, sizeof(f->interface)));
         output_field("Product", view_product(v, product, sizeof(product)));
-        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8,
-                        f->bcd & 0xff);
+        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
         output_field("Bridge", text);
         output_field("Serial", f->serial);
         output_luns(v);
@@ -200,19 +201,16 @@ void output_status(const struct view *v)
         if (facts_slow_link(f))
                 (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u", f->max_speed_mbps);
         output_field("Speed", text);
-        (void) snprintf(text, sizeof(text), "%s%s%s", view_driver(v) ?: "none", v->disk.host[0] ? " on " : "",
-                        v->disk.host);
+        (void) snprintf(text, sizeof(text), "%s%s%s", view_driver(v) ?: "none", v->disk.host[0] ? " on " : "", v->disk.host);
         output_field("Driver", text);
         output_field("Target",
-                     v->disk.decision.target == DRIVER_NONE ? "stays on what it has" :
-                                                                 driver_to_string(v->disk.decision.target));
+                     v->disk.decision.target == DRIVER_NONE ? "stays on what it has" : driver_to_string(v->disk.decision.target));
         output_field("Capable", view_capable(v) ? "yes" : "no");
         (void) snprintf(text, sizeof(text), "%s%s", policy_to_string(f->policy), policy_source_clause(f->policy_source));
         output_field("Policy", text);
         output_field("Verdict", verdict_to_string(f->verdict));
         output_sentence("History", v->history);
-        printf("%10s: %s%s%s\n", "State", colour(sgr_of_state(v->disk.state)), state_to_string(v->disk.state),
-               colour_end());
+        printf("%10s: %s%s%s\n", "State", colour(sgr_of_state(v->disk.state)), state_to_string(v->disk.state), colour_end());
         output_sentence("Reason", v->reason);
         for (size_t i = 0; i < v->disk.n_users; i++)
                 output_sentence(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));

@@ -202,7 +202,8 @@ int policies_show_id(const struct ctl *c, const char *id)
                 return UASD_EXIT_NO_DISK;
         }
         if (c->options->json)
-                return json_print(json_policies(&(struct policy_rows){(struct policy_row *) one, 1})) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                return json_print(json_policies(&(struct policy_rows){(struct policy_row *) one, 1})) < 0 ? UASD_EXIT_FAILED
+                                                                                                          : UASD_EXIT_OK;
         puts(policy_to_string(one->policy));
         return UASD_EXIT_OK;
 }

@@ -74,8 +74,9 @@ static int say_too_long(const struct quirk_line *line)
         const struct quirk_word word = {.source = line->source, .line = line};
         char who[400];
 
-        log_error("The quirks of usb-storage, by %s, have %zu characters, and the kernel takes %d: none can be added before they are shorter.",
-                  quirk_word_who(&word, who, sizeof(who)), strlen(line->value), QUIRKS_MAX);
+        log_error(
+                "The quirks of usb-storage, by %s, have %zu characters, and the kernel takes %d: none can be added before they are shorter.",
+                quirk_word_who(&word, who, sizeof(who)), strlen(line->value), QUIRKS_MAX);
         return UASD_EXIT_FAILED;
 }
 
@@ -125,8 +126,9 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
 static int say_left_out(const struct made_line *line, const char *place)
 {
         for (size_t i = 0; i < line->made.n_left_out; i++)
-                log_error("The quirks of usb-storage, %d characters at most, have no room for %s (%s) %s: shorten what others have put there.",
-                          QUIRKS_MAX, line->made.left_out[i], line->made.left_out_disks[i], place);
+                log_error(
+                        "The quirks of usb-storage, %d characters at most, have no room for %s (%s) %s: shorten what others have put there.",
+                        QUIRKS_MAX, line->made.left_out[i], line->made.left_out_disks[i], place);
         return line->made.n_left_out ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
@@ -158,11 +160,15 @@ static void say_alike(const struct lines *l, const struct views *views, const st
                 if (d->policy != POLICY_USB_STORAGE || keepoff_wanted(&l->kept, d->vid, d->pid))
                         continue;
                 if (speaks_uas_alone(&l->kept, d))
-                        log_warning("%04x:%04x is left out, though %s is to be on usb-storage: one that is plugged in speaks UAS alone, and "
-                                    "would have no driver.", d->vid, d->pid, *d->name ? d->name : "every one");
+                        log_warning(
+                                "%04x:%04x is left out, though %s is to be on usb-storage: one that is plugged in speaks UAS alone, and "
+                                "would have no driver.",
+                                d->vid, d->pid, *d->name ? d->name : "every one");
                 else
-                        log_warning("%04x:%04x is left out, though %s is to be on usb-storage: a disk alike is not, and the kernel goes by "
-                                    "VID:PID alone.", d->vid, d->pid, *d->name ? d->name : "every other one");
+                        log_warning(
+                                "%04x:%04x is left out, though %s is to be on usb-storage: a disk alike is not, and the kernel goes by "
+                                "VID:PID alone.",
+                                d->vid, d->pid, *d->name ? d->name : "every other one");
         }
 }
 
@@ -177,9 +183,11 @@ static void say_how(const struct ctl *c, const struct lines *l)
                 return;
         }
         if (on && on->source == QUIRK_COMMAND_LINE)
-                log_info("The kernel command line has usb-storage.quirks= already: change it there, since it overrules modprobe.d.");
+                log_info(
+                        "The kernel command line has usb-storage.quirks= already: change it there, since it overrules modprobe.d.");
         else
-                log_info("One of the two places is enough; the kernel command line overrules modprobe.d, with all that is in it.");
+                log_info(
+                        "One of the two places is enough; the kernel command line overrules modprobe.d, with all that is in it.");
         if (boot_file(c))
                 log_info("%s", boot_place(c, place, sizeof(place)));
         log_info("For modprobe.d the initramfs has to be made anew, since usb-storage is loaded there, by a copy%s%s",

@@ -4,7 +4,7 @@
 #include "common/util.h"
 #include "core/history.h"
 
-#define SERIAL_MIN 4 /* what is shorter, such as "0", says nothing, and is in most lines */
+#define SERIAL_MIN 4         /* what is shorter, such as "0", says nothing, and is in most lines */
 #define PACKAGES "/usr/lib/" /* what stands here is the same on other machines */
 
 struct serials {
@@ -78,7 +78,8 @@ static int redact_disk(struct serials *known, struct view *v)
         return k < 0 ? k : replace(&v->reason, disk_reason(d, text, sizeof(text)));
 }
 
-/* What is said in words names who used the disk. Of a record the words are the last: "distrusted with firmware 1.00 on Linux 6.1: ...". */
+/* What is said in words names who used the disk. Of a record the words are the last: "distrusted with firmware 1.00 on Linux 6.1:
+ * ...". */
 static int redact_words(struct log_entry *e)
 {
         char **text = &e->values[EVENT_TEXT], *words, *told;

@@ -19,8 +19,8 @@
 /* Of the kernel command line what has to do with USB disks. */
 static void print_command_line(const struct roots *r)
 {
-        static const char *const begins[] = {"uasd", "rd.uasd", "usb-storage.", "usb_storage.", "uas.", "usbcore.",
-                                             "module_blacklist=", "modprobe.blacklist="};
+        static const char *const begins[] = {"uasd", "rd.uasd",  "usb-storage.",      "usb_storage.",
+                                             "uas.", "usbcore.", "module_blacklist=", "modprobe.blacklist="};
         char line[4096], told[1024] = "", *rest = line;
         size_t used = 0;
 
@@ -70,7 +70,8 @@ static void print_systemd(const char *root)
 
 static void put_seconds(char *told, size_t size, const char *key, uint64_t usec)
 {
-        (void) snprintf(told + strlen(told), size - strlen(told), "%s%s=%llums", *told ? ", " : "", key, (unsigned long long) usec / USEC_PER_MSEC);
+        (void) snprintf(told + strlen(told), size - strlen(told), "%s%s=%llums", *told ? ", " : "", key,
+                        (unsigned long long) usec / USEC_PER_MSEC);
 }
 
 static void put_word(char *told, size_t size, const char *key, const char *value)
@@ -103,7 +104,9 @@ static void print_configuration(const struct ctl *c)
                 const struct disk_rule *d = &config.rules[i];
 
                 (void) snprintf(told, sizeof(told), "[Disk %04x:%04x%s%s] Policy=%s", d->vid, d->pid, d->serial ? ":" : "",
-                                !d->serial ? "" : c->options->redact ? REDACTED : d->serial,
+                                !d->serial           ? ""
+                                : c->options->redact ? REDACTED
+                                                     : d->serial,
                                 policy_to_string(d->policy));
                 output_field("Settings", told);
         }

@@ -28,14 +28,11 @@ static bool sleeps(json_object *o)
 {
         json_object *messages = find(o, (const char *const[]){"smartctl", "messages", NULL});
 
-        for (size_t i = 0;
-             json_object_is_type(messages, json_type_array) && i < json_object_array_length(messages); i++) {
-                json_object *text =
-                        find(json_object_array_get_idx(messages, i), (const char *const[]){"string", NULL});
+        for (size_t i = 0; json_object_is_type(messages, json_type_array) && i < json_object_array_length(messages); i++) {
+                json_object *text = find(json_object_array_get_idx(messages, i), (const char *const[]){"string", NULL});
 
                 if (json_object_is_type(text, json_type_string) &&
-                    (strstr(json_object_get_string(text), "STANDBY") ||
-                     strstr(json_object_get_string(text), "SLEEP")))
+                    (strstr(json_object_get_string(text), "STANDBY") || strstr(json_object_get_string(text), "SLEEP")))
                         return true;
         }
         return false;
@@ -68,8 +65,7 @@ static void find_type(const char *program, const struct facts *f, char ret[stati
         (void) snprintf(id, sizeof(id), "0x%04x:0x%04x", f->vid, f->pid);
         (void) snprintf(firmware, sizeof(firmware), "0x%04x", f->bcd);
         /* Its exit status is how many entries fit. */
-        if (capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text) <
-                    0 ||
+        if (capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text) < 0 ||
             !smart_type_parse(text, ret))
                 ret[0] = '\0';
 }
@@ -83,9 +79,8 @@ static void ask(const char *program, const char *block, struct smart *s)
         (void) snprintf(node, sizeof(node), "/dev/%s", block);
         /* -n: a disk that sleeps is not woken. Bits of the exit status say how the disk is: what counts is what
          * it prints. */
-        k = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node,
-                                          NULL},
-                    ASK_USEC, &text);
+        k = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC,
+                    &text);
         if (k >= 0)
                 smart_parse(text, s);
         else
@@ -100,11 +95,11 @@ static void look_for_others(const struct roots *r, const char *interface, struct
 
         c->switching = switch_at_work(r, interface);
         if (!c->leased)
-                c->leased = usb_disk_read(r, interface, false, &u) > 0 && attachment_read(r, &u.facts, &a) > 0 && a.lease != DRIVER_NONE;
+                c->leased = usb_disk_read(r, interface, false, &u) > 0 && attachment_read(r, &u.facts, &a) > 0 &&
+                            a.lease != DRIVER_NONE;
 }
 
-void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,
-               struct smart *ret)
+void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts, struct smart *ret)
 {
         struct smart s = {.told = true, .passed = -1, .temperature = INT_MIN};
         char program[PATH_MAX], interface[INTERFACE_NAME_MAX];
@@ -151,8 +146,7 @@ char *smart_sentence(const struct smart *s, const char *block, char *ret, size_t
                         : s->passed   ? "passed"
                                       : "FAILED: save what is on it",
                         degrees);
-        (void) snprintf(ret, size, "%s%s (%ssmartctl -d %s /dev/%s)", s->why_not ? "not known: " : answer,
-                        s->why_not ?: "", s->type[0] ? "" : "most bridges know: ", s->type[0] ? s->type : "sat",
-                        block);
+        (void) snprintf(ret, size, "%s%s (%ssmartctl -d %s /dev/%s)", s->why_not ? "not known: " : answer, s->why_not ?: "",
+                        s->type[0] ? "" : "most bridges know: ", s->type[0] ? s->type : "sat", block);
         return ret;
 }

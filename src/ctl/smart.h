@@ -11,9 +11,9 @@ struct smart {
         bool told;                 /* there is a line on it at all: of a disk that was asked for by name */
         bool missing;              /* there is no smartctl */
         char type[SMART_TYPE_MAX]; /* for -d; empty: its database has none */
-        const char *why_not; /* it was not asked, or did not answer: a clause; NULL: what follows is known */
-        int passed;          /* 1, 0; -1: it does not say */
-        int temperature;     /* in degrees Celsius; INT_MIN: it does not say */
+        const char *why_not;       /* it was not asked, or did not answer: a clause; NULL: what follows is known */
+        int passed;                /* 1, 0; -1: it does not say */
+        int temperature;           /* in degrees Celsius; INT_MIN: it does not say */
 };
 
 /* root: the folder the machine is in, NULL: the machine itself. v: of which block is the disk. timeouts: a

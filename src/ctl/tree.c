@@ -76,8 +76,10 @@ static int add_lun(struct tree *t, struct libscols_line *disk, const struct lun 
         for (size_t i = 0; i < t->columns->n && r == 0; i++) {
                 enum column c = t->columns->list[i];
 
-                r = scols_line_set_data(line, i, c == COLUMN_ID || c == COLUMN_DISKS ? l->disk.name :
-                                                 c == COLUMN_SIZE ? size_text(l->size, size, sizeof(size)) : "");
+                r = scols_line_set_data(line, i,
+                                        c == COLUMN_ID || c == COLUMN_DISKS ? l->disk.name
+                                        : c == COLUMN_SIZE                  ? size_text(l->size, size, sizeof(size))
+                                                                            : "");
         }
         return r;
 }

@@ -14,7 +14,7 @@ struct tree {
         struct {
                 char *name;
                 struct libscols_line *line;
-        } *nodes;
+        } * nodes;
         size_t n;
 };
 

@@ -17,8 +17,8 @@ static const char *why(const struct db_entry *e, const struct db_word *w)
                 return "The kernel's own table says so, and nobody else.";
         if (e->n_says == 0)
                 return "The database did not know this bridge when it was plugged in.";
-        return w->verdict == VERDICT_UNKNOWN ? "No statement settles it for this firmware and host." :
-                                               "All that holds for this firmware and host says so.";
+        return w->verdict == VERDICT_UNKNOWN ? "No statement settles it for this firmware and host."
+                                             : "All that holds for this firmware and host says so.";
 }
 
 static int print_text(const struct ctl *c, const struct facts *f, const struct db_entry *e, const char *platform)
@@ -55,7 +55,7 @@ int verb_db(const struct ctl *c, char **args)
         f = &v->disk.facts;
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
         platform_read(&c->client.roots, platform);
-        k = c->options->json ? json_print(json_disk_with(v, "database", json_database(&entry, f->bcd, platform))) :
-                               print_text(c, f, &entry, platform);
+        k = c->options->json ? json_print(json_disk_with(v, "database", json_database(&entry, f->bcd, platform)))
+                             : print_text(c, f, &entry, platform);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

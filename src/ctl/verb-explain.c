@@ -104,7 +104,8 @@ static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret
 
         ret[0] = '\0';
         if (f->initramfs_old)
-                (void) snprintf(ret, size, "It is older than the record of this disk and may put it on uas at the next start. Update it%s%s",
+                (void) snprintf(ret, size,
+                                "It is older than the record of this disk and may put it on uas at the next start. Update it%s%s",
                                 command ? ": " : ".", command ?: "");
 }
 
@@ -145,8 +146,10 @@ static void say_other_view(const struct view *v, const struct explanation *t)
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
 
         if (row && !*v->disk.lease && !streq(v->reason_id, reason_to_string(row->reason)))
-                log_info("uasd itself goes by the row %s so far, and the table below by what is written now. What has changed in uasd.conf "
-                         "it takes up when it is restarted: systemctl restart uasd", v->reason_id);
+                log_info(
+                        "uasd itself goes by the row %s so far, and the table below by what is written now. What has changed in uasd.conf "
+                        "it takes up when it is restarted: systemctl restart uasd",
+                        v->reason_id);
 }
 
 int verb_explain(const struct ctl *c, char **args)

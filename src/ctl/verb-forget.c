@@ -20,7 +20,8 @@ int verb_forget(const struct ctl *c, char **args)
                 code = source_select(&c->client, &views, args[0], &v);
         if (code == UASD_EXIT_OK)
                 code = request_call(&c->client, &remote,
-                                    &(struct remote_call){.method = absent ? "ForgetOf" : "Forget", .disk = absent ? id : v->disk.facts.interface},
+                                    &(struct remote_call){.method = absent ? "ForgetOf" : "Forget",
+                                                          .disk = absent ? id : v->disk.facts.interface},
                                     NULL);
         if (code != UASD_EXIT_OK)
                 return code;

@@ -35,7 +35,7 @@ __attribute__((noreturn)) static void in_child(char **command, pid_t parent, con
 /* Until it has ended. The terminal's signals are for the command; it says how it takes them. */
 static int wait_for(pid_t pid, int signals, int lock)
 {
-        struct pollfd p[] = { { signals, POLLIN, 0 }, { lock, 0, 0 } };
+        struct pollfd p[] = {{signals, POLLIN, 0}, {lock, 0, 0}};
         struct signalfd_siginfo si;
         int status = 0;
 
@@ -45,7 +45,8 @@ static int wait_for(pid_t pid, int signals, int lock)
                 if (poll(p, ELEMENTSOF(p), -1) < 0 && errno != EINTR)
                         return UASD_EXIT_FAILED;
                 if (p[1].revents) {
-                        log_warning("uasd is gone, and with it what was inhibited: the next uasd switches disks while the command runs.");
+                        log_warning(
+                                "uasd is gone, and with it what was inhibited: the next uasd switches disks while the command runs.");
                         p[1].fd = -1;
                         p[1].revents = 0;
                 }
@@ -106,8 +107,8 @@ static int take(const struct ctl *c, const char *command, int *ret_lock)
         _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
         const char *slash = strrchr(command, '/');
-        struct remote_call call = {.method = "Inhibit", .disk = "", .value = slash && slash[1] ? slash + 1 : command,
-                                   .why = c->options->why ?: ""};
+        struct remote_call call = {
+                .method = "Inhibit", .disk = "", .value = slash && slash[1] ? slash + 1 : command, .why = c->options->why ?: ""};
         const struct view *v;
         int code, fd;
 
@@ -161,8 +162,8 @@ int verb_inhibit(const struct ctl *c, char **args)
         int code;
 
         if (listing != !args[0] || (listing && c->options->given & (OPTION_DISK | OPTION_WHY))) {
-                log_error(listing ? "--list lists, and takes neither a command nor --disk and --why." :
-                                    "Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list");
+                log_error(listing ? "--list lists, and takes neither a command nor --disk and --why."
+                                  : "Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list");
                 return UASD_EXIT_USAGE;
         }
         if (listing)

@@ -71,22 +71,23 @@ static void write_info(struct metrics_writer *w, const struct metric_family *f, 
         (void) snprintf(vid, sizeof(vid), "%04x", facts->vid);
         (void) snprintf(pid, sizeof(pid), "%04x", facts->pid);
         (void) snprintf(revision, sizeof(revision), "%04x", facts->bcd);
-        metrics_sample(w, f, 1,
-                       (const struct metric_label[]){
-                               {OF_DISK(v)},
-                               {"vendor_id", vid},
-                               {"product_id", pid},
-                               {"revision", revision},
-                               {"manufacturer", facts->manufacturer},
-                               {"product", facts->product},
-                               {"serial", facts->serial},
-                               {"driver", view_driver(v)},
-                               {"target", v->disk.decision.target == DRIVER_NONE ? NULL : driver_to_string(v->disk.decision.target)},
-                               {"policy", policy_to_string(facts->policy)},
-                               {"verdict", verdict_to_string(facts->verdict)},
-                               {"reason_id", v->reason_id},
-                               {},
-                       });
+        metrics_sample(
+                w, f, 1,
+                (const struct metric_label[]){
+                        {OF_DISK(v)},
+                        {"vendor_id", vid},
+                        {"product_id", pid},
+                        {"revision", revision},
+                        {"manufacturer", facts->manufacturer},
+                        {"product", facts->product},
+                        {"serial", facts->serial},
+                        {"driver", view_driver(v)},
+                        {"target", v->disk.decision.target == DRIVER_NONE ? NULL : driver_to_string(v->disk.decision.target)},
+                        {"policy", policy_to_string(facts->policy)},
+                        {"verdict", verdict_to_string(facts->verdict)},
+                        {"reason_id", v->reason_id},
+                        {},
+                });
 }
 
 static void write_state(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
@@ -98,7 +99,8 @@ static void write_state(struct metrics_writer *w, const struct metric_family *f,
 
 static void write_speed(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
 {
-        metrics_sample(w, f, (uint64_t) v->disk.facts.speed_mbps * BYTES_PER_MBIT, (const struct metric_label[]){{OF_DISK(v)}, {}});
+        metrics_sample(w, f, (uint64_t) v->disk.facts.speed_mbps * BYTES_PER_MBIT,
+                       (const struct metric_label[]){{OF_DISK(v)}, {}});
 }
 
 static void write_distrusted(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
@@ -172,8 +174,8 @@ static void read_events(const struct ctl *c, struct events *e)
 {
         char boot[SD_ID128_STRING_MAX];
 
-        if (journal_boot(&c->client.roots, boot) < 0 || events_from_journal(c->root, &(struct events_filter){.boot = boot}, e) < 0 ||
-            (e->n == 0 && geteuid() != 0))
+        if (journal_boot(&c->client.roots, boot) < 0 ||
+            events_from_journal(c->root, &(struct events_filter){.boot = boot}, e) < 0 || (e->n == 0 && geteuid() != 0))
                 e->journal = false;
 }
 
@@ -224,9 +226,9 @@ int verb_metrics(const struct ctl *c, char **args)
         k = write_textfile(&m, folder);
         if (k < 0) {
                 log_error("Cannot write %s/" TEXTFILE ": %s%s", folder, strerror(-k),
-                          k == -ENOENT || k == -ENOTDIR ? ". It takes the directory that node_exporter reads." :
-                          k == -EACCES                  ? ". Run it as root." :
-                                                          "");
+                          k == -ENOENT || k == -ENOTDIR ? ". It takes the directory that node_exporter reads."
+                          : k == -EACCES                ? ". Run it as root."
+                                                        : "");
                 return UASD_EXIT_FAILED;
         }
         return UASD_EXIT_OK;

@@ -79,8 +79,7 @@ static int tell_json(const struct view *v, const char *event, const bool changed
                 if (changed[i])
                         names[n++] = shown_names[i];
         (void) clock_gettime(CLOCK_REALTIME, &now);
-        return json_print_line(json_event(
-                v, event, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000, names));
+        return json_print_line(json_event(v, event, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000, names));
 }
 
 /* "15:04:05 2-1:1.0 (sda) changed: state waiting -> switching. It is ..." */
@@ -110,7 +109,8 @@ static void tell_line(const struct view *v, const char *event, const struct snap
 }
 
 /* before: what was printed last of it; NULL: nothing. */
-static int tell(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before, const struct snapshot *now)
+static int tell(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before,
+                const struct snapshot *now)
 {
         bool changed[_SHOWN_MAX] = {}, any = !before;
         int k = 0;

@@ -27,8 +27,7 @@ static int show(const struct ctl *c, const char *what)
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)
-                return json_print(json_views(&(struct views){(struct view *) v, 1})) < 0 ? UASD_EXIT_FAILED
-                                                                                         : UASD_EXIT_OK;
+                return json_print(json_views(&(struct views){(struct view *) v, 1})) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         puts(policy_to_string(v->disk.facts.policy));
         return UASD_EXIT_OK;
 }
@@ -49,7 +48,8 @@ static void say_by_port(const struct views *views, const struct view *v)
 /* For a disk that is not plugged in. */
 static int set_id(const struct ctl *c, struct remote *remote, const char *id, const char *policy)
 {
-        const struct remote_call call = {.method = "SetPolicyOf", .disk = id, .value = policy, .force = c->options->given & OPTION_FORCE};
+        const struct remote_call call = {
+                .method = "SetPolicyOf", .disk = id, .value = policy, .force = c->options->given & OPTION_FORCE};
         int code = request_call(&c->client, remote, &call, NULL);
 
         if (code != UASD_EXIT_OK)

@@ -54,7 +54,8 @@ static int print_disk(const struct ctl *c, const struct view *v)
         return k;
 }
 
-static int read_all(const struct ctl *c, const struct views *daemon, struct views *views, struct events *events, struct kernel_log *kernel)
+static int read_all(const struct ctl *c, const struct views *daemon, struct views *views, struct events *events,
+                    struct kernel_log *kernel)
 {
         int k = 0;
 

@@ -42,8 +42,7 @@ static void tell_wish(const struct view *v, const struct wish *w)
         else if (v->disk.facts.driver == w->target)
                 log_info("%s: stays on %s until it is unplugged.", view_label(v, label), from);
         else
-                log_info("%s: from %s to %s, until it is unplugged.", view_label(v, label), from,
-                         driver_to_string(w->target));
+                log_info("%s: from %s to %s, until it is unplugged.", view_label(v, label), from, driver_to_string(w->target));
 }
 
 static int tell_plan(const struct view *v, const struct wish *w, const struct plan *p)
@@ -121,8 +120,7 @@ static int tell_outcome(const char *label, const struct outcome *o)
         if (o->code == UASD_EXIT_OK)
                 log_info("%s: %s", label, o->text[0] ? o->text : "done.");
         else if (o->step[0])
-                log_error("%s: %s%s (step %s)", label, o->code == UASD_EXIT_ROLLED_BACK ? "rolled back: " : "",
-                          o->text, o->step);
+                log_error("%s: %s%s (step %s)", label, o->code == UASD_EXIT_ROLLED_BACK ? "rolled back: " : "", o->text, o->step);
         else
                 log_error("%s: %s", label, o->text[0] ? o->text : "failed.");
         return o->code < 0 ? UASD_EXIT_FAILED : o->code;
@@ -137,8 +135,7 @@ static int tell_deferred(const struct ctl *c, const char *label, const struct vi
         else
                 log_info("%s: not yet. %s", label, v->reason);
         tell_users(v);
-        log_info("It happens as soon as the disk is free; 'uasctl cancel %s' takes that back.",
-                 v->disk.facts.interface);
+        log_info("It happens as soon as the disk is free; 'uasctl cancel %s' takes that back.", v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", remedy);
         if (boot_place_wanted(v))
@@ -158,9 +155,7 @@ static bool is_deferred(const struct view *v)
 static int follow(const struct ctl *c, struct daemon_watch *watch, const struct wish *w, const char *id, const char *label)
 {
         uint64_t start = now_boottime(), begin = start + BEGIN_USEC;
-        uint64_t end = !w->wait                             ? start + WORK_USEC
-                       : w->wait_usec >= UINT64_MAX - start ? UINT64_MAX
-                                                            : start + w->wait_usec;
+        uint64_t end = !w->wait ? start + WORK_USEC : w->wait_usec >= UINT64_MAX - start ? UINT64_MAX : start + w->wait_usec;
         bool pending = false;
 
         for (;;) {

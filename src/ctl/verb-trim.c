@@ -21,9 +21,8 @@ static int show(const struct ctl *c, const char *what)
         if (health_read(&c->client.roots, v, &h) < 0)
                 return UASD_EXIT_FAILED;
         if (c->options->json)
-                return json_print(json_disk_with(v, "trim", json_trim(&h, v->disk.facts.driver))) < 0
-                               ? UASD_EXIT_FAILED
-                               : UASD_EXIT_OK;
+                return json_print(json_disk_with(v, "trim", json_trim(&h, v->disk.facts.driver))) < 0 ? UASD_EXIT_FAILED
+                                                                                                      : UASD_EXIT_OK;
         health_print_trim(&h, v);
         return UASD_EXIT_OK;
 }

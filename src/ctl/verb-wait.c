@@ -63,7 +63,8 @@ static int wait_local(const struct ctl *c, const char *id, uint64_t end)
                 if (!v)
                         return gone(id);
                 if (!state_is_pending(v->disk.state) && v->disk.unattended) {
-                        log_info("%s: uasd would switch it to %s: systemctl start uasd", id, driver_to_string(v->disk.decision.target));
+                        log_info("%s: uasd would switch it to %s: systemctl start uasd", id,
+                                 driver_to_string(v->disk.decision.target));
                         return UASD_EXIT_DEFERRED;
                 }
                 if (!state_is_pending(v->disk.state))

@@ -7,6 +7,7 @@
 #include "common/util.h"
 
 const struct verb verbs[] = {
+        /* clang-format off */
         {"list", 0, 0, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, "", "List USB disks and what drives them (also without a verb)", verb_list},
         {"status", 0, 1, OPTION_JSON | OPTION_HOST, "[DISK]", "Show one disk or all of them in full", verb_status},
         {"explain", 1, 1, OPTION_JSON, "DISK", "Show why a disk gets the driver it gets", verb_explain},
@@ -27,6 +28,7 @@ const struct verb verbs[] = {
         {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
         {"report", 0, 0, OPTION_REDACT | OPTION_HWDB, "", "Print all that a bug report needs", verb_report},
         {"wait", 1, 1, OPTION_WAIT | OPTION_HOST, "DISK", "Wait until nothing is to come for a disk", verb_wait},
+        /* clang-format on */
 };
 const size_t n_verbs = ELEMENTSOF(verbs);
 
@@ -34,6 +36,7 @@ static const struct {
         enum option_bit bit;
         const char *name;
 } bits[] = {
+        /* clang-format off */
         {OPTION_DRY_RUN, "--dry-run"},
         {OPTION_FORCE, "--force"},
         {OPTION_WAIT, "--wait"},
@@ -47,6 +50,7 @@ static const struct {
         {OPTION_DISK, "--disk"},
         {OPTION_WHY, "--why"},
         {OPTION_LIST, "--list"},
+        /* clang-format on */
 };
 
 const struct verb *verb_find(const char *name)
@@ -81,8 +85,8 @@ const struct verb *verb_check(const struct options *o, char **words)
         while (words[0] && words[n + 1])
                 n++;
         if (n < v->min_args || n > v->max_args) {
-                log_error("Too %s arguments: uasctl %s%s%s", n < v->min_args ? "few" : "many", v->name,
-                          *v->arguments ? " " : "", v->arguments);
+                log_error("Too %s arguments: uasctl %s%s%s", n < v->min_args ? "few" : "many", v->name, *v->arguments ? " " : "",
+                          v->arguments);
                 return NULL;
         }
         if (!fits_host(o, v))
@@ -94,7 +98,8 @@ const struct verb *verb_check(const struct options *o, char **words)
                 }
         /* Everybody's option, but nobody is to take something else for JSON. */
         if ((o->given & OPTION_JSON) && (!(v->takes & OPTION_JSON) || (v->shows && n > v->shows))) {
-                log_error("'%s' has no JSON to print%s: without --json it is done.", v->name, v->shows ? " where it changes something" : "");
+                log_error("'%s' has no JSON to print%s: without --json it is done.", v->name,
+                          v->shows ? " where it changes something" : "");
                 return NULL;
         }
         return v;

@@ -22,7 +22,7 @@
 
 static int on_timer(sd_event_source *s, uint64_t usec, void *data)
 {
-        queue_event(data, &(struct event){ .type = EVENT_TIMER });
+        queue_event(data, &(struct event){.type = EVENT_TIMER});
         return 0;
 }
 
@@ -68,7 +68,7 @@ void entry_look(struct entry *e)
         if (r < 0)
                 log_debug("%s: cannot see who uses it: %s", d->facts.interface, strerror(-r));
         /* Not knowing is not being free. */
-        queue_event(e, &(struct event){ .type = EVENT_USERS, .in_use = r != 0, .told = r == 1 });
+        queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = r != 0, .told = r == 1});
 }
 
 static void act(struct entry *e, const struct action *a, enum state before)

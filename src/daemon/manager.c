@@ -30,7 +30,7 @@
 static void step_all(struct manager *m)
 {
         for (size_t i = 0; i < m->n_entries; i++)
-                entry_step(m->entries[i], &(struct event){ .type = EVENT_ENVIRONMENT });
+                entry_step(m->entries[i], &(struct event){.type = EVENT_ENVIRONMENT});
 }
 
 static void booted(struct manager *m)
@@ -154,7 +154,7 @@ static int lock_machine(struct manager *m)
         m->lock = openat(m->roots.run, RUN_DAEMON_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (m->lock < 0)
                 return -errno;
-        if (fcntl(m->lock, F_OFD_SETLK, &(struct flock){ .l_type = F_WRLCK }) >= 0)
+        if (fcntl(m->lock, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK}) >= 0)
                 return 0;
         return errno == EAGAIN ? -EALREADY : -errno;
 }

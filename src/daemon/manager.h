@@ -12,21 +12,22 @@
 #include "sys/io/roots.h"
 
 /*
- * A source, a child that ends and a method of the bus post into one queue (daemon/queue.h), and manager.c carries out what is posted.
- * Only there are disks read, machines stepped and entries freed. A feature has its own header and changes only its own fields below.
+ * A source, a child that ends and a method of the bus post into one queue (daemon/queue.h), and manager.c carries out what is
+ * posted. Only there are disks read, machines stepped and entries freed. A feature has its own header and changes only its own
+ * fields below.
  */
 
 struct manager;
 
 /* What a user asked for, as org.uasd1.Job has it. */
 struct disk_request {
-        unsigned number;       /* for the bus; 0: none is under way */
-        bool pending;          /* the machine has still to be told, */
-        struct event event;    /* ... and of this */
-        enum driver from, to;  /* to: DRIVER_NONE: the driver that its policy wants */
-        char step[24];         /* the switch is at, or ended in */
-        int code;              /* an exit status; -1: not ended */
-        const char *told;      /* the last state that was reported */
+        unsigned number;        /* for the bus; 0: none is under way */
+        bool pending;           /* the machine has still to be told, */
+        struct event event;     /* ... and of this */
+        enum driver from, to;   /* to: DRIVER_NONE: the driver that its policy wants */
+        char step[24];          /* the switch is at, or ended in */
+        int code;               /* an exit status; -1: not ended */
+        const char *told;       /* the last state that was reported */
         enum driver overridden; /* the override before the request */
         bool overridden_forced;
 };
@@ -35,31 +36,31 @@ struct disk_request {
 struct entry {
         struct manager *manager;
         struct life life;
-        bool announced; /* on the bus */
+        bool announced;         /* on the bus */
         sd_event_source *timer; /* of the machine */
         struct {
                 uint64_t since; /* CLOCK_BOOTTIME in usec; 0: it has a driver */
                 sd_event_source *timer;
         } unbound;
         struct disk_request request;
-        struct job *job;         /* work/job.c: the uasd-switch at work, if it is a child of this process */
-        struct use_probe *probe; /* work/use-probe.c: under way */
+        struct job *job;          /* work/job.c: the uasd-switch at work, if it is a child of this process */
+        struct use_probe *probe;  /* work/use-probe.c: under way */
         struct disk_lease *lease; /* feature/lease.c; NULL: there is none */
         struct {
                 sd_event_source *timer;
                 bool gone; /* it began with an earlier attachment at this port */
-        } foreign; /* feature/switches.c: a uasd-switch at work that is no child of this process */
+        } foreign;         /* feature/switches.c: a uasd-switch at work that is no child of this process */
         struct {
                 int *list; /* inotify watch descriptors */
                 size_t n;
                 bool all; /* each node is watched: the close of any is an event */
-        } watches; /* source/uses.c */
+        } watches;        /* source/uses.c */
         struct {
                 struct trouble account; /* of this attachment */
                 bool acted;             /* and what that came to has been acted upon */
                 struct history unkept;  /* could not be put on record */
                 bool has_unkept;
-        } trouble; /* feature/trouble.c */
+        } trouble;         /* feature/trouble.c */
         uint64_t users_at; /* feature/users-cache.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 

@@ -124,8 +124,8 @@ void queue_forget(struct entry *e)
 
 static bool same(const struct post *a, const struct post *b)
 {
-        return a->type == b->type && a->type != POST_EVENT && a->type != POST_ANSWER && a->entry == b->entry && a->call == b->call &&
-               a->call_entry == b->call_entry && streq(a->interface, b->interface);
+        return a->type == b->type && a->type != POST_EVENT && a->type != POST_ANSWER && a->entry == b->entry &&
+               a->call == b->call && a->call_entry == b->call_entry && streq(a->interface, b->interface);
 }
 
 static void add(struct manager *m, const struct post *template)
@@ -153,12 +153,12 @@ static void add(struct manager *m, const struct post *template)
 
 void queue_post(struct manager *m, enum post_type type)
 {
-        add(m, &(struct post){ .type = type });
+        add(m, &(struct post){.type = type});
 }
 
 void queue_rescan(struct manager *m, const char *interface)
 {
-        struct post p = { .type = POST_RESCAN };
+        struct post p = {.type = POST_RESCAN};
 
         if (copy_string(p.interface, sizeof(p.interface), interface))
                 add(m, &p);
@@ -166,26 +166,26 @@ void queue_rescan(struct manager *m, const char *interface)
 
 void queue_entry(struct entry *e, enum post_type type)
 {
-        add(e->manager, &(struct post){ .type = type, .entry = e });
+        add(e->manager, &(struct post){.type = type, .entry = e});
 }
 
 void queue_event(struct entry *e, const struct event *event)
 {
-        add(e->manager, &(struct post){ .type = POST_EVENT, .entry = e, .event = *event });
+        add(e->manager, &(struct post){.type = POST_EVENT, .entry = e, .event = *event});
 }
 
 void queue_call(struct manager *m, queue_call_fn call)
 {
-        add(m, &(struct post){ .type = POST_CALL, .call = call });
+        add(m, &(struct post){.type = POST_CALL, .call = call});
 }
 
 void queue_call_entry(struct entry *e, queue_entry_fn call)
 {
-        add(e->manager, &(struct post){ .type = POST_CALL_ENTRY, .entry = e, .call_entry = call });
+        add(e->manager, &(struct post){.type = POST_CALL_ENTRY, .entry = e, .call_entry = call});
 }
 
 int queue_answer(struct manager *m, sd_bus_message *call)
 {
-        add(m, &(struct post){ .type = POST_ANSWER, .message = call });
+        add(m, &(struct post){.type = POST_ANSWER, .message = call});
         return 1;
 }

@@ -4,12 +4,12 @@
 #include "daemon/manager.h"
 
 /*
- * Posts are carried out in the order in which they were made, as soon as the callback that made them has returned. No caller up the
- * stack uses an entry then, so entries are freed there and nowhere else. A post that is in the queue already is not added again, but for
- * events.
+ * Posts are carried out in the order in which they were made, as soon as the callback that made them has returned. No caller up
+ * the stack uses an entry then, so entries are freed there and nowhere else. A post that is in the queue already is not added
+ * again, but for events.
  */
 enum post_type {
-        POST_RESCAN,      /* read the interface again: new, changed or gone */
+        POST_RESCAN, /* read the interface again: new, changed or gone */
         POST_RESCAN_ALL,
         POST_LOST,        /* uevents were lost: the same, and look who uses the disks that wait */
         POST_BOOTED,      /* the boot is over */

@@ -142,7 +142,7 @@ static void take_snapshot(struct entry *e, struct usb_disk *d)
 {
         struct manager *m = e->manager;
         struct disk *disk = &e->life.disk;
-        struct attachment_mark mark = { .override_target = DRIVER_NONE };
+        struct attachment_mark mark = {.override_target = DRIVER_NONE};
 
         facts_complete(&m->roots, &m->config, &d->facts);
         if (!disk->facts.interface[0] || disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
@@ -167,7 +167,7 @@ static void take_snapshot(struct entry *e, struct usb_disk *d)
 
 static void learn_hold(struct entry *e)
 {
-        struct event hold = { .type = EVENT_HOLD };
+        struct event hold = {.type = EVENT_HOLD};
         uint64_t now = now_boottime();
         bool held = hold_in_force(&e->manager->roots, &e->life.disk.facts, now, &hold.deadline);
 
@@ -191,7 +191,7 @@ struct disk_snapshot {
 
 static struct disk_snapshot snapshot_of(const struct disk *d)
 {
-        struct disk_snapshot s = { .driver = d->facts.driver, .policy = d->facts.policy, .n_luns = d->n_luns };
+        struct disk_snapshot s = {.driver = d->facts.driver, .policy = d->facts.policy, .n_luns = d->n_luns};
 
         memcpy(s.host, d->host, sizeof(s.host));
         for (size_t i = 0; i < d->n_luns; i++)
@@ -223,8 +223,8 @@ static bool same_attachment(const struct facts *a, const struct facts *b)
 void rescan(struct manager *m, const char *interface)
 {
         struct entry *e = disk_find(m, interface);
-        _cleanup_(usb_disk_done) struct usb_disk d = { 0 };
-        struct disk_snapshot before = { 0 }, after;
+        _cleanup_(usb_disk_done) struct usb_disk d = {0};
+        struct disk_snapshot before = {0}, after;
         int r = usb_disk_read(&m->roots, interface, false, &d);
         bool new;
 
@@ -254,7 +254,7 @@ void rescan(struct manager *m, const char *interface)
                 adopt(e);
         kmsg_arm(m->kmsg);
         learn_hold(e);
-        entry_step(e, &(struct event){ .type = EVENT_SCANNED });
+        entry_step(e, &(struct event){.type = EVENT_SCANNED});
         after = snapshot_of(&e->life.disk);
         if (new) {
                 bus_disk_added(e);

@@ -35,11 +35,11 @@ static void watchdog_rest(struct watchdog *w)
 
 int watchdog_loop(sd_event *event)
 {
-        struct watchdog w = { .told_at = now_monotonic() }; /* PID 1 watches from READY=1 on */
+        struct watchdog w = {.told_at = now_monotonic()}; /* PID 1 watches from READY=1 on */
         int r = sd_watchdog_enabled(true, &w.period_usec);
 
         if (r <= 0)
-                w = (struct watchdog){ 0 };
+                w = (struct watchdog){0};
         while (sd_event_get_state(event) != SD_EVENT_FINISHED) {
                 r = sd_event_prepare(event);
                 if (r == 0)

@@ -19,10 +19,8 @@ int limits_write(int dirfd, const struct hold_limits *l)
         int r;
 
         /* The empty assignment drops the timer's own OnActiveSec=. */
-        (void) snprintf(text, sizeof(text),
-                        "[Timer]\n" KEY_HOLD "=\n" KEY_HOLD "=%llums\n" KEY_DEVICE_TIMEOUT "=%llums\n",
-                        (unsigned long long) (l->hold / USEC_PER_MSEC),
-                        (unsigned long long) (l->device_timeout / USEC_PER_MSEC));
+        (void) snprintf(text, sizeof(text), "[Timer]\n" KEY_HOLD "=\n" KEY_HOLD "=%llums\n" KEY_DEVICE_TIMEOUT "=%llums\n",
+                        (unsigned long long) (l->hold / USEC_PER_MSEC), (unsigned long long) (l->device_timeout / USEC_PER_MSEC));
         r = state_write(dirfd, LIMITS_DROPIN, text, false);
         if (r < 0)
                 return r;
@@ -32,9 +30,7 @@ int limits_write(int dirfd, const struct hold_limits *l)
 static int limits_line(const char *key, const char *value, void *data)
 {
         struct hold_limits *l = data;
-        uint64_t *v = streq(key, KEY_HOLD)             ? &l->hold
-                      : streq(key, KEY_DEVICE_TIMEOUT) ? &l->device_timeout
-                                                       : NULL;
+        uint64_t *v = streq(key, KEY_HOLD) ? &l->hold : streq(key, KEY_DEVICE_TIMEOUT) ? &l->device_timeout : NULL;
 
         return v && *value ? parse_seconds(value, v) : 0;
 }
@@ -48,8 +44,8 @@ int limits_read(const struct roots *r, struct hold_limits *ret)
         /* The link is what allows; only its file is read, since state files are not read through links. */
         if (faccessat(r->run, RUN_HOLD_ALLOWED, R_OK, 0) < 0)
                 return -errno;
-        (void) snprintf(path, sizeof(path), "%.*s" LIMITS_DROPIN,
-                        (int) (strrchr(RUN_HOLD_ALLOWED, '/') + 1 - RUN_HOLD_ALLOWED), RUN_HOLD_ALLOWED);
+        (void) snprintf(path, sizeof(path), "%.*s" LIMITS_DROPIN, (int) (strrchr(RUN_HOLD_ALLOWED, '/') + 1 - RUN_HOLD_ALLOWED),
+                        RUN_HOLD_ALLOWED);
         k = state_read(r->run, path, limits_line, &l);
         if (k <= 0)
                 return k < 0 ? k : -ENOENT;

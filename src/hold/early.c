@@ -45,8 +45,7 @@ static bool disk_is_there(const struct roots *r, const char *interface)
         return found;
 }
 
-static int move(const struct roots *r, const struct usb_disk *d, enum driver target, uint64_t budget,
-                const struct runner *run)
+static int move(const struct roots *r, const struct usb_disk *d, enum driver target, uint64_t budget, const struct runner *run)
 {
         const char *interface = d->facts.interface;
         uint64_t deadline = now_boottime() + budget;

@@ -57,7 +57,6 @@ int main(int argc, char **argv)
                 roots_close(&r);
         }
         if (k < 0)
-                log_warning("No mounts will be held: %s",
-                            k == -EBADMSG ? "a device timeout cannot be read" : strerror(-k));
+                log_warning("No mounts will be held: %s", k == -EBADMSG ? "a device timeout cannot be read" : strerror(-k));
         return k < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -35,13 +35,11 @@ static enum told told(const struct roots *r, const struct block *b)
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
         if (!udevdb_tagged(r, id, "systemd"))
                 return TOLD_NOTHING;
-        return udevdb_property(r, id, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD
-                                                                                             : TOLD_READY;
+        return udevdb_property(r, id, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD : TOLD_READY;
 }
 
 /* True as soon as `fn` is for any disk or partition. */
-static bool any_block(const struct usb_disk *d, bool (*fn)(const struct roots *r, const struct block *b),
-                      const struct roots *r)
+static bool any_block(const struct usb_disk *d, bool (*fn)(const struct roots *r, const struct block *b), const struct roots *r)
 {
         for (size_t i = 0; i < d->n_luns; i++) {
                 if (!d->luns[i].disk.name[0])
@@ -165,8 +163,8 @@ static bool held_in_initramfs(const struct roots *r, const struct usb_disk *d, c
         return decision_wants_switch(&d->facts, &decision);
 }
 
-static bool held(const struct roots *r, const struct block_event *e, const struct usb_disk *d,
-                 const struct config *c, hold_arm_fn arm)
+static bool held(const struct roots *r, const struct block_event *e, const struct usb_disk *d, const struct config *c,
+                 hold_arm_fn arm)
 {
         const struct block *this = find_block(d, e->block);
         struct hold_limits limits;

@@ -118,11 +118,13 @@ int main(int argc, char **argv)
                 int argc;
                 int (*run)(const struct roots *r, char **args);
         } verbs[] = {
+                /* clang-format off */
                 {"udev", 3, verb_udev},
                 {"release", 3, verb_release},
                 {"interface", 3, verb_interface},
                 {"let-go", 2, verb_let_go},
                 {"quirks", 4, verb_quirks},
+                /* clang-format on */
         };
         struct roots r;
         int k;

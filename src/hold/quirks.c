@@ -19,8 +19,8 @@ static int write_files(const char *dir, const struct keepoff *k)
 
         if (fd < 0)
                 return -errno;
-        (void) snprintf(text, sizeof(text), "# By uasd: disks kept off uas, and what other files say.\noptions usb-storage quirks=%s\n",
-                        k->quirks);
+        (void) snprintf(text, sizeof(text),
+                        "# By uasd: disks kept off uas, and what other files say.\noptions usb-storage quirks=%s\n", k->quirks);
         r = state_write(fd, "etc/modprobe.d/" MODPROBE_FILE, text, false);
         if (r < 0)
                 return r;

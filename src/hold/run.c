@@ -65,10 +65,15 @@ static int run(char *const argv[], uint64_t end)
 int run_switch(const char *interface, enum driver target, uint64_t deadline)
 {
         char hold[48];
-        char *move[] = {(char *) PROGRAM_SWITCH, (char *) "--automatic", (char *) "--plugged", (char *) "--no-udev",
-                        hold, (char *) interface, (char *) driver_to_string(target), NULL};
-        char *recover[] = {(char *) PROGRAM_SWITCH, (char *) "--no-udev", (char *) "--recover", (char *) interface,
-                           NULL};
+        char *move[] = {(char *) PROGRAM_SWITCH,
+                        (char *) "--automatic",
+                        (char *) "--plugged",
+                        (char *) "--no-udev",
+                        hold,
+                        (char *) interface,
+                        (char *) driver_to_string(target),
+                        NULL};
+        char *recover[] = {(char *) PROGRAM_SWITCH, (char *) "--no-udev", (char *) "--recover", (char *) interface, NULL};
 
         (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) deadline);
         return run(target == DRIVER_NONE ? recover : move, deadline + (target == DRIVER_NONE ? 0 : GRACE));

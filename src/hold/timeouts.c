@@ -175,8 +175,7 @@ static int read_devices(int dirfd, uint64_t *min)
 
 static int read_cmdline(const struct roots *r, uint64_t *min)
 {
-        static const char *const keys[] = {"systemd.default_device_timeout_sec=",
-                                           "systemd.default_timeout_start_sec="};
+        static const char *const keys[] = {"systemd.default_device_timeout_sec=", "systemd.default_timeout_start_sec="};
         char text[4096], *save = NULL;
         int k = 0;
 

@@ -37,8 +37,8 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
                       "mdadm-last-resort@*.timer");
         if (r >= 0)
                 r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
-        while (r >= 0 && (r = sd_bus_message_read(reply, "(ssssssouso)", NULL, NULL, NULL, NULL, NULL, NULL, &path, NULL,
-                                                  NULL, NULL)) > 0) {
+        while (r >= 0 && (r = sd_bus_message_read(reply, "(ssssssouso)", NULL, NULL, NULL, NULL, NULL, NULL, &path, NULL, NULL,
+                                                  NULL)) > 0) {
                 uint64_t end = 0;
 
                 r = pid1_get_usec(pid1, deadline, path, PID1_SYSTEMD ".Timer", "NextElapseUSecMonotonic", &end);

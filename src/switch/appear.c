@@ -2,14 +2,14 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "sys/udev/udevdb.h"
-#include "switch/transaction.h"
 
-#define LOOK_AGAIN_MSEC 200 /* where nobody tells */
-#define FAIR_USEC (2 * USEC_PER_SEC) /* uas has its disks in 0.2 s; what was left of a hold may be less */
+#define LOOK_AGAIN_MSEC 200            /* where nobody tells */
+#define FAIR_USEC (2 * USEC_PER_SEC)   /* uas has its disks in 0.2 s; what was left of a hold may be less */
 #define BEHIND_USEC (2 * USEC_PER_SEC) /* it is taken back in this time, and the kernel goes on */
 
 static bool somebody_tells(const struct transaction *t)
@@ -49,7 +49,7 @@ static void listen(struct transaction *t, int msec, struct announced *told)
         struct uevent e;
         int r;
 
-        (void) poll(&(struct pollfd){ t->events ? uevents_fd(t->events) : -1, POLLIN, 0 }, 1, msec);
+        (void) poll(&(struct pollfd){t->events ? uevents_fd(t->events) : -1, POLLIN, 0}, 1, msec);
         while (t->events && (r = uevents_next(t->events, &e)) != 0) {
                 if (r < 0 && r != -ENOBUFS)
                         break;
@@ -127,7 +127,7 @@ static bool all_told(const struct transaction *t, const struct usb_disk *now, co
 /* It is being moved as well, has a driver, and nothing of it is to be seen yet. */
 static bool being_scanned(const struct transaction *t, const char *interface)
 {
-        struct usb_disk d = { 0 };
+        struct usb_disk d = {0};
         bool is;
 
         if (streq(interface, t->interface) || !switch_recorded(&t->roots, interface))
@@ -138,8 +138,8 @@ static bool being_scanned(const struct transaction *t, const char *interface)
 }
 
 /*
- * The kernel shows what it finds in the order in which it began to look: a disk that hangs in its first INQUIRY keeps back all that
- * were bound after it. Of a mirror of two, one of which hung on uas, both were late, and both were blamed.
+ * The kernel shows what it finds in the order in which it began to look: a disk that hangs in its first INQUIRY keeps back all
+ * that were bound after it. Of a mirror of two, one of which hung on uas, both were late, and both were blamed.
  */
 void look_ahead(struct transaction *t)
 {
@@ -174,11 +174,11 @@ static uint64_t left(struct awake deadline, struct awake *haste)
 
 int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(struct transaction *t))
 {
-        struct announced told = { .n = 0 };
-        struct awake haste = { 0 };
+        struct announced told = {.n = 0};
+        struct awake haste = {0};
 
         for (;;) {
-                struct usb_disk now = { 0 };
+                struct usb_disk now = {0};
                 struct awake before = now_awake();
                 bool back, done;
                 int r = usb_disk_read(&t->roots, t->interface, false, &now);
@@ -224,11 +224,11 @@ static bool told_of_all(const struct transaction *t, const struct usb_disk *now,
 
 void wait_for_udev(struct transaction *t, struct awake deadline)
 {
-        struct announced told = { .n = 0 };
+        struct announced told = {.n = 0};
         bool done = !somebody_tells(t);
 
         while (!done && awake_left(deadline) > 0) {
-                struct usb_disk now = { 0 };
+                struct usb_disk now = {0};
 
                 listen(t, LOOK_AGAIN_MSEC, &told);
                 done = usb_disk_read(&t->roots, t->interface, false, &now) <= 0 || told_of_all(t, &now, &told);

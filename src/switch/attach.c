@@ -5,11 +5,11 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/param.h"
 #include "sys/state/attachment.h"
-#include "switch/transaction.h"
 
 #define QUIRKS_BUDGET (10 * USEC_PER_SEC)
 #define BACK_BUDGET (30 * USEC_PER_SEC)
@@ -28,7 +28,8 @@ static int driver_bind(struct transaction *t, enum driver d)
                 r = record_check(t); /* a name says nothing of whose it is: asked at the last moment */
                 if (r >= 0)
                         r = attr_write(t->roots.sys, path, t->interface);
-                /* A driver that is just being registered takes what it finds before it gets its files (drivers/base/bus.c:bus_add_driver). */
+                /* A driver that is just being registered takes what it finds before it gets its files
+                 * (drivers/base/bus.c:bus_add_driver). */
                 if (r != -ENOENT || faccessat(t->roots.sys, dir, F_OK, 0) < 0 || awake_left(deadline) == 0)
                         return r;
                 (void) poll(NULL, 0, FILES_AGAIN_MSEC);
@@ -85,7 +86,7 @@ int attach(struct transaction *t, enum driver d)
         _cleanup_close_ int lock = lock_for_bind(t);
         int r, k;
 
-        assert(t->lock >= 0); /* one switch of an interface at a time */
+        assert(t->lock >= 0);   /* one switch of an interface at a time */
         if (driver_now(t) == d) /* a driver that was just loaded takes what has none by itself */
                 return 0;
         r = lock < 0 ? lock : entry_push(t, d);
@@ -100,8 +101,8 @@ int attach(struct transaction *t, enum driver d)
 }
 
 /*
- * Waits for its disks. 0 also if only udev is not done with them: the driver works, and another bind would not help udev. 0 as well
- * if a signal waits: there is no time to try another driver.
+ * Waits for its disks. 0 also if only udev is not done with them: the driver works, and another bind would not help udev. 0 as
+ * well if a signal waits: there is no time to try another driver.
  */
 static int disks_back(struct transaction *t)
 {
@@ -123,7 +124,8 @@ static int attach_to_any(struct transaction *t)
 }
 
 /*
- * Takes the driver away at once: a disk that answers nothing would make `delete` wait a minute. On -errno it stays where it is, in use
+ * Takes the driver away at once: a disk that answers nothing would make `delete` wait a minute. On -errno it stays where it is,
+ * in use
  * (-EBUSY) or perhaps so.
  */
 static int detach(struct transaction *t)
@@ -157,7 +159,7 @@ static void stays(struct transaction *t, const char *why)
 /* Deleted LUNs come back without another probe. */
 static bool rescan(struct transaction *t)
 {
-        struct usb_disk now = { 0 };
+        struct usb_disk now = {0};
         char path[64];
         int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
@@ -171,7 +173,7 @@ static bool rescan(struct transaction *t)
 
 void attach_back(struct transaction *t)
 {
-        enum driver back = t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE, order[] = { back, back, t->to };
+        enum driver back = t->from != DRIVER_NONE ? t->from : DRIVER_USB_STORAGE, order[] = {back, back, t->to};
         int r = -ENODEV, used = 0;
 
         if (record_check(t) < 0)
@@ -199,8 +201,8 @@ void attach_back(struct transaction *t)
         if (driver_now(t) == DRIVER_NONE)
                 (void) attach_to_any(t);
         if (driver_now(t) != t->from && t->from != DRIVER_NONE)
-                stays(t, used == -EBUSY ? "it is in use already, and stays" :
-                         used < 0       ? "whether it is in use cannot be found out, so it stays" :
-                                          "it did not go back");
+                stays(t, used == -EBUSY ? "it is in use already, and stays"
+                         : used < 0     ? "whether it is in use cannot be found out, so it stays"
+                                        : "it did not go back");
         t->moved = false;
 }

@@ -5,12 +5,13 @@
 #include <sys/prctl.h>
 
 #include "common/log.h"
-#include "sys/state/switch-record.h"
 #include "switch/transaction.h"
+#include "sys/state/switch-record.h"
 
 /*
  * Who claims a disk for a switch, since that may hang, lives no longer than the switch: nobody else would end it, and
- * nobody could mount the disk. While it lives it has a lock of its own on the record's lock file (sys/state/switch-record.h), so whoever puts things in order knows when it is gone with all that it had open.
+ * nobody could mount the disk. While it lives it has a lock of its own on the record's lock file (sys/state/switch-record.h), so
+ * whoever puts things in order knows when it is gone with all that it had open.
  */
 
 #define LEFT_TRIES 200 /* two seconds: one that hangs in the kernel cannot be waited for */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/users/users.h"
 #include "switch/transaction.h"
+#include "sys/users/users.h"
 
 /*
- * No switch: the claim alone, for whoever wants a disk for himself. A process of its own has it, since the open of a sick disk may hang,
- * and it goes with whoever started it: his end of our stdin does.
+ * No switch: the claim alone, for whoever wants a disk for himself. A process of its own has it, since the open of a sick disk
+ * may hang, and it goes with whoever started it: his end of our stdin does.
  */
 
 static int take(struct transaction *t)
@@ -13,7 +13,7 @@ static int take(struct transaction *t)
         int r = claim_take(&t->roots, t->disk.luns, t->disk.n_luns, &t->claim, busy);
 
         if (r == -EBUSY) {
-                struct user u = { .kind = USER_CLAIM };
+                struct user u = {.kind = USER_CLAIM};
 
                 (void) copy_string(u.device, sizeof(u.device), busy);
                 report_user(t, &u);

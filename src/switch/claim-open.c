@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <poll.h>
 
+#include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
-#include "switch/transaction.h"
 
 #define CLAIM_TRIES 5
 #define OPEN_BUDGET USEC_PER_SEC

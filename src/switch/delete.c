@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 
 #include "common/names.h"
-#include "sys/io/sysfs.h"
 #include "switch/transaction.h"
+#include "sys/io/sysfs.h"
 
 #define LOOK_AGAIN_USEC 200
 
@@ -110,7 +110,7 @@ static int delete_all(struct transaction *t, struct claim_releaser *d)
 int luns_delete(struct transaction *t)
 {
         _cleanup_close_ int dir = -1;
-        struct claim_releaser d = { .t = t };
+        struct claim_releaser d = {.t = t};
         char path[128];
         int r;
 

@@ -2,13 +2,13 @@
 #include <assert.h>
 
 #include "common/names.h"
+#include "switch/transaction.h"
 #include "sys/io/boot.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "sys/udev/trigger.h"
-#include "switch/transaction.h"
 
 /* Until then udev's helper waits in any case; a hold that has to be armed takes its time. */
 #define ALONE_USEC (AWAIT_USEC / 2)
@@ -20,8 +20,8 @@ static uint64_t length(const struct transaction *t)
 }
 
 /*
- * Starts the timer, unless it was started a moment ago. A PID 1 that has failed once is not asked again: a switch waits for it once
- * at most.
+ * Starts the timer, unless it was started a moment ago. A PID 1 that has failed once is not asked again: a switch waits for it
+ * once at most.
  */
 static int arm(struct transaction *t)
 {
@@ -48,14 +48,14 @@ int switch_hold_prepare(struct transaction *t)
 static void hold(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
-        struct attachment_mark a = { .override_target = DRIVER_NONE };
-        struct hold_mark m = { f->busnum, f->devnum, 0 };
+        struct attachment_mark a = {.override_target = DRIVER_NONE};
+        struct hold_mark m = {f->busnum, f->devnum, 0};
 
         if (t->holding || arm(t) < 0)
                 return;
         /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
         if (attachment_read(&t->roots, f, &a) >= 0 && a.released)
-                (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){ .released = false });
+                (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){.released = false});
         m.deadline = t->armed + length(t);
         assert(t->armed != 0 && m.deadline > t->armed); /* every hold has a deadline, and a timer that ends it */
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
@@ -71,7 +71,7 @@ void switch_hold_begin(struct transaction *t)
         unsigned fields = (t->automatic ? MARK_TRIED : 0) | (t->plugged ? 0 : MARK_NO_AUTO);
 
         /* Written before the bind: the rule never begins a hold of its own on this attachment again. */
-        (void) attachment_change(&t->roots, &t->disk.facts, fields, &(struct attachment_mark){ .tried = true, .no_auto = true });
+        (void) attachment_change(&t->roots, &t->disk.facts, fields, &(struct attachment_mark){.tried = true, .no_auto = true});
         t->holding = t->hold_deadline != 0;
         t->unseen = now_awake();
         t->awaited = !t->no_udev;
@@ -83,7 +83,7 @@ void switch_hold_begin(struct transaction *t)
 
 int switch_hold_if_long_left(const struct transaction *t)
 {
-        uint64_t left = awake_left((struct awake){ t->unseen.usec + ALONE_USEC });
+        uint64_t left = awake_left((struct awake){t->unseen.usec + ALONE_USEC});
 
         if (!t->awaited || t->holding)
                 return -1;
@@ -121,7 +121,7 @@ void switch_hold_end(struct transaction *t)
 {
         /* Nobody has been told that it is held: the helper has waited for all of it. */
         bool silent = t->awaited && awake_since(t->unseen) < AWAIT_USEC;
-        struct usb_disk now = { 0 };
+        struct usb_disk now = {0};
 
         if (!t->holding && !t->hold_deadline && !t->awaited)
                 return;

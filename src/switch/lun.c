@@ -2,13 +2,12 @@
 #include <limits.h>
 
 #include "common/names.h"
-#include "sys/io/sysfs.h"
 #include "switch/transaction.h"
+#include "sys/io/sysfs.h"
 
 const char *lun_attribute(const char *host, const struct lun *l, const char *name, char *ret, size_t size)
 {
-        (void) snprintf(ret, size, "%s/target%.*s/%s/%s", host, (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi,
-                        name);
+        (void) snprintf(ret, size, "%s/target%.*s/%s/%s", host, (int) (strrchr(l->scsi, ':') - l->scsi), l->scsi, l->scsi, name);
         return ret;
 }
 
@@ -27,14 +26,14 @@ bool lun_offline(const struct transaction *t, const char *host, const struct lun
 }
 
 /*
- * Whether a LUN is one of those, with the same block device. The kernel does not reuse the number of a block device that is open, as a
- * claimed one is. Its medium may be another one: no card that is put into a claimed slot can be mounted.
+ * Whether a LUN is one of those, with the same block device. The kernel does not reuse the number of a block device that is open,
+ * as a claimed one is. Its medium may be another one: no card that is put into a claimed slot can be mounted.
  */
 bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i)
 {
         for (size_t i = 0; i < n; i++)
-                if (streq(luns[i].scsi, l->scsi) && streq(luns[i].disk.name, l->disk.name) && luns[i].disk.major == l->disk.major &&
-                    luns[i].disk.minor == l->disk.minor) {
+                if (streq(luns[i].scsi, l->scsi) && streq(luns[i].disk.name, l->disk.name) &&
+                    luns[i].disk.major == l->disk.major && luns[i].disk.minor == l->disk.minor) {
                         *ret_i = i;
                         return true;
                 }

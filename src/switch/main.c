@@ -5,9 +5,9 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/state/conf.h"
-#include "switch/transaction.h"
 
 /* What is to be done, if not a switch. */
 enum task {
@@ -36,19 +36,29 @@ static void help(void)
 
 static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_task)
 {
-        enum { OPT_VERSION = 256, OPT_AUTOMATIC, OPT_PLUGGED, OPT_HOLD, OPT_NO_UDEV, OPT_MACHINE, OPT_RECOVER, OPT_CLAIM, OPT_CLAIM_AGAIN };
+        enum {
+                OPT_VERSION = 256,
+                OPT_AUTOMATIC,
+                OPT_PLUGGED,
+                OPT_HOLD,
+                OPT_NO_UDEV,
+                OPT_MACHINE,
+                OPT_RECOVER,
+                OPT_CLAIM,
+                OPT_CLAIM_AGAIN
+        };
         static const struct option options[] = {
-                { "help", no_argument, NULL, 'h' },
-                { "version", no_argument, NULL, OPT_VERSION },
-                { "automatic", no_argument, NULL, OPT_AUTOMATIC },
-                { "plugged", no_argument, NULL, OPT_PLUGGED },
-                { "hold-deadline", required_argument, NULL, OPT_HOLD },
-                { "no-udev", no_argument, NULL, OPT_NO_UDEV },
-                { "machine", no_argument, NULL, OPT_MACHINE },
-                { "recover", no_argument, NULL, OPT_RECOVER },
-                { "claim", no_argument, NULL, OPT_CLAIM },
-                { "claim-again", no_argument, NULL, OPT_CLAIM_AGAIN },
-                { 0 },
+                {"help", no_argument, NULL, 'h'},
+                {"version", no_argument, NULL, OPT_VERSION},
+                {"automatic", no_argument, NULL, OPT_AUTOMATIC},
+                {"plugged", no_argument, NULL, OPT_PLUGGED},
+                {"hold-deadline", required_argument, NULL, OPT_HOLD},
+                {"no-udev", no_argument, NULL, OPT_NO_UDEV},
+                {"machine", no_argument, NULL, OPT_MACHINE},
+                {"recover", no_argument, NULL, OPT_RECOVER},
+                {"claim", no_argument, NULL, OPT_CLAIM},
+                {"claim-again", no_argument, NULL, OPT_CLAIM_AGAIN},
+                {0},
         };
         unsigned long long v;
         int c, target;
@@ -114,7 +124,7 @@ static int parse(int argc, char *argv[], struct transaction *t, enum task *ret_t
 
 int main(int argc, char *argv[])
 {
-        struct transaction t = { .roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL };
+        struct transaction t = {.roots = ROOTS_NULL, .lock = -1, .claim = CLAIM_NULL};
         enum task task = TASK_SWITCH;
         int r;
 
@@ -138,9 +148,9 @@ int main(int argc, char *argv[])
         if (task == TASK_RECOVER)
                 return transaction_recover(&t) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
         if (transaction_run(&t) == UASD_EXIT_OK)
-                (void) snprintf(t.text, sizeof(t.text), "%s from %s to %s%s",
-                                t.from == t.to ? "already moved" : "moved", driver_to_string(t.from),
-                                driver_to_string(t.to), t.kept ? "; in use again before it could be tried" : "");
+                (void) snprintf(t.text, sizeof(t.text), "%s from %s to %s%s", t.from == t.to ? "already moved" : "moved",
+                                driver_to_string(t.from), driver_to_string(t.to),
+                                t.kept ? "; in use again before it could be tried" : "");
         report_end(&t);
         return t.code;
 }

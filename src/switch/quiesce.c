@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "switch/transaction.h"
 #include "sys/block/fingerprint.h"
 #include "sys/block/opens.h"
 #include "sys/users/users.h"
-#include "switch/transaction.h"
 
 /* Who else is at the disk, while it is being synced and read, and up to the moment in which it is claimed. */
 
@@ -13,10 +13,13 @@ static int refuse_users(struct transaction *t, struct user *users, size_t n)
                 report_user(t, &users[i]);
         if (n)
                 (void) tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "in use: %s of %s%s%s", user_kind_to_string(users[0].kind),
-                               users[0].device, users[0].where ? " at " : users[0].command ? " by " : "",
-                               users[0].where     ? users[0].where :
-                               users[0].command ? users[0].command :
-                                                  "");
+                               users[0].device,
+                               users[0].where     ? " at "
+                               : users[0].command ? " by "
+                                                  : "",
+                               users[0].where     ? users[0].where
+                               : users[0].command ? users[0].command
+                                                  : "");
         users_free(users, n);
         return n ? -EBUSY : 0;
 }
@@ -45,7 +48,7 @@ static int same_media(struct transaction *t)
 int look_for_strangers(struct transaction *t)
 {
         const struct lun *luns = t->disk.luns;
-        struct user u = { .kind = USER_OPEN };
+        struct user u = {.kind = USER_OPEN};
 
         if (t->offline || !driver_has_one(&t->roots, t->from, t->interface) ||
             !claim_has_strangers(&t->roots, luns, t->disk.n_luns, t->from, &t->claim))
@@ -61,8 +64,7 @@ int sync_nodes(struct transaction *t)
         char node[BLOCK_NAME_MAX] = "";
         int r = claim_sync(&t->claim, node);
 
-        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r)) :
-                       0;
+        return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r)) : 0;
 }
 
 /* Until nobody did anything to the disk while we looked. */
@@ -78,9 +80,9 @@ int undisturbed(struct transaction *t)
                 if (r < 0)
                         return r;
         }
-        return claim_disturbed(&t->claim) == DISTURBANCE_NONE ?
-                       0 :
-                       tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody keeps opening the disk");
+        return claim_disturbed(&t->claim) == DISTURBANCE_NONE
+                       ? 0
+                       : tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody keeps opening the disk");
 }
 
 int take_fingerprint(struct transaction *t)
@@ -100,7 +102,8 @@ int take_fingerprint(struct transaction *t)
 /*
  * Whoever wants the disk between the claim and its end fails. So this comes last, when all that takes its time is
  * done, and it is let go again at once if anybody has just looked at the disk: he may be about to mount it. Who has written
- * to it has made another disk of it: that is synced, and its fingerprint taken, again. A card that is put in from now on is mounted by nobody.
+ * to it has made another disk of it: that is synced, and its fingerprint taken, again. A card that is put in from now on is
+ * mounted by nobody.
  */
 int close_door(struct transaction *t)
 {
@@ -114,7 +117,8 @@ int close_door(struct transaction *t)
                 enum disturbance d = claim_disturbed(&t->claim);
                 bool stale = r == -ESTALE || d == DISTURBANCE_WRITTEN;
 
-                /* Counted before it is looked for by name. Where we are alone with all disks of the driver nobody need be looked for. */
+                /* Counted before it is looked for by name. Where we are alone with all disks of the driver nobody need be looked
+                 * for. */
                 opens = driver_opens(&t->roots, t->from);
                 r = d == DISTURBANCE_NONE && tries == 0 && opens == (int) t->claim.n ? 0 : look_for_users(t, true);
                 if (r >= 0 && opens > (int) t->claim.n)
@@ -137,7 +141,7 @@ int close_door(struct transaction *t)
         if (r >= 0 && claim_written(&t->roots, &t->claim) != t->written)
                 r = -ESTALE;
         if (r == -EBUSY) {
-                struct user u = { .kind = USER_CLAIM };
+                struct user u = {.kind = USER_CLAIM};
 
                 (void) copy_string(u.device, sizeof(u.device), busy);
                 report_user(t, &u);

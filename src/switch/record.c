@@ -3,10 +3,10 @@
 #include <limits.h>
 
 #include "common/names.h"
+#include "switch/transaction.h"
 #include "sys/io/statefile.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
-#include "switch/transaction.h"
 
 /*
  * /run/uasd/switch/INTERFACE: what is being done, for whoever has to finish it. INTERFACE.lock beside it is
@@ -21,7 +21,8 @@ static int take_lock(struct transaction *t)
 
         if (r < 0)
                 return r;
-        fd = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        fd = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                    0600);
         if (fd < 0)
                 return -errno;
         r = switch_lock_take(fd, SWITCH_LOCK);
@@ -71,7 +72,7 @@ static int load_line(const char *key, const char *value, void *data)
 
 static bool record_is_ours(const struct transaction *t)
 {
-        struct loaded l = { 0 };
+        struct loaded l = {0};
         char path[PATH_MAX];
 
         return state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l) > 0 &&
@@ -86,10 +87,11 @@ int record_write(struct transaction *t, const char *step)
         /* Whoever removed it has given the disk to another driver (hold_rescue()): a switch that wakes up late must not go on. */
         if (t->recorded && !record_is_ours(t))
                 return -ESTALE;
-        (void) snprintf(text, sizeof(text),
-                        "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
-                        (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from),
-                        driver_to_string(t->to), step, t->n_disks, t->moved, t->failed, t->holding, t->awaited);
+        (void) snprintf(
+                text, sizeof(text),
+                "PID=%i\nBUSNUM=%u\nDEVNUM=%u\nFROM=%s\nTO=%s\nSTEP=%s\nDISKS=%zu\nMOVED=%i\nFAILED=%i\nHOLDING=%i\nAWAIT=%i\n",
+                (int) getpid(), t->disk.facts.busnum, t->disk.facts.devnum, driver_to_string(t->from), driver_to_string(t->to),
+                step, t->n_disks, t->moved, t->failed, t->holding, t->awaited);
         r = state_write(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), text, false);
         t->recorded = t->recorded || r >= 0;
         return r;
@@ -122,7 +124,7 @@ void record_end(struct transaction *t)
 
 int record_load(struct transaction *t)
 {
-        struct loaded l = { .t = t };
+        struct loaded l = {.t = t};
         unsigned busnum, devnum;
         char path[PATH_MAX];
         int r = take_lock(t);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
 #include "sys/usb/strings.h"
-#include "switch/transaction.h"
 
 /* What has it now is what it comes back to, should LUNs be missing; if they do not come, where it was. */
 static void keep_what_has_it(struct transaction *t, enum driver now)
@@ -60,8 +60,8 @@ int transaction_recover(struct transaction *t)
                 history_recall(&t->roots, &t->disk.facts);
                 t->to = to;
                 if (t->failed) {
-                        (void) snprintf(t->text, sizeof(t->text), "under %s it did not pass; uasd-switch was killed on the way back",
-                                        driver_to_string(to));
+                        (void) snprintf(t->text, sizeof(t->text),
+                                        "under %s it did not pass; uasd-switch was killed on the way back", driver_to_string(to));
                         undo_trial(t);
                 }
                 trial_leave(t);

@@ -4,16 +4,16 @@
 #include <poll.h>
 
 #include "common/names.h"
+#include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/io/sysfs.h"
 #include "sys/usb/luns.h"
-#include "switch/transaction.h"
 
 /*
- * The rule: a LUN may be deleted, and an interface unbound, only if every block device below the interface is claimed, or there is
- * none, or it is offline and has no user. "None" means: no SCSI device, or one whose type never gets a block device. An error while
- * looking counts as "in use". Only this file writes `delete` and `unbind` (tools/check-layers), and it applies the rule immediately
- * before each write, also on the way back.
+ * The rule: a LUN may be deleted, and an interface unbound, only if every block device below the interface is claimed, or there
+ * is none, or it is offline and has no user. "None" means: no SCSI device, or one whose type never gets a block device. An error
+ * while looking counts as "in use". Only this file writes `delete` and `unbind` (tools/check-layers), and it applies the rule
+ * immediately before each write, also on the way back.
  */
 
 #define FILES_BUDGET (2 * USEC_PER_SEC)
@@ -32,7 +32,8 @@ static bool claimed(const struct transaction *t, const struct lun *l)
 {
         size_t i;
 
-        return t->undo.active ? undo_claim_has(t, l) : lun_among(l, t->disk.luns, t->disk.n_luns, &i) && claim_has(&t->claim, l->lun);
+        return t->undo.active ? undo_claim_has(t, l)
+                              : lun_among(l, t->disk.luns, t->disk.n_luns, &i) && claim_has(&t->claim, l->lun);
 }
 
 static bool may_go(const struct transaction *t, const char *host, const struct lun *l)
@@ -46,7 +47,8 @@ static bool may_go(const struct transaction *t, const char *host, const struct l
         return !lun_awaited(l) || t->undo.active || given_up(t, l);
 }
 
-/* Applies the rule to what is below the interface now. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if it has gone. */
+/* Applies the rule to what is below the interface now. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if it has
+ * gone. */
 static int rule(const struct transaction *t, int dir)
 {
         struct lun *luns = NULL;
@@ -97,7 +99,8 @@ int driver_unbind(struct transaction *t, enum driver d)
                 (void) snprintf(path, sizeof(path), "%s/unbind", driver);
                 if (r >= 0)
                         r = attr_write(t->roots.sys, path, t->interface);
-                /* A driver that is being registered binds what it finds before it gets its files (drivers/base/bus.c:bus_add_driver). */
+                /* A driver that is being registered binds what it finds before it gets its files
+                 * (drivers/base/bus.c:bus_add_driver). */
                 if (r != -ENOENT || faccessat(t->roots.sys, driver, F_OK, 0) < 0 || awake_left(deadline) == 0)
                         return r;
                 (void) poll(NULL, 0, FILES_AGAIN_MSEC);

@@ -3,8 +3,8 @@
 
 #include "common/log.h"
 #include "common/names.h"
-#include "sys/io/clock.h"
 #include "switch/transaction.h"
+#include "sys/io/clock.h"
 
 void report_step(const struct transaction *t)
 {

@@ -3,15 +3,15 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "sys/state/switch-record.h"
 #include "switch/transaction.h"
+#include "sys/state/switch-record.h"
 
 /*
- * A disk must not be left without a driver because of Ctrl-C, or because the machine goes down. Before the disk is touched a signal
- * ends uasd-switch at once. From the trial on the signals are blocked: one that waits has uasd-switch finish or undo the switch in
- * seconds. The children have the signals blocked as well; they die with uasd-switch (PR_SET_PDEATHSIG).
+ * A disk must not be left without a driver because of Ctrl-C, or because the machine goes down. Before the disk is touched a
+ * signal ends uasd-switch at once. From the trial on the signals are blocked: one that waits has uasd-switch finish or undo the
+ * switch in seconds. The children have the signals blocked as well; they die with uasd-switch (PR_SET_PDEATHSIG).
  */
-static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
 
 /* What the handler needs: it may call little. */
 static struct {
@@ -34,7 +34,7 @@ static void end_at_once(int number)
 
 void signals_begin(const struct transaction *t)
 {
-        const struct sigaction act = { .sa_handler = end_at_once };
+        const struct sigaction act = {.sa_handler = end_at_once};
 
         at_once.run = t->roots.run;
         at_once.out = t->machine ? STDOUT_FILENO : STDERR_FILENO;
@@ -59,7 +59,7 @@ void signals_block(void)
 
 void signals_allow(const struct transaction *t)
 {
-        struct transaction ended = { .code = UASD_EXIT_DEFERRED };
+        struct transaction ended = {.code = UASD_EXIT_DEFERRED};
 
         (void) copy_string(ended.step, sizeof(ended.step), t->step);
         (void) copy_string(ended.text, sizeof(ended.text), ENDED_BY_SIGNAL);

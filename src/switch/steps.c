@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "common/log.h"
+#include "switch/transaction.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
@@ -10,7 +11,6 @@
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "sys/usb/strings.h"
-#include "switch/transaction.h"
 
 /* Budgets, usec. Spin-up of a large disk takes longest; an undo is an unbind, a bind and delay_use. */
 #define LOCK_BUDGET (10 * USEC_PER_SEC)
@@ -23,7 +23,7 @@ static struct awake hold_leaves(const struct transaction *t)
 {
         uint64_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
 
-        return (struct awake){ end - (third < UNDO_BUDGET ? third : UNDO_BUDGET) };
+        return (struct awake){end - (third < UNDO_BUDGET ? third : UNDO_BUDGET)};
 }
 
 /* The end of a budget, or what a hold leaves. */
@@ -143,10 +143,10 @@ static int step_prepare(struct transaction *t)
                 r = uas_module_load(&t->roots);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "the module uas cannot be loaded: %s",
-                               r == -ENOENT ? "this kernel has none" :
-                               r == -EPERM  ? "modprobe.d has an install line for it" :
-                               r == -EACCES ? "modprobe.d blacklists it; load it by hand (modprobe uas), or take that away" :
-                                              strerror(-r));
+                               r == -ENOENT   ? "this kernel has none"
+                               : r == -EPERM  ? "modprobe.d has an install line for it"
+                               : r == -EACCES ? "modprobe.d blacklists it; load it by hand (modprobe uas), or take that away"
+                                              : strerror(-r));
         /* Whoever hangs with the lock keeps the disk from a driver: so it is asked for while it still has one. */
         lock = quirks_lock(&t->roots, awake_left(until(t, LOCK_BUDGET)));
         if (lock == -ETIMEDOUT)
@@ -180,8 +180,8 @@ static void undo_prepare(struct transaction *t)
 }
 
 /*
- * While the machine goes down nothing begins: a disk that is unmounted now is not free, it goes off. Without an answer from PID 1 the
- * disk stays on its driver.
+ * While the machine goes down nothing begins: a disk that is unmounted now is not free, it goes off. Without an answer from PID 1
+ * the disk stays on its driver.
  */
 static int machine_stops(struct transaction *t)
 {
@@ -228,7 +228,8 @@ static int step_unbind(struct transaction *t)
         r = driver_unbind(t, t->from);
         if (r == -EBUSY) {
                 t->moved = t->disk.n_luns > 0; /* else nothing was deleted, and nothing has to be brought back */
-                return tx_fail(t, UASD_EXIT_DEFERRED, r, t->moved ? NOT_CLAIMED : "its disk appeared before it could be switched");
+                return tx_fail(t, UASD_EXIT_DEFERRED, r,
+                               t->moved ? NOT_CLAIMED : "its disk appeared before it could be switched");
         }
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "%s does not let go: %s", driver_to_string(t->from), strerror(-r));
@@ -266,8 +267,8 @@ static int step_appear(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "udev was not done with the disk under %s in time",
                                driver_to_string(t->to));
         if (r < 0)
-                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "the disk did not come back under %s: %s",
-                               driver_to_string(t->to), strerror(-r));
+                return tx_fail(t, UASD_EXIT_ROLLED_BACK, r, "the disk did not come back under %s: %s", driver_to_string(t->to),
+                               strerror(-r));
         return 0;
 }
 
@@ -307,26 +308,32 @@ static const struct switch_step {
         void (*undo)(struct transaction *t);
         bool at_once; /* a signal may end it at once: nothing has been touched, and whether there is a record is known */
 } steps[] = {
-        { "identify",    step_identify,    NULL,         true  },
-        { "record",      step_record,      undo_record,  false },
-        { "claim",       step_claim,       undo_claim,   true  },
-        { "sync",        step_sync,        NULL,         true  },
-        { "fingerprint", take_fingerprint, NULL,         true  },
-        { "prepare",     step_prepare,     undo_prepare, true  },
-        { "trial",       step_trial,       undo_trial,   false },
-        { "delete",      step_delete,      undo_move,    false },
-        { "unbind",      step_unbind,      NULL,         false },
-        { "bind",        step_bind,        NULL,         false },
-        { "appear",      step_appear,      NULL,         false },
-        { "verify",      step_verify,      NULL,         false },
-        { "release",     step_release,     NULL,         false },
+        /* clang-format off */
+        {"identify",    step_identify,    NULL,         true},
+        {"record",      step_record,      undo_record,  false},
+        {"claim",       step_claim,       undo_claim,   true},
+        {"sync",        step_sync,        NULL,         true},
+        {"fingerprint", take_fingerprint, NULL,         true},
+        {"prepare",     step_prepare,     undo_prepare, true},
+        {"trial",       step_trial,       undo_trial,   false},
+        {"delete",      step_delete,      undo_move,    false},
+        {"unbind",      step_unbind,      NULL,         false},
+        {"bind",        step_bind,        NULL,         false},
+        {"appear",      step_appear,      NULL,         false},
+        {"verify",      step_verify,      NULL,         false},
+        {"release",     step_release,     NULL,         false},
+        /* clang-format on */
 };
 
 /* What a killed one left is put in order first: its record is about to be replaced. */
 static void finish_earlier(struct transaction *t)
 {
-        struct transaction earlier = { .roots = t->roots, .config = t->config, .interface = t->interface, .no_udev = t->no_udev,
-                                       .lock = -1, .claim = CLAIM_NULL };
+        struct transaction earlier = {.roots = t->roots,
+                                      .config = t->config,
+                                      .interface = t->interface,
+                                      .no_udev = t->no_udev,
+                                      .lock = -1,
+                                      .claim = CLAIM_NULL};
 
         if (!switch_recorded(&t->roots, t->interface))
                 return;
@@ -362,7 +369,8 @@ int transaction_run(struct transaction *t)
                 (void) copy_string(t->step, sizeof(t->step), steps[i].name);
                 report_step(t);
                 if (t->lock >= 0 && (r = record_write(t, t->step)) == -ESTALE)
-                        (void) tx_fail(t, UASD_EXIT_FAILED, r, "it took too long, and the disk was given to any driver meanwhile");
+                        (void) tx_fail(t, UASD_EXIT_FAILED, r,
+                                       "it took too long, and the disk was given to any driver meanwhile");
                 if (r >= 0 && steps[i].at_once)
                         signals_allow(t);
                 if (r >= 0)

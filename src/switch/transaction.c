@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <stdarg.h>
 
-#include "sys/state/attachment.h"
 #include "switch/transaction.h"
+#include "sys/state/attachment.h"
 
 int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
 {
@@ -26,14 +26,14 @@ bool attachment_same(const struct transaction *t, const struct facts *f)
 
 bool attachment_there(const struct transaction *t)
 {
-        struct facts now = { .busnum = 0 };
+        struct facts now = {.busnum = 0};
 
         return attachment_now(&t->roots, t->interface, &now.busnum, &now.devnum) >= 0 && attachment_same(t, &now);
 }
 
 int look_for_media(struct transaction *t)
 {
-        struct usb_disk now = { 0 };
+        struct usb_disk now = {0};
         int r = usb_disk_read(&t->roots, t->interface, false, &now);
         struct lun *before = t->disk.luns;
         size_t n = t->disk.n_luns;

@@ -28,8 +28,8 @@ struct undo_claim {
                 pid_t pid; /* it has the claim of a LUN or hangs in the open; 0: none */
                 int fd;    /* its end of the conversation */
                 bool hangs;
-        } *children; /* one for each LUN */
-        size_t readers;       /* processes that have it open and do not count as users */
+        } * children;   /* one for each LUN */
+        size_t readers; /* processes that have it open and do not count as users */
 };
 
 struct transaction {
@@ -38,11 +38,11 @@ struct transaction {
         struct config config;
         const char *interface;
         enum driver to;
-        bool automatic;         /* nobody asked: one try an attachment, and claims go without force */
-        bool plugged;           /* at plug-in or boot: afterwards it mounts as usual */
-        bool machine;           /* the progress and the result go to uasd, as lines on stdout */
-        bool no_udev;           /* udev waits for us: it tells nothing, and need not be told */
-        uint64_t hold_deadline; /* CLOCK_BOOTTIME; 0: nobody waits for it to be released */
+        bool automatic;          /* nobody asked: one try an attachment, and claims go without force */
+        bool plugged;            /* at plug-in or boot: afterwards it mounts as usual */
+        bool machine;            /* the progress and the result go to uasd, as lines on stdout */
+        bool no_udev;            /* udev waits for us: it tells nothing, and need not be told */
+        uint64_t hold_deadline;  /* CLOCK_BOOTTIME; 0: nobody waits for it to be released */
         struct awake hold_until; /* the same, for budgets */
 
         /* What was found */
@@ -56,24 +56,24 @@ struct transaction {
         int lock;
         bool recorded; /* the record is written */
         struct claim claim;
-        uint64_t written;  /* sectors that had reached the disk when the fingerprint was taken */
-        char *fingerprint; /* NULL: no disk was there yet, inside delay_use */
-        bool lock_kept; /* by somebody who hangs with it: the quirks cannot be written */
-        bool holding; /* the hold mark is ours */
-        bool awaited; /* what appears waits in udev's helper until it has been decided on */
-        struct awake unseen;   /* when nothing had appeared yet */
-        struct awake bound_at; /* when it had its new driver */
+        uint64_t written;               /* sectors that had reached the disk when the fingerprint was taken */
+        char *fingerprint;              /* NULL: no disk was there yet, inside delay_use */
+        bool lock_kept;                 /* by somebody who hangs with it: the quirks cannot be written */
+        bool holding;                   /* the hold mark is ours */
+        bool awaited;                   /* what appears waits in udev's helper until it has been decided on */
+        struct awake unseen;            /* when nothing had appeared yet */
+        struct awake bound_at;          /* when it had its new driver */
         char ahead[INTERFACE_NAME_MAX]; /* what the kernel was scanning already when this was bound; empty: nothing */
-        struct awake behind; /* when the kernel was last seen scanning `ahead`; 0: never */
-        bool moved;   /* LUNs deleted or driver unbound: undo has to attach */
-        pid_t examiner; /* verify's child, which a sick disk may keep; 0: none */
+        struct awake behind;            /* when the kernel was last seen scanning `ahead`; 0: never */
+        bool moved;                     /* LUNs deleted or driver unbound: undo has to attach */
+        pid_t examiner;                 /* verify's child, which a sick disk may keep; 0: none */
         struct undo_claim undo;
-        bool bound;   /* it has been bound to the new driver, or that was tried */
-        bool failed;  /* and there it failed, which is the disk's fault */
+        bool bound;     /* it has been bound to the new driver, or that was tried */
+        bool failed;    /* and there it failed, which is the disk's fault */
         bool replugged; /* what is put in order is the switch of an earlier attachment */
-        bool answered; /* since it failed, its LUNs have appeared again: it was not unplugged */
-        bool on_trial; /* a trial is on record that was begun by this switch */
-        bool had_past; /* on_trial: `past` is what was on record before */
+        bool answered;  /* since it failed, its LUNs have appeared again: it was not unplugged */
+        bool on_trial;  /* a trial is on record that was begun by this switch */
+        bool had_past;  /* on_trial: `past` is what was on record before */
         struct history past;
         bool offline; /* the kernel has given up a LUN: nobody can claim or sync it, and nothing is left to be lost */
         bool excused; /* it is taken back, and not to blame: this machine was too slow, had no room, or was at another disk */
@@ -98,8 +98,8 @@ _printf_(4, 5) int tx_fail(struct transaction *t, int code, int error, const cha
 bool attachment_there(const struct transaction *t);
 bool attachment_same(const struct transaction *t, const struct facts *f);
 /*
- * Reads its LUNs anew. -ESTALE: there are other nodes or media than before, of which nobody knows yet who uses them. An open has the
- * kernel look at the medium, so what is read after our own is up to date.
+ * Reads its LUNs anew. -ESTALE: there are other nodes or media than before, of which nobody knows yet who uses them. An open has
+ * the kernel look at the medium, so what is read after our own is up to date.
  */
 int look_for_media(struct transaction *t);
 
@@ -109,7 +109,8 @@ int transaction_run(struct transaction *t);
 /* Finishes or undoes what a killed uasd-switch left behind. Returns 0 also if there was nothing. */
 int transaction_recover(struct transaction *t);
 
-/* Has the claim, and does nothing, until stdin ends. again: who has it open without claiming it is no matter. Returns the code. */
+/* Has the claim, and does nothing, until stdin ends. again: who has it open without claiming it is no matter. Returns the code.
+ */
 int transaction_claim(struct transaction *t, bool again);
 
 /* report.c: what uasd or the terminal gets */
@@ -176,7 +177,8 @@ void wait_for_udev(struct transaction *t, struct awake deadline);
 /* hold.c */
 /* PID 1 gets this long for an answer, usec: meanwhile the disk is locked, and udev cannot handle its events. */
 #define PID1_USEC (2 * USEC_PER_SEC)
-/* Starts the dead man's timer, while the disk still has its driver, if switch_hold_begin() will need it. -ETIMEDOUT: PID 1 does not answer. */
+/* Starts the dead man's timer, while the disk still has its driver, if switch_hold_begin() will need it. -ETIMEDOUT: PID 1 does
+ * not answer. */
 int switch_hold_prepare(struct transaction *t);
 /* Before the bind: nobody is to be told of the new disk before it has been tried. */
 void switch_hold_begin(struct transaction *t);
@@ -213,7 +215,8 @@ int claim_online(struct transaction *t, struct awake deadline, char ret_busy[sta
 int verify(struct transaction *t, struct awake deadline);
 
 /* child.c */
-/* In a child that may come to claim the disk: it dies with its parent, and has nothing of the switch but its own end of the pipe. */
+/* In a child that may come to claim the disk: it dies with its parent, and has nothing of the switch but its own end of the pipe.
+ */
 void child_begin(struct transaction *t, pid_t parent, int other_end);
 /* Until those that a killed uasd-switch has left are dead, and their claims gone. The record's lock has been taken. */
 void children_end(const struct transaction *t);
@@ -232,10 +235,10 @@ bool signal_waits(void);
 
 /* undo-claim.c */
 /*
- * The way back takes a disk from its driver as the switch does, under a claim, and keeps it until undo_claim_end(). Children take it, since
- * the open of a sick disk may hang. Returns 0; -EBUSY: in use; other -errno: that cannot be known. On any error the disk stays where it
- * is. udev's workers and the switch's own examination only read it because it is new, so they do not count as users. If they were waited
- * for, they would keep the disk where it hangs.
+ * The way back takes a disk from its driver as the switch does, under a claim, and keeps it until undo_claim_end(). Children take
+ * it, since the open of a sick disk may hang. Returns 0; -EBUSY: in use; other -errno: that cannot be known. On any error the
+ * disk stays where it is. udev's workers and the switch's own examination only read it because it is new, so they do not count as
+ * users. If they were waited for, they would keep the disk where it hangs.
  */
 int undo_claim_begin(struct transaction *t);
 /* Whether it has the claim of the block device that this LUN has now. */

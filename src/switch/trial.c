@@ -4,22 +4,23 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
-#include "switch/transaction.h"
 
 #define GONE_BUDGET (5 * USEC_PER_SEC)
 #define LOOK_AGAIN_MSEC 100
 
 /*
  * A machine that dies in the first minutes of a disk on uas must not die of it again at every boot: that there is a trial is
- * on record, durably, before the disk is moved; no record, no trial. One that speaks UAS alone has nowhere else to be: nothing is tried.
+ * on record, durably, before the disk is moved; no record, no trial. One that speaks UAS alone has nowhere else to be: nothing is
+ * tried.
  */
 int step_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
-        struct history h = { .state = HISTORY_TRIAL };
+        struct history h = {.state = HISTORY_TRIAL};
         int r;
 
         if (t->to != DRIVER_UAS || f->trial_passed || f->trial_open || facts_uas_alone(f))
@@ -46,8 +47,8 @@ static void complain(const struct transaction *t, int r)
 
 /*
  * Evidence counts only while the disk is there. When a disk is pulled the kernel reports I/O errors first. The disconnect follows
- * when the worker of the hub comes to that port: another port of that hub may keep it for seconds (debounce, enumeration). A disk that
- * has answered since it failed was not pulled.
+ * when the worker of the hub comes to that port: another port of that hub may keep it for seconds (debounce, enumeration). A disk
+ * that has answered since it failed was not pulled.
  */
 static bool still_there(const struct transaction *t)
 {
@@ -71,11 +72,12 @@ static int end_trial(const struct transaction *t)
         return history_end_trials(&t->roots, f);
 }
 
-/* Distrusts a disk that failed under uas. If it was not even bound to uas, or if that was not the disk's fault, there was no trial. */
+/* Distrusts a disk that failed under uas. If it was not even bound to uas, or if that was not the disk's fault, there was no
+ * trial. */
 void undo_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
-        struct history h = { .state = HISTORY_DISTRUSTED, .failed = true };
+        struct history h = {.state = HISTORY_DISTRUSTED, .failed = true};
         int r = 0;
 
         if (t->to != DRIVER_UAS)
@@ -93,7 +95,7 @@ void undo_trial(struct transaction *t)
 /* Is uasd there, to see a trial through? */
 static bool watched(const struct transaction *t)
 {
-        struct flock lock = { .l_type = F_RDLCK };
+        struct flock lock = {.l_type = F_RDLCK};
         _cleanup_close_ int fd = openat(t->roots.run, RUN_DAEMON_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
         return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) >= 0 && lock.l_type != F_UNLCK;

@@ -6,12 +6,12 @@
 #include <sys/wait.h>
 
 #include "common/util.h"
+#include "switch/transaction.h"
 #include "sys/io/clock.h"
 #include "sys/users/users.h"
-#include "switch/transaction.h"
 
 #define UNDO_CLAIM_MSEC 2000 /* for the first LUN whose open hangs; */
-#define HASTE_MSEC 100  /* ... then for each of the others: a healthy one needs a few */
+#define HASTE_MSEC 100       /* ... then for each of the others: a healthy one needs a few */
 #define UNDO_CLAIM_TRIES 3
 #define LET_GO_BUDGET USEC_PER_SEC
 #define LOOK_AGAIN_MSEC 50
@@ -42,12 +42,13 @@ static bool is_ours(const struct transaction *t, pid_t pid)
 }
 
 /*
- * Some processes have the disk open and do not count as users: the switch's own children, udev's workers, and the examination of a switch
- * that was killed. The latter stays until its reads at full depth are answered.
+ * Some processes have the disk open and do not count as users: the switch's own children, udev's workers, and the examination of
+ * a switch that was killed. The latter stays until its reads at full depth are answered.
  */
 static bool is_reader(const struct transaction *t, const struct user *u)
 {
-        if (u->kind == USER_OPEN && u->command && streq(u->command, "uasd-switch") && (!u->unit || streq(u->unit, "uasd.service")))
+        if (u->kind == USER_OPEN && u->command && streq(u->command, "uasd-switch") &&
+            (!u->unit || streq(u->unit, "uasd.service")))
                 return true;
         return user_is_udev(u) || is_ours(t, u->pid);
 }
@@ -74,16 +75,17 @@ static void dismiss(struct undo_claim_child *c, bool wait)
                         (void) waitpid(c->pid, NULL, 0);
                 (void) close(c->fd);
         }
-        *c = (struct undo_claim_child){ .pid = 0 };
+        *c = (struct undo_claim_child){.pid = 0};
 }
 
 /*
- * Waits for an answer of a child. An open that hangs keeps the claim from all other processes: the kernel gives it to the first that
- * asks, before it opens the device (block/bdev.c:bd_prepare_to_claim). msec: how long it may take. Returns 0 also if it hangs.
+ * Waits for an answer of a child. An open that hangs keeps the claim from all other processes: the kernel gives it to the first
+ * that asks, before it opens the device (block/bdev.c:bd_prepare_to_claim). msec: how long it may take. Returns 0 also if it
+ * hangs.
  */
 static int answer(struct undo_claim_child *c, int *msec)
 {
-        int r = -ECANCELED, k = poll(&(struct pollfd){ c->fd, POLLIN, 0 }, 1, *msec);
+        int r = -ECANCELED, k = poll(&(struct pollfd){c->fd, POLLIN, 0}, 1, *msec);
 
         if (k == 0) {
                 *msec = HASTE_MSEC;
@@ -190,5 +192,5 @@ void undo_claim_end(struct transaction *t, bool unbound)
                 (void) poll(NULL, 0, LOOK_AGAIN_MSEC);
         free(g->children);
         usb_disk_done(&g->disk);
-        *g = (struct undo_claim){ .active = false };
+        *g = (struct undo_claim){.active = false};
 }

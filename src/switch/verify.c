@@ -5,12 +5,12 @@
 #include <sys/wait.h>
 
 #include "common/names.h"
+#include "switch/transaction.h"
 #include "sys/block/fingerprint.h"
 #include "sys/block/readcheck.h"
 #include "sys/block/scsicount.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
-#include "switch/transaction.h"
 
 #define ANSWER_MSEC 500 /* longer than the slowest disk seeks */
 #define OPEN_TRIES 50   /* a second, for what sysfs shows a moment before it can be opened */
@@ -60,13 +60,13 @@ static bool is_written(const struct transaction *t, const struct claim *c)
 }
 
 /*
- * Without a claim: a process that does not wait for udev may open the disk as soon as it has appeared, and must not fail because of
- * uasd-switch. A difference that such a process may have written says nothing of the driver: the disk stays. Its size cannot be
- * written: the switch is rolled back, or, if the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
+ * Without a claim: a process that does not wait for udev may open the disk as soon as it has appeared, and must not fail because
+ * of uasd-switch. A difference that such a process may have written says nothing of the driver: the disk stays. Its size cannot
+ * be written: the switch is rolled back, or, if the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
  */
 static void examine(struct transaction *t, struct awake deadline, struct verify_answer *a)
 {
-        struct usb_disk now = { 0 };
+        struct usb_disk now = {0};
         struct claim c = CLAIM_NULL;
         char failed[BLOCK_NAME_MAX];
         int r = usb_disk_read(&t->roots, t->interface, true, &now);
@@ -95,7 +95,7 @@ static void examine(struct transaction *t, struct awake deadline, struct verify_
 
 static void in_child(struct transaction *t, struct awake deadline, int out)
 {
-        struct verify_answer a = { 0 };
+        struct verify_answer a = {0};
 
         examine(t, deadline, &a);
         (void) !write(out, &a, sizeof(a));
@@ -105,7 +105,7 @@ static void in_child(struct transaction *t, struct awake deadline, int out)
 /* How many commands the disk owes the answers of, and how many it has given. Returns -errno where that is not told. */
 static int owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_done)
 {
-        struct usb_disk now = { 0 };
+        struct usb_disk now = {0};
         uint64_t sent = 0, done = 0;
         int r = usb_disk_read(&t->roots, t->interface, false, &now);
 
@@ -156,7 +156,7 @@ static bool is_answered(int fd, int msec)
 
         do {
                 n = msec < LOOK_AGAIN_MSEC ? msec : LOOK_AGAIN_MSEC;
-                if (poll(&(struct pollfd){ fd, POLLIN, 0 }, 1, n) > 0)
+                if (poll(&(struct pollfd){fd, POLLIN, 0}, 1, n) > 0)
                         return true;
                 msec -= n;
                 haste -= signal_waits() ? n : 0;
@@ -170,7 +170,7 @@ static bool is_answered(int fd, int msec)
  */
 int verify(struct transaction *t, struct awake deadline)
 {
-        struct verify_answer a = { 0 };
+        struct verify_answer a = {0};
         int pipe_fd[2], left, alone;
         pid_t pid, self = getpid();
         ssize_t n = 0;
@@ -185,7 +185,7 @@ int verify(struct transaction *t, struct awake deadline)
         (void) close(pipe_fd[1]);
         alone = switch_hold_if_long_left(t);
         if (pid > 0 && alone >= 0 && (uint64_t) alone * USEC_PER_MSEC < awake_left(deadline) &&
-            poll(&(struct pollfd){ pipe_fd[0], POLLIN, 0 }, 1, alone) == 0)
+            poll(&(struct pollfd){pipe_fd[0], POLLIN, 0}, 1, alone) == 0)
                 switch_hold_if_long(t);
         left = (int) ((awake_left(deadline) + USEC_PER_MSEC - 1) / USEC_PER_MSEC);
         if (pid > 0 && is_answered(pipe_fd[0], left))
@@ -207,6 +207,5 @@ int verify(struct transaction *t, struct awake deadline)
         }
         if (a.error == 0 || a.error == -EBUSY)
                 return a.error;
-        return tx_fail(t, UASD_EXIT_ROLLED_BACK, a.error, "under %s %s: %s", driver_to_string(t->to), a.text,
-                       strerror(-a.error));
+        return tx_fail(t, UASD_EXIT_ROLLED_BACK, a.error, "under %s %s: %s", driver_to_string(t->to), a.text, strerror(-a.error));
 }

@@ -11,8 +11,8 @@ struct table_widths {
         const struct fit_column *how;
         size_t n;
         bool shown[COLUMNS_MAX];
-        unsigned least[COLUMNS_MAX];  /* if nothing else helps */
-        unsigned usual[COLUMNS_MAX];  /* as narrow as it is to be as long as columns can be left out */
+        unsigned least[COLUMNS_MAX]; /* if nothing else helps */
+        unsigned usual[COLUMNS_MAX]; /* as narrow as it is to be as long as columns can be left out */
         unsigned whole[COLUMNS_MAX];
         unsigned width[COLUMNS_MAX];
 };

@@ -18,7 +18,7 @@ struct fit_column {
 };
 
 /*
- * Of a table with all of its rows, one for each column. What there is no room for is left out or folded, so that no line is wider than
- * the terminal, unless nothing is left to be done. 0 or a negative errno. With no terminal, nothing happens.
+ * Of a table with all of its rows, one for each column. What there is no room for is left out or folded, so that no line is wider
+ * than the terminal, unless nothing is left to be done. 0 or a negative errno. With no terminal, nothing happens.
  */
 int table_fit(struct libscols_table *t, const struct fit_column *how, size_t n);

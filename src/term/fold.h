@@ -17,7 +17,8 @@ unsigned fold_longest_part(const char *s);
 char *fold(const char *s, unsigned width);
 /* The same, but a word that is wider is broken behind its dashes. */
 char *fold_parts(const char *s, unsigned width);
-/* s and an end of line, on a terminal in lines as wide as that, `indent` cells of the first of which are used; the others begin there. */
+/* s and an end of line, on a terminal in lines as wide as that, `indent` cells of the first of which are used; the others begin
+ * there. */
 int fold_print(FILE *out, const char *s, unsigned indent);
 /* Its lines are those of the text. */
 int fold_column(struct libscols_column *c);

@@ -5,11 +5,7 @@
 static uint32_t next_character(const unsigned char *s, size_t *ret_n)
 {
         static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-        size_t n = *s < 0x80             ? 1
-                   : (*s & 0xe0) == 0xc0 ? 2
-                   : (*s & 0xf0) == 0xe0 ? 3
-                   : (*s & 0xf8) == 0xf0 ? 4
-                                         : 0;
+        size_t n = *s < 0x80 ? 1 : (*s & 0xe0) == 0xc0 ? 2 : (*s & 0xf0) == 0xe0 ? 3 : (*s & 0xf8) == 0xf0 ? 4 : 0;
         uint32_t c = n == 1 ? *s : n ? *s & (0xffu >> (n + 1)) : 0xfffd;
 
         *ret_n = 1;

@@ -9,7 +9,8 @@
 #include "common/util.h"
 #include "term/style.h"
 
-/* As systemd asks of it: end if all fits the screen (F), let colours through (R), cut lines (S), leave the screen as it is (X). */
+/* As systemd asks of it: end if all fits the screen (F), let colours through (R), cut lines (S), leave the screen as it is (X).
+ */
 #define LESS_DEFAULT "FRSXMK"
 #define WORDS_MAX 16
 

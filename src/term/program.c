@@ -21,7 +21,8 @@ int program_run(program_fn run, int argc, char **argv, const char *root)
         log_open("uasctl", LOG_INFO);
         code = run(argc, argv, root);
         progress_clear();
-        /* If the disk behind stdout is full, that must not count as success. A reader who leaves the pager early has seen enough. */
+        /* If the disk behind stdout is full, that must not count as success. A reader who leaves the pager early has seen enough.
+         */
         if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
                 log_error("Cannot write to the standard output: %s", strerror(errno));
                 return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;

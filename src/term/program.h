@@ -4,5 +4,6 @@
 /* A program with its arguments, for the machine whose trees are below `root`; NULL: this one. Returns an enum uasd_exit. */
 typedef int (*program_fn)(int argc, char **argv, const char *root);
 
-/* Runs it from the locale to the last byte of the standard output. Returns its exit status; UASD_EXIT_FAILED if output was lost. */
+/* Runs it from the locale to the last byte of the standard output. Returns its exit status; UASD_EXIT_FAILED if output was lost.
+ */
 int program_run(program_fn run, int argc, char **argv, const char *root);

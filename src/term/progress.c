@@ -35,7 +35,8 @@ void progress_show(const char *disk, const char *step)
         progress_clear();
         if (!*step)
                 return;
-        (void) fprintf(stderr, "%s: %s", make_harmless(disk, name, sizeof(name)), make_harmless(step, harmless, sizeof(harmless)));
+        (void) fprintf(stderr, "%s: %s", make_harmless(disk, name, sizeof(name)),
+                       make_harmless(step, harmless, sizeof(harmless)));
         shown = true;
 }
 

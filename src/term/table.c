@@ -50,11 +50,11 @@ static void mark_cut_cell(struct libscols_cell *cell, unsigned width)
 static void mark_cut_column(struct libscols_table *t, struct libscols_column *c)
 {
         for (size_t i = 0; scols_column_is_trunc(c) && i < scols_table_get_nlines(t); i++)
-                mark_cut_cell(scols_line_get_column_cell(scols_table_get_line(t, i), c),
-                              (unsigned) scols_column_get_width(c));
+                mark_cut_cell(scols_line_get_column_cell(scols_table_get_line(t, i), c), (unsigned) scols_column_get_width(c));
 }
 
-/* Of the last column libsmartcols leaves what fits. That is too little if nothing of it was to be cut, or not even its name is whole. */
+/* Of the last column libsmartcols leaves what fits. That is too little if nothing of it was to be cut, or not even its name is
+ * whole. */
 static bool hide_rest(struct libscols_column *c, bool cuttable)
 {
         const char *name = scols_cell_get_data(scols_column_get_header(c));

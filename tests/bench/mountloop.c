@@ -30,7 +30,7 @@ int main(int argc, char *argv[])
                 printf("umount %llu %llu\n", called, now());
                 return 0;
         }
-        struct pollfd p = { open("/proc/1/mountinfo", O_RDONLY | O_CLOEXEC), POLLPRI, 0 };
+        struct pollfd p = {open("/proc/1/mountinfo", O_RDONLY | O_CLOEXEC), POLLPRI, 0};
         while (p.fd >= 0 && poll(&p, 1, -1) > 0) {
                 printf("event %llu\n", now());
                 fflush(stdout);

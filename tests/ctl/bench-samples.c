@@ -22,21 +22,22 @@ struct bench sample_bench(void)
                 .id = "0f3c2a4e-6b1d-4c77-9a55-1d2e3f405162",
                 .profile = text("cdm"),
                 .started_usec = BEGIN,
-                .conditions = {
-                        .model = text("ACME Rotor 4000"),
-                        .bridge = text("1209:5a5a JMS580"),
-                        .firmware = text("1.14"),
-                        .serial = text("S-0815"),
-                        .controller = text("xhci_hcd 0000:00:14.0"),
-                        .kernel = text("6.1.0-test"),
-                        .fio = text("fio-3.33"),
-                        .queues = {[DRIVER_USB_STORAGE] = {text("mq-deadline"), 1, 2},
-                                   [DRIVER_UAS] = {text("mq-deadline"), 30, 256}},
-                        .speed_mbps = 5000,
-                        .disk_size = 4000787030016ULL,
-                        .memory = 8 * GiB,
-                        .rotational = true,
-                },
+                .conditions =
+                        {
+                                .model = text("ACME Rotor 4000"),
+                                .bridge = text("1209:5a5a JMS580"),
+                                .firmware = text("1.14"),
+                                .serial = text("S-0815"),
+                                .controller = text("xhci_hcd 0000:00:14.0"),
+                                .kernel = text("6.1.0-test"),
+                                .fio = text("fio-3.33"),
+                                .queues = {[DRIVER_USB_STORAGE] = {text("mq-deadline"), 1, 2},
+                                           [DRIVER_UAS] = {text("mq-deadline"), 30, 256}},
+                                .speed_mbps = 5000,
+                                .disk_size = 4000787030016ULL,
+                                .memory = 8 * GiB,
+                                .rotational = true,
+                        },
         };
 }
 
@@ -50,7 +51,9 @@ unsigned sample_pattern(struct bench *b, const char *name, const char *rw, uint6
                 .size = 64 * GiB,
                 .iodepth = depth,
                 .numjobs = 1,
-                .read_percent = strstr(rw, "write") ? 0 : streq(rw, "randrw") || streq(rw, "rw") ? 50 : 100,
+                .read_percent = strstr(rw, "write")                      ? 0
+                                : streq(rw, "randrw") || streq(rw, "rw") ? 50
+                                                                         : 100,
                 .random = strncmp(rw, "rand", 4) == 0,
                 .direct = true,
                 .engine = text("io_uring"),
@@ -147,7 +150,8 @@ struct bench sample_full(void)
         r->other_bytes_per_sec = -1;
         r->device_read_bytes = 4096;
         r->device_written_bytes = 8192;
-        r->sync = (struct bench_side){.ios = 7, .iops = 0.7, .mean_ns = 2.5e6, .p50_ns = 2000000, .p95_ns = 4000000, .p99_ns = 5000000};
+        r->sync = (struct bench_side){
+                .ios = 7, .iops = 0.7, .mean_ns = 2.5e6, .p50_ns = 2000000, .p95_ns = 4000000, .p99_ns = 5000000};
         b.patterns[mixed].fsync = 40;
         b.patterns[mixed].fdatasync = 80;
         b.patterns[mixed].axis = 256;

@@ -19,7 +19,7 @@ unsigned sample_pattern(struct bench *b, const char *name, const char *rw, uint6
 struct bench_run *sample_run(struct bench *b, unsigned pattern, enum driver d, double rate);
 /* The round that is dropped, and n others. */
 void sample_runs(struct bench *b, unsigned pattern, enum driver d, const double *rates, size_t n);
-#define SAMPLE_RUNS(b, pattern, d, ...)                                                                                 \
+#define SAMPLE_RUNS(b, pattern, d, ...)                                                                                          \
         sample_runs(b, pattern, d, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 /* Two random, two sequential patterns under both drivers: 3.1 times faster on UAS, and no difference. */
 struct bench sample_comparison(void);

@@ -14,11 +14,11 @@
 
 #include <locale.h>
 
-#include "common/log.h"
 #include "bench/tell/chart.h"
 #include "bench/tell/history.h"
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"
+#include "common/log.h"
 
 static void set(char **s, const char *to)
 {
@@ -134,8 +134,8 @@ static const struct {
         struct bench (*make)(void);
 } samples[] = {
         {"comparison", sample_comparison}, {"full", sample_full},       {"hostile", sample_hostile}, {"sweep", sample_sweep},
-        {"single", sample_single},         {"doubted", sample_doubted}, {"none", sample_none},
-        {"matrix", sample_matrix},         {"hasty", sample_hasty},
+        {"single", sample_single},         {"doubted", sample_doubted}, {"none", sample_none},       {"matrix", sample_matrix},
+        {"hasty", sample_hasty},
 };
 
 static int keep(struct bench *b, const char *root, char **rest)

@@ -12,8 +12,8 @@
 #include "common/util.h"
 
 /* In a table: say which row it was. */
-#define assert_row(i, condition)                                                                               \
-        do {                                                                                                   \
-                if (!(condition))                                                                              \
-                        fail_msg("row %zu: %s", (size_t) (i), #condition);                                     \
+#define assert_row(i, condition)                                                                                                 \
+        do {                                                                                                                     \
+                if (!(condition))                                                                                                \
+                        fail_msg("row %zu: %s", (size_t) (i), #condition);                                                       \
         } while (0)

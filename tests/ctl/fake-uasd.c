@@ -80,8 +80,7 @@ static void job_removed(struct fake *f, int code, const char *step, const char *
         f->outcome.code = code;
         f->outcome.step = step;
         f->outcome.text = text;
-        (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", f->job, f->id,
-                                  code, step, text);
+        (void) sd_bus_emit_signal(bus, UASD_BUS_PATH, UASD_BUS_MANAGER, "JobRemoved", "osiss", f->job, f->id, code, step, text);
 }
 
 static void after(struct fake *f, uint64_t msec);
@@ -124,8 +123,7 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *data)
 static void after(struct fake *f, uint64_t msec)
 {
         f->timer = sd_event_source_unref(f->timer);
-        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, msec * USEC_PER_MSEC, 1000,
-                                          on_timer, f);
+        (void) sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, msec * USEC_PER_MSEC, 1000, on_timer, f);
 }
 
 static struct fake *find(const char *id)
@@ -174,9 +172,9 @@ static int on_switch(sd_bus_message *m, void *data, sd_bus_error *e)
                 return -EPERM;
         if (f->part == PART_FORBIDDEN)
                 return sd_bus_error_setf(e, SD_BUS_ERROR_ACCESS_DENIED, "Not authorized.");
-        f->target = !isempty(target)                                               ? streq(target, "uas") ? "uas" : "usb-storage"
+        f->target = !isempty(target) ? streq(target, "uas") ? "uas" : "usb-storage"
                     : f->part == PART_INCAPABLE || (f->part == PART_REFUSED && !f->forced) ? "usb-storage"
-                                                                                   : "uas";
+                                                                                           : "uas";
         (void) snprintf(f->job, sizeof(f->job), UASD_BUS_PATH "/job/%u", ++n_jobs);
         f->busy = f->part == PART_BUSY;
         f->state = f->busy ? "waiting" : "switching";
@@ -394,8 +392,7 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
                 return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "There is no such disk.");
         printf("%s %s\n", sd_bus_message_get_member(m), id);
         if (f->part == PART_FORBIDDEN)
-                return sd_bus_error_setf(e, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
-                                         "Ask for a password.");
+                return sd_bus_error_setf(e, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, "Ask for a password.");
         if (f->part == PART_HELD && sd_bus_message_is_method_call(m, NULL, "Release")) {
                 f->target = "uas";
                 after(f, 300);
@@ -410,8 +407,8 @@ static int on_simple(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
-static int get_version(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
-                       sd_bus_error *e)
+static int get_version(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                       void *data, sd_bus_error *e)
 {
         return sd_bus_message_append(reply, "s", version ? OTHER_VERSION : UASD_VERSION);
 }
@@ -447,8 +444,8 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-static int get(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-               void *data, sd_bus_error *e)
+static int get(sd_bus *b, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
+               sd_bus_error *e)
 {
         struct fake *f = data;
         const struct {
@@ -485,8 +482,8 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
         if (streq(property, "Disks"))
                 return sd_bus_message_append(reply, "a(sut)", 1, f->block, 0, (uint64_t) 1000204886016);
         if (streq(property, "Outcome"))
-                return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1,
-                                             f->outcome.step ?: "", f->outcome.text ?: "");
+                return sd_bus_message_append(reply, "(iss)", f->outcome.text ? f->outcome.code : -1, f->outcome.step ?: "",
+                                             f->outcome.text ?: "");
         if (f->busy)
                 return sd_bus_message_append(reply, "a(sssssus)", 1, "mount", "sdb1", "/mnt/usb", "", "", 0, "");
         return sd_bus_message_append(reply, "a(sssssus)", 0);
@@ -494,23 +491,25 @@ static int get(sd_bus *b, const char *path, const char *interface, const char *p
 
 #define PROPERTY(name, type) SD_BUS_PROPERTY(name, type, get, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
 static const sd_bus_vtable disk_vtable[] = {
-        SD_BUS_VTABLE_START(0),        PROPERTY("Id", "s"),          PROPERTY("Interface", "s"),
-        PROPERTY("VendorId", "q"),     PROPERTY("ProductId", "q"),   PROPERTY("Revision", "q"),
-        PROPERTY("Manufacturer", "s"), PROPERTY("Product", "s"),     PROPERTY("Serial", "s"),
-        PROPERTY("SpeedMbps", "u"),    PROPERTY("UsbVersion", "s"),  PROPERTY("Driver", "s"),
-        PROPERTY("Capable", "b"),      PROPERTY("Policy", "s"),      PROPERTY("Target", "s"),
-        PROPERTY("State", "s"),        PROPERTY("Reason", "s"),      PROPERTY("ReasonId", "s"),
-        PROPERTY("Verdict", "s"),      PROPERTY("Host", "s"),        PROPERTY("Disks", "a(sut)"),
-        PROPERTY("Busy", "a(sssssus)"), PROPERTY("Outcome", "(iss)"), PROPERTY("History", "s"),
-        PROPERTY("MaxSpeedMbps", "u"),
-        SD_BUS_VTABLE_END,
+        SD_BUS_VTABLE_START(0),        PROPERTY("Id", "s"),
+        PROPERTY("Interface", "s"),    PROPERTY("VendorId", "q"),
+        PROPERTY("ProductId", "q"),    PROPERTY("Revision", "q"),
+        PROPERTY("Manufacturer", "s"), PROPERTY("Product", "s"),
+        PROPERTY("Serial", "s"),       PROPERTY("SpeedMbps", "u"),
+        PROPERTY("UsbVersion", "s"),   PROPERTY("Driver", "s"),
+        PROPERTY("Capable", "b"),      PROPERTY("Policy", "s"),
+        PROPERTY("Target", "s"),       PROPERTY("State", "s"),
+        PROPERTY("Reason", "s"),       PROPERTY("ReasonId", "s"),
+        PROPERTY("Verdict", "s"),      PROPERTY("Host", "s"),
+        PROPERTY("Disks", "a(sut)"),   PROPERTY("Busy", "a(sssssus)"),
+        PROPERTY("Outcome", "(iss)"),  PROPERTY("History", "s"),
+        PROPERTY("MaxSpeedMbps", "u"), SD_BUS_VTABLE_END,
 };
 
 static const sd_bus_vtable first_disk_vtable[] = {
-        SD_BUS_VTABLE_START(0),    PROPERTY("Id", "s"),      PROPERTY("VendorId", "q"), PROPERTY("ProductId", "q"),
-        PROPERTY("Serial", "s"),   PROPERTY("Driver", "s"),  PROPERTY("Policy", "s"),   PROPERTY("Target", "s"),
-        PROPERTY("State", "s"),    PROPERTY("Disks", "a(sut)"),
-        SD_BUS_VTABLE_END,
+        SD_BUS_VTABLE_START(0),  PROPERTY("Id", "s"),         PROPERTY("VendorId", "q"), PROPERTY("ProductId", "q"),
+        PROPERTY("Serial", "s"), PROPERTY("Driver", "s"),     PROPERTY("Policy", "s"),   PROPERTY("Target", "s"),
+        PROPERTY("State", "s"),  PROPERTY("Disks", "a(sut)"), SD_BUS_VTABLE_END,
 };
 
 int main(int argc, char **argv)
@@ -531,8 +530,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < ELEMENTSOF(disks); i++) {
                 _cleanup_free_ char *path = path_of(&disks[i]);
 
-                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk, &disks[i]) <
-                    0)
+                if (sd_bus_add_object_vtable(bus, &disks[i].slot, path, UASD_BUS_DISK, disk, &disks[i]) < 0)
                         return 1;
         }
         if (sd_bus_request_name(bus, UASD_BUS_NAME, 0) < 0)

@@ -52,21 +52,38 @@ int main(void)
                 {"1209:5a5a:", QUIRK_RUN_TIME, QUIRK_SECOND, NULL, NULL},
         };
         char *entry[] = {(char *) "1209:5a5b:u"}, *whose[] = {(char *) "1209:5a5b:S2"};
-        const struct keepoff boot = {.quirks = "1209:5a5a:u", .own = "1209:5a5a:u", .left_out = entry, .left_out_disks = whose, .n_left_out = 1},
+        const struct keepoff boot = {.quirks = "1209:5a5a:u",
+                                     .own = "1209:5a5a:u",
+                                     .left_out = entry,
+                                     .left_out_disks = whose,
+                                     .n_left_out = 1},
                              nothing = {};
         const struct link_facts fast = {.speed_mbps = 5000, .able = LINK_ABLE},
-                                slow = {.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 5000,
-                                        .steps = {{LINK_PEER_NONE, "1-2", 0x0200, false}, {LINK_PEER_THERE, "usb1", 0x0200, true}}, .n_steps = 2};
-        struct lun_health luns[] = {{.lun = &lun, .counts = {{9, 8, 7, 6}, {true, true, true, true}}, {.offer = TRIM_OFFER_YES, .mode = "full"}, {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
-                                  {.lun = &lun, .smart = {.told = true, .why_not = "it is distrusted", .passed = -1, .temperature = INT_MIN}}};
+                                slow = {.speed_mbps = 480,
+                                        .able = LINK_ABLE,
+                                        .controller_mbps = 5000,
+                                        .steps = {{LINK_PEER_NONE, "1-2", 0x0200, false},
+                                                  {LINK_PEER_THERE, "usb1", 0x0200, true}},
+                                        .n_steps = 2};
+        struct lun_health luns[] = {
+                {.lun = &lun,
+                 .counts = {{9, 8, 7, 6}, {true, true, true, true}},
+                 {.offer = TRIM_OFFER_YES, .mode = "full"},
+                 {.told = true, .type = "sat", .passed = 1, .temperature = 34}},
+                {.lun = &lun, .smart = {.told = true, .why_not = "it is distrusted", .passed = -1, .temperature = INT_MIN}}};
         struct mention names[] = {{"/etc/fstab", (char *) "/mnt", (char *) "/dev/sda1", DEVNAME_KERNEL, (char *) "UUID=1"},
                                   {"/etc/fstab", NULL, (char *) "/dev/disk/by-id/wwn-1", DEVNAME_DRIVER, NULL}};
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct log_entry happened[] = {{.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
         _cleanup_(view_done) struct view f = full(), l = little(), ended = little();
-        struct inhibiting inhibiting[] = {{(char *) "", (char *) "sh", (char *) ""}, {(char *) "2-1:1.0", (char *) "dd", (char *) "It is filled."}};
-        struct policy_row policies[] = {{.id = (char *) "1209:5a5a:S1", .policy = POLICY_UAS, .forced = true, .source = POLICY_BY_USER,
-                                         .disks = (char *[]){(char *) "2-1:1.0"}, .n_disks = 1}};
+        struct inhibiting inhibiting[] = {{(char *) "", (char *) "sh", (char *) ""},
+                                          {(char *) "2-1:1.0", (char *) "dd", (char *) "It is filled."}};
+        struct policy_row policies[] = {{.id = (char *) "1209:5a5a:S1",
+                                         .policy = POLICY_UAS,
+                                         .forced = true,
+                                         .source = POLICY_BY_USER,
+                                         .disks = (char *[]){(char *) "2-1:1.0"},
+                                         .n_disks = 1}};
         const char *const changed[] = {"state", NULL};
         struct db_entry known = {.chip = "Chip", .n_says = 2}, unknown = {};
         int r = 0;
@@ -90,7 +107,8 @@ int main(void)
         r |= json_print_line(json_disk_with(&f, "smart", json_smart(&health)));
         r |= json_print_line(json_disk_with(&f, "trim", json_trim(&health, DRIVER_UAS)));
         r |= json_print_line(json_disk_with(&f, "unbound", json_object_new_string("uas gave up on it.")));
-        r |= json_print_line(json_disk_with(&f, "initramfs", json_object_new_string("It is older than the record of this disk.")));
+        r |= json_print_line(
+                json_disk_with(&f, "initramfs", json_object_new_string("It is older than the record of this disk.")));
         r |= json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));
         r |= json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
         r |= json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}));

@@ -28,8 +28,7 @@ static inline void assert_side(const char *of, const struct bench_side *got, con
 {
         if (got->bytes != want->bytes || got->ios != want->ios || !near(got->bytes_per_sec, want->bytes_per_sec) ||
             !near(got->iops, want->iops))
-                fail_msg("%s: %lu bytes, %lu I/Os, %f and %f a second", of, got->bytes, got->ios,
-                         got->bytes_per_sec, got->iops);
+                fail_msg("%s: %lu bytes, %lu I/Os, %f and %f a second", of, got->bytes, got->ios, got->bytes_per_sec, got->iops);
         if (!near(got->mean_ns, want->mean_ns) || !near(got->slat_mean_ns, want->slat_mean_ns))
                 fail_msg("%s: mean %f, of it slat %f", of, got->mean_ns, got->slat_mean_ns);
         if (got->p50_ns != want->p50_ns || got->p95_ns != want->p95_ns || got->p99_ns != want->p99_ns)

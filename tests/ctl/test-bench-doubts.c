@@ -51,10 +51,10 @@ static void rates(struct bench *b, unsigned pattern, const double *factors)
 #define RATES(b, pattern, ...) rates(b, pattern, (const double[]){__VA_ARGS__})
 
 /* Every run of the pattern, round 0 too. */
-#define EACH_RUN(b, p, what)                                                                                            \
-        for (size_t _i = 0; _i < (b)->n_runs; _i++)                                                                     \
-                if ((b)->runs[_i].pattern == (p))                                                                       \
-                        (b)->runs[_i].what
+#define EACH_RUN(b, p, what)                                                                                                     \
+        for (size_t _i = 0; _i < (b)->n_runs; _i++)                                                                              \
+                if ((b)->runs[_i].pattern == (p))                                                                                \
+        (b)->runs[_i].what
 
 static void nothing(struct bench *b)
 {
@@ -402,6 +402,7 @@ static const struct {
         unsigned seq, rnd, alone;
         const char *text; /* in one of the sentences */
 } table[] = {
+        /* clang-format off */
         {nothing, 0, 0, 0, NULL},
         {link_jump, BIT(LINK), 0, 0, "499 MB/s is more than a link at 5000 Mbit/s can carry (485 MB/s)"},
         {link_just, 0, 0, 0, NULL},
@@ -466,6 +467,7 @@ static const struct {
         {synced_without_writes, 0, 0, 0, NULL},
         {failed, BIT(ERRORS), 0, 0, "2 of its runs failed and are not counted"},
         {failed_all, BIT(ERRORS), BIT(USB2), BIT(USB2), "5 of its runs failed"},
+        /* clang-format on */
 };
 
 static void all_doubts(void **state)
@@ -519,13 +521,19 @@ static void halves(void **state)
 
                 for (unsigned k = 0; k < 12; k++)
                         sample_run(&b, p, k >= 3 && k < 9 ? DRIVER_UAS : DRIVER_USB_STORAGE,
-                                   MB * (k < 3 ? cases[i].first : k < 9 ? cases[i].uas : cases[i].second) * (1 + k / 1000.0))->round = k + 1;
+                                   MB *
+                                           (k < 3   ? cases[i].first
+                                            : k < 9 ? cases[i].uas
+                                                    : cases[i].second) *
+                                           (1 + k / 1000.0))
+                                ->round = k + 1;
                 verdict_of_pattern(&b, p, &v);
                 assert_row(i, v.word == cases[i].word);
                 assert_row(i, (doubts_of(&b, p, DRIVER_USB_STORAGE) & BIT(HALVES)) == cases[i].doubts);
                 assert_row(i, !(doubts_of(&b, p, DRIVER_UAS) & BIT(HALVES)));
                 if (cases[i].doubts)
-                        assert_non_null(strstr(doubt_text(&b, p, DRIVER_USB_STORAGE, DOUBT_HALVES, text), "% apart before and after the other"));
+                        assert_non_null(strstr(doubt_text(&b, p, DRIVER_USB_STORAGE, DOUBT_HALVES, text),
+                                               "% apart before and after the other"));
         }
 }
 
@@ -557,18 +565,26 @@ static void units(void **state)
                 enum stats_measure m;
                 const char *text;
         } figures[] = {
-                {0, STATS_IOPS, "0.00 IOPS"},         {7.6543, STATS_IOPS, "7.65 IOPS"},    {99.96, STATS_IOPS, "100 IOPS"},
-                {608.4, STATS_IOPS, "608 IOPS"},      {9999, STATS_IOPS, "9999 IOPS"},      {12345, STATS_IOPS, "12.3k IOPS"},
-                {999499, STATS_IOPS, "999k IOPS"},    {999600, STATS_IOPS, "1.00M IOPS"},   {412.4e6, STATS_BYTES, "412 MB/s"},
-                {9.996e6, STATS_BYTES, "10.0 MB/s"},  {2.3e9, STATS_BYTES, "2300 MB/s"},    {431000, STATS_P50, "431 µs"},
-                {999600, STATS_P95, "1.00 ms"},       {1.279e9, STATS_MEAN, "1.28 s"},      {50, STATS_P99, "0.05 µs"},
+                {0, STATS_IOPS, "0.00 IOPS"},        {7.6543, STATS_IOPS, "7.65 IOPS"},  {99.96, STATS_IOPS, "100 IOPS"},
+                {608.4, STATS_IOPS, "608 IOPS"},     {9999, STATS_IOPS, "9999 IOPS"},    {12345, STATS_IOPS, "12.3k IOPS"},
+                {999499, STATS_IOPS, "999k IOPS"},   {999600, STATS_IOPS, "1.00M IOPS"}, {412.4e6, STATS_BYTES, "412 MB/s"},
+                {9.996e6, STATS_BYTES, "10.0 MB/s"}, {2.3e9, STATS_BYTES, "2300 MB/s"},  {431000, STATS_P50, "431 µs"},
+                {999600, STATS_P95, "1.00 ms"},      {1.279e9, STATS_MEAN, "1.28 s"},    {50, STATS_P99, "0.05 µs"},
         };
         static const struct {
                 uint64_t bytes;
                 const char *text;
         } sizes[] = {
-                {0, "0 B"}, {512, "512 B"}, {4096, "4 KiB"}, {256 * KiB, "256 KiB"}, {10 * GiB, "10 GiB"}, {1536 * MiB, "1536 MiB"},
-                {4000787030016ULL, "4.00 TB"}, {1536, "1536 B"}, {12345, "12.3 kB"}, {UINT64_MAX, "18446744 TB"},
+                {0, "0 B"},
+                {512, "512 B"},
+                {4096, "4 KiB"},
+                {256 * KiB, "256 KiB"},
+                {10 * GiB, "10 GiB"},
+                {1536 * MiB, "1536 MiB"},
+                {4000787030016ULL, "4.00 TB"},
+                {1536, "1536 B"},
+                {12345, "12.3 kB"},
+                {UINT64_MAX, "18446744 TB"},
         };
         char text[UNIT_TEXT_MAX];
 
@@ -585,7 +601,8 @@ static void units(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(all_doubts), cmocka_unit_test(halves), cmocka_unit_test(queue_of_bot), cmocka_unit_test(ceilings), cmocka_unit_test(units),
+                cmocka_unit_test(all_doubts), cmocka_unit_test(halves), cmocka_unit_test(queue_of_bot),
+                cmocka_unit_test(ceilings),   cmocka_unit_test(units),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,9 +28,8 @@ static struct bench bench_of(const struct row *rows, size_t n, enum bench_axis a
         return b;
 }
 
-#define BENCH_OF(axis, ...)                                                                                    \
-        bench_of((const struct row[]){__VA_ARGS__},                                                            \
-                 sizeof((const struct row[]){__VA_ARGS__}) / sizeof(struct row), axis)
+#define BENCH_OF(axis, ...)                                                                                                      \
+        bench_of((const struct row[]){__VA_ARGS__}, sizeof((const struct row[]){__VA_ARGS__}) / sizeof(struct row), axis)
 
 /* "1 4 | reads: 0 1; writes: 2 -": one text for all that is asked. */
 static const char *drawn(const struct bench *b, char ret[static 1024])
@@ -47,8 +46,7 @@ static const char *drawn(const struct bench *b, char ret[static 1024])
                 used += (size_t) snprintf(ret + used, 1024 - used, "; %s:", grid_row_text(b, &g, row, text));
                 for (size_t i = 0; i < g.n_across; i++)
                         if (g.rows[row].cells[i])
-                                used += (size_t) snprintf(ret + used, 1024 - used, " %u",
-                                                          g.rows[row].cells[i] - 1);
+                                used += (size_t) snprintf(ret + used, 1024 - used, " %u", g.rows[row].cells[i] - 1);
                         else
                                 used += (size_t) snprintf(ret + used, 1024 - used, " -");
         }
@@ -62,6 +60,7 @@ static void places(void **state)
                 struct bench b;
                 const char *want;
         } table[] = {
+                /* clang-format off */
                 {BENCH_OF(BENCH_AXIS_NONE, {"read", 4 * KiB, 1}, {"randread", 4 * KiB, 8}), ""},
                 /* in the order of the patterns, columns rising; what has one number alone has no place, nor has
                    its column */
@@ -92,6 +91,7 @@ static void places(void **state)
                 {BENCH_OF(BENCH_AXIS_JOBS, {"read", MiB, 1, 1}, {"read", MiB, 32, 32}),
                  "jobs 1 32; 1 MiB sequential reads: 0 1"},
                 {sample_bench(), ""},
+                /* clang-format on */
         };
         char text[1024];
 
@@ -114,8 +114,7 @@ static void regions(void **state)
         char text[1024];
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                _cleanup_(bench_done) struct bench b =
-                        BENCH_OF(table[i].axis, {"read", MiB, 1, 1}, {"read", MiB, 4, 4});
+                _cleanup_(bench_done) struct bench b = BENCH_OF(table[i].axis, {"read", MiB, 1, 1}, {"read", MiB, 4, 4});
 
                 b.patterns[1].size /= 4;
                 assert_string_equal(drawn(&b, text), table[i].want);
@@ -143,8 +142,7 @@ static void many(void **state)
 
 static void figures(void **state)
 {
-        _cleanup_(bench_done) struct bench b =
-                BENCH_OF(BENCH_AXIS_NONE, {"read", 100000, 1}, {"read", 100000, 4});
+        _cleanup_(bench_done) struct bench b = BENCH_OF(BENCH_AXIS_NONE, {"read", 100000, 1}, {"read", 100000, 4});
         static const struct {
                 size_t column;
                 enum driver d;
@@ -167,9 +165,8 @@ static void figures(void **state)
         assert_int_equal(grid_drivers(&b, &g, 0, drivers), 2);
         assert_int_equal(drivers[0], DRIVER_USB_STORAGE);
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
-                assert_string_equal(
-                        grid_cell_text(&b, &g, 0, table[i].column, table[i].d, table[i].m, false, text),
-                        table[i].want);
+                assert_string_equal(grid_cell_text(&b, &g, 0, table[i].column, table[i].d, table[i].m, false, text),
+                                    table[i].want);
         grid_done(&g);
 }
 

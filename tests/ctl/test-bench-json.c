@@ -171,7 +171,8 @@ static void hostile(void **state)
 
 static void no_result_at_all(void **state)
 {
-        static const char *const texts[] = {"", " ", "{", "{}", "[]", "1", "null", "\"\"", "{\"version\":1}", "{} {}", "[[[[[[[[[[[[["};
+        static const char *const texts[] = {
+                "", " ", "{", "{}", "[]", "1", "null", "\"\"", "{\"version\":1}", "{} {}", "[[[[[[[[[[[[["};
         _cleanup_(bench_done) struct bench b = sample_bench();
         _cleanup_free_ char *text = text_of(&b), *more = malloc(strlen(text) + 3);
         struct bench read = {};
@@ -227,7 +228,10 @@ static void files(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(round_trip), cmocka_unit_test(hostile), cmocka_unit_test(no_result_at_all), cmocka_unit_test(files),
+                cmocka_unit_test(round_trip),
+                cmocka_unit_test(hostile),
+                cmocka_unit_test(no_result_at_all),
+                cmocka_unit_test(files),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

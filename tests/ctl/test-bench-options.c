@@ -125,8 +125,7 @@ static void command_lines(void **state)
                 if (k < 0)
                         fail_msg("row %zu: it is refused", i);
                 wrong = bench_options_wrong(&o, verb, n);
-                if (!wrong != !rows[i].wrong ||
-                    (wrong && strncmp(wrong, rows[i].wrong, strlen(rows[i].wrong)) != 0))
+                if (!wrong != !rows[i].wrong || (wrong && strncmp(wrong, rows[i].wrong, strlen(rows[i].wrong)) != 0))
                         fail_msg("row %zu: '%s'", i, wrong ?: "nothing wrong");
         }
 }

@@ -59,16 +59,19 @@ static void overall(void **state)
         check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: "
                           "no difference seen");
         set_rates(&b, 3, DRIVER_UAS, 0.5);
-        check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; 4 KiB random reads at depth 1: 2.0 times slower "
-                          "on UAS; sequential: no difference seen");
+        check_overall(&b,
+                      "4 KiB random reads at depth 32: 3.1 times faster on UAS; 4 KiB random reads at depth 1: 2.0 times slower "
+                      "on UAS; sequential: no difference seen");
         set_rates(&b, 2, DRIVER_UAS, 1 / 3.1);
         set_rates(&b, 3, DRIVER_UAS, 2);
         check_overall(&b, "no difference seen");
         for (unsigned p = 0; p < 4; p++)
                 set_rates(&b, p, DRIVER_UAS, 2 + p);
-        check_overall(&b, "4 KiB random reads at depth 1: 5.0 times faster on UAS; 4 KiB random reads at depth 32: 4.0 times faster on "
-                          "UAS; 1 MiB sequential reads at depth 1: 3.0 times faster on UAS; 1 MiB sequential reads at depth 8: 2.0 times "
-                          "faster on UAS");
+        check_overall(
+                &b,
+                "4 KiB random reads at depth 1: 5.0 times faster on UAS; 4 KiB random reads at depth 32: 4.0 times faster on "
+                "UAS; 1 MiB sequential reads at depth 1: 3.0 times faster on UAS; 1 MiB sequential reads at depth 8: 2.0 times "
+                "faster on UAS");
         for (size_t i = 0; i < b.n_runs; i++)
                 b.runs[i].driver = DRIVER_UAS;
         check_overall(&b, ""); /* nothing to compare with */
@@ -77,12 +80,13 @@ static void overall(void **state)
 /* What may make a difference, or hide one, of the rows that carry the verdict; 2 and 3 are random, at depth 32 and 1. */
 static void doubted(void **state)
 {
-#define SAID "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: no difference seen"
+#define SAID                                                                                                                     \
+        "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: no difference seen"
         static const struct {
-                unsigned row;         /* that is changed; 4: all */
+                unsigned row; /* that is changed; 4: all */
                 enum driver driver;
                 enum bench_doubt first, second; /* what is doubted of it then */
-                bool same;            /* and no row differs */
+                bool same;                      /* and no row differs */
                 const char *want;
         } table[] = {
                 {2, DRIVER_UAS, DOUBT_DEPTH, DOUBT_DEPTH, false, SAID "; with doubts: depth"},
@@ -91,8 +95,8 @@ static void doubted(void **state)
                 {2, DRIVER_UAS, DOUBT_LOAD, DOUBT_LOAD, false, SAID "; with doubts: load"},
                 {2, DRIVER_UAS, DOUBT_SUBMIT, DOUBT_SUBMIT, false, SAID "; with doubts: submission"},
                 {2, DRIVER_UAS, DOUBT_REGION, DOUBT_SYNCS, false, SAID}, /* both were asked alike */
-                {0, DRIVER_UAS, DOUBT_DEPTH, DOUBT_CACHE, false, SAID}, /* another row's */
-                {4, DRIVER_NONE, DOUBT_USB2, DOUBT_USB2, false, SAID}, /* in spite of it */
+                {0, DRIVER_UAS, DOUBT_DEPTH, DOUBT_CACHE, false, SAID},  /* another row's */
+                {4, DRIVER_NONE, DOUBT_USB2, DOUBT_USB2, false, SAID},   /* in spite of it */
                 {4, DRIVER_NONE, DOUBT_USB2, DOUBT_USB2, true, "no difference seen; with doubts: usb2"},
                 {0, DRIVER_UAS, DOUBT_DEPTH, DOUBT_DEPTH, true, "no difference seen; with doubts: depth"},
                 {4, DRIVER_UAS, DOUBT_DEPTH, DOUBT_LOAD, true, "no difference seen; with doubts: depth, load"},
@@ -130,7 +134,8 @@ static void many_doubts(void **state)
                 for (size_t k = 0; k < ELEMENTSOF(all); k++)
                         doubt_run(&b, &b.runs[i], all[k]);
         }
-        assert_non_null(strstr(verdict_overall(&b, text, sizeof(text)), "seen; with doubts: depth, submission, cache and 2 more"));
+        assert_non_null(
+                strstr(verdict_overall(&b, text, sizeof(text)), "seen; with doubts: depth, submission, cache and 2 more"));
         assert_true(strlen(verdict_overall(&b, text, 160)) == 159);
         b.single = true;
         check_overall(&b, "");
@@ -149,14 +154,18 @@ static void many_patterns(void **state)
                 SAMPLE_RUNS(&b, p, DRIVER_USB_STORAGE, 100 * 4096, 100 * 4096, 100 * 4096, 100 * 4096, 100 * 4096);
                 sample_runs(&b, p, DRIVER_UAS, (double[]){8192 * 100, 8192 * 100, 8192 * 100, 8192 * 100, 8192 * 100}, 5);
         }
-        check_overall(&b, "7 of 7 patterns differ: 4 KiB random reads at depth 1: 2.0 times faster on UAS; 4 KiB random reads at depth 2: 2.0 times faster on UAS; "
-                          "4 KiB random reads at depth 4: 2.0 times faster on UAS; 4 KiB random reads at depth 8: 2.0 times faster on "
-                          "UAS; 3 more with a difference");
+        check_overall(
+                &b,
+                "7 of 7 patterns differ: 4 KiB random reads at depth 1: 2.0 times faster on UAS; 4 KiB random reads at depth 2: 2.0 times faster on UAS; "
+                "4 KiB random reads at depth 4: 2.0 times faster on UAS; 4 KiB random reads at depth 8: 2.0 times faster on "
+                "UAS; 3 more with a difference");
         set_rates(&b, 0, DRIVER_UAS, 0.5);
         for (unsigned i = 2; i < 7; i++)
                 set_rates(&b, i, DRIVER_UAS, 0.5);
-        check_overall(&b, "1 of 7 patterns differs: 4 KiB random reads at depth 2: 2.0 times faster on UAS; 4 KiB random reads at depth 1, 4 KiB random reads at "
-                          "depth 4, 4 KiB random reads at depth 8, 4 KiB random reads at depth 16 and 2 more: no difference seen");
+        check_overall(
+                &b,
+                "1 of 7 patterns differs: 4 KiB random reads at depth 2: 2.0 times faster on UAS; 4 KiB random reads at depth 1, 4 KiB random reads at "
+                "depth 4, 4 KiB random reads at depth 8, 4 KiB random reads at depth 16 and 2 more: no difference seen");
         assert_true(strlen(verdict_overall(&b, text, 20)) == 19);
         /* What was not judged is not asked about. */
         for (size_t i = 0; i < b.n_runs; i++)
@@ -166,7 +175,8 @@ static void many_patterns(void **state)
         for (size_t i = 0; i < b.n_runs; i++)
                 if (b.runs[i].pattern == 4)
                         b.runs[i].error = -EIO;
-        assert_true(strncmp(verdict_overall(&b, text, sizeof(text)), "4 KiB random reads at depth 2: ", 31) == 0); /* all four are named */
+        assert_true(strncmp(verdict_overall(&b, text, sizeof(text)), "4 KiB random reads at depth 2: ", 31) ==
+                    0); /* all four are named */
 }
 
 /* What ended a half comes first, in plain words. */
@@ -178,9 +188,10 @@ static void findings(void **state)
         assert_string_equal(finding_text(&b, text, sizeof(text)), "");
         b.finding = (struct bench_finding){true, DRIVER_UAS, 20, strdup("2 commands aborted, 1 reset")};
         assert_int_equal(b.runs[20].pattern, 1);
-        assert_string_equal(finding_text(&b, text, sizeof(text)),
-                            "uas failed during 1 MiB sequential reads at depth 1: 2 commands aborted, 1 reset. This disk is not safe on "
-                            "uas here: leave it on usb-storage (uasctl policy DISK usb-storage), whatever the figures say.");
+        assert_string_equal(
+                finding_text(&b, text, sizeof(text)),
+                "uas failed during 1 MiB sequential reads at depth 1: 2 commands aborted, 1 reset. This disk is not safe on "
+                "uas here: leave it on usb-storage (uasctl policy DISK usb-storage), whatever the figures say.");
         b.finding.run = 9999;
         b.finding.driver = DRIVER_USB_STORAGE;
         assert_non_null(strstr(finding_text(&b, text, sizeof(text)), "usb-storage failed: 2 commands"));
@@ -189,8 +200,10 @@ static void findings(void **state)
         for (size_t i = 0; i < b.n_runs; i++)
                 if (b.runs[i].pattern == 0 && b.runs[i].driver == DRIVER_UAS)
                         b.runs[i].error = -EIO;
-        check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; 1 MiB sequential reads at depth 1, 4 KiB random reads at "
-                          "depth 1: no difference seen; 1 MiB sequential reads at depth 8: ended before its time");
+        check_overall(
+                &b,
+                "4 KiB random reads at depth 32: 3.1 times faster on UAS; 1 MiB sequential reads at depth 1, 4 KiB random reads at "
+                "depth 1: no difference seen; 1 MiB sequential reads at depth 8: ended before its time");
 }
 
 /* One driver alone, ended before its time: that is no comparison that has too few rounds, or failed. */
@@ -200,7 +213,10 @@ static void single(void **state)
                 bool interrupted, found;
                 enum bench_word otherwise;
         } table[] = {
-                {false, false, BENCH_SINGLE}, {true, false, BENCH_ROUNDS}, {false, true, BENCH_FAILED}, {true, true, BENCH_FAILED},
+                {false, false, BENCH_SINGLE},
+                {true, false, BENCH_ROUNDS},
+                {false, true, BENCH_FAILED},
+                {true, true, BENCH_FAILED},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -223,12 +239,8 @@ static void single(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(overall),
-                cmocka_unit_test(doubted),
-                cmocka_unit_test(many_doubts),
-                cmocka_unit_test(many_patterns),
-                cmocka_unit_test(findings),
-                cmocka_unit_test(single),
+                cmocka_unit_test(overall),       cmocka_unit_test(doubted),  cmocka_unit_test(many_doubts),
+                cmocka_unit_test(many_patterns), cmocka_unit_test(findings), cmocka_unit_test(single),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,17 +6,20 @@
 
 #include "bench/tell/stats.h"
 
-#define VALUES(...) {.values = {__VA_ARGS__}, .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double)}
+#define VALUES(...)                                                                                                              \
+        {                                                                                                                        \
+                .values = {__VA_ARGS__}, .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double)                                   \
+        }
 
 static bool near(double a, double b)
 {
         return fabs(a - b) <= 1e-9 * (1 + fabs(b));
 }
 
-#define assert_near(i, a, b)                                                                                           \
-        do {                                                                                                           \
-                if (!near(a, b))                                                                                       \
-                        fail_msg("row %zu: %s is %.12g, not %.12g", (size_t) (i), #a, (double) (a), (double) (b));      \
+#define assert_near(i, a, b)                                                                                                     \
+        do {                                                                                                                     \
+                if (!near(a, b))                                                                                                 \
+                        fail_msg("row %zu: %s is %.12g, not %.12g", (size_t) (i), #a, (double) (a), (double) (b));               \
         } while (0)
 
 static void summaries(void **state)
@@ -150,6 +153,7 @@ static void intervals(void **state)
                 bool there;
                 struct ratio want;
         } table[] = {
+                /* clang-format off */
                 {VALUES(100, 101, 102, 103, 104), VALUES(200, 202, 204, 206, 208), 0.01, true, {2, 1.9230769230769231, 2.08}},
                 {VALUES(100, 110, 90, 95, 105, 102), VALUES(130, 128, 150, 90, 140, 135), 0.01, true,
                  {1.3284223283101428, 0.8823529411764706, 1.5555555555555556}},
@@ -159,6 +163,7 @@ static void intervals(void **state)
                 {VALUES(1, 2, 3), VALUES(4, 5, 6), 0.01, false, {}},
                 {VALUES(1, 2, 3, 4, 0), VALUES(4, 5, 6, 7, 8), 0.01, false, {}},
                 {VALUES(1, 2, 3, 4, 5), {.n = 0}, 0.01, false, {}},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -214,9 +219,9 @@ static void wander(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(summaries),  cmocka_unit_test(runs_that_count), cmocka_unit_test(directions),
-                cmocka_unit_test(figures),    cmocka_unit_test(rank_test),       cmocka_unit_test(many_ranks),
-                cmocka_unit_test(intervals),  cmocka_unit_test(sides),           cmocka_unit_test(wander),
+                cmocka_unit_test(summaries), cmocka_unit_test(runs_that_count), cmocka_unit_test(directions),
+                cmocka_unit_test(figures),   cmocka_unit_test(rank_test),       cmocka_unit_test(many_ranks),
+                cmocka_unit_test(intervals), cmocka_unit_test(sides),           cmocka_unit_test(wander),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

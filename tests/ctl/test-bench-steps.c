@@ -29,8 +29,7 @@ static char *text_of(const struct step *steps, size_t n, size_t from, const bool
                         used += (size_t) snprintf(ret + used, TEXT_MAX - used, "r ");
                         break;
                 case STEP_RUN:
-                        used += (size_t) snprintf(ret + used, TEXT_MAX - used, "%c%u ", 'a' + (int) s->pattern,
-                                                  s->round);
+                        used += (size_t) snprintf(ret + used, TEXT_MAX - used, "%c%u ", 'a' + (int) s->pattern, s->round);
                         break;
                 case STEP_PAUSE:
                         used += (size_t) snprintf(ret + used, TEXT_MAX - used, ". ");
@@ -54,8 +53,7 @@ static void orders(void **state)
                 {{UAS, UAS, BOT, 1, 2, true}, "r a0 . a1 |bot a0 . a1 . a2 |uas a0 . a2 "},
                 {{BOT, BOT, UAS, 1, 3, false}, "a0 . a1 . a2 |uas a0 . a1 . a2 . a3 |bot a0 . a3 "},
                 /* one pattern after the other */
-                {{BOT, BOT, UAS, 2, 2, false},
-                 "a0 . a1 . b0 . b1 |uas a0 . a1 . a2 . b0 . b1 . b2 |bot a0 . a2 . b0 . b2 "},
+                {{BOT, BOT, UAS, 2, 2, false}, "a0 . a1 . b0 . b1 |uas a0 . a1 . a2 . b0 . b1 . b2 |bot a0 . a2 . b0 . b2 "},
                 /* one round has no second half, and needs no way back */
                 {{BOT, BOT, UAS, 1, 1, false}, "a0 . a1 |uas a0 . a1 "},
                 /* one driver, there already or not */
@@ -139,8 +137,7 @@ static void times(void **state)
 {
         struct steps_shape shape = {BOT, BOT, UAS, 2, 2, true};
         uint64_t runs[] = {100, 1000};
-        struct steps_costs costs = {.usec = {[STEP_SWITCH] = 10, [STEP_READ_ALL] = 3, [STEP_PAUSE] = 1},
-                                    .run_usec = runs};
+        struct steps_costs costs = {.usec = {[STEP_SWITCH] = 10, [STEP_READ_ALL] = 3, [STEP_PAUSE] = 1}, .run_usec = runs};
         bool ended[_DRIVER_MAX] = {};
         struct step *steps;
         size_t n;
@@ -183,6 +180,7 @@ static void guesses(void **state)
                 uint64_t available;
                 unsigned sec; /* about */
         } rows[] = {
+                /* clang-format off */
                 {{.block_size = 4096, .size = 1 << 30, .iodepth = 64, .numjobs = 1, .read_percent = 100, .runtime_sec = 60, .ramp_sec = 2,
                   .random = true, .time_based = true},
                  1 << 30, 63},
@@ -197,6 +195,7 @@ static void guesses(void **state)
                  1 << 30, 1001},
                 {{.block_size = 4096, .size = 10ULL << 30, .iodepth = 1, .numjobs = 1, .random = true, .sync_engine = true}, 16ULL << 30, 3745},
                 {{.block_size = 128 << 10, .size = 10ULL << 30, .iodepth = 1, .numjobs = 1, .sync_engine = true}, 16ULL << 30, 108},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {

@@ -6,7 +6,10 @@
 
 #include "bench/tell/verdict.h"
 
-#define VALUES(...) {.values = {__VA_ARGS__}, .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double)}
+#define VALUES(...)                                                                                                              \
+        {                                                                                                                        \
+                .values = {__VA_ARGS__}, .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double)                                   \
+        }
 
 static void table_of_verdicts(void **state)
 {
@@ -26,7 +29,8 @@ static void table_of_verdicts(void **state)
                 {VALUES(100, 101, 99, 102, 98), VALUES(100.5, 101.5, 99.5, 97, 400), BENCH_SAME, "no difference seen"},
                 {VALUES(100, 101, 99, 102, 98), VALUES(100, 101, 99, 102, 98), BENCH_SAME, "no difference seen"},
                 /* Four against four could say so by chance once in 35 times. */
-                {VALUES(100, 101, 99, 102), VALUES(300, 301, 299, 302), BENCH_ROUNDS, "not enough rounds to say (4 and 4; 5 of each"},
+                {VALUES(100, 101, 99, 102), VALUES(300, 301, 299, 302), BENCH_ROUNDS,
+                 "not enough rounds to say (4 and 4; 5 of each"},
                 {VALUES(100, 101, 99, 102, 98), VALUES(300), BENCH_ROUNDS, "not enough rounds to say (5 and 1; 5 of each"},
                 /* More of one make up for the other. */
                 {VALUES(100, 101, 99, 102, 98, 100), VALUES(300, 301, 299, 302), BENCH_FASTER, "3.0 times faster on UAS"},
@@ -49,8 +53,8 @@ static void table_of_verdicts(void **state)
 /* How a disk's rounds scatter; deviation is a share of the rate. */
 enum noise {
         NORMAL,
-        HEAVY, /* and one round in eight meets something else: up to half of the rate is lost */
-        DRIFT, /* it falls by the deviation over all rounds; the order A B B A evens that out */
+        HEAVY,  /* and one round in eight meets something else: up to half of the rate is lost */
+        DRIFT,  /* it falls by the deviation over all rounds; the order A B B A evens that out */
         BLOCKS, /* each time the driver changes all that follows is so much more or less */
         _NOISE_INDEPENDENT,
         WALK = _NOISE_INDEPENDENT, /* each round is the one before, and so much more or less */
@@ -77,7 +81,8 @@ static double remembered(enum noise kind, double deviation, double last, bool be
         if (kind == WALK)
                 return last + deviation * sample_normal(seed);
         if (kind == SLOW)
-                return begin ? deviation * sample_normal(seed) : 0.9 * last + sqrt(1 - 0.9 * 0.9) * deviation * sample_normal(seed);
+                return begin ? deviation * sample_normal(seed)
+                             : 0.9 * last + sqrt(1 - 0.9 * 0.9) * deviation * sample_normal(seed);
         return last;
 }
 
@@ -93,7 +98,8 @@ static void rounds(struct bench *b, enum noise kind, double deviation, double ra
 
                 block = remembered(kind, deviation, block, k == 0, k == 0 || k == half || k == half + n, seed);
                 sample_run(b, 0, uas ? DRIVER_UAS : DRIVER_USB_STORAGE,
-                           MB * (uas ? ratio : 1) * noisy(kind, deviation, (double) k / (2.0 * n), block, seed))->round = k + 1;
+                           MB * (uas ? ratio : 1) * noisy(kind, deviation, (double) k / (2.0 * n), block, seed))
+                        ->round = k + 1;
         }
 }
 
@@ -116,8 +122,8 @@ static size_t simulate(enum noise kind, double deviation, double ratio, size_t n
 }
 
 /*
- * 40 of each kind: at most one may claim a difference. And of many, no more than the level says. Two changes of the driver cannot tell
- * a step that comes with each from a difference: there a few more are let pass.
+ * 40 of each kind: at most one may claim a difference. And of many, no more than the level says. Two changes of the driver cannot
+ * tell a step that comes with each from a difference: there a few more are let pass.
  */
 static void disk_against_itself(void **state)
 {
@@ -132,17 +138,19 @@ static void disk_against_itself(void **state)
                                 size_t few = simulate(kind, deviations[d], 1, tries[n].rounds, 40, BENCH_SAME);
                                 size_t many = simulate(kind, deviations[d], 1, tries[n].rounds, tries[n].many, BENCH_SAME);
 
-                                print_message("noise %u, deviation %2.0f %%, %2zu rounds: no difference in %zu of 40, %zu of %zu\n",
-                                              kind, 100 * deviations[d], tries[n].rounds, few, many, tries[n].many);
+                                print_message(
+                                        "noise %u, deviation %2.0f %%, %2zu rounds: no difference in %zu of 40, %zu of %zu\n",
+                                        kind, 100 * deviations[d], tries[n].rounds, few, many, tries[n].many);
                                 assert_true(few >= (kind == BLOCKS ? 38 : 39));
-                                assert_true((double) many >= (double) tries[n].many * (1 - VERDICT_LEVEL * (kind == BLOCKS ? 4 : 1)));
+                                assert_true((double) many >=
+                                            (double) tries[n].many * (1 - VERDICT_LEVEL * (kind == BLOCKS ? 4 : 1)));
                         }
 }
 
 /*
- * The rank test takes rounds as independent of each other. Where each has something of the one before, five are still within the level
- * for the halves' sake. By ranks and halves alone twenty were wrong in 4.6 % (a walk) and 8.5 % (slow): the quarters bring that down,
- * while what is independent is seen as before (real_difference).
+ * The rank test takes rounds as independent of each other. Where each has something of the one before, five are still within the
+ * level for the halves' sake. By ranks and halves alone twenty were wrong in 4.6 % (a walk) and 8.5 % (slow): the quarters bring
+ * that down, while what is independent is seen as before (real_difference).
  */
 static void not_independent(void **state)
 {
@@ -152,11 +160,11 @@ static void not_independent(void **state)
                 size_t rounds, times;
                 double least, most; /* of all comparisons, so many claim a difference */
         } table[] = {
-                {NORMAL, 0.2, 5, 4000, 0, 0.005},  {NORMAL, 0.2, 20, 1000, 0, 0.005}, {HEAVY, 0.1, 20, 500, 0, 0.005},
-                {WALK, 0.06, 5, 4000, 0, 0.01},    {WALK, 0.06, 10, 1000, 0, 0.01},   {WALK, 0.06, 20, 1000, 0, 0.01},
-                {WALK, 0.06, 40, 300, 0, 0.02},    {SLOW, 0.1, 5, 4000, 0, 0.01},     {SLOW, 0.2, 5, 4000, 0, 0.01},
-                {SLOW, 0.2, 8, 1000, 0, 0.01},     {SLOW, 0.2, 10, 1000, 0, 0.02},    {SLOW, 0.1, 20, 1000, 0, 0.01},
-                {SLOW, 0.2, 20, 1000, 0, 0.01},    {SLOW, 0.2, 40, 300, 0, 0.015},
+                {NORMAL, 0.2, 5, 4000, 0, 0.005}, {NORMAL, 0.2, 20, 1000, 0, 0.005}, {HEAVY, 0.1, 20, 500, 0, 0.005},
+                {WALK, 0.06, 5, 4000, 0, 0.01},   {WALK, 0.06, 10, 1000, 0, 0.01},   {WALK, 0.06, 20, 1000, 0, 0.01},
+                {WALK, 0.06, 40, 300, 0, 0.02},   {SLOW, 0.1, 5, 4000, 0, 0.01},     {SLOW, 0.2, 5, 4000, 0, 0.01},
+                {SLOW, 0.2, 8, 1000, 0, 0.01},    {SLOW, 0.2, 10, 1000, 0, 0.02},    {SLOW, 0.1, 20, 1000, 0, 0.01},
+                {SLOW, 0.2, 20, 1000, 0, 0.01},   {SLOW, 0.2, 40, 300, 0, 0.015},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -178,6 +186,7 @@ static void real_difference(void **state)
                 size_t rounds, least; /* of 400 */
                 enum bench_word word;
         } table[] = {
+                /* clang-format off */
                 /* Five rounds that spread by 10 % of their average deviate by 4.3 %. */
                 {NORMAL, 0.043, 1.5, 5, 399, BENCH_FASTER},
                 {NORMAL, 0.043, 1 / 1.5, 5, 399, BENCH_SLOWER},
@@ -193,6 +202,7 @@ static void real_difference(void **state)
                 {SLOW, 0.05, 2, 20, 399, BENCH_FASTER},
                 {SLOW, 0.2, 3, 20, 390, BENCH_FASTER},
                 {HEAVY, 0.043, 1.5, 20, 399, BENCH_FASTER},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -209,6 +219,7 @@ static void pattern_texts(void **state)
                 struct bench_pattern p;
                 const char *text;
         } table[] = {
+                /* clang-format off */
                 {{.block_size = 4096, .iodepth = 32, .numjobs = 1, .read_percent = 100, .random = true, .direct = true},
                  "4 KiB random reads at depth 32"},
                 {{.block_size = MiB, .iodepth = 64, .numjobs = 8, .read_percent = 0, .direct = true},
@@ -221,6 +232,7 @@ static void pattern_texts(void **state)
                  "128 KiB sequential reads with 16 jobs"},
                 {{.block_size = 512, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true}, "512 B sequential reads at depth 1"},
                 {{.block_size = 1536, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true}, "1536 B sequential reads at depth 1"},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {

@@ -15,6 +15,7 @@ static void trouble(void **state)
                 bool io_failed, expect;
                 const char *text;
         } rows[] = {
+                /* clang-format off */
                 {{.counts_timeouts = true}, false, false, ""},
                 {{.counts_timeouts = true}, true, false, ""},
                 {{.counts_timeouts = true, .timeouts = 1}, false, true, "1 command was not answered in time"},
@@ -42,6 +43,7 @@ static void trouble(void **state)
                  true,
                  "1 command was not answered in time; the kernel's log: over-current; to blame is perhaps the "
                  "power supply"},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -61,6 +63,7 @@ static void records(void **state)
                 const char *record;
                 unsigned signs;
         } rows[] = {
+                /* clang-format off */
                 {"3,1,1,-;sd 6:0:0:0: [sda] tag#20 uas_eh_abort_handler 0 uas-tag 5 inflight: CMD IN\n" SCSI,
                  1},
                 {"6,2,2,-;scsi host6: uas_eh_device_reset_handler start\n SUBSYSTEM=scsi\n "
@@ -77,6 +80,7 @@ static void records(void **state)
                 /* as it should be */
                 {"5,6,6,-;sd 6:0:0:0: [sda] Attached SCSI disk\n" SCSI, 0},
                 {"nonsense", 0},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -162,8 +166,8 @@ static void traffic(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct bench_pattern p = {.direct = !rows[i].buffered, .ramp_sec = rows[i].ramp_sec,
-                                          .read_percent = rows[i].out ? 0 : 100};
+                struct bench_pattern p = {
+                        .direct = !rows[i].buffered, .ramp_sec = rows[i].ramp_sec, .read_percent = rows[i].out ? 0 : 100};
                 struct bench_run r = {.read.bytes = rows[i].in,
                                       .write.bytes = rows[i].out,
                                       .runtime_usec = 10 * USEC_PER_SEC,
@@ -180,11 +184,8 @@ static void traffic(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(trouble),
-                cmocka_unit_test(records),
-                cmocka_unit_test(schedulers),
-                cmocka_unit_test(load),
-                cmocka_unit_test(traffic),
+                cmocka_unit_test(trouble), cmocka_unit_test(records), cmocka_unit_test(schedulers),
+                cmocka_unit_test(load),    cmocka_unit_test(traffic),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

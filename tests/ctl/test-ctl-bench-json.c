@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What fio says, and what it comes to. fio/recorded-3.33-*.json were printed by that version, without slat and lat (fio/README.md);
- * test-ctl-bench-recorded.c has other versions.
+ * What fio says, and what it comes to. fio/recorded-3.33-*.json were printed by that version, without slat and lat
+ * (fio/README.md); test-ctl-bench-recorded.c has other versions.
  */
 #include "recorded.h"
 
 #include "bench/measure/clients.h"
 
-#define SIDE(bytes, ios, rate, iops, mean, ...) { bytes, ios, rate, iops, mean, __VA_ARGS__ }
+#define SIDE(bytes, ios, rate, iops, mean, ...)                                                                                  \
+        {                                                                                                                        \
+                bytes, ios, rate, iops, mean, __VA_ARGS__                                                                        \
+        }
 
 static void versions(void **state)
 {
@@ -19,19 +22,21 @@ static void versions(void **state)
                 double depth_share, cpu;
                 int error;
         } rows[] = {
-                { "recorded-3.33-grouped.json", 4, 32, 225000, SIDE(67108864, 16384, 298261618, 72817.7778, 1727644.99, 1564672, 2736128, 7372800),
-                  {}, 0.99243164, 34.157304, 0 },
+                /* clang-format off */
+                {"recorded-3.33-grouped.json", 4, 32, 225000, SIDE(67108864, 16384, 298261618, 72817.7778, 1727644.99, 1564672, 2736128, 7372800),
+                  {}, 0.99243164, 34.157304, 0},
                 /* Without group_reporting: three entries, their percentiles from the bins of json+, or the highest. */
-                { "recorded-3.33-apart.json", 3, 32, 10000, SIDE(3145728, 768, 314572800, 76800, 1161782.66, 1138688, 1630208, 1859584),
-                  {}, 0.87890625, 33.333333, 0 },
-                { "recorded-3.33-apart-plain.json", 3, 8, 127000, SIDE(3145728, 768, 24769511.8, 6047.24409, 3626704.94, 3948544, 8355840, 8716288),
-                  {}, 0.97265625, 3.394384, 0 },
+                {"recorded-3.33-apart.json", 3, 32, 10000, SIDE(3145728, 768, 314572800, 76800, 1161782.66, 1138688, 1630208, 1859584),
+                  {}, 0.87890625, 33.333333, 0},
+                {"recorded-3.33-apart-plain.json", 3, 8, 127000, SIDE(3145728, 768, 24769511.8, 6047.24409, 3626704.94, 3948544, 8355840, 8716288),
+                  {}, 0.97265625, 3.394384, 0},
                 /* A note in front, depth levels above 100 %. */
-                { "recorded-3.33-mixed.json", 1, 1, 468000, SIDE(4767744, 291, 10187487.2, 621.794872, 1420738.74, 724992, 4358144, 6062080),
-                  SIDE(3620864, 221, 7736888.89, 472.222222, 10641.7421, 8640, 27008, 39680), 1, 3.426124, 0 },
-                { "recorded-3.33-error.json", 1, 1, 0, SIDE(0, 1, 0, 0, 0, 0, 0, 0), {}, 1, 0, -EINVAL },
-                { "recorded-3.33-ramp.json", 1, 4, 1001000, SIDE(589365248, 8989, 588776472, 8980.01998, 433466.511, 264192, 1011712, 4046848),
-                  {}, 1, 12.9, 0 },
+                {"recorded-3.33-mixed.json", 1, 1, 468000, SIDE(4767744, 291, 10187487.2, 621.794872, 1420738.74, 724992, 4358144, 6062080),
+                  SIDE(3620864, 221, 7736888.89, 472.222222, 10641.7421, 8640, 27008, 39680), 1, 3.426124, 0},
+                {"recorded-3.33-error.json", 1, 1, 0, SIDE(0, 1, 0, 0, 0, 0, 0, 0), {}, 1, 0, -EINVAL},
+                {"recorded-3.33-ramp.json", 1, 4, 1001000, SIDE(589365248, 8989, 588776472, 8980.01998, 433466.511, 264192, 1011712, 4046848),
+                  {}, 1, 12.9, 0},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -48,10 +53,10 @@ static void versions(void **state)
 }
 
 #define JOB(more) "{\"jobname\":\"a\",\"error\":0," more "}"
-#define READ(bytes, ios, ms, mean, more)                                                                                 \
-        "\"read\":{\"io_bytes\":" #bytes ",\"total_ios\":" #ios ",\"runtime\":" #ms ",\"bw\":1,\"iops\":7.5,\"clat_ns\":{\"mean\":" #mean more "}}"
-#define PERCENTILES(a, b, c)                                                                                             \
-        ",\"percentile\":{\"50.000000\":" #a ",\"95.000000\":" #b ",\"99.000000\":" #c "}"
+#define READ(bytes, ios, ms, mean, more)                                                                                         \
+        "\"read\":{\"io_bytes\":" #bytes ",\"total_ios\":" #ios ",\"runtime\":" #ms                                              \
+        ",\"bw\":1,\"iops\":7.5,\"clat_ns\":{\"mean\":" #mean more "}}"
+#define PERCENTILES(a, b, c) ",\"percentile\":{\"50.000000\":" #a ",\"95.000000\":" #b ",\"99.000000\":" #c "}"
 
 #define LATENCY(which, mean, a, b, c) ",\"" which "_ns\":{\"mean\":" #mean PERCENTILES(a, b, c) "}"
 
@@ -62,39 +67,41 @@ static void arithmetic(void **state)
                 const char *jobs;
                 struct bench_side read;
         } rows[] = {
-                { JOB(READ(1000000, 10, 1000, 5, "")), SIDE(1000000, 10, 1000000, 10, 5, 0, 0, 0) },
+                /* clang-format off */
+                {JOB(READ(1000000, 10, 1000, 5, "")), SIDE(1000000, 10, 1000000, 10, 5, 0, 0, 0)},
                 /* Two at once: what they read, by the time it took. */
-                { JOB(READ(1000000, 10, 1000, 5, "")) "," JOB(READ(3000000, 30, 1000, 9, "")), SIDE(4000000, 40, 4000000, 40, 8, 0, 0, 0) },
+                {JOB(READ(1000000, 10, 1000, 5, "")) "," JOB(READ(3000000, 30, 1000, 9, "")), SIDE(4000000, 40, 4000000, 40, 8, 0, 0, 0)},
                 /* One ends sooner: the sum of both rates would be 3,000,000. */
-                { JOB(READ(1000000, 10, 500, 5, "")) "," JOB(READ(1000000, 10, 1000, 5, "")), SIDE(2000000, 20, 2000000, 20, 5, 0, 0, 0) },
+                {JOB(READ(1000000, 10, 500, 5, "")) "," JOB(READ(1000000, 10, 1000, 5, "")), SIDE(2000000, 20, 2000000, 20, 5, 0, 0, 0)},
                 /* One that did nothing changes nothing. */
-                { JOB(READ(1000000, 10, 1000, 5, PERCENTILES(1, 2, 3))) "," JOB(READ(0, 0, 0, 0, PERCENTILES(9, 9, 9))),
-                  SIDE(1000000, 10, 1000000, 10, 5, 1, 2, 3) },
+                {JOB(READ(1000000, 10, 1000, 5, PERCENTILES(1, 2, 3))) "," JOB(READ(0, 0, 0, 0, PERCENTILES(9, 9, 9))),
+                  SIDE(1000000, 10, 1000000, 10, 5, 1, 2, 3)},
                 /* Too short for a time: fio's own rates, and there were only KiB in 3.1. */
-                { JOB(READ(4096, 1, 0, 5, "")) "," JOB(READ(4096, 1, 0, 5, "")), SIDE(8192, 2, 2048, 15, 5, 0, 0, 0) },
+                {JOB(READ(4096, 1, 0, 5, "")) "," JOB(READ(4096, 1, 0, 5, "")), SIDE(8192, 2, 2048, 15, 5, 0, 0, 0)},
                 /* Percentiles of jobs cannot be averaged; the highest is a bound. */
-                { JOB(READ(10, 10, 1000, 5, PERCENTILES(10, 20, 30))) "," JOB(READ(10, 10, 1000, 5, PERCENTILES(11, 19, 31))),
-                  SIDE(20, 20, 20, 20, 5, 11, 20, 31) },
+                {JOB(READ(10, 10, 1000, 5, PERCENTILES(10, 20, 30))) "," JOB(READ(10, 10, 1000, 5, PERCENTILES(11, 19, 31))),
+                  SIDE(20, 20, 20, 20, 5, 11, 20, 31)},
                 /* With all latencies at hand they are those of all: 190 at 1, 10 at 100. */
-                { JOB(READ(10, 100, 1000, 1, PERCENTILES(1, 1, 1) ",\"bins\":{\"1\":100}")) "," JOB(
+                {JOB(READ(10, 100, 1000, 1, PERCENTILES(1, 1, 1) ",\"bins\":{\"1\":100}")) "," JOB(
                           READ(10, 100, 1000, 1, PERCENTILES(1, 100, 100) ",\"bins\":{\"100\":10,\"1\":90}")),
-                  SIDE(20, 200, 20, 200, 1, 1, 1, 100) },
+                  SIDE(20, 200, 20, 200, 1, 1, 1, 100)},
                 /* One of them without: back to the bound. */
-                { JOB(READ(10, 100, 1000, 1, PERCENTILES(1, 1, 1) ",\"bins\":{\"1\":100}")) "," JOB(
+                {JOB(READ(10, 100, 1000, 1, PERCENTILES(1, 1, 1) ",\"bins\":{\"1\":100}")) "," JOB(
                           READ(10, 100, 1000, 1, PERCENTILES(1, 100, 100))),
-                  SIDE(20, 200, 20, 200, 1, 1, 100, 100) },
+                  SIDE(20, 200, 20, 200, 1, 1, 100, 100)},
                 /* From the hand-over on, where fio has that; 3.1 has the percentiles of lat under clat. */
-                { JOB("\"read\":{\"io_bytes\":10,\"total_ios\":10,\"runtime\":1000,\"slat_ns\":{\"mean\":19}" LATENCY("clat", 6, 1, 2, 3)
+                {JOB("\"read\":{\"io_bytes\":10,\"total_ios\":10,\"runtime\":1000,\"slat_ns\":{\"mean\":19}" LATENCY("clat", 6, 1, 2, 3)
                               LATENCY("lat", 25, 10, 20, 30) "}"),
-                  SIDE(10, 10, 10, 10, 25, 10, 20, 30, 19) },
-                { JOB("\"read\":{\"io_bytes\":10,\"total_ios\":10,\"runtime\":1000,\"slat_ns\":{\"mean\":19}" LATENCY(
+                  SIDE(10, 10, 10, 10, 25, 10, 20, 30, 19)},
+                {JOB("\"read\":{\"io_bytes\":10,\"total_ios\":10,\"runtime\":1000,\"slat_ns\":{\"mean\":19}" LATENCY(
                               "clat", 6, 10, 20, 30) ",\"lat_ns\":{\"mean\":25}}"),
-                  SIDE(10, 10, 10, 10, 25, 10, 20, 30, 19) },
+                  SIDE(10, 10, 10, 10, 25, 10, 20, 30, 19)},
                 /* No numbers, or none that could be: nothing, and no fault. */
-                { "{}", {} },
-                { "null", {} },
-                { JOB("\"read\":7"), {} },
-                { JOB(READ(-5, 10, -1, 5, "")), SIDE(0, 10, 1024, 7.5, 5, 0, 0, 0) },
+                {"{}", {}},
+                {"null", {}},
+                {JOB("\"read\":7"), {}},
+                {JOB(READ(-5, 10, -1, 5, "")), SIDE(0, 10, 1024, 7.5, 5, 0, 0, 0)},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -115,14 +122,14 @@ static void depths(void **state)
                 const char *levels;
                 double share;
         } rows[] = {
-                { 1, "\"1\":100.0", 1 },
-                { 32, "\"1\":0.1,\"16\":1.0,\"32\":98.9", 0.989 },
+                {1, "\"1\":100.0", 1},
+                {32, "\"1\":0.1,\"16\":1.0,\"32\":98.9", 0.989},
                 /* Levels are powers of two: what is at 16 to 31 may have been at 24. */
-                { 24, "\"16\":60.0,\"32\":40.0", 1 },
-                { 256, "\"32\":75.0,\">=64\":25.0", 0.25 },
-                { 32, "\"1\":100.0", 0 },
-                { 1, "\"1\":102.34", 1 }, /* with fsync fio counts more than it has issued */
-                { 8, "\"4\":-3.0", 0 },
+                {24, "\"16\":60.0,\"32\":40.0", 1},
+                {256, "\"32\":75.0,\">=64\":25.0", 0.25},
+                {32, "\"1\":100.0", 0},
+                {1, "\"1\":102.34", 1}, /* with fsync fio counts more than it has issued */
+                {8, "\"4\":-3.0", 0},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -144,16 +151,17 @@ static void texts(void **state)
                 int r;
                 uint64_t ios;
         } rows[] = {
-                { "{\"jobs\":[" JOB(READ(1, 1, 1, 1, "")) "]}", 0, 1 },
-                { "note: both iodepth >= 1 and {braces}\n{ what is this\n{\"jobs\":[" JOB(READ(1, 2, 1, 1, "")) "]}\nfio: bye {\n", 0, 2 },
-                { "{\"jobs\":[" JOB("\"x\" : -nan,\"y\" : inf,\"s\" : \"nan\"," READ(1, 3, 1, 1, "")) "]}", 0, 3 },
-                { "", -EBADMSG, 0 },
-                { "fio: failed\n", -EBADMSG, 0 },
-                { "{\"jobs\":[" JOB(READ(1, 1, 1, 1, "")), -EBADMSG, 0 },
-                { "{}", -EBADMSG, 0 },
-                { "{\"jobs\":[]}", -EBADMSG, 0 },
-                { "{\"jobs\":{}}", -EBADMSG, 0 },
-                { "[]\n", -EBADMSG, 0 },
+                {"{\"jobs\":[" JOB(READ(1, 1, 1, 1, "")) "]}", 0, 1},
+                {"note: both iodepth >= 1 and {braces}\n{what is this\n{\"jobs\":[" JOB(READ(1, 2, 1, 1, "")) "]}\nfio: bye {\n",
+                 0, 2},
+                {"{\"jobs\":[" JOB("\"x\" : -nan,\"y\" : inf,\"s\" : \"nan\"," READ(1, 3, 1, 1, "")) "]}", 0, 3},
+                {"", -EBADMSG, 0},
+                {"fio: failed\n", -EBADMSG, 0},
+                {"{\"jobs\":[" JOB(READ(1, 1, 1, 1, "")), -EBADMSG, 0},
+                {"{}", -EBADMSG, 0},
+                {"{\"jobs\":[]}", -EBADMSG, 0},
+                {"{\"jobs\":{}}", -EBADMSG, 0},
+                {"[]\n", -EBADMSG, 0},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -201,22 +209,22 @@ static void hosts(void **state)
         static const struct {
                 const char *text, *list;
         } rows[] = {
-                { "nas", "nas,8765" },
-                { "nas,10.0.0.2:9000", "nas,8765 10.0.0.2,9000" },
-                { "[fe80::1%eth0]:9000,[::1]", "ip6:fe80::1%eth0,9000 ip6:::1,8765" },
-                { "a,b,c,d", "a,8765 b,8765 c,8765 d,8765" },
-                { "", NULL },
-                { "a,", NULL },
-                { "a,a", NULL }, /* would be counted twice */
-                { "a:0", NULL },
-                { "a:65536", NULL },
-                { "a:x", NULL },
-                { "-x", NULL }, /* no option of fio's */
-                { "a b", NULL },
-                { "sock:/tmp/x", NULL },
-                { "::1", NULL },
-                { "[::1", NULL },
-                { "[::1]9", NULL },
+                {"nas", "nas,8765"},
+                {"nas,10.0.0.2:9000", "nas,8765 10.0.0.2,9000"},
+                {"[fe80::1%eth0]:9000,[::1]", "ip6:fe80::1%eth0,9000 ip6:::1,8765"},
+                {"a,b,c,d", "a,8765 b,8765 c,8765 d,8765"},
+                {"", NULL},
+                {"a,", NULL},
+                {"a,a", NULL}, /* would be counted twice */
+                {"a:0", NULL},
+                {"a:65536", NULL},
+                {"a:x", NULL},
+                {"-x", NULL}, /* no option of fio's */
+                {"a b", NULL},
+                {"sock:/tmp/x", NULL},
+                {"::1", NULL},
+                {"[::1", NULL},
+                {"[::1]9", NULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -225,7 +233,8 @@ static void hosts(void **state)
 
                 assert_row(i, r == (rows[i].list ? 0 : -EINVAL));
                 for (char **p = list; p && *p; p++)
-                        (void) snprintf(joined + strlen(joined), sizeof(joined) - strlen(joined), "%s%s", p == list ? "" : " ", *p);
+                        (void) snprintf(joined + strlen(joined), sizeof(joined) - strlen(joined), "%s%s", p == list ? "" : " ",
+                                        *p);
                 if (rows[i].list)
                         assert_string_equal(joined, rows[i].list);
                 strv_free(list);
@@ -237,8 +246,7 @@ static void steps(void **state)
         static const struct {
                 size_t n, count, steps[5];
         } rows[] = {
-                { 0, 0, {} },           { 1, 1, { 1 } },          { 2, 2, { 1, 2 } },
-                { 3, 3, { 1, 2, 3 } }, { 8, 4, { 1, 2, 4, 8 } }, { 64, 5, { 1, 2, 4, 8, 64 } },
+                {0, 0, {}}, {1, 1, {1}}, {2, 2, {1, 2}}, {3, 3, {1, 2, 3}}, {8, 4, {1, 2, 4, 8}}, {64, 5, {1, 2, 4, 8, 64}},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "bench.h"
-#include "common/names.h"
 #include "bench/measure/profile.h"
+#include "common/names.h"
 
 static char tree[] = "/tmp/uasd-profiles-XXXXXX";
 static struct roots roots;
@@ -53,36 +53,36 @@ static void shipped(void **state)
                 unsigned depth, jobs, read_percent, runtime, ramp;
                 bool direct, sync, time_based;
         } rows[] = {
-                { "cdm", "SEQ1M-Q8T1-read", "read", "libaio", M, 5 * G, 8, 1, 100, 5, 0, true, false, true },
-                { "cdm", "SEQ1M-Q1T1-read", "read", "libaio", M, 5 * G, 1, 1, 100, 5, 0, true, false, true },
-                { "cdm", "RND4K-Q32T1-read", "randread", "libaio", 4 * K, 5 * G, 32, 1, 100, 5, 0, true, false, true },
-                { "cdm", "RND4K-Q1T1-read", "randread", "libaio", 4 * K, 5 * G, 1, 1, 100, 5, 0, true, false, true },
-                { "cdm", "SEQ1M-Q8T1-write", "write", "libaio", M, 5 * G, 8, 1, 0, 10, 0, true, false, true },
-                { "cdm", "SEQ1M-Q1T1-write", "write", "libaio", M, 5 * G, 1, 1, 0, 10, 0, true, false, true },
-                { "cdm", "RND4K-Q32T1-write", "randwrite", "libaio", 4 * K, 5 * G, 32, 1, 0, 10, 0, true, false, true },
-                { "cdm", "RND4K-Q1T1-write", "randwrite", "libaio", 4 * K, 5 * G, 1, 1, 0, 10, 0, true, false, true },
-                { "gcp", "write_throughput", "write", "libaio", M, 10 * G, 64, 8, 0, 60, 2, true, false, true },
-                { "gcp", "write_iops", "randwrite", "libaio", 4 * K, 10 * G, 256, 1, 0, 60, 2, true, false, true },
-                { "gcp", "read_throughput", "read", "libaio", M, 10 * G, 64, 8, 100, 60, 2, true, false, true },
-                { "gcp", "read_iops", "randread", "libaio", 4 * K, 10 * G, 256, 1, 100, 60, 2, true, false, true },
-                { "gcp", "rw_iops", "randrw", "libaio", 4 * K, 10 * G, 256, 1, 50, 60, 2, true, false, true },
-                { "engines", "libaio-randread", "randread", "libaio", 4 * K, G, 64, 1, 100, 1000, 0, true, false, false },
-                { "engines", "libaio-read", "read", "libaio", 4 * K, G, 64, 1, 100, 1000, 0, true, false, false },
-                { "engines", "libaio-randwrite", "randwrite", "libaio", 4 * K, G, 64, 1, 0, 1000, 0, true, false, false },
-                { "engines", "libaio-write", "write", "libaio", 4 * K, G, 64, 1, 0, 1000, 0, true, false, false },
-                { "engines", "sync-randread", "randread", "sync", 4 * K, G, 64, 1, 100, 1000, 0, true, true, false },
-                { "engines", "sync-write", "write", "sync", 4 * K, G, 64, 1, 0, 1000, 0, true, true, false },
-                { "matrix", "seq-read-1", "read", "psync", 128 * K, 10 * G, 1, 1, 100, 120, 0, true, true, true },
-                { "matrix", "seq-read-64", "read", "psync", 128 * K, 10 * G, 1, 64, 100, 120, 0, true, true, true },
-                { "matrix", "rand-read-4", "randread", "psync", 4 * K, 10 * G, 1, 4, 100, 120, 0, true, true, true },
-                { "matrix", "rand-read-16", "randread", "psync", 4 * K, 10 * G, 1, 16, 100, 120, 0, true, true, true },
-                { "matrix", "seq-write-16", "write", "psync", 128 * K, 10 * G, 1, 16, 0, 0, 0, true, true, false },
-                { "matrix", "rand-write-64", "randwrite", "psync", 4 * K, 10 * G, 1, 64, 0, 0, 0, true, true, false },
-                { "pi", "hdparm-buffered", "read", "psync", 2 * M, 0, 1, 1, 100, 3, 0, false, true, true },
-                { "pi", "hdparm-direct", "read", "psync", 2 * M, 0, 1, 1, 100, 3, 0, true, true, true },
-                { "pi", "randrw-Q1T1", "randrw", "psync", 4 * K, G, 1, 1, 50, 0, 0, false, true, false },
-                { "pi", "randrw-Q32T16", "randrw", "psync", 4 * K, G, 32, 16, 50, 0, 0, false, true, false },
-                { "pi", "sysbench-rndrw", "randrw", "psync", 16 * K, 2 * G, 1, 1, 60, 10, 0, false, true, true },
+                {"cdm", "SEQ1M-Q8T1-read", "read", "libaio", M, 5 * G, 8, 1, 100, 5, 0, true, false, true},
+                {"cdm", "SEQ1M-Q1T1-read", "read", "libaio", M, 5 * G, 1, 1, 100, 5, 0, true, false, true},
+                {"cdm", "RND4K-Q32T1-read", "randread", "libaio", 4 * K, 5 * G, 32, 1, 100, 5, 0, true, false, true},
+                {"cdm", "RND4K-Q1T1-read", "randread", "libaio", 4 * K, 5 * G, 1, 1, 100, 5, 0, true, false, true},
+                {"cdm", "SEQ1M-Q8T1-write", "write", "libaio", M, 5 * G, 8, 1, 0, 10, 0, true, false, true},
+                {"cdm", "SEQ1M-Q1T1-write", "write", "libaio", M, 5 * G, 1, 1, 0, 10, 0, true, false, true},
+                {"cdm", "RND4K-Q32T1-write", "randwrite", "libaio", 4 * K, 5 * G, 32, 1, 0, 10, 0, true, false, true},
+                {"cdm", "RND4K-Q1T1-write", "randwrite", "libaio", 4 * K, 5 * G, 1, 1, 0, 10, 0, true, false, true},
+                {"gcp", "write_throughput", "write", "libaio", M, 10 * G, 64, 8, 0, 60, 2, true, false, true},
+                {"gcp", "write_iops", "randwrite", "libaio", 4 * K, 10 * G, 256, 1, 0, 60, 2, true, false, true},
+                {"gcp", "read_throughput", "read", "libaio", M, 10 * G, 64, 8, 100, 60, 2, true, false, true},
+                {"gcp", "read_iops", "randread", "libaio", 4 * K, 10 * G, 256, 1, 100, 60, 2, true, false, true},
+                {"gcp", "rw_iops", "randrw", "libaio", 4 * K, 10 * G, 256, 1, 50, 60, 2, true, false, true},
+                {"engines", "libaio-randread", "randread", "libaio", 4 * K, G, 64, 1, 100, 1000, 0, true, false, false},
+                {"engines", "libaio-read", "read", "libaio", 4 * K, G, 64, 1, 100, 1000, 0, true, false, false},
+                {"engines", "libaio-randwrite", "randwrite", "libaio", 4 * K, G, 64, 1, 0, 1000, 0, true, false, false},
+                {"engines", "libaio-write", "write", "libaio", 4 * K, G, 64, 1, 0, 1000, 0, true, false, false},
+                {"engines", "sync-randread", "randread", "sync", 4 * K, G, 64, 1, 100, 1000, 0, true, true, false},
+                {"engines", "sync-write", "write", "sync", 4 * K, G, 64, 1, 0, 1000, 0, true, true, false},
+                {"matrix", "seq-read-1", "read", "psync", 128 * K, 10 * G, 1, 1, 100, 120, 0, true, true, true},
+                {"matrix", "seq-read-64", "read", "psync", 128 * K, 10 * G, 1, 64, 100, 120, 0, true, true, true},
+                {"matrix", "rand-read-4", "randread", "psync", 4 * K, 10 * G, 1, 4, 100, 120, 0, true, true, true},
+                {"matrix", "rand-read-16", "randread", "psync", 4 * K, 10 * G, 1, 16, 100, 120, 0, true, true, true},
+                {"matrix", "seq-write-16", "write", "psync", 128 * K, 10 * G, 1, 16, 0, 0, 0, true, true, false},
+                {"matrix", "rand-write-64", "randwrite", "psync", 4 * K, 10 * G, 1, 64, 0, 0, 0, true, true, false},
+                {"pi", "hdparm-buffered", "read", "psync", 2 * M, 0, 1, 1, 100, 3, 0, false, true, true},
+                {"pi", "hdparm-direct", "read", "psync", 2 * M, 0, 1, 1, 100, 3, 0, true, true, true},
+                {"pi", "randrw-Q1T1", "randrw", "psync", 4 * K, G, 1, 1, 50, 0, 0, false, true, false},
+                {"pi", "randrw-Q32T16", "randrw", "psync", 4 * K, G, 32, 16, 50, 0, 0, false, true, false},
+                {"pi", "sysbench-rndrw", "randrw", "psync", 16 * K, 2 * G, 1, 1, 60, 10, 0, false, true, true},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -121,15 +121,15 @@ static void shipped_options(void **state)
                 const char *profile, *section, *name, *value;
                 size_t patterns, writes;
         } rows[] = {
-                { "gcp", "read_throughput", "iodepth_batch_submit", "64", 5, 3 },
-                { "gcp", "rw_iops", "iodepth_batch_complete_max", "256", 5, 3 },
-                { "gcp", "rw_iops", "verify", "0", 5, 3 },
-                { "matrix", "rand-write-16", "fallocate", "none", 16, 8 },
-                { "matrix", "seq-read-4", "nrfiles", "1", 16, 8 },
-                { "pi", "sysbench-rndrw", "fsync", "40", 5, 3 },
-                { "pi", "randrw-Q32T16", "thread", "1", 5, 3 },
-                { "engines", "sync-read", "direct", "1", 8, 4 },
-                { "cdm", "SEQ1M-Q1T1-write", "runtime", "10", 8, 4 },
+                {"gcp", "read_throughput", "iodepth_batch_submit", "64", 5, 3},
+                {"gcp", "rw_iops", "iodepth_batch_complete_max", "256", 5, 3},
+                {"gcp", "rw_iops", "verify", "0", 5, 3},
+                {"matrix", "rand-write-16", "fallocate", "none", 16, 8},
+                {"matrix", "seq-read-4", "nrfiles", "1", 16, 8},
+                {"pi", "sysbench-rndrw", "fsync", "40", 5, 3},
+                {"pi", "randrw-Q32T16", "thread", "1", 5, 3},
+                {"engines", "sync-read", "direct", "1", 8, 4},
+                {"cdm", "SEQ1M-Q1T1-write", "runtime", "10", 8, 4},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -185,14 +185,16 @@ static void waiting(void **state)
                 const char *text;
                 bool sync;
         } rows[] = {
-                { "ioengine=psync\ndirect=1\n", true },
-                { "ioengine=io_uring\n", false },
-                { "ioengine=posixaio\n", false },
-                { "ioengine=libaio\n", true },
-                { "ioengine=libaio\nbuffered=1\n", true },
-                { "ioengine=libaio\ndirect=0\n", true },
-                { "ioengine=libaio\ndirect=1\n", false },
-                { "ioengine=libaio\nbuffered=0\n", false },
+                /* clang-format off */
+                {"ioengine=psync\ndirect=1\n", true},
+                {"ioengine=io_uring\n", false},
+                {"ioengine=posixaio\n", false},
+                {"ioengine=libaio\n", true},
+                {"ioengine=libaio\nbuffered=1\n", true},
+                {"ioengine=libaio\ndirect=0\n", true},
+                {"ioengine=libaio\ndirect=1\n", false},
+                {"ioengine=libaio\nbuffered=0\n", false},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -211,47 +213,47 @@ static void faults(void **state)
                 const char *text, *what;
                 int line;
         } rows[] = {
-                { "", "no section but [global]", 0 },
-                { "[global]\nrw=read\n", "no section but [global]", 0 },
-                { "rw=read\n[a]\n", "an option before the first section", 1 },
-                { "[a\n", "']' is missing", 1 },
-                { "[]\n", "a section without a name", 1 },
-                { "[a]\n\n[a]\n", "a section of this name was there before", 3 },
-                { "[a]\nfilename=/dev/sda\n", "filename=/dev/sda: a profile cannot have this option", 2 },
-                { "[a]\ndirectory=/home\n", "directory=/home: a profile cannot have this option", 2 },
-                { "[a]\ninclude other.fio\n", "not an OPTION=VALUE line", 2 },
-                { "[a]\nrw=trim\n", "rw=trim: value not understood", 2 },
-                { "[a]\nrw=randtrimwrite\n", "rw=randtrimwrite: value not understood", 2 },
-                { "[a]\nrw=read:8\n", "rw=read:8: value not understood", 2 },
-                { "[a]\nioengine=exec\n", "ioengine=exec: value not understood", 2 },
-                { "[a]\nverify_backlog=2\n", "verify_backlog=2: a profile cannot have this option", 2 },
-                { "[a]\nbsrange=4k-8k\n", "bsrange=4k-8k: a profile cannot have this option", 2 },
-                { "[a]\noffset=1g\n", "offset=1g: a profile cannot have this option", 2 },
-                { "[a]\nverify=crc32c\n", "verify=crc32c: value not understood", 2 },
-                { "[a]\nbs=4k,8k\n", "bs=4k,8k: value not understood", 2 },
-                { "[a]\nbs=0\n", "bs=0: value not understood", 2 },
-                { "[a]\nbs=1Ki\n", "bs=1Ki: value not understood", 2 },
-                { "[a]\nbs=\n", "bs=: value not understood", 2 },
-                { "[a]\nsize=50%\n", "size=50%: value not understood", 2 },
-                { "[a]\nsize=99999999999g\n", "size=99999999999g: value not understood", 2 },
-                { "[a]\niodepth=0\n", "iodepth=0: value not understood", 2 },
-                { "[a]\nnumjobs=-1\n", "numjobs=-1: value not understood", 2 },
-                { "[a]\nnumjobs=4096\n", "numjobs=4096: value not understood", 2 },
-                { "[a]\nruntime=5ms\n", "runtime=5ms: value not understood", 2 },
-                { "[a]\ndirect=yes\n", "direct=yes: value not understood", 2 },
-                { "[a]\nrwmixread=101\n", "rwmixread=101: value not understood", 2 },
-                { "[a]\n[b]\nrw=randrw\nrwmixread=100\n", "[b]: what reads and writes takes an rwmixread= from 1 to 99", 0 },
-                { "[a]\ntime_based\n", "[a]: time_based without runtime= would never end", 0 },
-                { "[a]\nbs=1m\nsize=4k\n", "[a]: size= has no room for a block of bs=", 0 },
-                { "[a]\nfsync=-1\n", "fsync=-1: value not understood", 2 },
-                { "[a]\nfdatasync=3g\n", "fdatasync=3g: value not understood", 2 },
-                { "[a]\nrate=1m\n", "rate=1m: a profile cannot have this option", 2 },
-                { "[a]\nrate_iops=100\n", "rate_iops=100: a profile cannot have this option", 2 },
-                { "[a]\nthinktime=10\n", "thinktime=10: a profile cannot have this option", 2 },
-                { "[a]\npercentage_random=0\n", "percentage_random=0: a profile cannot have this option", 2 },
-                { "[a]\nrandom_distribution=zipf\n", "random_distribution=zipf: a profile cannot have this option", 2 },
-                { "[a]\nbs:4k\n", "not an OPTION=VALUE line", 2 },
-                { "[a]\nrw read\n", "not an OPTION=VALUE line", 2 },
+                {"", "no section but [global]", 0},
+                {"[global]\nrw=read\n", "no section but [global]", 0},
+                {"rw=read\n[a]\n", "an option before the first section", 1},
+                {"[a\n", "']' is missing", 1},
+                {"[]\n", "a section without a name", 1},
+                {"[a]\n\n[a]\n", "a section of this name was there before", 3},
+                {"[a]\nfilename=/dev/sda\n", "filename=/dev/sda: a profile cannot have this option", 2},
+                {"[a]\ndirectory=/home\n", "directory=/home: a profile cannot have this option", 2},
+                {"[a]\ninclude other.fio\n", "not an OPTION=VALUE line", 2},
+                {"[a]\nrw=trim\n", "rw=trim: value not understood", 2},
+                {"[a]\nrw=randtrimwrite\n", "rw=randtrimwrite: value not understood", 2},
+                {"[a]\nrw=read:8\n", "rw=read:8: value not understood", 2},
+                {"[a]\nioengine=exec\n", "ioengine=exec: value not understood", 2},
+                {"[a]\nverify_backlog=2\n", "verify_backlog=2: a profile cannot have this option", 2},
+                {"[a]\nbsrange=4k-8k\n", "bsrange=4k-8k: a profile cannot have this option", 2},
+                {"[a]\noffset=1g\n", "offset=1g: a profile cannot have this option", 2},
+                {"[a]\nverify=crc32c\n", "verify=crc32c: value not understood", 2},
+                {"[a]\nbs=4k,8k\n", "bs=4k,8k: value not understood", 2},
+                {"[a]\nbs=0\n", "bs=0: value not understood", 2},
+                {"[a]\nbs=1Ki\n", "bs=1Ki: value not understood", 2},
+                {"[a]\nbs=\n", "bs=: value not understood", 2},
+                {"[a]\nsize=50%\n", "size=50%: value not understood", 2},
+                {"[a]\nsize=99999999999g\n", "size=99999999999g: value not understood", 2},
+                {"[a]\niodepth=0\n", "iodepth=0: value not understood", 2},
+                {"[a]\nnumjobs=-1\n", "numjobs=-1: value not understood", 2},
+                {"[a]\nnumjobs=4096\n", "numjobs=4096: value not understood", 2},
+                {"[a]\nruntime=5ms\n", "runtime=5ms: value not understood", 2},
+                {"[a]\ndirect=yes\n", "direct=yes: value not understood", 2},
+                {"[a]\nrwmixread=101\n", "rwmixread=101: value not understood", 2},
+                {"[a]\n[b]\nrw=randrw\nrwmixread=100\n", "[b]: what reads and writes takes an rwmixread= from 1 to 99", 0},
+                {"[a]\ntime_based\n", "[a]: time_based without runtime= would never end", 0},
+                {"[a]\nbs=1m\nsize=4k\n", "[a]: size= has no room for a block of bs=", 0},
+                {"[a]\nfsync=-1\n", "fsync=-1: value not understood", 2},
+                {"[a]\nfdatasync=3g\n", "fdatasync=3g: value not understood", 2},
+                {"[a]\nrate=1m\n", "rate=1m: a profile cannot have this option", 2},
+                {"[a]\nrate_iops=100\n", "rate_iops=100: a profile cannot have this option", 2},
+                {"[a]\nthinktime=10\n", "thinktime=10: a profile cannot have this option", 2},
+                {"[a]\npercentage_random=0\n", "percentage_random=0: a profile cannot have this option", 2},
+                {"[a]\nrandom_distribution=zipf\n", "random_distribution=zipf: a profile cannot have this option", 2},
+                {"[a]\nbs:4k\n", "not an OPTION=VALUE line", 2},
+                {"[a]\nrw read\n", "not an OPTION=VALUE line", 2},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -271,27 +273,27 @@ static void sizes(void **state)
                 int r;
                 uint64_t value;
         } rows[] = {
-                { "0", 0, 0 },
-                { "4096", 0, 4096 },
-                { "4k", 0, 4096 },
-                { "4K", 0, 4096 },
-                { "4kb", 0, 4096 },
-                { "4B", 0, 4 },
-                { "1M", 0, M },
-                { "10g", 0, 10 * G },
-                { "10GB", 0, 10 * G },
-                { "2t", 0, 2048 * G },
-                { "18446744073709551615", 0, UINT64_MAX },
-                { "18446744073709551616", -ERANGE, 0 },
-                { "18446744073709551615k", -ERANGE, 0 },
-                { "999999999999999999999999999", -ERANGE, 0 },
-                { "", -EINVAL, 0 },
-                { "k", -EINVAL, 0 },
-                { "-1", -EINVAL, 0 },
-                { "1 k", -EINVAL, 0 },
-                { "1kk", -EINVAL, 0 },
-                { "0x10", -EINVAL, 0 },
-                { "1.5g", -EINVAL, 0 },
+                {"0", 0, 0},
+                {"4096", 0, 4096},
+                {"4k", 0, 4096},
+                {"4K", 0, 4096},
+                {"4kb", 0, 4096},
+                {"4B", 0, 4},
+                {"1M", 0, M},
+                {"10g", 0, 10 * G},
+                {"10GB", 0, 10 * G},
+                {"2t", 0, 2048 * G},
+                {"18446744073709551615", 0, UINT64_MAX},
+                {"18446744073709551616", -ERANGE, 0},
+                {"18446744073709551615k", -ERANGE, 0},
+                {"999999999999999999999999999", -ERANGE, 0},
+                {"", -EINVAL, 0},
+                {"k", -EINVAL, 0},
+                {"-1", -EINVAL, 0},
+                {"1 k", -EINVAL, 0},
+                {"1kk", -EINVAL, 0},
+                {"0x10", -EINVAL, 0},
+                {"1.5g", -EINVAL, 0},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -312,7 +314,7 @@ static void put(const char *path, const char *text)
 /* The user's own come first, and broken they do not let the shipped ones through. */
 static void search(void **state)
 {
-        static const char *const names[] = { "cdm", "engines", "gcp", "matrix", "mine", "pi" };
+        static const char *const names[] = {"cdm", "engines", "gcp", "matrix", "mine", "pi"};
         _cleanup_(profile_freep) struct profile *mine = NULL, *pi = NULL, *broken = NULL;
         struct complaint c;
         char **list;
@@ -349,11 +351,11 @@ static void no_files(void **state)
         static const struct {
                 const char *name, *what;
         } rows[] = {
-                { "folder", "no regular file" },
-                { "fifo", "no regular file" },
-                { "dangling", "a link that leads nowhere" },
-                { "circle", "a link that leads nowhere" },
-                { "gcp", "a link that leads nowhere" }, /* nor is the shipped one taken for it */
+                {"folder", "no regular file"},
+                {"fifo", "no regular file"},
+                {"dangling", "a link that leads nowhere"},
+                {"circle", "a link that leads nowhere"},
+                {"gcp", "a link that leads nowhere"}, /* nor is the shipped one taken for it */
         };
         char **list;
 
@@ -381,7 +383,8 @@ static void no_files(void **state)
 
 static int set_up(void **state)
 {
-        static const char *const folders[] = { "sys", "etc", "etc/uasd", "etc/uasd/bench", "usr", "usr/lib", "usr/share", "usr/share/uasd" };
+        static const char *const folders[] = {"sys", "etc",     "etc/uasd",  "etc/uasd/bench",
+                                              "usr", "usr/lib", "usr/share", "usr/share/uasd"};
         char path[128];
 
         if (!mkdtemp(tree))
@@ -408,8 +411,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(shipped), cmocka_unit_test(shipped_options), cmocka_unit_test(inheritance),
-                cmocka_unit_test(waiting), cmocka_unit_test(faults),  cmocka_unit_test(sizes),           cmocka_unit_test(search),
-                cmocka_unit_test(no_files),
+                cmocka_unit_test(waiting), cmocka_unit_test(faults),          cmocka_unit_test(sizes),
+                cmocka_unit_test(search),  cmocka_unit_test(no_files),
         };
 
         return cmocka_run_group_tests(tests, set_up, tear_down);

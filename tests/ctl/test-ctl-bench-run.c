@@ -33,13 +33,13 @@ static struct profile *make_profile(const char *text)
 
 static struct fio_job first_job(const struct profile *p)
 {
-        return (struct fio_job){ .pattern = &p->patterns[0], .section = &p->sections[0], .path = path };
+        return (struct fio_job){.pattern = &p->patterns[0], .section = &p->sections[0], .path = path};
 }
 
 /* fio says 0 to all of these job files, of which the first is a file's name. */
 static bool accepted(const char *file, char *const *jobs, struct fio_result *ret)
 {
-        char *arguments[FIO_JOBS_MAX + 4] = { "fio", "--parse-only", (char *) file }, names[FIO_JOBS_MAX][32];
+        char *arguments[FIO_JOBS_MAX + 4] = {"fio", "--parse-only", (char *) file}, names[FIO_JOBS_MAX][32];
 
         for (size_t i = 0; jobs[i]; i++) {
                 (void) snprintf(names[i], sizeof(names[i]), "/proc/self/fd/%zu", FIO_FIRST_JOB + i);
@@ -52,7 +52,7 @@ static bool accepted(const char *file, char *const *jobs, struct fio_result *ret
 /* Every shipped profile as it lies there, and every job made of it, has to be something fio takes. */
 static void fio_accepts(void **state)
 {
-        static const char *const names[] = { "cdm", "engines", "gcp", "matrix", "pi" };
+        static const char *const names[] = {"cdm", "engines", "gcp", "matrix", "pi"};
         _cleanup_(fio_result_done) struct fio_result broken = {};
         char file[512];
 
@@ -66,7 +66,7 @@ static void fio_accepts(void **state)
                 assert_true((f = fopen(file, "re")) && fread(text, 1, sizeof(text) - 1, f) > 0 && fclose(f) == 0);
                 p = make_profile(text);
                 for (size_t j = 0; j < p->n_patterns; j++) {
-                        struct fio_job job = { .pattern = &p->patterns[j], .section = &p->sections[j], .runtime_sec = j % 2 };
+                        struct fio_job job = {.pattern = &p->patterns[j], .section = &p->sections[j], .runtime_sec = j % 2};
 
                         assert_int_equal(fio_job_text(&job, FIO_TARGET, MIB, &jobs[j]), 0);
                 }
@@ -75,7 +75,7 @@ static void fio_accepts(void **state)
                 for (size_t j = 0; j < p->n_patterns; j++)
                         free(jobs[j]);
         }
-        assert_false(accepted(file, (char *[]){ "[a]\nsuch_an_option=1\n", NULL }, &broken));
+        assert_false(accepted(file, (char *[]){"[a]\nsuch_an_option=1\n", NULL}, &broken));
 }
 
 static void says_version(void **state)
@@ -104,12 +104,12 @@ static void runs(void **state)
                 double depth_share;     /* at least */
                 bool writes;
         } rows[] = {
-                { "[a]\nrw=read\nbs=1m\nsize=4m\n", 4 * MIB, 4 * MIB, 1, false },
-                { "[a]\nrw=randread\nbs=4k\nsize=4m\niodepth=8\nioengine=libaio\ndirect=1\n", 4 * MIB, 4 * MIB, 0.9, false },
+                {"[a]\nrw=read\nbs=1m\nsize=4m\n", 4 * MIB, 4 * MIB, 1, false},
+                {"[a]\nrw=randread\nbs=4k\nsize=4m\niodepth=8\nioengine=libaio\ndirect=1\n", 4 * MIB, 4 * MIB, 0.9, false},
                 /* Each of four its own quarter of all there is. */
-                { "[a]\nrw=read\nbs=64k\nnumjobs=4\n", FILE_SIZE, FILE_SIZE, 1, false },
-                { "[a]\nrw=randrw\nrwmixread=60\nbs=4k\nsize=1m\nfsync=40\niodepth=32\n", MIB, MIB, 1, true },
-                { "[a]\nrw=write\nbs=1m\nsize=2m\nnumjobs=2\n", 4 * MIB, 4 * MIB, 1, true },
+                {"[a]\nrw=read\nbs=64k\nnumjobs=4\n", FILE_SIZE, FILE_SIZE, 1, false},
+                {"[a]\nrw=randrw\nrwmixread=60\nbs=4k\nsize=1m\nfsync=40\niodepth=32\n", MIB, MIB, 1, true},
+                {"[a]\nrw=write\nbs=1m\nsize=2m\nnumjobs=2\n", 4 * MIB, 4 * MIB, 1, true},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -158,14 +158,14 @@ static void refusals(void **state)
                 uint64_t offset;
                 int r;
         } rows[] = {
-                { "[a]\nrw=write\nsize=4k\n", path, 0, -EPERM },
-                { "[a]\nrw=randrw\nrwmixread=99\nsize=4k\n", path, 0, -EPERM },
-                { "[a]\nrw=read\nsize=4k\n", "/var/tmp/uasd-bench-there-is-none", 0, -ENOENT },
-                { "[a]\nrw=read\nsize=4k\n", "/dev/null", 0, -ENODEV },
-                { "[a]\nrw=read\nsize=4k\n", "/var/tmp", 0, -ENODEV },
-                { "[a]\nrw=read\nsize=4k\n", path, FILE_SIZE, -ENOSPC },
-                { "[a]\nrw=read\nbs=1m\n", path, FILE_SIZE - MIB + 1, -ENOSPC },
-                { "[a]\nrw=read\nbs=1m\nnumjobs=17\n", path, 0, -ENOSPC },
+                {"[a]\nrw=write\nsize=4k\n", path, 0, -EPERM},
+                {"[a]\nrw=randrw\nrwmixread=99\nsize=4k\n", path, 0, -EPERM},
+                {"[a]\nrw=read\nsize=4k\n", "/var/tmp/uasd-bench-there-is-none", 0, -ENOENT},
+                {"[a]\nrw=read\nsize=4k\n", "/dev/null", 0, -ENODEV},
+                {"[a]\nrw=read\nsize=4k\n", "/var/tmp", 0, -ENODEV},
+                {"[a]\nrw=read\nsize=4k\n", path, FILE_SIZE, -ENOSPC},
+                {"[a]\nrw=read\nbs=1m\n", path, FILE_SIZE - MIB + 1, -ENOSPC},
+                {"[a]\nrw=read\nbs=1m\nnumjobs=17\n", path, 0, -ENOSPC},
         };
         uint64_t before = digest();
 
@@ -258,10 +258,9 @@ static void assert_gone(void)
 
 static void stopped(void **state)
 {
-        _cleanup_(profile_freep) struct profile *p =
-                make_profile("[a]\nrw=randread\nbs=4k\nnumjobs=4\ntime_based\nruntime=30\n");
+        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=randread\nbs=4k\nnumjobs=4\ntime_based\nruntime=30\n");
         struct fio_job job = first_job(p);
-        struct stopper s = { .patience = 100 };
+        struct stopper s = {.patience = 100};
         struct bench_run run;
         double began = now();
 
@@ -276,7 +275,7 @@ static void stubborn(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\n");
         struct fio_job job = first_job(p);
-        struct stopper s = { .patience = 1 };
+        struct stopper s = {.patience = 1};
         struct bench_run run;
         char program[80];
         double began;
@@ -323,7 +322,7 @@ static void dies_with_us(void **state)
                 (void) fio_run(&job, NULL, NULL, &run, NULL);
                 _exit(1);
         }
-        ended = (struct pollfd){ .fd = open(fifo, O_RDONLY | O_CLOEXEC), .events = POLLIN };
+        ended = (struct pollfd){.fd = open(fifo, O_RDONLY | O_CLOEXEC), .events = POLLIN};
         assert_int_equal(read(ended.fd, text, sizeof(text)), 2);
         assert_int_equal(poll(&ended, 1, 0), 0); /* it is still there */
         assert_int_equal(kill(pid, SIGKILL), 0);
@@ -337,7 +336,8 @@ static void dies_with_us(void **state)
 
 static void reads_once(void **state)
 {
-        _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=randread\nbs=4k\nsize=2m\nnumjobs=4\ntime_based\nruntime=60\n");
+        _cleanup_(profile_freep) struct profile *p =
+                make_profile("[a]\nrw=randread\nbs=4k\nsize=2m\nnumjobs=4\ntime_based\nruntime=60\n");
         struct fio_job job = first_job(p);
         int calls = 0;
         double began = now();
@@ -358,7 +358,8 @@ static void make_overheard(char *program, size_t size, char *said, size_t said_s
         (void) snprintf(program, size, "%s/overheard", folder);
         (void) snprintf(said, said_size, "%s/said", folder);
         f = fopen(program, "we");
-        assert_true(f && fprintf(f, "#!/bin/sh\n%s \"$@\"\nk=$?\ncp /proc/self/fd/3 %s\nexit $k\n", fio, said) > 0 && fclose(f) == 0);
+        assert_true(f && fprintf(f, "#!/bin/sh\n%s \"$@\"\nk=$?\ncp /proc/self/fd/3 %s\nexit $k\n", fio, said) > 0 &&
+                    fclose(f) == 0);
         assert_int_equal(chmod(program, 0755), 0);
 }
 
@@ -369,9 +370,9 @@ static void reads_all_regions_once(void **state)
                 const char *text;
                 uint64_t region, bytes;
         } rows[] = {
-                { "[a]\nrw=randread\nbs=4k\nsize=2m\n", 12 * MIB, 12 * MIB },
-                { "[a]\nrw=randread\nbs=4k\nsize=2m\n", 2 * FILE_SIZE, FILE_SIZE },
-                { "[a]\nrw=randread\nbs=4k\nsize=2m\nnumjobs=3\n", 0, 6 * MIB },
+                {"[a]\nrw=randread\nbs=4k\nsize=2m\n", 12 * MIB, 12 * MIB},
+                {"[a]\nrw=randread\nbs=4k\nsize=2m\n", 2 * FILE_SIZE, FILE_SIZE},
+                {"[a]\nrw=randread\nbs=4k\nsize=2m\nnumjobs=3\n", 0, 6 * MIB},
         };
         char program[80], said[80];
 
@@ -426,7 +427,7 @@ static void stays_inside(void **state)
 /* A loop device over the file; it goes with its last descriptor. Negative: not allowed here. */
 static int make_loop(char *ret, size_t size)
 {
-        struct loop_info64 info = { .lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_READ_ONLY };
+        struct loop_info64 info = {.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_READ_ONLY};
         int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), n = -1, fd = -1, backing;
 
         if (control >= 0)
@@ -469,11 +470,12 @@ static void raw_disk(void **state)
 
 static unsigned free_port(void)
 {
-        struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         socklen_t size = sizeof(a);
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-        assert_true(fd >= 0 && bind(fd, (struct sockaddr *) &a, size) == 0 && getsockname(fd, (struct sockaddr *) &a, &size) == 0);
+        assert_true(fd >= 0 && bind(fd, (struct sockaddr *) &a, size) == 0 &&
+                    getsockname(fd, (struct sockaddr *) &a, &size) == 0);
         (void) close(fd);
         return ntohs(a.sin_port);
 }
@@ -495,8 +497,8 @@ static pid_t start_server(unsigned port)
                 _exit(127);
         }
         for (int i = 0; i < 100; i++) {
-                struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t) port),
-                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+                struct sockaddr_in a = {
+                        .sin_family = AF_INET, .sin_port = htons((uint16_t) port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
                 int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
                 r = connect(fd, (struct sockaddr *) &a, sizeof(a));
@@ -522,8 +524,8 @@ static void machines(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\nbs=64k\nsize=2m\nnumjobs=2\n");
         struct fio_job job = first_job(p);
-        unsigned ports[2] = { free_port(), free_port() };
-        pid_t servers[2] = { start_server(ports[0]), start_server(ports[1]) };
+        unsigned ports[2] = {free_port(), free_port()};
+        pid_t servers[2] = {start_server(ports[0]), start_server(ports[1])};
         struct bench_run *got = NULL;
         char text[64], **hosts, *why = NULL;
         size_t steps[4];
@@ -594,12 +596,12 @@ static uint64_t places_of(const char *log)
 static void seeds(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=randread\nbs=4k\nsize=2m\n");
-        static const uint64_t tried[] = { 1000003, 1000003, 1000004 };
+        static const uint64_t tried[] = {1000003, 1000003, 1000004};
         uint64_t places[ELEMENTSOF(tried)];
         struct fio_job job = first_job(p);
         char log[80];
-        struct profile_option options[] = { { (char *) "bs", (char *) "4k" }, { (char *) "write_iolog", log } };
-        struct profile_section section = { options, ELEMENTSOF(options) };
+        struct profile_option options[] = {{(char *) "bs", (char *) "4k"}, {(char *) "write_iolog", log}};
+        struct profile_section section = {options, ELEMENTSOF(options)};
 
         (void) snprintf(log, sizeof(log), "%s/places", folder);
         job.section = &section;
@@ -647,12 +649,12 @@ static int tear_down(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(fio_accepts), cmocka_unit_test(says_version), cmocka_unit_test(runs),
-                cmocka_unit_test(refusals),    cmocka_unit_test(second_net),   cmocka_unit_test(error_is_told),
-                cmocka_unit_test(no_fio),      cmocka_unit_test(stopped),      cmocka_unit_test(stubborn),
-                cmocka_unit_test(dies_with_us), cmocka_unit_test(reads_once),  cmocka_unit_test(stays_inside),
-                cmocka_unit_test(raw_disk),    cmocka_unit_test(machines),
-                cmocka_unit_test(reads_all_regions_once), cmocka_unit_test(seeds),
+                cmocka_unit_test(fio_accepts),  cmocka_unit_test(says_version), cmocka_unit_test(runs),
+                cmocka_unit_test(refusals),     cmocka_unit_test(second_net),   cmocka_unit_test(error_is_told),
+                cmocka_unit_test(no_fio),       cmocka_unit_test(stopped),      cmocka_unit_test(stubborn),
+                cmocka_unit_test(dies_with_us), cmocka_unit_test(reads_once),   cmocka_unit_test(stays_inside),
+                cmocka_unit_test(raw_disk),     cmocka_unit_test(machines),     cmocka_unit_test(reads_all_regions_once),
+                cmocka_unit_test(seeds),
         };
 
         if (fio_find(&fio) < 0)

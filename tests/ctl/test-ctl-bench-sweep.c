@@ -19,28 +19,34 @@ static void sweeps(void **state)
                 uint64_t last, region; /* all that the last one works on */
                 const char *name;
         } rows[] = {
-                { SWEEP_DEPTH, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P depth=32" },
-                { SWEEP_DEPTH, 8, 1, GIB, 4 * GIB, true, -EOPNOTSUPP, 0, 0, 0, NULL },
-                { SWEEP_JOBS, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P jobs=32" },
+                {SWEEP_DEPTH, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P depth=32"},
+                {SWEEP_DEPTH, 8, 1, GIB, 4 * GIB, true, -EOPNOTSUPP, 0, 0, 0, NULL},
+                {SWEEP_JOBS, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P jobs=32"},
                 /* Four of 1 GiB each: all of them work on 4 GiB, however many. */
-                { SWEEP_JOBS, 1, 4, GIB, 16 * GIB, true, 0, 6, 32, 4 * GIB, "P jobs=32" },
-                { SWEEP_JOBS, 1, 1, 0, 8 * GIB, true, 0, 6, 32, 8 * GIB, "P jobs=32" },
+                {SWEEP_JOBS, 1, 4, GIB, 16 * GIB, true, 0, 6, 32, 4 * GIB, "P jobs=32"},
+                {SWEEP_JOBS, 1, 1, 0, 8 * GIB, true, 0, 6, 32, 8 * GIB, "P jobs=32"},
                 /* Not even a block for more than two. */
-                { SWEEP_JOBS, 1, 1, 0, 8 * KIB, true, 0, 2, 2, 8 * KIB, "P jobs=2" },
-                { SWEEP_REGION, 8, 1, GIB, 100 * GIB, false, 0, 7, 10 * GIB, 10 * GIB, "P region=10G" },
-                { SWEEP_REGION, 8, 4, GIB, 6 * GIB, false, 0, 5, 5 * GIB, 5 * GIB, "P region=5G" },
-                { SWEEP_REGION, 8, 1, GIB, GIB / 4, false, 0, 1, GIB / 4, GIB / 4, "P region=256M" },
-                { SWEEP_REGION, 8, 1, GIB, GIB / 8, false, -ENOSPC, 0, 0, 0, NULL },
+                {SWEEP_JOBS, 1, 1, 0, 8 * KIB, true, 0, 2, 2, 8 * KIB, "P jobs=2"},
+                {SWEEP_REGION, 8, 1, GIB, 100 * GIB, false, 0, 7, 10 * GIB, 10 * GIB, "P region=10G"},
+                {SWEEP_REGION, 8, 4, GIB, 6 * GIB, false, 0, 5, 5 * GIB, 5 * GIB, "P region=5G"},
+                {SWEEP_REGION, 8, 1, GIB, GIB / 4, false, 0, 1, GIB / 4, GIB / 4, "P region=256M"},
+                {SWEEP_REGION, 8, 1, GIB, GIB / 8, false, -ENOSPC, 0, 0, 0, NULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct bench_pattern p = { .name = "P", .rw = "randread", .engine = "x", .block_size = 4 * KIB, .size = rows[i].size,
-                                           .iodepth = rows[i].depth, .numjobs = rows[i].jobs, .read_percent = 100,
-                                           .sync_engine = rows[i].sync };
+                struct bench_pattern p = {.name = "P",
+                                          .rw = "randread",
+                                          .engine = "x",
+                                          .block_size = 4 * KIB,
+                                          .size = rows[i].size,
+                                          .iodepth = rows[i].depth,
+                                          .numjobs = rows[i].jobs,
+                                          .read_percent = 100,
+                                          .sync_engine = rows[i].sync};
                 struct sweep s = {};
                 const struct bench_pattern *last;
 
-                assert_row(i, sweep_make(&p, &(struct sweep_question){ .axis = rows[i].axis }, rows[i].available, &s) == rows[i].r);
+                assert_row(i, sweep_make(&p, &(struct sweep_question){.axis = rows[i].axis}, rows[i].available, &s) == rows[i].r);
                 assert_row(i, s.n == rows[i].n);
                 if (s.n == 0)
                         continue;
@@ -68,27 +74,29 @@ static void lists(void **state)
                 size_t n;
                 const char *word;
         } rows[] = {
-                { "depth", 0, SWEEP_DEPTH, {}, 0, NULL },
-                { "depth=3", 0, SWEEP_DEPTH, { 3 }, 1, NULL },
-                { "jobs=32,5,1", 0, SWEEP_JOBS, { 1, 5, 32 }, 3, NULL },
-                { "region=1G,256M", 0, SWEEP_REGION, { GIB / 4, GIB }, 2, NULL },
-                { "region=20g", 0, SWEEP_REGION, { 20 * GIB }, 1, NULL },
-                { "depth=1,64", -ERANGE, 0, {}, 0, "64" },
-                { "depth=0,1", -ERANGE, 0, {}, 0, "0,1" },
-                { "region=1023K", -ERANGE, 0, {}, 0, "1023K" },
-                { "jobs=4,8,4", -EEXIST, 0, {}, 0, "4" },
-                { "region=1024M,1G", -EEXIST, 0, {}, 0, "1G" },
-                { "depth=", -EINVAL, 0, {}, 0, "" },
-                { "depth=4,", -EINVAL, 0, {}, 0, "" },
-                { "depth=4,,8", -EINVAL, 0, {}, 0, ",8" },
-                { "depth=four", -EINVAL, 0, {}, 0, "four" },
-                { "depth=4 8", -EINVAL, 0, {}, 0, "4 8" },
-                { "depth=1k", -EINVAL, 0, {}, 0, "1k" },
-                { "depth=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33", -ERANGE, 0, {}, 0, "33" },
-                { "colour", -EINVAL, 0, {}, 0, NULL },
-                { "", -EINVAL, 0, {}, 0, NULL },
-                { "=1", -EINVAL, 0, {}, 0, NULL },
-                { "a-word-that-is-no-axis=1", -EINVAL, 0, {}, 0, NULL },
+                /* clang-format off */
+                {"depth", 0, SWEEP_DEPTH, {}, 0, NULL},
+                {"depth=3", 0, SWEEP_DEPTH, {3}, 1, NULL},
+                {"jobs=32,5,1", 0, SWEEP_JOBS, {1, 5, 32}, 3, NULL},
+                {"region=1G,256M", 0, SWEEP_REGION, {GIB / 4, GIB}, 2, NULL},
+                {"region=20g", 0, SWEEP_REGION, {20 * GIB}, 1, NULL},
+                {"depth=1,64", -ERANGE, 0, {}, 0, "64"},
+                {"depth=0,1", -ERANGE, 0, {}, 0, "0,1"},
+                {"region=1023K", -ERANGE, 0, {}, 0, "1023K"},
+                {"jobs=4,8,4", -EEXIST, 0, {}, 0, "4"},
+                {"region=1024M,1G", -EEXIST, 0, {}, 0, "1G"},
+                {"depth=", -EINVAL, 0, {}, 0, ""},
+                {"depth=4,", -EINVAL, 0, {}, 0, ""},
+                {"depth=4,,8", -EINVAL, 0, {}, 0, ",8"},
+                {"depth=four", -EINVAL, 0, {}, 0, "four"},
+                {"depth=4 8", -EINVAL, 0, {}, 0, "4 8"},
+                {"depth=1k", -EINVAL, 0, {}, 0, "1k"},
+                {"depth=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33", -ERANGE, 0, {}, 0, "33"},
+                {"colour", -EINVAL, 0, {}, 0, NULL},
+                {"", -EINVAL, 0, {}, 0, NULL},
+                {"=1", -EINVAL, 0, {}, 0, NULL},
+                {"a-word-that-is-no-axis=1", -EINVAL, 0, {}, 0, NULL},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -111,19 +119,24 @@ static void listed_points(void **state)
                 size_t n;
                 const char *first, *last;
         } rows[] = {
-                { "depth=3,5", GIB, 0, 2, "P depth=3", "P depth=5" },
-                { "jobs=7", GIB, 0, 1, "P jobs=7", "P jobs=7" },
-                { "region=1536K,1M,2M,20G", 40 * GIB, 0, 4, "P region=1M", "P region=20G" },
-                { "region=1536K", 40 * GIB, 0, 1, "P region=1572864", "P region=1572864" },
+                {"depth=3,5", GIB, 0, 2, "P depth=3", "P depth=5"},
+                {"jobs=7", GIB, 0, 1, "P jobs=7", "P jobs=7"},
+                {"region=1536K,1M,2M,20G", 40 * GIB, 0, 4, "P region=1M", "P region=20G"},
+                {"region=1536K", 40 * GIB, 0, 1, "P region=1572864", "P region=1572864"},
                 /* The usual ones end where the room does; who asks for more is told. */
-                { "region", GIB, 0, 3, "P region=256M", "P region=1G" },
-                { "region=1G,2G", GIB, -ENOSPC, 0, NULL, NULL },
-                { "jobs=1,3", 8 * KIB, -ENOSPC, 0, NULL, NULL },
+                {"region", GIB, 0, 3, "P region=256M", "P region=1G"},
+                {"region=1G,2G", GIB, -ENOSPC, 0, NULL, NULL},
+                {"jobs=1,3", 8 * KIB, -ENOSPC, 0, NULL, NULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct bench_pattern p = { .name = "P", .rw = "randread", .engine = "x", .block_size = 4 * KIB, .iodepth = 8,
-                                           .numjobs = 1, .read_percent = 100 };
+                struct bench_pattern p = {.name = "P",
+                                          .rw = "randread",
+                                          .engine = "x",
+                                          .block_size = 4 * KIB,
+                                          .iodepth = 8,
+                                          .numjobs = 1,
+                                          .read_percent = 100};
                 struct sweep_question q;
                 struct sweep s = {};
                 const char *word;
@@ -145,17 +158,19 @@ static void regions(void **state)
                 unsigned jobs;
                 uint64_t each;
         } rows[] = {
-                { 4 * KIB, GIB, 4 * GIB, 1, GIB },
-                { 4 * KIB, GIB, 4 * GIB, 8, GIB / 2 },
-                { 4 * KIB, 0, 4 * GIB, 4, GIB },
-                { 1024 * KIB, 0, GIB + 5, 1, GIB },
-                { 1024 * KIB, 0, GIB, 3, 341 * 1024 * KIB },
-                { 1024 * KIB, 0, 1024 * KIB, 2, 0 },
-                { 4 * KIB, GIB, 0, 1, 0 },
+                /* clang-format off */
+                {4 * KIB, GIB, 4 * GIB, 1, GIB},
+                {4 * KIB, GIB, 4 * GIB, 8, GIB / 2},
+                {4 * KIB, 0, 4 * GIB, 4, GIB},
+                {1024 * KIB, 0, GIB + 5, 1, GIB},
+                {1024 * KIB, 0, GIB, 3, 341 * 1024 * KIB},
+                {1024 * KIB, 0, 1024 * KIB, 2, 0},
+                {4 * KIB, GIB, 0, 1, 0},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct bench_pattern p = { .block_size = rows[i].block, .size = rows[i].size, .numjobs = rows[i].jobs };
+                struct bench_pattern p = {.block_size = rows[i].block, .size = rows[i].size, .numjobs = rows[i].jobs};
 
                 assert_row(i, fio_region_each(&p, rows[i].available) == rows[i].each);
                 assert_row(i, fio_region(&p, rows[i].available) == rows[i].each * rows[i].jobs);
@@ -168,13 +183,13 @@ static void meter(void **state)
                 const char *pieces[4];
                 double done;
         } rows[] = {
-                { { "Jobs: 2 (f=2): [r(2)][60.0%][r=269MiB/s][r=68.8k IOPS][eta 00m:02s]\r" }, 0.6 },
-                { { "Jobs: 1 (f=1)\r", "Jobs: 1 (f=1): [r(1)][1", "2.", "5%][r=1][eta 1s]\r" }, 0.125 },
-                { { "[10.0%][x]", "[99.9%]" }, 0.999 },
-                { { "[100.0%]" }, 1 },
-                { { "[7%]" }, 0.07 },
-                { { "[-.-%]" }, 0 },
-                { { "[%][.5%][1000.0%][5.0%done][aaaaaaaaaaaaaaaaaaaaaaaa5%]" }, 0 },
+                {{"Jobs: 2 (f=2): [r(2)][60.0%][r=269MiB/s][r=68.8k IOPS][eta 00m:02s]\r"}, 0.6},
+                {{"Jobs: 1 (f=1)\r", "Jobs: 1 (f=1): [r(1)][1", "2.", "5%][r=1][eta 1s]\r"}, 0.125},
+                {{"[10.0%][x]", "[99.9%]"}, 0.999},
+                {{"[100.0%]"}, 1},
+                {{"[7%]"}, 0.07},
+                {{"[-.-%]"}, 0},
+                {{"[%][.5%][1000.0%][5.0%done][aaaaaaaaaaaaaaaaaaaaaaaa5%]"}, 0},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -188,8 +203,8 @@ static void meter(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(sweeps),  cmocka_unit_test(lists), cmocka_unit_test(listed_points),
-                                            cmocka_unit_test(regions), cmocka_unit_test(meter) };
+        const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps), cmocka_unit_test(lists), cmocka_unit_test(listed_points),
+                                           cmocka_unit_test(regions), cmocka_unit_test(meter)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

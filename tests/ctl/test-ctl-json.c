@@ -256,11 +256,9 @@ static void no_disks(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(contract),        cmocka_unit_test(nulls),
-                cmocka_unit_test(another_driver),  cmocka_unit_test(busy_and_outcome),
-                cmocka_unit_test(hostile_strings), cmocka_unit_test(rows_of_explain),
-                cmocka_unit_test(no_disks),        cmocka_unit_test(database),
-                cmocka_unit_test(speeds),
+                cmocka_unit_test(contract),         cmocka_unit_test(nulls),           cmocka_unit_test(another_driver),
+                cmocka_unit_test(busy_and_outcome), cmocka_unit_test(hostile_strings), cmocka_unit_test(rows_of_explain),
+                cmocka_unit_test(no_disks),         cmocka_unit_test(database),        cmocka_unit_test(speeds),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,9 +76,9 @@ static const unsigned char descriptors[] = {
 
 /* SuperSpeed, and ten times a thousand million bits a second. */
 static const unsigned char bos[] = {
-        5,  0x0f, 31, 0,  2,                                        /* */
-        10, 0x10, 3,  0,  14, 0, 1, 10, 0, 1,                       /* */
-        16, 0x10, 10, 0,  0,  0, 0, 0,  0, 0x11, 0, 0, 0x30, 0, 10, 0,
+        5,  0x0f, 31, 0, 2,                  /* */
+        10, 0x10, 3,  0, 14, 0, 1, 10, 0, 1, /* */
+        16, 0x10, 10, 0, 0,  0, 0, 0,  0, 0x11, 0, 0, 0x30, 0, 10, 0,
 };
 
 static void make_dir(int dir, const char *path)
@@ -152,8 +152,7 @@ static void make_disk(int sys)
 
 static int setup(void **state)
 {
-        static const char *const trees[] = {"sys",      "proc/1",       "dev",         "run/uasd",
-                                            "etc/uasd", "usr/lib/uasd", "var/lib/uasd"};
+        static const char *const trees[] = {"sys", "proc/1", "dev", "run/uasd", "etc/uasd", "usr/lib/uasd", "var/lib/uasd"};
         struct fixture *f = calloc(1, sizeof(*f));
         int dir;
 
@@ -275,8 +274,7 @@ static void no_usb(void **state)
 }
 
 /* A verb, as main.c runs it: its exit status, and what it printed. */
-static int run(const struct fixture *f, const struct options *o, char *ret, size_t size,
-               const char *const *words)
+static int run(const struct fixture *f, const struct options *o, char *ret, size_t size, const char *const *words)
 {
         char *copy[5] = {};
         const struct verb *v;
@@ -403,8 +401,7 @@ static void database(void **state)
         assert_non_null(strstr(out, "List one"));
         assert_non_null(strstr(out, "List two"));
 
-        write_text(f->roots.run, "udev/data/c189:132",
-                   "I:1\nE:UASD_VERDICT=bad\nE:UASD_DB_1=good;*;*;List two;2026-11\n");
+        write_text(f->roots.run, "udev/data/c189:132", "I:1\nE:UASD_VERDICT=bad\nE:UASD_DB_1=good;*;*;List two;2026-11\n");
         assert_int_equal(RUN(f, &defaults, out, "db", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "Verdict: bad\n"));
         assert_non_null(strstr(out, "UASD_VERDICT"));
@@ -623,11 +620,10 @@ static void wait_for_a_hold(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TEST(free_disk),       TEST(mounted_disk), TEST(configured_disk),      TEST(held_disk),
-                TEST(stale_hold),      TEST(no_usb),       TEST(verbs_without_daemon), TEST(dry_runs),
-                TEST(database),        TEST(explain_quirks),
-                TEST(explain_no_driver), TEST(slow_link),       TEST(policy_kernel_line), TEST(hubs),
-                TEST(wait_for_a_hold),
+                TEST(free_disk),          TEST(mounted_disk),   TEST(configured_disk),      TEST(held_disk),
+                TEST(stale_hold),         TEST(no_usb),         TEST(verbs_without_daemon), TEST(dry_runs),
+                TEST(database),           TEST(explain_quirks), TEST(explain_no_driver),    TEST(slow_link),
+                TEST(policy_kernel_line), TEST(hubs),           TEST(wait_for_a_hold),
         };
 
         /* No test talks to the machine's own bus. */

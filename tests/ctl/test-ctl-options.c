@@ -95,8 +95,7 @@ static void arguments(void **state)
 
 static void values(void **state)
 {
-        const char *argv[] = {"uasctl",      "switch", "-q", "sda", "--no-legend", "--no-ask-password",
-                              "--wait=1min", NULL};
+        const char *argv[] = {"uasctl", "switch", "-q", "sda", "--no-legend", "--no-ask-password", "--wait=1min", NULL};
         char *words[WORDS + 1];
         struct options o;
 
@@ -155,11 +154,8 @@ static void command(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(arguments),
-                cmocka_unit_test(command),
-                cmocka_unit_test(values),
-                cmocka_unit_test(defaults),
-                cmocka_unit_test(verbs_are_whole),
+                cmocka_unit_test(arguments), cmocka_unit_test(command),         cmocka_unit_test(values),
+                cmocka_unit_test(defaults),  cmocka_unit_test(verbs_are_whole),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,15 +114,9 @@ static void quirk(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(free_disk),
-                cmocka_unit_test(busy_disk),
-                cmocka_unit_test(unknown_users),
-                cmocka_unit_test(incapable_disk),
-                cmocka_unit_test(against_the_kernel),
-                cmocka_unit_test(another_drivers),
-                cmocka_unit_test(no_module),
-                cmocka_unit_test(bad_bridge),
-                cmocka_unit_test(quirk),
+                cmocka_unit_test(free_disk),      cmocka_unit_test(busy_disk),          cmocka_unit_test(unknown_users),
+                cmocka_unit_test(incapable_disk), cmocka_unit_test(against_the_kernel), cmocka_unit_test(another_drivers),
+                cmocka_unit_test(no_module),      cmocka_unit_test(bad_bridge),         cmocka_unit_test(quirk),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,8 +33,7 @@ static void make_dir(int dir, const char *path)
                 }
 }
 
-static void add_view(struct fixture *f, const char *interface, const char *block, const char *serial,
-                     uint16_t pid)
+static void add_view(struct fixture *f, const char *interface, const char *block, const char *serial, uint16_t pid)
 {
         struct view v = sample_view(interface, block, serial);
 
@@ -65,8 +64,7 @@ static int setup(void **state)
         link_to(dir, "../../devices/usb2/2-2/2-2:1.0/host1/block/sdc", "class/block/sdc");
         link_to(dir, "../../devices/virtual/block/dm-0", "class/block/dm-0");
         link_to(dir, "../../devices/virtual/block/dm-1", "class/block/dm-1");
-        link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb1",
-                "devices/virtual/block/dm-0/slaves/sdb1");
+        link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb1", "devices/virtual/block/dm-0/slaves/sdb1");
         link_to(dir, "../../dm-0", "devices/virtual/block/dm-1/slaves/dm-0");
         link_to(dir, "../../../../usb2/2-2/2-2:1.0/host1/block/sdc", "devices/virtual/block/dm-1/slaves/sdc");
 

@@ -7,9 +7,9 @@
 #include "common/util.h"
 
 /*
- * A PID 1 that is busy until a test has it answer. It listens at argv[1] and prints "ready", and each call. A line on stdin is an order:
- * "state WORD" sets SystemState; "answer" serves all that have connected, and all that will; "finished" sends StartupFinished;
- * "hang up" closes all connections.
+ * A PID 1 that is busy until a test has it answer. It listens at argv[1] and prints "ready", and each call. A line on stdin is an
+ * order: "state WORD" sets SystemState; "answer" serves all that have connected, and all that will; "finished" sends
+ * StartupFinished; "hang up" closes all connections.
  */
 
 #define PEERS_MAX 16
@@ -61,8 +61,9 @@ static sd_bus *serve(int fd)
         if (sd_bus_new(&bus) < 0)
                 return NULL;
         if (sd_bus_set_fd(bus, fd, fd) >= 0 &&
-            sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 && sd_bus_start(bus) >= 0 &&
-            sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 && sd_bus_attach_event(bus, event, 0) >= 0)
+            sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 &&
+            sd_bus_start(bus) >= 0 && sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 &&
+            sd_bus_attach_event(bus, event, 0) >= 0)
                 return bus;
         return sd_bus_close_unref(bus); /* it has gone */
 }
@@ -94,14 +95,14 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
                 if (peers[i] && streq(line, "hang up"))
                         peers[i] = sd_bus_close_unref(peers[i]);
                 else if (peers[i] && streq(line, "finished"))
-                        (void) sd_bus_emit_signal(peers[i], PATH, MANAGER, "StartupFinished", "tttttt", (uint64_t) 0, (uint64_t) 0,
-                                                  (uint64_t) 0, (uint64_t) 0, (uint64_t) 0, (uint64_t) 0);
+                        (void) sd_bus_emit_signal(peers[i], PATH, MANAGER, "StartupFinished", "tttttt", (uint64_t) 0,
+                                                  (uint64_t) 0, (uint64_t) 0, (uint64_t) 0, (uint64_t) 0, (uint64_t) 0);
         return 0;
 }
 
 int main(int argc, char **argv)
 {
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
         if (argc != 2 || !copy_string(address.sun_path, sizeof(address.sun_path), argv[1]))

@@ -15,10 +15,11 @@
 #include "sys/udev/uevents.h"
 
 /*
- * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch. Modules that PID 1 is
- * asked for stand in the file "modules" there. What it tells the journal is in "journal" there, a line a field and an empty line after
- * each message, and on stderr as well. A byte into the FIFO "uevents", if there is one, is events that were lost. While the file "at-fsync"
- * is there each fsync makes the file "in-fsync" and waits until a test has removed it. Each quick look who uses a disk is a byte in the file "looks". Linked with
+ * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch. Modules that PID
+ * 1 is asked for stand in the file "modules" there. What it tells the journal is in "journal" there, a line a field and an empty
+ * line after each message, and on stderr as well. A byte into the FIFO "uevents", if there is one, is events that were lost.
+ * While the file "at-fsync" is there each fsync makes the file "in-fsync" and waits until a test has removed it. Each quick look
+ * who uses a disk is a byte in the file "looks". Linked with
  * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next,fsync,users_any.
  */
 

@@ -35,8 +35,8 @@ bool kernel_inserts(struct fake_usb *u)
 }
 
 /*
- * card_is_seen (drivers/scsi/sd.c:sd_open, block/genhd.c): whoever opens the node has the kernel look for the medium, and read its
- * partitions; it is another disk from then on, with the same node.
+ * card_is_seen (drivers/scsi/sd.c:sd_open, block/genhd.c): whoever opens the node has the kernel look for the medium, and read
+ * its partitions; it is another disk from then on, with the same node.
  */
 void slot_noticed(struct fake_usb *u, struct fake_lun *l)
 {

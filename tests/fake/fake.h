@@ -33,7 +33,7 @@ struct fake_lun {
         bool probing;  /* its SCSI device is there, and its block device not yet: the disk spins up */
         unsigned type; /* of the SCSI device: 0 disk, 13 enclosure, which gets no block device */
         bool declined; /* no driver takes its SCSI device, or the probe failed */
-        int letter; /* sda: 0 */
+        int letter;    /* sda: 0 */
         uint64_t diskseq;
         unsigned cache;   /* bytes in the drive's volatile cache */
         unsigned platter; /* bytes that outlive a power cut */
@@ -57,8 +57,8 @@ struct fake_usb {
         uint64_t spun_at;  /* the disk has spun up; until then its LUNs are being probed */
         unsigned n_luns, n_parts;
         struct fake_lun luns[FAKE_LUNS];
-        unsigned unbound; /* `unbind` was written for it */
-        unsigned touched; /* bind, unbind, delete, scan written for it */
+        unsigned unbound;       /* `unbind` was written for it */
+        unsigned touched;       /* bind, unbind, delete, scan written for it */
         bool pulled;            /* it answers nothing any more */
         uint64_t disconnect_at; /* and then the hub tells of it; 0: it is not pulled, or that has been told */
         bool slow_to_go;        /* unplugged, the device stays in sysfs for a moment after its interface */
@@ -96,15 +96,15 @@ enum fake_what {
         HOOK_SLEEP,         /* the machine sleeps for `error` seconds */
         HOOK_SIGNAL,        /* uasd-switch gets the signal `error` */
         HOOK_RESCAN,        /* another program has the kernel scan the host for disks, as rescan-scsi-bus.sh does */
-        HOOK_RESCUE,        /* the dead man's timer removes the record, and gives a disk without a driver to any (hold_rescue()) */
-        HOOK_MEDIUM,        /* the medium of the first LUN is another one */
-        HOOK_SHUTDOWN,      /* a shutdown job is queued */
-        HOOK_CARD,          /* a card is put into the empty slot */
-        HOOK_CARD_MOUNT,    /* and its partition mounted; PID 1's table shows it */
-        HOOK_CARD_PRIVATE,  /* in a mount namespace of its own */
-        HOOK_CARD_WRITE,    /* written to, and kept open */
-        HOOK_LOCK,          /* somebody takes the lock of the quirks, and keeps it */
-        HOOK_LOCK_DEVICE,   /* somebody takes that of the USB device: whoever reads its strings hangs */
+        HOOK_RESCUE,       /* the dead man's timer removes the record, and gives a disk without a driver to any (hold_rescue()) */
+        HOOK_MEDIUM,       /* the medium of the first LUN is another one */
+        HOOK_SHUTDOWN,     /* a shutdown job is queued */
+        HOOK_CARD,         /* a card is put into the empty slot */
+        HOOK_CARD_MOUNT,   /* and its partition mounted; PID 1's table shows it */
+        HOOK_CARD_PRIVATE, /* in a mount namespace of its own */
+        HOOK_CARD_WRITE,   /* written to, and kept open */
+        HOOK_LOCK,         /* somebody takes the lock of the quirks, and keeps it */
+        HOOK_LOCK_DEVICE,  /* somebody takes that of the USB device: whoever reads its strings hangs */
 };
 
 /* What happens at an operation: by its name, or by its number, counted from 1. */
@@ -146,12 +146,12 @@ struct fake {
         unsigned n_events;
         /* PID 1 */
         bool no_pid1, stopping;
-        bool udev_deaf;   /* udev answers no event: its queue is stopped */
-        bool lost_events; /* nobody hears of what udev has done; it stands in its records alone */
-        unsigned timers; /* dead man's timers armed */
+        bool udev_deaf;        /* udev answers no event: its queue is stopped */
+        bool lost_events;      /* nobody hears of what udev has done; it stands in its records alone */
+        unsigned timers;       /* dead man's timers armed */
         uint64_t signalled_at; /* by HOOK_SIGNAL; 0: not yet */
-        uint64_t files_at; /* uas is being registered: it has its disk, and its files from then on */
-        bool udev_locks; /* a udev worker keeps the flock of every disk */
+        uint64_t files_at;     /* uas is being registered: it has its disk, and its files from then on */
+        bool udev_locks;       /* a udev worker keeps the flock of every disk */
         /* what must not happen */
         unsigned lost;    /* bytes of page cache thrown away */
         unsigned at_risk; /* bytes left in a drive's cache without a driver: a power cut takes them */
@@ -165,17 +165,17 @@ struct fake {
         unsigned n_claims;
         unsigned n_ops;
         char ops[400][32];
-        bool of_child[400]; /* uasd-switch has others do it */
-        bool unwatched;     /* by HOOK_OPEN_SG: the count tells, and /proc */
-        pid_t switcher;     /* uasd-switch itself, among its children */
-        bool someone;       /* has it open by HOOK_OPEN */
-        uint64_t someones;  /* the diskseq of what he opened */
-        unsigned opened_at; /* after so many operations somebody opened, wrote or mounted */
-        pid_t left;         /* a child that a switch left behind; the switch that waits for it has so many pauses more... */
+        bool of_child[400];  /* uasd-switch has others do it */
+        bool unwatched;      /* by HOOK_OPEN_SG: the count tells, and /proc */
+        pid_t switcher;      /* uasd-switch itself, among its children */
+        bool someone;        /* has it open by HOOK_OPEN */
+        uint64_t someones;   /* the diskseq of what he opened */
+        unsigned opened_at;  /* after so many operations somebody opened, wrote or mounted */
+        pid_t left;          /* a child that a switch left behind; the switch that waits for it has so many pauses more... */
         unsigned left_polls; /* ...and sees it end in the last of them */
-        bool early;         /* a disk was looked at before the kernel had announced it */
-        bool written_late;  /* by HOOK_WRITE, one byte */
-        bool refused;       /* somebody's mount failed, since the disk was claimed */
+        bool early;          /* a disk was looked at before the kernel had announced it */
+        bool written_late;   /* by HOOK_WRITE, one byte */
+        bool refused;        /* somebody's mount failed, since the disk was claimed */
         enum driver refused_on;
 };
 
@@ -228,9 +228,9 @@ void kernel_unplug(struct fake_usb *u);
 void kernel_replug(struct fake_usb *u);
 void kernel_plug_again(struct fake_usb *u);
 void kernel_pull(struct fake_usb *u, uint64_t usec);
-void kernel_rescan(struct fake_usb *u); /* by others: what was deleted is found again at once */
-void kernel_pass(uint64_t usec); /* time goes by, and what was due happens */
-void kernel_sleeps(uint64_t usec); /* the clock advances, and nothing happens */
+void kernel_rescan(struct fake_usb *u);  /* by others: what was deleted is found again at once */
+void kernel_pass(uint64_t usec);         /* time goes by, and what was due happens */
+void kernel_sleeps(uint64_t usec);       /* the clock advances, and nothing happens */
 bool kernel_inserts(struct fake_usb *u); /* a card into its empty slot */
 void kernel_names(struct fake_lun *l, unsigned n_nodes);
 struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struct fake_lun **ret_lun);

@@ -167,8 +167,8 @@ static void block_appears(struct fake_usb *u, unsigned lun)
 }
 
 /*
- * disk_comes_late (drivers/scsi/sd.c:sd_probe, sd_spinup_disk): a disk that is not ready is waited for in the probe; until then its
- * SCSI device is there, with its driver, and has no block device.
+ * disk_comes_late (drivers/scsi/sd.c:sd_probe, sd_spinup_disk): a disk that is not ready is waited for in the probe; until then
+ * its SCSI device is there, with its driver, and has no block device.
  */
 static void lun_appears(struct fake_usb *u, unsigned lun)
 {
@@ -240,12 +240,12 @@ static void scan_finds(struct fake_usb *u)
 }
 
 /*
- * delete_lets_nobody_in (v q): from the moment in which it begins the state is `cancel`, and every open of the LUN fails. uasd's claim is
- * to go then, and only that of this LUN: the delete may take long.
+ * delete_lets_nobody_in (v q): from the moment in which it begins the state is `cancel`, and every open of the LUN fails. uasd's
+ * claim is to go then, and only that of this LUN: the delete may take long.
  */
 static void delete_lets_nobody_in(struct fake_usb *u, unsigned lun)
 {
-        bool claimed[FAKE_LUNS] = { false };
+        bool claimed[FAKE_LUNS] = {false};
 
         for (unsigned i = 0; i < u->n_luns; i++)
                 claimed[i] = u->luns[i].there && fake_claims(u->luns[i].nodes[0].name);

@@ -267,8 +267,7 @@ void fake_inotify_tell(const char *name, uint32_t mask)
                 if (streq(watched[i], name)) {
                         e.wd = (int) i + 1;
                         /* The same as the one before it, which nobody has read yet, is not told again. */
-                        if (ioctl(inotify_out, FIONREAD, &unread) >= 0 && unread > 0 && last.wd == e.wd &&
-                            last.mask == e.mask)
+                        if (ioctl(inotify_out, FIONREAD, &unread) >= 0 && unread > 0 && last.wd == e.wd && last.mask == e.mask)
                                 continue;
                         (void) !write(inotify_out, &e, sizeof(e));
                         last = e;
@@ -323,8 +322,8 @@ int __wrap_driver_opens(const struct roots *r, enum driver d)
                 struct stat st;
                 bool stale;
 
-                if (fake_dev_name(fd, name, &stale) && pread(fd, &driver, 1, 0) == 1 &&
-                    driver == '0' + (char) d && __real_fstat64(fd, &st) >= 0)
+                if (fake_dev_name(fd, name, &stale) && pread(fd, &driver, 1, 0) == 1 && driver == '0' + (char) d &&
+                    __real_fstat64(fd, &st) >= 0)
                         n += first_open(name, st.st_ino, parts, &n_parts);
         }
         (void) closedir(dir);

@@ -86,8 +86,7 @@ static void transaction_done(struct transaction *t)
 
 static void transaction_start(const struct scene *s, struct transaction *t)
 {
-        *t = (struct transaction){
-                .roots = fake->roots, .lock = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
+        *t = (struct transaction){.roots = fake->roots, .lock = -1, .claim = CLAIM_NULL, .interface = "2-1:1.0"};
         config_init(&t->config);
         if (!s)
                 return;
@@ -234,8 +233,7 @@ static const char *disk_wrong(const struct fake_usb *u)
                 }
                 for (unsigned i = 0; i < u->luns[l].n_nodes; i++)
                         if (u->luns[l].nodes[i].held) {
-                                (void) snprintf(text, sizeof(text), "%s is still held",
-                                                u->luns[l].nodes[i].name);
+                                (void) snprintf(text, sizeof(text), "%s is still held", u->luns[l].nodes[i].name);
                                 return text;
                         }
         }
@@ -262,8 +260,7 @@ const char *scene_wrong(const struct scene *s)
         if (fake->broken[0])
                 return fake->broken;
         if (fake->lost || fake->at_risk) {
-                (void) snprintf(text, sizeof(text), "%u bytes are lost, %u would be by a power cut", fake->lost,
-                                fake->at_risk);
+                (void) snprintf(text, sizeof(text), "%u bytes are lost, %u would be by a power cut", fake->lost, fake->at_risk);
                 return text;
         }
         wrong = disk_wrong(&fake->usb[0]);
@@ -313,8 +310,7 @@ bool scene_play(const struct scene *s, const char *what, struct result *ret)
         wrong = scene_wrong(s);
         ret->driver = fake->usb[0].driver;
         if (wrong) {
-                (void) fprintf(stderr, "%s: %s (code %i at %s: %s)\n", what, wrong, ret->code, ret->step,
-                               ret->text);
+                (void) fprintf(stderr, "%s: %s (code %i at %s: %s)\n", what, wrong, ret->code, ret->step, ret->text);
                 print_ops();
         }
         scene_remove();

@@ -12,11 +12,11 @@ struct scene {
         bool vendor, automatic, plugged, counts, no_udev;
         bool early;       /* in udev's own event of the interface */
         bool lost_events; /* the receive buffer overflows at every event */
-        bool watched;   /* uasd is there */
-        bool signals;   /* as the program treats them; in a process of its own */
-        bool held;      /* since boot or plug-in, by the udev helper */
-        bool slot;      /* its last LUN is a card reader's, and empty */
-        bool bystander; /* a second disk of the same make, which nobody may touch */
+        bool watched;     /* uasd is there */
+        bool signals;     /* as the program treats them; in a process of its own */
+        bool held;        /* since boot or plug-in, by the udev helper */
+        bool slot;        /* its last LUN is a card reader's, and empty */
+        bool bystander;   /* a second disk of the same make, which nobody may touch */
         struct fake_hook hooks[3];
         void (*prepare)(struct fake_usb *u);
 };

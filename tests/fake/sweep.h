@@ -61,22 +61,22 @@ static inline bool sweep_again(const struct clean *c, unsigned n)
         return n > 4 && streq(c->ops[n - 1], c->ops[n - 3]) && streq(c->ops[n - 2], c->ops[n - 4]);
 }
 
-static inline bool sweep_verdict(const struct scene *s, const struct result *r, const char *what, unsigned n,
-                                 const char *op, const char *also)
+static inline bool sweep_verdict(const struct scene *s, const struct result *r, const char *what, unsigned n, const char *op,
+                                 const char *also)
 {
         const char *wrong = scene_wrong(s);
 
         if (!wrong && !also)
                 return true;
         print_error("%s to %s, %u LUNs, %s at %u (%s): %s; %s (code %i at %s: %s)\n", driver_to_string(s->from),
-                    driver_to_string(s->to), s->luns ? s->luns : 1, what, n, op, wrong ? wrong : "-",
-                    also ? also : "-", r->code, r->step, r->text);
+                    driver_to_string(s->to), s->luns ? s->luns : 1, what, n, op, wrong ? wrong : "-", also ? also : "-", r->code,
+                    r->step, r->text);
         return false;
 }
 
 /* Somebody does something at operation n; name: what that is called. ask: what else is wrong then, or NULL. */
-static inline bool sweep_one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what,
-                             const char *name, const char *(*ask)(const struct scene *s, enum fake_what what, int code))
+static inline bool sweep_one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, const char *name,
+                             const char *(*ask)(const struct scene *s, enum fake_what what, int code))
 {
         struct scene now = *s;
         struct result r = {0};

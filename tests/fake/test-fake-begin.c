@@ -67,6 +67,7 @@ static const struct {
         int code;
         enum driver driver;
 } table[] = {
+        /* clang-format off */
         {"inside delay_use", {BOT, UAS, .plugged = true, .prepare = inside_delay_use}, 0, UAS},
         {"inside delay_use, two LUNs",
          {BOT, UAS, .luns = 2, .plugged = true, .prepare = inside_delay_use},
@@ -116,6 +117,7 @@ static const struct {
         {"the same, back", {UAS, BOT, .prepare = vl817}, 0, BOT},
         {"without PID 1", {UAS, BOT, .partitions = 2, .prepare = no_pid1}, 0, BOT},
         {"there already", {UAS, UAS, .prepare = already}, 0, UAS},
+        /* clang-format on */
 };
 
 static void test_beginnings(void **state)
@@ -189,8 +191,7 @@ static void test_timer_first(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings),
-                                           cmocka_unit_test(test_never_seen),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_beginnings), cmocka_unit_test(test_never_seen),
                                            cmocka_unit_test(test_timer_first)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,18 +5,9 @@
 /* An error at every operation, with and without its effect. With an argument: every errno there is, in that scene. */
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE,
-         .to = DRIVER_UAS,
-         .partitions = 1,
-         .quirks = "1:2:u,1209:5a5a:fu",
-         .counts = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u"},
-        {.from = DRIVER_USB_STORAGE,
-         .to = DRIVER_UAS,
-         .luns = 2,
-         .partitions = 1,
-         .automatic = true,
-         .held = true},
+        {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .automatic = true, .held = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .automatic = true},
 };
 
@@ -42,8 +33,7 @@ static bool one(const struct scene *s, const struct clean *c, unsigned n, enum f
         /* Nobody but the next start of uasd can take away a record that would not go. */
         if (strcmp(c->ops[n - 1], "remove record") == 0)
                 assert_int_equal(scene_recover(s), 0);
-        (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error),
-                        what == HOOK_FAIL_DONE ? " though done" : "");
+        (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error), what == HOOK_FAIL_DONE ? " though done" : "");
         good = sweep_verdict(&now, &r, text, n, c->ops[n - 1], sweep_code(&now, r.code));
         scene_remove();
         return good;

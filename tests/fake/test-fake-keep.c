@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
+#include <cmocka.h>
 
 #include "play.h"
 #include "wraps.h"
@@ -48,6 +48,7 @@ static const struct {
         int code;
         const char *text;
 } rows[] = {
+        /* clang-format off */
         {"free", {SCENE}, false, UASD_EXIT_OK, ""},
         {"free, again", {SCENE}, true, UASD_EXIT_OK, ""},
         {"mounted", {SCENE, .prepare = mounted}, false, UASD_EXIT_DEFERRED, "in use: mount of sda1 at "},
@@ -60,6 +61,7 @@ static const struct {
         {"it cannot be opened", {SCENE, .hooks = {{.op = "open sdb", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot open sdb: "},
         {"who uses it cannot be found out", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot find out who uses the disk"},
         {"unplugged", {SCENE, .prepare = pulled_out}, false, UASD_EXIT_NO_DISK, "there is no USB storage interface 2-1:1.0"},
+        /* clang-format on */
 };
 
 static bool play(size_t i)
@@ -75,8 +77,8 @@ static bool play(size_t i)
         config_init(&t.config);
         touched = fake->usb[0].touched;
         code = transaction_claim(&t, rows[i].again);
-        good = code == rows[i].code && strncmp(t.text, rows[i].text, strlen(rows[i].text)) == 0 && fake->usb[0].touched == touched &&
-               !fake->broken[0] && kept == (code == UASD_EXIT_OK) && (!kept || refused == 2) &&
+        good = code == rows[i].code && strncmp(t.text, rows[i].text, strlen(rows[i].text)) == 0 &&
+               fake->usb[0].touched == touched && !fake->broken[0] && kept == (code == UASD_EXIT_OK) && (!kept || refused == 2) &&
                /* The fake takes an open by somebody between for the claim that was there. */
                (fake->someone || (!fake_claims("sda") && !fake_claims("sdb")));
         if (!good)

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <cmocka.h>
 
 #include "play.h"
 #include "sys/block/claim.h"
@@ -420,9 +420,9 @@ static void counts_opens(void)
         assert_int_equal(driver_opens(&fake->roots, BOT), 0);
 }
 
-#define REACTION(name)                                                                                         \
-        {                                                                                                      \
-#name, name                                                                                    \
+#define REACTION(name)                                                                                                           \
+        {                                                                                                                        \
+#name, name                                                                                                      \
         }
 static const struct {
         const char *name;

@@ -35,6 +35,7 @@ static void refused(struct fake_usb *u)
 }
 
 static const struct scene scenes[] = {
+        /* clang-format off */
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu"},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u"},
         {.from = DRIVER_USB_STORAGE,
@@ -51,6 +52,7 @@ static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .prepare = refused},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u", .prepare = refused},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .prepare = silent_on_bot},
+        /* clang-format on */
 };
 
 static unsigned n_failed;
@@ -163,8 +165,7 @@ static void test_killed_twice(void **state)
                 const char *op;
                 unsigned nth;
         } at[] = {
-                {"delete", 1}, {"delete", 2}, {"unbind", 1},     {"quirks", 1},
-                {"bind", 1},   {"trial", 1},  {"write hold", 1},
+                {"delete", 1}, {"delete", 2}, {"unbind", 1}, {"quirks", 1}, {"bind", 1}, {"trial", 1}, {"write hold", 1},
         };
         bool all = true;
 
@@ -271,8 +272,9 @@ static void test_waits_for_children(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits_for_children), cmocka_unit_test(test_in_udevs_event), cmocka_unit_test(test_killed),
-                                           cmocka_unit_test(test_begun_again), cmocka_unit_test(test_killed_twice)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits_for_children), cmocka_unit_test(test_in_udevs_event),
+                                           cmocka_unit_test(test_killed), cmocka_unit_test(test_begun_again),
+                                           cmocka_unit_test(test_killed_twice)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

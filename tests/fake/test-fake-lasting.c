@@ -109,7 +109,9 @@ static bool fails_from(const struct scene *s, const char *op)
         bool all = true, reached = true;
 
         for (unsigned n = 1; reached; n++)
-                all = lasting(s, (struct fake_hook){.op = op, .nth = n, .what = HOOK_FAIL, .error = EIO}, "fails from", n, &reached) && all;
+                all = lasting(s, (struct fake_hook){.op = op, .nth = n, .what = HOOK_FAIL, .error = EIO}, "fails from", n,
+                              &reached) &&
+                      all;
         return all;
 }
 
@@ -147,7 +149,8 @@ static void test_lock_held(void **state)
                         const char *op = c.ops[n - 1];
 
                         /* Where it could matter: the lock is asked for when the disk has been looked at, or is on its way. */
-                        if (strstr(op, "quirks") || strstr(op, "bind") || strncmp(op, "delete", 6) == 0 || streq(op, "write record"))
+                        if (strstr(op, "quirks") || strstr(op, "bind") || strncmp(op, "delete", 6) == 0 ||
+                            streq(op, "write record"))
                                 all = lasting(&scenes[i], hook, "lock kept from", n, &reached) && all;
                 }
         }

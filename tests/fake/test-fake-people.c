@@ -15,6 +15,7 @@ static void stalls(struct fake_usb *u)
 }
 
 static const struct scene scenes[] = {
+        /* clang-format off */
         {.from = DRIVER_USB_STORAGE,
          .to = DRIVER_UAS,
          .partitions = 1,
@@ -24,6 +25,7 @@ static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .prepare = loses_a_lun},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = stalls},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .automatic = true, .held = true},
+        /* clang-format on */
 };
 
 static bool still_mounted(void)
@@ -69,7 +71,8 @@ static bool interesting(const struct scene *s, const struct clean *c, unsigned n
                 return s->automatic;
         if (what == HOOK_UNPLUG || what == HOOK_REPLUG)
                 return !s->prepare;
-        return what == HOOK_GLANCE || what == HOOK_OPEN_SG || what == HOOK_MOUNT_PRIVATE ? s->counts || s->prepare : !s->automatic;
+        return what == HOOK_GLANCE || what == HOOK_OPEN_SG || what == HOOK_MOUNT_PRIVATE ? s->counts || s->prepare
+                                                                                         : !s->automatic;
 }
 
 static void test_people(void **state)
@@ -78,11 +81,11 @@ static void test_people(void **state)
                 enum fake_what what;
                 const char *name;
         } people[] = {
-                {HOOK_UNPLUG, "pulled out"}, {HOOK_REPLUG, "replaced"},
-                {HOOK_MOUNT, "mounted"},     {HOOK_MOUNT_PRIVATE, "mounted out of sight"},
-                {HOOK_OPEN, "opened"},       {HOOK_GLANCE, "glanced at"},
-                {HOOK_OPEN_SG, "opened as sg"},
-                {HOOK_WRITE, "written to"},  {HOOK_SHUTDOWN, "shut down"},
+                {HOOK_UNPLUG, "pulled out"},    {HOOK_REPLUG, "replaced"},
+                {HOOK_MOUNT, "mounted"},        {HOOK_MOUNT_PRIVATE, "mounted out of sight"},
+                {HOOK_OPEN, "opened"},          {HOOK_GLANCE, "glanced at"},
+                {HOOK_OPEN_SG, "opened as sg"}, {HOOK_WRITE, "written to"},
+                {HOOK_SHUTDOWN, "shut down"},
         };
         bool all = true;
 
@@ -173,8 +176,8 @@ static void test_end_is_a_line(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people), cmocka_unit_test(test_written), cmocka_unit_test(test_written_when_it_arrived),
-                                           cmocka_unit_test(test_end_is_a_line)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_people), cmocka_unit_test(test_written),
+                                           cmocka_unit_test(test_written_when_it_arrived), cmocka_unit_test(test_end_is_a_line)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <cmocka.h>
 
 #include "play.h"
 #include "sys/io/statefile.h"
@@ -16,11 +16,11 @@
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
-#define FAIL(name, number, e)                                                                                  \
-        {                                                                                                      \
-                {                                                                                              \
-                        .op = name, .nth = number, .what = HOOK_FAIL, .error = e                               \
-                }                                                                                              \
+#define FAIL(name, number, e)                                                                                                    \
+        {                                                                                                                        \
+                {                                                                                                                \
+                        .op = name, .nth = number, .what = HOOK_FAIL, .error = e                                                 \
+                }                                                                                                                \
         }
 
 static void mounted(struct fake_usb *u)
@@ -110,8 +110,8 @@ static void loses_a_lun(struct fake_usb *u)
         fake->haste = true;
 }
 
-#define FULL_QUIRKS                                                                                            \
-        "1111:1111:u,2222:2222:u,3333:3333:u,4444:4444:u,5555:5555:u,6666:6666:u,7777:7777:u,8888:8888:u,"     \
+#define FULL_QUIRKS                                                                                                              \
+        "1111:1111:u,2222:2222:u,3333:3333:u,4444:4444:u,5555:5555:u,6666:6666:u,7777:7777:u,8888:8888:u,"                       \
         "9999:9999:u,aaaa:aaaa:u"
 
 static const struct {
@@ -122,6 +122,7 @@ static const struct {
         enum driver driver;
         bool touched;
 } bad[] = {
+        /* clang-format off */
         /* nobody is disturbed, nothing is touched */
         {"mounted", {BOT, UAS, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim", BOT},
         {"mounted, counted", {BOT, UAS, .partitions = 1, .prepare = mounted, .counts = true}, 3, "claim", BOT},
@@ -261,6 +262,7 @@ static const struct {
          "bind",
          UAS,
          true},
+        /* clang-format on */
 };
 
 static void test_bad(void **state)
@@ -282,8 +284,8 @@ static void test_bad(void **state)
                         wrong = "its hold has ended";
                 if (!wrong)
                         wrong = scene_wrong(s);
-                good = r.code == bad[i].code && streq(r.step, bad[i].step) &&
-                       (!u->plugged || u->driver == bad[i].driver) && bad[i].touched == (u->touched > 0);
+                good = r.code == bad[i].code && streq(r.step, bad[i].step) && (!u->plugged || u->driver == bad[i].driver) &&
+                       bad[i].touched == (u->touched > 0);
                 if (wrong || !good) {
                         print_error("%s: %s; on %s, code %i at %s: %s\n", bad[i].what, wrong ? wrong : "-",
                                     driver_to_string(u->driver), r.code, r.step, r.text);
@@ -326,8 +328,7 @@ static void test_locked(void **state)
 /* Under a hold that is almost over nothing begins. */
 static void test_late(void **state)
 {
-        static const struct scene s = {BOT, UAS, .automatic = true, .held = true,
-                                       .hooks = {{.op = "fingerprint", .nth = 1}}};
+        static const struct scene s = {BOT, UAS, .automatic = true, .held = true, .hooks = {{.op = "fingerprint", .nth = 1}}};
         struct result r;
 
         scene_make(&s);

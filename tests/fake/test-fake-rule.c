@@ -4,8 +4,8 @@
 #include "common/names.h"
 
 /*
- * The rule (src/switch/remove.c): what is not claimed is neither deleted nor unbound. Disks that spin up, LUNs that come back, LUNs that
- * never get a block device, and an error and a mount in one switch.
+ * The rule (src/switch/remove.c): what is not claimed is neither deleted nor unbound. Disks that spin up, LUNs that come back,
+ * LUNs that never get a block device, and an error and a mount in one switch.
  */
 
 #define BOT DRIVER_USB_STORAGE
@@ -115,6 +115,7 @@ static void test_luns(void **state)
                 int code;
                 bool moved;
         } table[] = {
+                /* clang-format off */
                 {"a disk that spins up is waited for", {BOT, UAS, .partitions = 1, .prepare = spins_up}, UASD_EXIT_DEFERRED, false},
                 {"the same off uas", {UAS, BOT, .partitions = 1, .prepare = spins_up}, UASD_EXIT_DEFERRED, false},
                 {"the same under a hold", {BOT, UAS, .partitions = 1, .held = true, .prepare = spins_up}, UASD_EXIT_DEFERRED, false},
@@ -124,6 +125,7 @@ static void test_luns(void **state)
                 {"the same off uas", {UAS, BOT, .luns = 2, .prepare = second_is_an_enclosure}, UASD_EXIT_OK, true},
                 {"no driver took its second LUN", {BOT, UAS, .luns = 2, .prepare = probe_of_second_failed}, UASD_EXIT_OK, true},
                 {"an enclosure alone is no disk", {BOT, UAS, .prepare = is_an_enclosure}, UASD_EXIT_DEFERRED, false},
+                /* clang-format on */
         };
         bool all = true;
 
@@ -173,7 +175,8 @@ static void test_mounted_when_it_appears(void **state)
                 scene_make(&s);
                 scene_switch(&s, &r);
                 if (scene_wrong(&s) || r.code != UASD_EXIT_DEFERRED || fake->usb[0].touched) {
-                        print_error("mounted at 'write record' %u: %s, code %i at %s: %s\n", nth, fake->broken, r.code, r.step, r.text);
+                        print_error("mounted at 'write record' %u: %s, code %i at %s: %s\n", nth, fake->broken, r.code, r.step,
+                                    r.text);
                         all = false;
                 }
                 scene_remove();
@@ -209,8 +212,9 @@ static void test_rescanned(void **state)
                                 scene_make(&s);
                                 scene_switch(&s, &r);
                                 if (r.code != UASD_EXIT_DEFERRED || fake->usb[0].unbound || scene_wrong(&s)) {
-                                        print_error("from %s, scan after %s no. %u%s: %s, code %i at %s: %s\n", driver_to_string(from), ops[i],
-                                                    nth, mounted ? " and mounted" : "", fake->broken, r.code, r.step, r.text);
+                                        print_error("from %s, scan after %s no. %u%s: %s, code %i at %s: %s\n",
+                                                    driver_to_string(from), ops[i], nth, mounted ? " and mounted" : "",
+                                                    fake->broken, r.code, r.step, r.text);
                                         all = false;
                                 }
                                 scene_remove();
@@ -306,7 +310,8 @@ static void test_pairs(void **state)
                         if (!examined && streq(c.ops[n - 1], "trial"))
                                 examined = n;
                         for (unsigned m = 1; m <= c.n + 2; m++)
-                                if ((every_pair || m == examined || (m >= n && m <= n + NEAR)) && (m > c.n || !sweep_again(&c, m))) {
+                                if ((every_pair || m == examined || (m >= n && m <= n + NEAR)) &&
+                                    (m > c.n || !sweep_again(&c, m))) {
                                         if (pairs[i].prepare && m < c.n && !was_bound(&c, m))
                                                 continue;
                                         all = pair(&pairs[i], &c, n, m) && all;
@@ -347,8 +352,8 @@ static void test_rescued(void **state)
                 for (unsigned k = n; k < fake->n_ops; k++)
                         wrote = wrote || writes_a_driver(fake->ops[k]);
                 if (wrote || r.code == UASD_EXIT_OK || scene_wrong(&now)) {
-                        print_error("rescued at %u (%s): %s; code %i at %s: %s\n", n, c.ops[n - 1], wrote ? "it went on" : "-", r.code, r.step,
-                                    r.text);
+                        print_error("rescued at %u (%s): %s; code %i at %s: %s\n", n, c.ops[n - 1], wrote ? "it went on" : "-",
+                                    r.code, r.step, r.text);
                         all = false;
                 }
                 scene_remove();
@@ -366,7 +371,8 @@ static void test_replaced_before_recovery(void **state)
         } kills[] = {{"delete", 1}, {"unbind", 1}, {"bind", 1}, {"trial", 1}};
 
         for (size_t i = 0; i < ELEMENTSOF(kills); i++) {
-                struct scene s = {BOT, UAS, .partitions = 1, .hooks = {{.op = kills[i].op, .nth = kills[i].nth, .what = HOOK_KILL_DONE}}};
+                struct scene s = {BOT, UAS, .partitions = 1,
+                                  .hooks = {{.op = kills[i].op, .nth = kills[i].nth, .what = HOOK_KILL_DONE}}};
                 struct result r;
 
                 scene_make(&s);

@@ -6,8 +6,8 @@
 #include "sys/state/history.h"
 
 /*
- * Ctrl-C, or SIGTERM of a machine that goes down, after every operation. Before the disk is touched uasd-switch ends at once; later
- * it leaves the disk with a driver, within seconds, and its trial without a result.
+ * Ctrl-C, or SIGTERM of a machine that goes down, after every operation. Before the disk is touched uasd-switch ends at once;
+ * later it leaves the disk with a driver, within seconds, and its trial without a result.
  */
 
 static void stalls(struct fake_usb *u)
@@ -21,6 +21,7 @@ static void silent(struct fake_usb *u)
 }
 
 static const struct scene scenes[] = {
+        /* clang-format off */
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true, .watched = true, .signals = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true, .signals = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true, .signals = true},
@@ -28,6 +29,7 @@ static const struct scene scenes[] = {
         /* These would fail. */
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .signals = true, .prepare = stalls},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .signals = true, .prepare = silent},
+        /* clang-format on */
 };
 
 static int recorded(void)

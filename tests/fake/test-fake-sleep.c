@@ -9,11 +9,13 @@
  */
 
 static const struct scene scenes[] = {
+        /* clang-format off */
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .counts = true, .watched = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .plugged = true, .automatic = true, .watched = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .partitions = 1, .automatic = true, .held = true, .watched = true},
+        /* clang-format on */
 };
 
 static bool is_distrusted(void)
@@ -39,9 +41,7 @@ static bool sleeps(const struct scene *s, const struct clean *c, unsigned n)
         scene_make(&now);
         scene_switch(&now, &r);
         memset(fake->hooks, 0, sizeof(fake->hooks));
-        wrong = is_distrusted()         ? "it is distrusted" :
-                r.code != UASD_EXIT_OK ? "it was not switched" :
-                                         sweep_code(&now, r.code);
+        wrong = is_distrusted() ? "it is distrusted" : r.code != UASD_EXIT_OK ? "it was not switched" : sweep_code(&now, r.code);
         good = sweep_verdict(&now, &r, "asleep", n, c->ops[n - 1], wrong);
         scene_remove();
         return good;

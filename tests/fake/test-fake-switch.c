@@ -22,6 +22,7 @@ static const struct {
         const char *what;
         struct scene s;
 } good[] = {
+        /* clang-format off */
         {"to uas", {.from = BOT, .to = UAS, .partitions = 2}},
         {"to usb-storage", {.from = UAS, .to = BOT, .partitions = 2}},
         {"to usb-storage, while uas is being registered", {.from = UAS, .to = BOT, .prepare = uas_is_registered}},
@@ -61,6 +62,7 @@ static const struct {
           .to = BOT,
           .quirks = "1111:1111:u,2222:2222:u,3333:3333:u,4444:4444:u,5555:5555:u,6666:6666:u,7777:7777:u,"
                     "8888:8888:u,9999:9999:u"}},
+        /* clang-format on */
 };
 
 /* The name stays, every LUN is on the new driver, and every byte on the platter. */
@@ -93,8 +95,8 @@ static void test_good(void **state)
                 also = went_wrong(&good[i].s, &r);
                 wrong = scene_wrong(&good[i].s);
                 if (wrong || also) {
-                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ? wrong : "-",
-                                    also ? also : "-", r.code, r.step, r.text);
+                        print_error("%s: %s; %s (%i at %s: %s)\n", good[i].what, wrong ? wrong : "-", also ? also : "-", r.code,
+                                    r.step, r.text);
                         all = false;
                 }
                 scene_remove();
@@ -105,7 +107,8 @@ static void test_good(void **state)
 /* What the disk calls itself is kept before anything is done to it: from then on nobody asks a disk that may hang. */
 static void test_names_are_kept(void **state)
 {
-        const struct scene s = {.from = BOT, .to = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}}};
+        const struct scene s = {
+                .from = BOT, .to = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}}};
         struct result r;
 
         (void) alarm(60);
@@ -120,10 +123,11 @@ static void test_names_are_kept(void **state)
 /* Also by whoever finishes what was left. */
 static void test_names_are_kept_for_recovery(void **state)
 {
-        const struct scene s = {.from = BOT,
-                                .to = UAS,
-                                .partitions = 1,
-                                .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}, {.op = "bind", .nth = 1, .what = HOOK_KILL}}};
+        const struct scene s = {
+                .from = BOT,
+                .to = UAS,
+                .partitions = 1,
+                .hooks = {{.op = "sync", .nth = 1, .what = HOOK_LOCK_DEVICE}, {.op = "bind", .nth = 1, .what = HOOK_KILL}}};
         struct result r;
 
         (void) alarm(60);
@@ -143,8 +147,8 @@ static void another_is_mounted(struct fake_usb *u)
 }
 
 /*
- * Whoever comes between the claim and the delete is told that somebody has the disk. Where opens are counted nothing is done in between that takes
- * its time, also where another disk of the driver is in use.
+ * Whoever comes between the claim and the delete is told that somebody has the disk. Where opens are counted nothing is done in
+ * between that takes its time, also where another disk of the driver is in use.
  */
 static void test_short_claim(void **state)
 {

@@ -143,7 +143,8 @@ static void ask(enum driver driver)
         struct facts f;
 
         facts_of(&f);
-        assert_int_equal(attachment_change(&fake->roots, &f, MARK_OVERRIDE, &(struct attachment_mark){.override_target = driver}), 0);
+        assert_int_equal(attachment_change(&fake->roots, &f, MARK_OVERRIDE, &(struct attachment_mark){.override_target = driver}),
+                         0);
 }
 
 static enum driver asked(void)
@@ -156,7 +157,8 @@ static enum driver asked(void)
         return a.override_target;
 }
 
-static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fake_hook hook, const char *step, enum history_state on_record)
+static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fake_hook hook, const char *step,
+                       enum history_state on_record)
 {
         struct scene s = scenes[0];
         struct history h;
@@ -180,8 +182,8 @@ static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fa
 /* All are taken back; but none is to blame that owes no answer, or that there was no room to try. */
 static void test_taken_back(void **state)
 {
-        struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO},
-                         none = {0}, killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
+        struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO}, none = {0},
+                         killed = {.op = "fingerprint", .nth = 2, .what = HOOK_KILL};
 
         taken_back(false, stalls, none, "verify", HISTORY_DISTRUSTED);
         taken_back(false, machine_stalls, none, "verify", HISTORY_ENDED);
@@ -370,7 +372,8 @@ static void test_killed(void **state)
 /* A device with another serial at each plug: what is held against others stays, what is forgotten is the oldest of the rest. */
 static void test_pushed_out(void **state)
 {
-        static const struct history other = {.state = HISTORY_ENDED}, broken = {.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"};
+        static const struct history other = {.state = HISTORY_ENDED},
+                                    broken = {.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"};
         struct history h;
         struct facts f;
 
@@ -404,13 +407,13 @@ static void test_pushed_out(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_first_switch), cmocka_unit_test(test_nobody_watches), cmocka_unit_test(test_back),
-                cmocka_unit_test(test_back_from_trial),
-                cmocka_unit_test(test_known),        cmocka_unit_test(test_taken_back), cmocka_unit_test(test_written), cmocka_unit_test(test_late),
-                cmocka_unit_test(test_uas_alone),
-                cmocka_unit_test(test_no_record_no_trial), cmocka_unit_test(test_initramfs),
-                cmocka_unit_test(test_errors),       cmocka_unit_test(test_killed),
-                cmocka_unit_test(test_pushed_out),
+                cmocka_unit_test(test_first_switch), cmocka_unit_test(test_nobody_watches),
+                cmocka_unit_test(test_back),         cmocka_unit_test(test_back_from_trial),
+                cmocka_unit_test(test_known),        cmocka_unit_test(test_taken_back),
+                cmocka_unit_test(test_written),      cmocka_unit_test(test_late),
+                cmocka_unit_test(test_uas_alone),    cmocka_unit_test(test_no_record_no_trial),
+                cmocka_unit_test(test_initramfs),    cmocka_unit_test(test_errors),
+                cmocka_unit_test(test_killed),       cmocka_unit_test(test_pushed_out),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

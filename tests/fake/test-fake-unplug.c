@@ -7,8 +7,8 @@
 #include "sys/state/history.h"
 
 /*
- * Unplugged after every operation, with and without a replug. That says nothing of the bridge: the record afterwards has the lines
- * that it had before, nothing of the switch is left behind, and the next attachment is switched.
+ * Unplugged after every operation, with and without a replug. That says nothing of the bridge: the record afterwards has the
+ * lines that it had before, nothing of the switch is left behind, and the next attachment is switched.
  */
 
 #define VENDOR .vendor = true /* the kernel puts the new attachment on usb-storage again */
@@ -28,7 +28,8 @@ static const struct pull {
         bool slow; /* its interface goes first */
 } pulls[] = {{0}, {0, true, 0}, {0, true, 2}, {3}, {3, true, 0}, {.slow = true}};
 
-static const struct history passed = {.state = HISTORY_PASSED}, distrusted = {.state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset"};
+static const struct history passed = {.state = HISTORY_PASSED},
+                            distrusted = {.state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset"};
 static const struct history *const before[] = {NULL, &passed, &distrusted};
 
 static void facts_of(struct facts *ret)
@@ -137,8 +138,8 @@ static bool unplugged(const struct scene *s, const struct history *h, const stru
                 wrong = "a hold is left";
         else if (r.code == UASD_EXIT_NO_DISK && tree_exists("run/uasd/attachment/2-1:1.0@2-5"))
                 wrong = "the mark of the attachment is left";
-        (void) snprintf(what, sizeof(what), "unplugged (%i s late%s, %s%u s away; %s)", p->late, p->slow ? ", slow" : "", p->back ? "" : "not ", p->away,
-                        h ? history_state_to_string(h->state) : "unknown");
+        (void) snprintf(what, sizeof(what), "unplugged (%i s late%s, %s%u s away; %s)", p->late, p->slow ? ", slow" : "",
+                        p->back ? "" : "not ", p->away, h ? history_state_to_string(h->state) : "unknown");
         good = sweep_verdict(s, &r, what, n, op, wrong);
         if (good) {
                 wrong = next_fails(s, &r);
@@ -178,7 +179,8 @@ static void test_unplugged(void **state)
         assert_true(all);
 }
 
-/* In use as soon as it has appeared, it is not taken back; the kernel sees three seconds after the first error that it has gone. */
+/* In use as soon as it has appeared, it is not taken back; the kernel sees three seconds after the first error that it has gone.
+ */
 static void test_pulled_in_use(void **state)
 {
         struct scene s = scenes[0];
@@ -256,7 +258,8 @@ static void test_next_is_held(void **state)
         memset(fake->hooks, 0, sizeof(fake->hooks));
         kernel_unplug(u);
         kernel_plug_again(u);
-        assert_int_equal(hold_write(&fake->roots, u->interface, &(struct hold_mark){u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC}), 0);
+        assert_int_equal(
+                hold_write(&fake->roots, u->interface, &(struct hold_mark){u->bus, u->dev, fake->clock + 20 * USEC_PER_SEC}), 0);
         assert_int_equal(scene_recover(&s), 0);
         assert_true(rule_holds(u));
         assert_false(tree_exists("run/uasd/switch/2-1:1.0"));
@@ -266,7 +269,8 @@ static void test_next_is_held(void **state)
 
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_put_in_order), cmocka_unit_test(test_pulled_in_use), cmocka_unit_test(test_next_is_held), cmocka_unit_test(test_unplugged)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_put_in_order), cmocka_unit_test(test_pulled_in_use),
+                                           cmocka_unit_test(test_next_is_held), cmocka_unit_test(test_unplugged)};
 
         to_uas = argc < 2 || strcmp(argv[1], "to-usb-storage") != 0;
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,9 +15,9 @@
 struct fake *fake;
 
 #define BOT_ALT 9, 4, 0, 0, 2, 0x08, 0x06, 0x50, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 0x02, 2, 0, 2, 0
-#define UAS_ALT(alt)                                                                                           \
-        9, 4, 0, alt, 4, 0x08, 0x06, 0x62, 0, 7, 5, 4, 2, 0, 2, 0, 4, 0x24, 1, 0, 7, 5, 0x83, 2, 0, 2, 0, 4,   \
-                0x24, 2, 0, 7, 5, 0x81, 2, 0, 2, 0, 4, 0x24, 3, 0, 7, 5, 2, 2, 0, 2, 0, 4, 0x24, 4, 0
+#define UAS_ALT(alt)                                                                                                             \
+        9, 4, 0, alt, 4, 0x08, 0x06, 0x62, 0, 7, 5, 4, 2, 0, 2, 0, 4, 0x24, 1, 0, 7, 5, 0x83, 2, 0, 2, 0, 4, 0x24, 2, 0, 7, 5,   \
+                0x81, 2, 0, 2, 0, 4, 0x24, 3, 0, 7, 5, 2, 2, 0, 2, 0, 4, 0x24, 4, 0
 #define DEVICE 18, 1, 0, 2, 0, 0, 0, 64, 9, 0x12, 0x5a, 0x5a, 0, 1, 1, 2, 3, 1
 #define CONFIG(total) 9, 2, total, 0, 1, 1, 0, 0x80, 50
 
@@ -334,8 +334,8 @@ void fakesys_mount_table(void)
 
                                 if (node->in_table && n < sizeof(text))
                                         n += (size_t) snprintf(text + n, sizeof(text) - n,
-                                                               "40 22 8:%u / /mnt/%s rw - ext4 /dev/%s rw\n",
-                                                               node->minor, node->name, node->name);
+                                                               "40 22 8:%u / /mnt/%s rw - ext4 /dev/%s rw\n", node->minor,
+                                                               node->name, node->name);
                         }
         tree_write(text, "proc/1/mountinfo");
 }
@@ -421,10 +421,8 @@ void fakesys_make(void)
         (void) signal(SIGPIPE, SIG_IGN); /* as uasd-switch does */
         fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         assert(fake != MAP_FAILED);
-        *fake = (struct fake){
-                .clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7};
-        strcpy(fake->path,
-               access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-fake-XXXXXX" : "/tmp/uasd-fake-XXXXXX");
+        *fake = (struct fake){.clock = 100 * USEC_PER_SEC, .uas_loaded = true, .uas_loadable = true, .diskseq = 7};
+        strcpy(fake->path, access("/dev/shm", W_OK) >= 0 ? "/dev/shm/uasd-fake-XXXXXX" : "/tmp/uasd-fake-XXXXXX");
         assert(mkdtemp(fake->path));
         fakesys_set_quirks("");
         tree_write("", "sys/bus/usb/drivers/usb-storage/bind");

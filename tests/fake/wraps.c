@@ -134,8 +134,7 @@ int __wrap_usb_disk_read(const struct roots *r, const char *interface, bool stri
         return k;
 }
 
-int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep,
-                      struct user **ret, size_t *ret_n)
+int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n)
 {
         int k = op_begin(deep ? "users deep" : "users");
 
@@ -151,11 +150,11 @@ int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_lu
 
 static const char *mark_name(const char *path)
 {
-        return strstr(path, "/switch/")     ? "record"  :
-               strstr(path, "/hold/")       ? "hold"    :
-               strstr(path, "/history")     ? "history" :
-               strstr(path, "/quirks.bind") ? "entry"   :
-                                              "attachment";
+        return strstr(path, "/switch/")       ? "record"
+               : strstr(path, "/hold/")       ? "hold"
+               : strstr(path, "/history")     ? "history"
+               : strstr(path, "/quirks.bind") ? "entry"
+                                              : "attachment";
 }
 
 int __wrap_state_write(int dirfd, const char *path, const char *text, bool durable)
@@ -200,9 +199,8 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret)
                 else if (l->empty)
                         n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_UNREAD=1\n", c->nodes[i].lun);
                 else
-                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_SIZE=%u\nLUN%u_CONTENT=%u\n",
-                                               c->nodes[i].lun, u->driver == DRIVER_UAS && u->shrinks_on_uas ? 511U : 512U,
-                                               c->nodes[i].lun,
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "LUN%u_SIZE=%u\nLUN%u_CONTENT=%u\n", c->nodes[i].lun,
+                                               u->driver == DRIVER_UAS && u->shrinks_on_uas ? 511U : 512U, c->nodes[i].lun,
                                                l->content + (u->driver == DRIVER_UAS && u->garbles_on_uas));
         }
         r = r < 0 ? r : op_end("fingerprint", r);

@@ -5,17 +5,17 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "switch/transaction.h"
 #include "sys/block/claim.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
 #include "sys/state/switch-record.h"
 #include "sys/udev/uevents.h"
 #include "sys/usb/usbdisk.h"
-#include "switch/transaction.h"
 
 /* What ld makes of -Wl,--wrap=NAME; the list of names is in meson.build. */
-#define WRAPPED(type, name, ...)                                                                               \
-        type __wrap_##name(__VA_ARGS__);                                                                       \
+#define WRAPPED(type, name, ...)                                                                                                 \
+        type __wrap_##name(__VA_ARGS__);                                                                                         \
         type __real_##name(__VA_ARGS__)
 
 WRAPPED(int, openat64, int dirfd, const char *path, int flags, ...);
@@ -35,8 +35,8 @@ WRAPPED(ssize_t, attr_read, int dirfd, const char *path, char *ret, size_t size)
 WRAPPED(int, usleep, useconds_t usec);
 WRAPPED(int, luns_read, int interface_fd, char ret_host[static 16], struct lun **ret, size_t *ret_n);
 WRAPPED(int, usb_disk_read, const struct roots *r, const char *interface, bool strings, struct usb_disk *ret);
-WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep,
-        struct user **ret, size_t *ret_n);
+WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret,
+        size_t *ret_n);
 WRAPPED(int, state_write, int dirfd, const char *path, const char *text, bool durable);
 WRAPPED(int, state_remove, int dirfd, const char *path);
 WRAPPED(int, fingerprint_read, const struct claim *c, bool partly, char **ret);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Kept results of uasctl bench. Whatever stands there: what was read is written and read as the same, and can be told in every way. */
+/* Kept results of uasctl bench. Whatever stands there: what was read is written and read as the same, and can be told in every
+ * way. */
 #include <float.h>
 
 #include "bench/tell/chart-script.h"
 #include "bench/tell/doubts.h"
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"
-#include "term/json.h"
 #include "fuzz.h"
+#include "term/json.h"
 
 static char *text_of(const struct bench *b)
 {

@@ -24,8 +24,8 @@ static bool writable(const char *serial)
 
 static size_t print(const struct config *c, char *ret, size_t size)
 {
-        int n = snprintf(ret, size, "[uasd]\nPolicy=%s\nQuietSec=%lluus\nHoldSec=%lluus\nUnknown=%s\n", policy_to_string(c->policy),
-                         (unsigned long long) c->quiet_usec, (unsigned long long) c->hold_usec,
+        int n = snprintf(ret, size, "[uasd]\nPolicy=%s\nQuietSec=%lluus\nHoldSec=%lluus\nUnknown=%s\n",
+                         policy_to_string(c->policy), (unsigned long long) c->quiet_usec, (unsigned long long) c->hold_usec,
                          driver_to_string(c->unknown_target));
 
         for (size_t i = 0; i < c->n_rules; i++) {

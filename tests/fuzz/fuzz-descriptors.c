@@ -41,7 +41,7 @@ static void check_max_speed(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        struct uas_caps caps = { .interfaces = 12345 }, again;
+        struct uas_caps caps = {.interfaces = 12345}, again;
         uint8_t configuration, interface;
         size_t total;
         int r;

@@ -76,7 +76,7 @@ static void check_pattern(const struct bench_pattern *p)
 /* Every section written out by itself is read as the same pattern; the job made of it has ours behind all of its own. */
 static void check_round_trip(const struct bench_pattern *p, const struct profile_section *s)
 {
-        struct fio_job job = { .pattern = p, .section = s };
+        struct fio_job job = {.pattern = p, .section = s};
         char *text = NULL, *made = NULL, *own;
         size_t size;
         FILE *f = open_memstream(&text, &size);

@@ -42,9 +42,10 @@ static void check_trouble(struct trouble *t, const struct sign *s, uint64_t usec
 
 static void check_one(const uint8_t *data, size_t size, struct trouble *t)
 {
-        static const struct facts facts = { .interface = "2-1:1.0", .port = "2-1", .busnum = 2, .devnum = 5, .controller = "xhci_hcd" };
+        static const struct facts facts = {
+                .interface = "2-1:1.0", .port = "2-1", .busnum = 2, .devnum = 5, .controller = "xhci_hcd"};
         char *exact = malloc(size ? size : 1);
-        struct kmsg k = { .seq = 12345 };
+        struct kmsg k = {.seq = 12345};
         struct sign s;
         int r;
 

@@ -100,8 +100,8 @@ static void put(FILE *f, unsigned form, const char *value)
 
         if (form == 0 && (has_blank(value) || !*value))
                 form = 1;
-        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")
-        (void) fprintf(f, forms[form], value);
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")(void)
+                fprintf(f, forms[form], value);
         _Pragma("GCC diagnostic pop")
 }
 

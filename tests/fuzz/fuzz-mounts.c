@@ -7,8 +7,8 @@
 #include "fuzz.h"
 #include "sys/users/users.h"
 
-static struct block parts[] = { { "sda1", 8, 1 }, { "sda2", 8, 2 } };
-static const struct lun lun = { .scsi = "0:0:0:0", .sg = "sg0", .disk = { "sda", 8, 0 }, .parts = parts, .n_parts = 2 };
+static struct block parts[] = {{"sda1", 8, 1}, {"sda2", 8, 2}};
+static const struct lun lun = {.scsi = "0:0:0:0", .sg = "sg0", .disk = {"sda", 8, 0}, .parts = parts, .n_parts = 2};
 
 static void check_user(const struct user *u)
 {

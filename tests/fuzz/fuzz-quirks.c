@@ -40,7 +40,7 @@ static void check_entry(const char *string, const struct bridge *b, enum driver 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         char letters[QUIRK_ENTRY_MAX], without[QUIRKS_MAX + 1], *text, *rest, *string, *entry;
-        struct bridge b = { 0 };
+        struct bridge b = {0};
         struct kernel_flags flags;
         int r;
 

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 
 #include "common/names.h"
+#include "core/history.h"
 #include "fuzz.h"
 #include "hold/dropin.h"
-#include "core/history.h"
 #include "switch/transaction.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
@@ -33,7 +33,7 @@ static void attached(const struct roots *r, unsigned bus, unsigned dev)
 
 static void check_record(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct transaction a = { .roots = *r, .interface = INTERFACE, .lock = -1 }, b = a;
+        struct transaction a = {.roots = *r, .interface = INTERFACE, .lock = -1}, b = a;
 
         attached(r, 2, 5);
         fuzz_file(r->run, RUN_SWITCH "/" INTERFACE, data, size);
@@ -54,8 +54,9 @@ static void check_record(struct roots *r, const uint8_t *data, size_t size)
 
 static void check_hold(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct facts f = { .interface = INTERFACE, .port = "2-1", .busnum = number(data, size, 0), .devnum = number(data, size, 1) };
-        struct hold_mark m = { 0 }, again;
+        struct facts f = {
+                .interface = INTERFACE, .port = "2-1", .busnum = number(data, size, 0), .devnum = number(data, size, 1)};
+        struct hold_mark m = {0}, again;
         uint64_t deadline;
 
         fuzz_file(r->run, RUN_HOLD "/" INTERFACE, data, size);
@@ -68,8 +69,8 @@ static void check_hold(struct roots *r, const uint8_t *data, size_t size)
 
 static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
 {
-        const struct facts f = { .interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5 };
-        struct attachment_mark m = { 0 }, again;
+        const struct facts f = {.interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
+        struct attachment_mark m = {0}, again;
 
         attached(r, 2, 5);
         fuzz_file(r->run, RUN_ATTACHMENT "/" INTERFACE "@2-5", data, size);
@@ -85,13 +86,15 @@ static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
 /* The file as it was, then strings of the device's choice: those come back byte for byte. */
 static void check_strings(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct facts f = { .interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5, .vid = 0x1209, .pid = 0x5a5a }, kept = f;
+        struct facts f = {.interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5, .vid = 0x1209, .pid = 0x5a5a},
+                     kept = f;
         char *text = fuzz_text(data, size), *rest = text;
 
         attached(r, 2, 5);
         fuzz_file(r->run, RUN_STRINGS "/" INTERFACE "@2-5", data, size);
         (void) strings_kept(r, &kept);
-        CHECK(strlen(kept.manufacturer) < USB_STRING_MAX && strlen(kept.product) < USB_STRING_MAX && strlen(kept.serial) < USB_STRING_MAX);
+        CHECK(strlen(kept.manufacturer) < USB_STRING_MAX && strlen(kept.product) < USB_STRING_MAX &&
+              strlen(kept.serial) < USB_STRING_MAX);
         (void) copy_string(f.manufacturer, sizeof(f.manufacturer), fuzz_field(&rest, '|') ?: "");
         (void) copy_string(f.product, sizeof(f.product), fuzz_field(&rest, '|') ?: "");
         (void) copy_string(f.serial, sizeof(f.serial), rest ?: "");
@@ -105,8 +108,8 @@ static void check_strings(struct roots *r, const uint8_t *data, size_t size)
 /* A serial of the device's choice, then the file as it was. Nobody else's line changes, none is added in another's name. */
 static void check_policy(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct facts f = { .interface = INTERFACE, .port = "2-1", .vid = 0x1209, .pid = 0x5a5a };
-        const struct facts other = { .interface = "2-2:1.0", .port = "2-2", .vid = 0x1209, .pid = 0x5a5a, .serial = "X" };
+        struct facts f = {.interface = INTERFACE, .port = "2-1", .vid = 0x1209, .pid = 0x5a5a};
+        const struct facts other = {.interface = "2-2:1.0", .port = "2-2", .vid = 0x1209, .pid = 0x5a5a, .serial = "X"};
         enum policy p = POLICY_AUTO, others = POLICY_AUTO, now = POLICY_AUTO;
         bool forced = false, forced_now = false, unused;
         char *text = fuzz_text(data, size), *rest = text;
@@ -142,12 +145,12 @@ static void check_history_line(const char *value)
 {
         char line[HISTORY_LINE_MAX];
         struct history h, again;
-        struct facts f = { .bcd = 0x114 };
+        struct facts f = {.bcd = 0x114};
 
         if (history_parse(value, &h) < 0)
                 return;
         CHECK(h.state < _HISTORY_MAX);
-        history_judge(&h, &(struct here){ "6.1.0", "boot" }, &f);
+        history_judge(&h, &(struct here){"6.1.0", "boot"}, &f);
         CHECK(!f.distrusted || f.distrust_reason[0]);
         CHECK(history_format(&h, line, sizeof(line)) == 0);
         CHECK(!strchr(line, '\n') && history_parse(line, &again) == 0);
@@ -160,9 +163,14 @@ static void check_history_line(const char *value)
 /* A serial of the device's choice, then the file as it was: its own line alone changes. */
 static void check_history(struct roots *r, const uint8_t *data, size_t size)
 {
-        struct facts f = { .interface = INTERFACE, .port = "2-1", .vid = 0x1209, .pid = 0x5a5a, .bcd = 0x114, .controller_device = "0000:00:14.0" };
+        struct facts f = {.interface = INTERFACE,
+                          .port = "2-1",
+                          .vid = 0x1209,
+                          .pid = 0x5a5a,
+                          .bcd = 0x114,
+                          .controller_device = "0000:00:14.0"};
         struct facts other = f;
-        const struct history distrusted = { .state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset" };
+        const struct history distrusted = {.state = HISTORY_DISTRUSTED, .lost = true, .reason = "it had to be reset"};
         struct history now, before;
         char *text = fuzz_text(data, size), *rest = text;
         int k, had;
@@ -202,7 +210,7 @@ static void check_limits(struct roots *r, const uint8_t *data, size_t size)
         fuzz_file(r->run, "systemd/generator/.keep", "", 0);
         dirfd = openat(r->run, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         CHECK(dirfd >= 0);
-        l = (struct hold_limits){ .hold = 1000, .device_timeout = 2000 };
+        l = (struct hold_limits){.hold = 1000, .device_timeout = 2000};
         CHECK(limits_write(dirfd, &l) == 0); /* the link, and its file */
         fuzz_file(dirfd, LIMITS_DROPIN, data, size);
         k = limits_read(r, &l);
@@ -222,9 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 uint8_t kind;
                 void (*check)(struct roots *r, const uint8_t *data, size_t size);
         } kinds[] = {
-                { 's', check_record }, { 'h', check_hold },   { 'a', check_attachment },
-                { 'p', check_policy }, { 'l', check_limits },   { 'y', check_history },
-                { 'n', check_strings },
+                {'s', check_record}, {'h', check_hold},    {'a', check_attachment}, {'p', check_policy},
+                {'l', check_limits}, {'y', check_history}, {'n', check_strings},
         };
 
         for (size_t i = 0; size > 0 && i < ELEMENTSOF(kinds); i++)

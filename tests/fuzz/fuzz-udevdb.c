@@ -6,7 +6,7 @@
 #include "core/bridge-db.h"
 #include "fuzz.h"
 
-static const char *const keys[] = { PROP_HOLD, PROP_POLICY, PROP_VERDICT, "ID_SERIAL_SHORT", "ID_MODEL_ENC", "X" };
+static const char *const keys[] = {PROP_HOLD, PROP_POLICY, PROP_VERDICT, "ID_SERIAL_SHORT", "ID_MODEL_ENC", "X"};
 
 static void check_decode(const char *value)
 {
@@ -52,8 +52,7 @@ static void check_database(const struct roots *r)
         (void) db_fill(&e, get, r);
         CHECK(e.n_says <= DB_SAYS_MAX && strlen(e.chip) < sizeof(e.chip));
         for (size_t i = 0; i < e.n_says; i++)
-                CHECK(e.says[i].bcd_min <= e.says[i].bcd_max && e.says[i].host[0] && e.says[i].source[0] &&
-                      e.says[i].date[0]);
+                CHECK(e.says[i].bcd_min <= e.says[i].bcd_max && e.says[i].host[0] && e.says[i].source[0] && e.says[i].date[0]);
         db_weigh(&e, 0x0214, "x86_64", &w);
         CHECK(verdict_to_string(w.verdict) && !(w.conflict && w.verdict != VERDICT_UNKNOWN));
 }

@@ -12,12 +12,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What has to hold for every input. */
-#define CHECK(condition)                                                                                                 \
-        do {                                                                                                             \
-                if (!(condition)) {                                                                                      \
-                        (void) fprintf(stderr, "%s:%i: not so: %s\n", __FILE__, __LINE__, #condition);                   \
-                        abort();                                                                                         \
-                }                                                                                                        \
+#define CHECK(condition)                                                                                                         \
+        do {                                                                                                                     \
+                if (!(condition)) {                                                                                              \
+                        (void) fprintf(stderr, "%s:%i: not so: %s\n", __FILE__, __LINE__, #condition);                           \
+                        abort();                                                                                                 \
+                }                                                                                                                \
         } while (0)
 
 /* A copy of its own size with a NUL behind it, so that ASan sees whoever reads further. */

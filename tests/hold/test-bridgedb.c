@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 #include "common/names.h"
 #include "common/util.h"

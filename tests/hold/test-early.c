@@ -9,8 +9,8 @@
 
 #include "common/exit-codes.h"
 #include "common/util.h"
-#include "hold/hold.h"
 #include "hold/early.h"
+#include "hold/hold.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "tree.h"
@@ -234,7 +234,7 @@ static void test_moved(void **state)
 
 static void test_moved_not(void **state)
 {
-        static void (*const rows[])(struct tree *t) = {off, no_hold, off_everywhere, hold_sec_0, tried, released, cancelled};
+        static void (*const rows[])(struct tree * t) = {off, no_hold, off_everywhere, hold_sec_0, tried, released, cancelled};
 
         reset();
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -284,8 +284,9 @@ static void was_held(struct tree *t)
 /* In the coldplug of the root file system, before anybody is told of the disk: then there is no hold to wait for. */
 static void test_coldplug(void **state)
 {
-        static void (*const rows[])(struct tree *t) = {
-                off_everywhere, hold_never, hold_sec_0, tried, released, cancelled, in_use, no_patience, not_allowed, was_told, was_held,
+        static void (*const rows[])(struct tree * t) = {
+                off_everywhere, hold_never,  hold_sec_0,  tried,    released, cancelled,
+                in_use,         no_patience, not_allowed, was_told, was_held,
         };
         uint64_t now = now_boottime();
         struct tree t;
@@ -389,17 +390,19 @@ static bool held_in_root(struct tree *t)
 
 static void distrust_later(struct tree *t)
 {
-        tree_write(t, "etc/uasd/history", "1209:5a5a:SN1@usb/hs/1=state=distrusted firmware=0100 kernel=6.1.0 boot=- date=- reason=it lost data\n");
+        tree_write(t, "etc/uasd/history",
+                   "1209:5a5a:SN1@usb/hs/1=state=distrusted firmware=0100 kernel=6.1.0 boot=- date=- reason=it lost data\n");
 }
 static void policy_later(struct tree *t)
 {
         config(t, "Policy=usb-storage");
 }
 
-/* The initramfs is older than what keeps the disk off uas: it moves the disk there, and the root file system holds it as if nothing had been. */
+/* The initramfs is older than what keeps the disk off uas: it moves the disk there, and the root file system holds it as if
+ * nothing had been. */
 static void test_stale(void **state)
 {
-        static void (*const rows[])(struct tree *t) = {distrust_later, policy_later};
+        static void (*const rows[])(struct tree * t) = {distrust_later, policy_later};
 
         reset();
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -462,12 +465,12 @@ static void test_let_go(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_held),          cmocka_unit_test(test_held_not),
-                cmocka_unit_test(test_moved),         cmocka_unit_test(test_moved_not),
-                cmocka_unit_test(test_coldplug),      cmocka_unit_test(test_not_an_initramfs),
-                cmocka_unit_test(test_no_driver),
-                cmocka_unit_test(test_again_and_recover), cmocka_unit_test(test_let_go),
-                cmocka_unit_test(test_stale), cmocka_unit_test(test_stale_not),
+                cmocka_unit_test(test_held),      cmocka_unit_test(test_held_not),
+                cmocka_unit_test(test_moved),     cmocka_unit_test(test_moved_not),
+                cmocka_unit_test(test_coldplug),  cmocka_unit_test(test_not_an_initramfs),
+                cmocka_unit_test(test_no_driver), cmocka_unit_test(test_again_and_recover),
+                cmocka_unit_test(test_let_go),    cmocka_unit_test(test_stale),
+                cmocka_unit_test(test_stale_not),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

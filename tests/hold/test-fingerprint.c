@@ -56,7 +56,8 @@ static void test_same(void **state)
 static void test_same_sizes(void **state)
 {
         assert_true(fingerprint_same_sizes(LUN0 REST0 LUN1 REST1, LUN0 "LUN0_HEAD=z\n" LUN1 REST1));
-        assert_false(fingerprint_same_sizes(LUN0 REST0 LUN1 REST1, LUN0 "LUN0_HEAD=z\n" "LUN1_SIZE=201\n" REST1));
+        assert_false(fingerprint_same_sizes(LUN0 REST0 LUN1 REST1, LUN0 "LUN0_HEAD=z\n"
+                                                                        "LUN1_SIZE=201\n" REST1));
         assert_false(fingerprint_same_sizes(LUN0 REST0, "LUN0_SIZE=100\nLUN0_SECTOR=4096\n" REST0));
         assert_false(fingerprint_same_sizes("LUN0_SIZE=100\n", "LUN0_SIZE=1000\n"));
         /* A card that was taken out has no size. */

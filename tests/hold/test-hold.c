@@ -42,8 +42,7 @@ static struct hold_answer ask(struct tree *t, const char *action, const char *de
 
 static void mark(struct tree *t, unsigned devnum, int seconds)
 {
-        const struct hold_mark m = {2, devnum,
-                                    now_boottime() + (uint64_t) ((int64_t) seconds * (int64_t) USEC_PER_SEC)};
+        const struct hold_mark m = {2, devnum, now_boottime() + (uint64_t) ((int64_t) seconds * (int64_t) USEC_PER_SEC)};
 
         assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);
 }
@@ -100,8 +99,7 @@ static void no_link(struct tree *t)
 }
 static void broken_limits(struct tree *t)
 {
-        tree_write(t, "run/systemd/generator/uasd-release@.timer.d/50-hold.conf",
-                   "[Timer]\nOnActiveSec=soon\n");
+        tree_write(t, "run/systemd/generator/uasd-release@.timer.d/50-hold.conf", "[Timer]\nOnActiveSec=soon\n");
 }
 static void no_limits(struct tree *t)
 {
@@ -154,8 +152,7 @@ static void told_sibling(struct tree *t)
 }
 static void mounted(struct tree *t)
 {
-        tree_write(t, "proc/1/mountinfo",
-                   "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n23 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n");
+        tree_write(t, "proc/1/mountinfo", "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n23 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n");
 }
 static void mounts_unknown(struct tree *t)
 {
@@ -297,8 +294,7 @@ static void test_held_device_stays_held(void **state)
 
         tree_make(&t);
         mark(&t, 5, 10);
-        tree_write(&t, "run/udev/data/b8:0",
-                   "I:1\nE:SYSTEMD_READY=0\nE:UASD_HOLD=1\nG:systemd\nQ:systemd\nV:1\n");
+        tree_write(&t, "run/udev/data/b8:0", "I:1\nE:SYSTEMD_READY=0\nE:UASD_HOLD=1\nG:systemd\nQ:systemd\nV:1\n");
         assert_true(ask(&t, "change", "disk", "sda").hold);
         mark(&t, 5, -1);
         assert_false(ask(&t, "change", "disk", "sda").hold);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <systemd/sd-hwdb.h>
+#include <cmocka.h>
 
 #include "common/util.h"
 #include "sys/udev/hwdb.h"

@@ -24,25 +24,26 @@ static void test_apply(void **state)
                 int changed;
                 const char *parameter_then, *own_then;
         } table[] = {
-                { "", "", "", false, 0, "", "" },
-                { "", "9:9:f", "", false, 0, "9:9:f", "" },
-                { "1209:5a5a:ONE=usb-storage\n", "9:9:f", "", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u" },
-                { "1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u" },
+                {"", "", "", false, 0, "", ""},
+                {"", "9:9:f", "", false, 0, "9:9:f", ""},
+                {"1209:5a5a:ONE=usb-storage\n", "9:9:f", "", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
+                {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
                 /* Somebody took it out; killed before it was put in. */
-                { "1209:5a5a:ONE=usb-storage\n", "9:9:f", "1209:5a5a:u", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u" },
-                { "", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "9:9:f", "" },
-                { "1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "1209:5a5b:u,9:9:f", "1209:5a5b:u" },
-                { "1209:5a5a:ONE=usb-storage\n1209:5a5b:TWO=usb-storage\n", "", "", false, 1, "1209:5a5b:u,1209:5a5a:u", "1209:5a5b:u,1209:5a5a:u" },
+                {"1209:5a5a:ONE=usb-storage\n", "9:9:f", "1209:5a5a:u", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
+                {"", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "9:9:f", ""},
+                {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "1209:5a5b:u,9:9:f", "1209:5a5b:u"},
+                {"1209:5a5a:ONE=usb-storage\n1209:5a5b:TWO=usb-storage\n", "", "", false, 1, "1209:5a5b:u,1209:5a5a:u",
+                 "1209:5a5b:u,1209:5a5a:u"},
                 /* The same entry of somebody else: it does, and is not ours. */
-                { "1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", "" },
-                { "", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", "" },
-                { "1209:5a5a:ONE=usb-storage\n", "1209:5a5a:f", "", false, 1, "1209:5a5a:fu,1209:5a5a:f", "1209:5a5a:fu" },
+                {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", ""},
+                {"", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", ""},
+                {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:f", "", false, 1, "1209:5a5a:fu,1209:5a5a:f", "1209:5a5a:fu"},
                 /* /var is not mounted yet: what the initramfs put in for a record there stays. */
-                { "", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u" },
-                { "1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 1, "1209:5a5b:u,1209:5a5a:u,9:9:f",
-                  "1209:5a5a:u,1209:5a5b:u" },
+                {"", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
+                {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 1, "1209:5a5b:u,1209:5a5a:u,9:9:f",
+                 "1209:5a5a:u,1209:5a5b:u"},
                 /* Alike, and wanted on uas. */
-                { "1209:5a5a:ONE=usb-storage\n1209:5a5a:TWO=uas\n", "", "", false, 0, "", "" },
+                {"1209:5a5a:ONE=usb-storage\n1209:5a5a:TWO=uas\n", "", "", false, 0, "", ""},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -85,12 +86,12 @@ static void test_left_by_bind(void **state)
                 bool gone; /* the module */
                 bool stays;
         } table[] = {
-                { "ENTRY=1:2:u\n", "1:2:u,9:9:f", "9:9:f", false, false },
-                { "ENTRY=1:2:u\n", "9:9:f,1:2:u,1:2:u", "9:9:f,1:2:u", false, false },
-                { "ENTRY=1:2:u\n", "9:9:f", "9:9:f", false, false }, /* killed before it was put in */
-                { "ENTRY=1:2:u\n", NULL, NULL, true, false },
-                { "ENTRY=\n", "9:9:f", "9:9:f", false, true },
-                { "rubbish", "9:9:f", "9:9:f", false, true },
+                {"ENTRY=1:2:u\n", "1:2:u,9:9:f", "9:9:f", false, false},
+                {"ENTRY=1:2:u\n", "9:9:f,1:2:u,1:2:u", "9:9:f,1:2:u", false, false},
+                {"ENTRY=1:2:u\n", "9:9:f", "9:9:f", false, false}, /* killed before it was put in */
+                {"ENTRY=1:2:u\n", NULL, NULL, true, false},
+                {"ENTRY=\n", "9:9:f", "9:9:f", false, true},
+                {"rubbish", "9:9:f", "9:9:f", false, true},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 #include "common/names.h"
 #include "sys/state/attachment.h"
@@ -19,7 +19,8 @@
 
 static const struct facts facts = {.interface = TREE_INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
 
-/* In the first process: told when it is about to write, and from where it hears that it may. In the second: told when it waits for the lock. */
+/* In the first process: told when it is about to write, and from where it hears that it may. In the second: told when it waits
+ * for the lock. */
 static int writes = -1, may_write = -1, waits = -1;
 
 int __real_state_write(int dirfd, const char *path, const char *text, bool durable);
@@ -109,7 +110,8 @@ static void test_two_processes(void **state)
 /* A change leaves the other fields. */
 static void test_fields(void **state)
 {
-        const struct attachment_mark all = {true, true, true, true, DRIVER_UAS, true, true, DRIVER_UAS}, none = {.override_target = DRIVER_NONE};
+        const struct attachment_mark all = {true, true, true, true, DRIVER_UAS, true, true, DRIVER_UAS},
+                                     none = {.override_target = DRIVER_NONE};
         struct attachment_mark m;
         struct tree t;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Kept policy of disks that are hard to tell apart: what is said of one is not said of the other, after a boot, a replug, a swap. */
+/* Kept policy of disks that are hard to tell apart: what is said of one is not said of the other, after a boot, a replug, a swap.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,8 +36,8 @@ static enum policy policy_of(struct tree *t, const struct facts *f)
 }
 
 /*
- * Two disks at ports 1 and 2. What is said, in this order, of the first and of the second while both are there; then what holds for whatever
- * is at 1 and at 2 when they are swapped, and after a boot that numbers the buses otherwise.
+ * Two disks at ports 1 and 2. What is said, in this order, of the first and of the second while both are there; then what holds
+ * for whatever is at 1 and at 2 when they are swapped, and after a boot that numbers the buses otherwise.
  */
 static const struct {
         const char *what, *serial[2];

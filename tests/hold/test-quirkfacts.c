@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <libkmod.h>
+#include <cmocka.h>
 
 #include "common/util.h"
 #include "core/quirk-words.h"
@@ -22,7 +22,8 @@ static const struct {
         {{{"etc/modprobe.d/a.conf", "options usb-storage quirks=1:1:u\n"}}, "/etc/modprobe.d/a.conf:1=1:1:u"},
         {{{"etc/modprobe.d/a.conf", "# one\n\nblacklist x\noptions usb_storage delay_use=5 quirks=1:1:u\n"}},
          "/etc/modprobe.d/a.conf:4=1:1:u"},
-        {{{"etc/modprobe.d/a.conf", "options usb-storage \\\n  delay_use=1 \\\n  quirks=1:1:u\noptions usb-storage quirks=2:2:u"}},
+        {{{"etc/modprobe.d/a.conf",
+           "options usb-storage \\\n  delay_use=1 \\\n  quirks=1:1:u\noptions usb-storage quirks=2:2:u"}},
          "/etc/modprobe.d/a.conf:1=1:1:u /etc/modprobe.d/a.conf:4=2:2:u"},
         {{{"etc/modprobe.d/a.conf", "options usb-storage quirks=1:1:u quirks=2:2:u\n"}},
          "/etc/modprobe.d/a.conf:1=1:1:u /etc/modprobe.d/a.conf:1=2:2:u"},

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <cmocka.h>
 
 #include "common/util.h"
 #include "sys/io/statefile.h"
@@ -187,8 +187,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_modes),     cmocka_unit_test(test_links),  cmocka_unit_test(test_link_above),
-                cmocka_unit_test(test_left_over), cmocka_unit_test(test_decode),
-                cmocka_unit_test(test_initialized),
+                cmocka_unit_test(test_left_over), cmocka_unit_test(test_decode), cmocka_unit_test(test_initialized),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

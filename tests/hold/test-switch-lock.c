@@ -90,7 +90,7 @@ static int tear_down(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_two), cmocka_unit_test(test_a_look_takes_nothing) };
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_two), cmocka_unit_test(test_a_look_takes_nothing)};
 
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -18,11 +18,7 @@
 
 static struct facts disk(const char *serial, const char *port)
 {
-        struct facts f = {.vid = 0x1209,
-                          .pid = 0x5a5a,
-                          .speed_mbps = 5000,
-                          .busnum = 2,
-                          .controller_device = "0000:00:14.0"};
+        struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .busnum = 2, .controller_device = "0000:00:14.0"};
 
         (void) copy_string(f.serial, sizeof(f.serial), serial);
         (void) copy_string(f.port, sizeof(f.port), port);
@@ -121,8 +117,7 @@ static void test_events(void **state)
                 if (table[i].before)
                         tree_write(&t, "run/udev/data/b8:0", "E:UASD_TRIM_SET=1\n");
                 if (table[i].kept)
-                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &(struct trim_lun){0, MAX}, 1),
-                                         0);
+                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &(struct trim_lun){0, MAX}, 1), 0);
                 trim_ask(&t.roots, &d, d.luns, &a);
                 if (a.on != table[i].on || a.set != table[i].set || a.max_bytes != table[i].max ||
                     !streq(a.mode ?: "-", table[i].write ?: "-"))

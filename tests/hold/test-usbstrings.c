@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 #include "common/util.h"
 #include "sys/state/attachment.h"
@@ -42,7 +42,7 @@ static void hang(struct tree *t, const char *attribute)
 /* What a reader of the disk gets; true: it was the device that told it. */
 static bool look(struct tree *t, struct facts *ret)
 {
-        struct usb_disk d = { 0 };
+        struct usb_disk d = {0};
         bool anew;
 
         (void) alarm(10);
@@ -106,8 +106,30 @@ static void test_hostile(void **state)
 {
         static char longest[256], worst[USB_STRING_MAX];
         const char *const strings[] = {
-                "", " ", "=", "a=b", "#", "\n", "\n\n", "a\nSERIAL=other", "a\nVID=0000\n", "\r\t\x1b[2J", "\\", "\\x41", "\\x5cx41", "\\x",
-                "\xff\xfe\x80", "caf\xc3\xa9", "\xe2\x80\xae" "evil", "\xed\xa0\x80", "\xf0\x9f\x92\xbe", "|", " both ends ", longest, worst,
+                "",
+                " ",
+                "=",
+                "a=b",
+                "#",
+                "\n",
+                "\n\n",
+                "a\nSERIAL=other",
+                "a\nVID=0000\n",
+                "\r\t\x1b[2J",
+                "\\",
+                "\\x41",
+                "\\x5cx41",
+                "\\x",
+                "\xff\xfe\x80",
+                "caf\xc3\xa9",
+                "\xe2\x80\xae"
+                "evil",
+                "\xed\xa0\x80",
+                "\xf0\x9f\x92\xbe",
+                "|",
+                " both ends ",
+                longest,
+                worst,
         };
         struct tree t;
 
@@ -152,7 +174,10 @@ static void test_another(void **state)
         static const struct {
                 const char *attribute, *now;
         } table[] = {
-                {"busnum", "3\n"}, {"devnum", "6\n"}, {"idVendor", "1208\n"}, {"idProduct", "5a5b\n"},
+                {"busnum", "3\n"},
+                {"devnum", "6\n"},
+                {"idVendor", "1208\n"},
+                {"idProduct", "5a5b\n"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -237,9 +262,9 @@ static void test_no_mark(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kept),         cmocka_unit_test(test_without_serial), cmocka_unit_test(test_unreadable),
-                cmocka_unit_test(test_hostile),      cmocka_unit_test(test_hostile_in_sysfs), cmocka_unit_test(test_another),
-                cmocka_unit_test(test_not_whole),    cmocka_unit_test(test_no_room),        cmocka_unit_test(test_no_mark),
+                cmocka_unit_test(test_kept),      cmocka_unit_test(test_without_serial),   cmocka_unit_test(test_unreadable),
+                cmocka_unit_test(test_hostile),   cmocka_unit_test(test_hostile_in_sysfs), cmocka_unit_test(test_another),
+                cmocka_unit_test(test_not_whole), cmocka_unit_test(test_no_room),          cmocka_unit_test(test_no_mark),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Users of several disks: everybody is found for the right one, also through what stands on it, and every process is asked once. */
+/* Users of several disks: everybody is found for the right one, also through what stands on it, and every process is asked once.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,15 +28,17 @@ int __wrap_search_process(const char *pid, void *data)
 static void make(struct tree *t, struct lun luns[static DISKS], struct users_of of[static DISKS])
 {
         tree_make(t);
-        tree_write(t, "proc/1/mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:0 / /mnt/a rw - ext4 /dev/sda rw\n"
-                                          "31 20 8:32 / /mnt/c rw - ext4 /dev/sdc rw\n");
+        tree_write(t, "proc/1/mountinfo",
+                   "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:0 / /mnt/a rw - ext4 /dev/sda rw\n"
+                   "31 20 8:32 / /mnt/c rw - ext4 /dev/sdc rw\n");
         tree_write(t, "proc/swaps", "Filename Type Size Used Priority\n/dev/sdd partition 1 0 -2\n");
         tree_link(t, "proc/1/ns/mnt", "mnt:[1]");
         tree_link(t, "proc/40/ns/mnt", "mnt:[1]");
         tree_link(t, "proc/41/ns/mnt", "mnt:[2]");
         tree_write(t, "proc/41/comm", "nspawn\n");
-        tree_write(t, "proc/41/mountinfo", "40 1 8:16 / /b rw - ext4 /dev/sdb rw\n41 1 8:0 / /mnt/a rw - ext4 /dev/sda rw\n"
-                                           "42 1 8:32 / /elsewhere rw - ext4 /dev/sdc rw\n");
+        tree_write(t, "proc/41/mountinfo",
+                   "40 1 8:16 / /b rw - ext4 /dev/sdb rw\n41 1 8:0 / /mnt/a rw - ext4 /dev/sda rw\n"
+                   "42 1 8:32 / /elsewhere rw - ext4 /dev/sdc rw\n");
         tree_link(t, "proc/42/ns/mnt", "mnt:[2]");
         for (unsigned i = 0; i < DISKS; i++) {
                 luns[i] = (struct lun){.disk = {.major = 8, .minor = 16 * i}};
@@ -114,7 +117,8 @@ static void test_unit(void **state)
                 {"0::/user.slice/user-1000.slice/session-2.scope\n", "session-2.scope"},
                 {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/smbd.service\n", "user@1000.service"},
                 {"0::/machine.slice/machine-a.scope/payload/system.slice/smbd.service\n", "machine-a.scope"},
-                {"5:devices:/x0::/smbd.service\n1:name=systemd:/system.slice/nfs-server.service\n0::/nfs\n", "nfs-server.service"},
+                {"5:devices:/x0::/smbd.service\n1:name=systemd:/system.slice/nfs-server.service\n0::/nfs\n",
+                 "nfs-server.service"},
                 {"0::/../../system.slice/smbd.service\n", "smbd.service"},
                 {"0::/user.slice\n", NULL},
                 {"0::/\n", NULL},
@@ -137,7 +141,8 @@ static void test_unit(void **state)
         }
 }
 
-/* Anybody may mount what is mounted, a thousand times in each of his namespaces: that hides nobody else's disk, and nobody in PID 1's table. */
+/* Anybody may mount what is mounted, a thousand times in each of his namespaces: that hides nobody else's disk, and nobody in PID
+ * 1's table. */
 static void test_many(void **state)
 {
         struct users_of of[DISKS];
@@ -218,8 +223,8 @@ static void assert_users(const struct users_of *of, const char *expected)
 }
 
 /*
- * A mirror of two disks with partitions, on the second of which is an encrypted volume group: what the system has there is said to
- * be on both of the disks, however deep it lies. In the middle of it all, a ring, which no kernel makes.
+ * A mirror of two disks with partitions, on the second of which is an encrypted volume group: what the system has there is said
+ * to be on both of the disks, however deep it lies. In the middle of it all, a ring, which no kernel makes.
  */
 static void test_stacked(void **state)
 {
@@ -254,17 +259,20 @@ static void test_stacked(void **state)
         /* A volume that nobody has mounted, and one of a disk that is none of these. */
         stack(&t, "dm-5", "253:5\n", "sdd");
         stack(&t, "dm-9", "253:9\n", "vda");
-        tree_write(&t, "proc/1/mountinfo",
-                   "20 1 253:1 / / rw - ext4 /dev/mapper/vg-root rw\n21 20 259:1 / /boot rw - ext4 /dev/md127p1 rw\n"
-                   "22 20 0:40 / /home rw - btrfs /dev/mapper/vg-home rw\n23 20 0:41 / /both rw - btrfs /dev/mapper/elsewhere rw\n"
-                   "24 20 253:9 / /srv rw - ext4 /dev/dm-9 rw\n25 20 0:0 / /none rw - tmpfs none rw\n");
-        tree_write(&t, "proc/swaps", "Filename Type Size Used Priority\n/dev/dm-2 partition 1 0 -2\n"
-                                     "/dev/mapper/vg-swap partition 1 0 -3\n/dev/dm-9 partition 1 0 -4\n");
+        tree_write(
+                &t, "proc/1/mountinfo",
+                "20 1 253:1 / / rw - ext4 /dev/mapper/vg-root rw\n21 20 259:1 / /boot rw - ext4 /dev/md127p1 rw\n"
+                "22 20 0:40 / /home rw - btrfs /dev/mapper/vg-home rw\n23 20 0:41 / /both rw - btrfs /dev/mapper/elsewhere rw\n"
+                "24 20 253:9 / /srv rw - ext4 /dev/dm-9 rw\n25 20 0:0 / /none rw - tmpfs none rw\n");
+        tree_write(&t, "proc/swaps",
+                   "Filename Type Size Used Priority\n/dev/dm-2 partition 1 0 -2\n"
+                   "/dev/mapper/vg-swap partition 1 0 -3\n/dev/dm-9 partition 1 0 -4\n");
         assert_int_equal(users_find_each(&t.roots, of, DISKS, false), 0);
         assert_users(&of[0], "");
         assert_users(&of[1], "mount sdb1 /, mount sdb1 /boot, mount sdb1 /home, mount sdb1 /both, swap sdb1, swap sdb1, "
                              "holder sdb1 md127");
-        assert_users(&of[2], "mount sdc /, mount sdc /boot, mount sdc /home, mount sdc /both, swap sdc, swap sdc, holder sdc md127");
+        assert_users(&of[2],
+                     "mount sdc /, mount sdc /boot, mount sdc /home, mount sdc /both, swap sdc, swap sdc, holder sdc md127");
         assert_users(&of[3], "holder sdd dm-5, holder sdd btrfs 5-6");
         for (size_t i = 0; i < DISKS; i++)
                 for (size_t u = 0; u < of[i].n_users; u++)
@@ -279,12 +287,8 @@ static void test_stacked(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_walk),
-                cmocka_unit_test(test_as_alone),
-                cmocka_unit_test(test_unit),
-                cmocka_unit_test(test_many),
-                cmocka_unit_test(test_no_walk),
-                cmocka_unit_test(test_unknown),
+                cmocka_unit_test(test_one_walk), cmocka_unit_test(test_as_alone), cmocka_unit_test(test_unit),
+                cmocka_unit_test(test_many),     cmocka_unit_test(test_no_walk),  cmocka_unit_test(test_unknown),
                 cmocka_unit_test(test_stacked),
         };
 

@@ -19,8 +19,7 @@ struct file {
 
 /* sda with sda1; its sg node bears the name of a character device that every machine has. */
 static struct block part = {"sda1", 8, 1};
-static const struct lun disk = {
-        .scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
+static const struct lun disk = {.scsi = "0:0:0:0", .sg = "null", .disk = {"sda", 8, 0}, .parts = &part, .n_parts = 1};
 
 static void make(struct tree *t, const struct file *files, size_t n)
 {
@@ -54,8 +53,8 @@ static const char *found(struct tree *t, bool deep, char *ret, size_t size)
 
 #define SWAPS "Filename Type Size Used Priority\n"
 #define BTRFS "sys/fs/btrfs/1-2/devices/"
-#define MOUNTED_BTRFS                                                                                          \
-        "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 0:30 / /proc rw - proc proc rw\n30 20 0:40 / /b rw - "    \
+#define MOUNTED_BTRFS                                                                                                            \
+        "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 0:30 / /proc rw - proc proc rw\n30 20 0:40 / /b rw - "                      \
         "btrfs /dev/sdb1 rw\n"
 
 static void test_kinds(void **state)
@@ -65,6 +64,7 @@ static void test_kinds(void **state)
                 int any;
                 const char *users;
         } table[] = {
+                /* clang-format off */
                 {{{0}}, 0, ""},
                 {{{"proc/1/mountinfo", "30 20 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"}}, 1, "mount sda1 /mnt"},
                 {{{"proc/1/mountinfo", "30 20 8:17 / /mnt rw - ext4 /dev/sdb1 rw\n"}}, 0, ""},
@@ -95,6 +95,7 @@ static void test_kinds(void **state)
                 {{{BTRFS "sdb1", ""}, {"sys/fs/btrfs/features/x", "0\n"}, {"proc/1/mountinfo", MOUNTED_BTRFS}},
                  0,
                  ""},
+                /* clang-format on */
         };
         char text[256];
 
@@ -235,8 +236,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_kinds),      cmocka_unit_test(test_unknown),
                 cmocka_unit_test(test_unreadable), cmocka_unit_test(test_loop_without_a_node),
-                cmocka_unit_test(test_characters),
-                cmocka_unit_test(test_two_disks),
+                cmocka_unit_test(test_characters), cmocka_unit_test(test_two_disks),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

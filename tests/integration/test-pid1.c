@@ -29,7 +29,7 @@ static void folder(const char *name)
 
 static int listener(const char *name)
 {
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
         (void) snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", top, name);
@@ -48,7 +48,7 @@ static int state(sd_bus *pid1)
 
 static int question(sd_bus *pid1)
 {
-        struct pid1_question q = { 0 };
+        struct pid1_question q = {0};
         enum pid1_state s;
 
         assert_int_equal(pid1_ask(pid1, &q), 0);
@@ -74,7 +74,7 @@ static int module(sd_bus *pid1)
 
 static void all_time_out(void)
 {
-        static int (*const calls[])(sd_bus *) = { state, question, timer, usec, module };
+        static int (*const calls[])(sd_bus *) = {state, question, timer, usec, module};
 
         for (size_t i = 0; i < ELEMENTSOF(calls); i++) {
                 struct awake began = now_awake();
@@ -136,7 +136,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-        static const char *const names[] = { RUN_PID1_SOCKET, RUN_SYSTEM_BUS_SOCKET, RUN_SYSTEMD_BOOTED, "systemd", "dbus" };
+        static const char *const names[] = {RUN_PID1_SOCKET, RUN_SYSTEM_BUS_SOCKET, RUN_SYSTEMD_BOOTED, "systemd", "dbus"};
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 (void) unlinkat(roots.run, names[i], i < 2 ? 0 : AT_REMOVEDIR);
@@ -146,8 +146,8 @@ static int tear_down(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_none), cmocka_unit_test(test_unreachable), cmocka_unit_test(test_mute_bus),
-                                            cmocka_unit_test(test_mute) };
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_none), cmocka_unit_test(test_unreachable),
+                                           cmocka_unit_test(test_mute_bus), cmocka_unit_test(test_mute)};
 
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -35,8 +35,7 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
 /* The number of a loop device over this file, or -1. */
 static int attach(const char *file)
 {
-        _cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC),
-                            over = open(file, O_RDWR | O_CLOEXEC);
+        _cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), over = open(file, O_RDWR | O_CLOEXEC);
 
         for (int tries = 0; control >= 0 && over >= 0 && tries < 20; tries++) {
                 int number = __real_ioctl(control, LOOP_CTL_GET_FREE, NULL), r;
@@ -269,8 +268,7 @@ static void test_swap(void **state)
         made = mknod(node, S_IFBLK | 0600, makedev(7, s.disk));
         assert_true(mkdir(below, 0700) >= 0);
         write_file(below, "mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n");
-        (void) snprintf(table, sizeof(table),
-                        "Filename Type Size Used Priority\n%s file 1 0 -2\n%s partition 1 0 -3\n", s.image,
+        (void) snprintf(table, sizeof(table), "Filename Type Size Used Priority\n%s file 1 0 -2\n%s partition 1 0 -3\n", s.image,
                         node);
         write_file(s.dir, "swaps", table);
         (void) close(s.roots.proc);
@@ -293,9 +291,8 @@ static void test_swap(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_by_name),   cmocka_unit_test(test_by_mknod),
-                cmocka_unit_test(test_by_file),   cmocka_unit_test(test_same_name),
-                cmocka_unit_test(test_no_answer), cmocka_unit_test(test_swap),
+                cmocka_unit_test(test_by_name),   cmocka_unit_test(test_by_mknod),  cmocka_unit_test(test_by_file),
+                cmocka_unit_test(test_same_name), cmocka_unit_test(test_no_answer), cmocka_unit_test(test_swap),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

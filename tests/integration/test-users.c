@@ -8,12 +8,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <cmocka.h>
 
 #include "common/util.h"
 #include "sys/users/users.h"
@@ -197,9 +197,8 @@ static void *work(void *data)
                 _exit(1);
         while (w->how == ENDED && !main_has_ended())
                 (void) sched_yield();
-        if (w->how == MOUNTS
-                    ? stat(w->dir, &st) < 0
-                    : fstat(open(w->dir, O_TMPFILE | O_RDWR, 0600), &st) < 0 || umount2(w->dir, MNT_DETACH) < 0)
+        if (w->how == MOUNTS ? stat(w->dir, &st) < 0
+                             : fstat(open(w->dir, O_TMPFILE | O_RDWR, 0600), &st) < 0 || umount2(w->dir, MNT_DETACH) < 0)
                 _exit(1);
         (void) !write(w->out, &st, sizeof(st));
         for (;;)

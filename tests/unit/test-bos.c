@@ -43,7 +43,8 @@ static void test_max_speed(void **state)
                 {BYTES(HEADER(35), SUPERSPEED(8), PLUS(20, 0), SUBLINK(3, 5, 0), SUBLINK(3, 10, 0)), "2.10", 480, 5000},
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 31), SUBLINK(3, 10, 0)), "2.10", 480, 10000}, /* fewer than it says */
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(2, 0x10, 0x27)), "2.10", 480, 10000},
-                {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(3, 255, 255)), "2.10", 480, 5000}, /* nobody is that fast */
+                {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(3, 255, 255)), "2.10", 480,
+                 5000}, /* nobody is that fast */
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(1, 255, 255)), "2.10", 480, 5000},
                 /* Broken ones: what stands before the break counts. */
                 {BYTES(HEADER(22)), "2.10", 480, 480},

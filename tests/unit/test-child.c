@@ -65,7 +65,7 @@ static uint64_t bits(const int *fds, size_t n)
 /* A child has 0 to 2 and what it is to keep, in whatever order that is named, and nothing else. */
 static void test_keeps(void **state)
 {
-        static const int neighbours[] = { 11, 10 }, ends[] = { 3, 30, 17 }, twice[] = { 20, 20 };
+        static const int neighbours[] = {11, 10}, ends[] = {3, 30, 17}, twice[] = {20, 20};
 
         for (int fd = 3; fd <= 30; fd++)
                 assert_int_equal(dup2(STDERR_FILENO, fd), fd);
@@ -73,7 +73,7 @@ static void test_keeps(void **state)
         assert_int_equal(in_child(neighbours, 2), bits(neighbours, 2));
         assert_int_equal(in_child(ends, 3), bits(ends, 3));
         assert_int_equal(in_child(twice, 2), bits(twice, 2));
-        assert_int_equal(in_child((const int[]){ -1, 12, -1 }, 3), bits((const int[]){ 12 }, 1));
+        assert_int_equal(in_child((const int[]){-1, 12, -1}, 3), bits((const int[]){12}, 1));
 }
 
 /* It does not outlive its parent. */
@@ -103,7 +103,7 @@ static void test_dies(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_keeps), cmocka_unit_test(test_dies) };
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_keeps), cmocka_unit_test(test_dies)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

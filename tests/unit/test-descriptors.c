@@ -13,9 +13,8 @@
 
 #define BOT_ALT ALT(0, 0, 2, 0x50), ENDPOINT(0x81), COMPANION(0), ENDPOINT(0x02), COMPANION(0) /* 9 + 26 */
 #define PIPE_ENDPOINT(address, log2, id) ENDPOINT(address), COMPANION(log2), PIPE(id)          /* 17 */
-#define UAS_PIPES(log2)                                                                                        \
-        PIPE_ENDPOINT(0x04, 0, 1), PIPE_ENDPOINT(0x83, log2, 2), PIPE_ENDPOINT(0x81, log2, 3),                 \
-                PIPE_ENDPOINT(0x02, log2, 4)
+#define UAS_PIPES(log2)                                                                                                          \
+        PIPE_ENDPOINT(0x04, 0, 1), PIPE_ENDPOINT(0x83, log2, 2), PIPE_ENDPOINT(0x81, log2, 3), PIPE_ENDPOINT(0x02, log2, 4)
 #define UAS_ALT(log2) ALT(0, 1, 4, 0x62), UAS_PIPES(log2) /* 9 + 68 */
 
 #define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
@@ -28,6 +27,7 @@ static const struct {
         int r;
         struct uas_caps caps;
 } table[] = {
+        /* clang-format off */
         {"both protocols at SuperSpeed",
          BYTES(DEVICE, CONFIG(121), BOT_ALT, UAS_ALT(5)),
          1,
@@ -228,19 +228,19 @@ static const struct {
         {"a configuration that is too short", BYTES(DEVICE, 8, 2, 8, 0, 1, 1, 0, 0x80), 0, 0, -EBADMSG, {}},
         {"something else for a configuration", BYTES(DEVICE, ALT(0, 0, 0, 0x50)), 0, 0, -EBADMSG, {}},
         {"a configuration that claims to be shorter than it is", BYTES(DEVICE, CONFIG(4)), 1, 0, -EBADMSG, {}},
+        /* clang-format on */
 };
 
 static void test_table(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 struct uas_caps caps = {};
-                int r = descriptors_parse(table[i].data, table[i].size, table[i].configuration,
-                                          table[i].interface, &caps);
+                int r = descriptors_parse(table[i].data, table[i].size, table[i].configuration, table[i].interface, &caps);
 
                 if (r != table[i].r || memcmp(&caps, &table[i].caps, sizeof(caps)) != 0)
-                        fail_msg("%s: %d, bot %d uas %d pipes %d alt %d power %d streams %u interfaces %u",
-                                 table[i].what, r, caps.bot, caps.uas, caps.pipes, caps.uas_alt, caps.max_power,
-                                 caps.status_streams, caps.interfaces);
+                        fail_msg("%s: %d, bot %d uas %d pipes %d alt %d power %d streams %u interfaces %u", table[i].what, r,
+                                 caps.bot, caps.uas, caps.pipes, caps.uas_alt, caps.max_power, caps.status_streams,
+                                 caps.interfaces);
         }
 }
 

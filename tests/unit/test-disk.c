@@ -4,7 +4,9 @@
 #include "core/explain.h"
 #include "unit.h"
 
-#define EVENT .bcd = 0x0114, .distrust_reason = "the machine went down in the middle of its trial", .distrust_date = "2026-11-24", .distrust_kernel = "6.1.0"
+#define EVENT                                                                                                                    \
+        .bcd = 0x0114, .distrust_reason = "the machine went down in the middle of its trial", .distrust_date = "2026-11-24",     \
+        .distrust_kernel = "6.1.0"
 
 static struct block sda_parts[] = {{"sda1", 8, 1}, {"sda2", 8, 2}};
 static struct lun luns[] = {
@@ -36,8 +38,10 @@ static void test_luns_have(void **state)
 /* A card that comes, goes or is another one; partitions and LUNs that come late. */
 static void test_luns_same(void **state)
 {
-        static struct block one[] = {{"sda1", 8, 1}}, turned[] = {{"sda2", 8, 2}, {"sda1", 8, 1}}, others[] = {{"sda1", 8, 1}, {"sda3", 8, 3}};
-        static const struct lun was = {.scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2};
+        static struct block one[] = {{"sda1", 8, 1}}, turned[] = {{"sda2", 8, 2}, {"sda1", 8, 1}},
+                            others[] = {{"sda1", 8, 1}, {"sda3", 8, 3}};
+        static const struct lun was = {
+                .scsi = "0:0:0:0", .disk = {"sda", 8, 0}, .size = 512, .diskseq = 9, .parts = sda_parts, .n_parts = 2};
         static const struct {
                 struct lun now;
                 bool same;
@@ -80,6 +84,7 @@ static void test_done(void **state)
 static void test_reason(void **state)
 {
         static struct user users[] = {
+                /* clang-format off */
                 {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/mnt/a\nb"},
                 {.kind = USER_MOUNT,
                  .device = "sda1",
@@ -95,6 +100,7 @@ static void test_reason(void **state)
                 {.kind = USER_CLAIM, .device = "sda"},
                 {.kind = USER_CLAIM, .device = "sdb", .where = (char *) "ZFS pool a\nb"},
                 {.kind = _USER_KIND_MAX},
+                /* clang-format on */
         };
         static struct user of_system[] = {
                 {.kind = USER_SWAP, .device = "sda2"},
@@ -119,6 +125,7 @@ static void test_reason(void **state)
                 struct disk d;
                 const char *reason;
         } table[] = {
+                /* clang-format off */
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS},
                  "Waits for uas until it has been free for a while."},
                 {{.state = STATE_WAITING, .decision.target = DRIVER_UAS, .users = users, .n_users = 2},
@@ -212,9 +219,9 @@ static void test_reason(void **state)
                 {{.state = STATE_FAILED}, "The switch failed."},
                 {{.state = STATE_FAILED, .outcome.text = "It did not come back."}, "It did not come back."},
                 {{.state = STATE_INCAPABLE, .decision.reason = REASON_NO_UAS}, "It does not offer UAS."},
+                /* clang-format on */
         };
-        static const enum state plain[] = {STATE_SETTLED, STATE_UNBOUND, STATE_IGNORED, STATE_INCAPABLE,
-                                           _STATE_MAX};
+        static const enum state plain[] = {STATE_SETTLED, STATE_UNBOUND, STATE_IGNORED, STATE_INCAPABLE, _STATE_MAX};
         char ret[512];
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -223,8 +230,7 @@ static void test_reason(void **state)
         for (size_t i = 0; i < ELEMENTSOF(plain); i++)
                 for (int r = 0; r < _REASON_MAX; r++) {
                         struct disk d = {.state = plain[i], .decision.reason = (enum reason) r};
-                        assert_string_equal(disk_reason(&d, ret, sizeof(ret)),
-                                            reason_sentence((enum reason) r));
+                        assert_string_equal(disk_reason(&d, ret, sizeof(ret)), reason_sentence((enum reason) r));
                         assert_string_equal(disk_reason_id(&d), reason_to_string((enum reason) r));
                 }
 }
@@ -237,8 +243,7 @@ static void test_many_users(void **state)
         char where[200], ret[512];
 
         for (size_t i = 0; i < ELEMENTSOF(many); i++)
-                many[i] =
-                        (struct user){.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/mnt/somewhere"};
+                many[i] = (struct user){.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/mnt/somewhere"};
         d.users = many;
         d.n_users = ELEMENTSOF(many);
         (void) disk_reason(&d, ret, sizeof(ret));
@@ -248,8 +253,7 @@ static void test_many_users(void **state)
         memset(where, 'x', sizeof(where));
         where[sizeof(where) - 1] = '\0';
         for (size_t i = 0; i < ELEMENTSOF(longest); i++) {
-                longest[i] =
-                        (struct user){.kind = USER_MOUNT, .device = "sda1", .where = where, .namespace = where};
+                longest[i] = (struct user){.kind = USER_MOUNT, .device = "sda1", .where = where, .namespace = where};
         }
         d.users = longest;
         d.n_users = ELEMENTSOF(longest);
@@ -266,8 +270,8 @@ static void test_claimed(void **state)
                 size_t n, n_after;
                 enum user_kind first;
         } table[] = {
-                {{USER_OPEN}, "sda1", 1, 1, USER_CLAIM},           /* it will be him */
-                {{USER_OPEN}, "sg0", 1, 2, USER_OPEN},             /* sg nodes are claimed by nobody */
+                {{USER_OPEN}, "sda1", 1, 1, USER_CLAIM},            /* it will be him */
+                {{USER_OPEN}, "sg0", 1, 2, USER_OPEN},              /* sg nodes are claimed by nobody */
                 {{USER_OPEN, USER_MOUNT}, "sda1", 2, 2, USER_OPEN}, /* the mount is the claim */
                 {{USER_LOOP}, "sda1", 1, 2, USER_LOOP},
                 {{USER_SWAP}, "sda1", 1, 1, USER_SWAP},
@@ -332,6 +336,7 @@ static void test_history(void **state)
                 struct facts f;
                 const char *history;
         } rows[] = {
+                /* clang-format off */
                 {{.interface = ""}, ""},
                 {{.trial_open = true}, "on trial"},
                 {{.trial_passed = true}, "passed its trial"},
@@ -339,6 +344,7 @@ static void test_history(void **state)
                 {{.distrusted = true, .trial_open = true, .distrust_reason = "x"}, "distrusted: x; on trial again"},
                 {{.distrusted = true, EVENT}, "distrusted: the machine went down in the middle of its trial (2026-11-24, firmware 1.14, Linux 6.1.0)"},
                 {{.distrusted = true, .initramfs_old = true, .distrust_reason = "x"}, "distrusted: x; the initramfs is older than this record"},
+                /* clang-format on */
         };
         char ret[320];
 
@@ -370,7 +376,8 @@ static void test_user_is_udev(void **state)
 
 static void test_users_without(void **state)
 {
-        struct user list[] = {{.device = "sda", .pid = 7}, {.device = "sdb", .pid = 8}, {.device = "sdc", .pid = 7}, {.device = "sdd"}};
+        struct user list[] = {
+                {.device = "sda", .pid = 7}, {.device = "sdb", .pid = 8}, {.device = "sdc", .pid = 7}, {.device = "sdd"}};
         struct user *users = calloc(ELEMENTSOF(list), sizeof(*users));
         size_t n = ELEMENTSOF(list);
 
@@ -391,8 +398,9 @@ static void test_users_without(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_luns_have), cmocka_unit_test(test_luns_same),  cmocka_unit_test(test_done), cmocka_unit_test(test_history), cmocka_unit_test(test_reason),
-                cmocka_unit_test(test_many_users), cmocka_unit_test(test_cut),  cmocka_unit_test(test_claimed), cmocka_unit_test(test_opened),
+                cmocka_unit_test(test_luns_have),    cmocka_unit_test(test_luns_same),     cmocka_unit_test(test_done),
+                cmocka_unit_test(test_history),      cmocka_unit_test(test_reason),        cmocka_unit_test(test_many_users),
+                cmocka_unit_test(test_cut),          cmocka_unit_test(test_claimed),       cmocka_unit_test(test_opened),
                 cmocka_unit_test(test_user_is_udev), cmocka_unit_test(test_users_without),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,8 +27,16 @@ struct step {
 };
 
 /* A drop that takes a second. */
-#define DROP(seconds, told) {(seconds) *1000, GONE, 0}, {(seconds) *1000 + 1000, CAME, told}
-#define DROP_AT(seconds, told, ...) {(seconds) *1000, GONE, 0, __VA_ARGS__}, {(seconds) *1000 + 1000, CAME, told, __VA_ARGS__}
+#define DROP(seconds, told)                                                                                                      \
+        {(seconds) *1000, GONE, 0},                                                                                              \
+        {                                                                                                                        \
+                (seconds) * 1000 + 1000, CAME, told                                                                              \
+        }
+#define DROP_AT(seconds, told, ...)                                                                                              \
+        {(seconds) *1000, GONE, 0, __VA_ARGS__},                                                                                 \
+        {                                                                                                                        \
+                (seconds) * 1000 + 1000, CAME, told, __VA_ARGS__                                                                 \
+        }
 
 #define STEPS 24
 
@@ -36,6 +44,7 @@ static const struct {
         const char *name;
         struct step steps[STEPS];
 } stories[] = {
+        /* clang-format off */
         {"plugged in", {{0, CAME, 0}}},
         {"once, twice", {DROP(100, 0), DROP(110, 0)}},
         {"three times within ten minutes, the fourth is no news", {DROP(100, 0), DROP(200, 0), DROP(300, 3), DROP(400, 0)}},
@@ -97,17 +106,18 @@ static const struct {
         {"time asleep passes", {{0, CAME, 0}, DROP(100, 0), DROP(110, 0), {120000, GONE, 0, "2-2", .asleep = 565}, DROP(141, 0)}},
         {"two clocks are not read at the same moment: no sleep",
          {{0, GONE, 0, "2-2"}, DROP(100, 0), DROP(110, 0), DROP(120, 3)}},
+        /* clang-format on */
 };
 
 static unsigned play(struct drops *d, const struct step *s, unsigned *devnum, uint64_t *asleep)
 {
-        struct facts f = { .vid = 0x1209, .pid = 0x5a5a };
+        struct facts f = {.vid = 0x1209, .pid = 0x5a5a};
         struct drops_time t;
         bool gone = s->what != CAME && s->what != BACK && s->what != SIDE_CAME;
 
         *asleep += s->asleep * SEC;
         /* Between the readings of two clocks some time goes by as well. */
-        t = (struct drops_time){ s->at * MSEC + *asleep, *asleep + (gone ? 0 : 500 * MSEC) };
+        t = (struct drops_time){s->at * MSEC + *asleep, *asleep + (gone ? 0 : 500 * MSEC)};
         (void) copy_string(f.port, sizeof(f.port), s->port ?: "2-1");
         (void) copy_string(f.serial, sizeof(f.serial), s->serial ?: "S1");
         if (s->what == CAME)
@@ -122,7 +132,7 @@ static unsigned play(struct drops *d, const struct step *s, unsigned *devnum, ui
 static void test_stories(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(stories); i++) {
-                struct drops d = { 0 };
+                struct drops d = {0};
                 uint64_t asleep = 0;
                 unsigned devnum = 1;
 
@@ -139,18 +149,18 @@ static void test_stories(void **state)
 static unsigned drop(struct drops *d, const char *port, uint64_t at)
 {
         static unsigned devnum = 1;
-        struct facts f = { .devnum = devnum };
+        struct facts f = {.devnum = devnum};
 
         (void) copy_string(f.port, sizeof(f.port), port);
-        drops_gone(d, &f, false, &(struct drops_time){ .now = at * SEC });
+        drops_gone(d, &f, false, &(struct drops_time){.now = at * SEC});
         f.devnum = ++devnum;
-        return drops_came(d, &f, &(struct drops_time){ .now = at * SEC });
+        return drops_came(d, &f, &(struct drops_time){.now = at * SEC});
 }
 
 /* There is room for so many ports; the one where nothing has happened for longest is forgotten for another. */
 static void test_full(void **state)
 {
-        struct drops d = { 0 };
+        struct drops d = {0};
         uint64_t now = 100;
         char port[16];
 

@@ -15,6 +15,7 @@ static const struct {
         bool fits;
         const char *found;
 } table[] = {
+        /* clang-format off */
         {{.caps_error = -EBADMSG}, REASON_BAD_DESCRIPTORS, true, "the descriptors cannot be read"},
         {{BOTH}, REASON_BAD_DESCRIPTORS, false, "the descriptors can be read"},
         {{BOTH}, REASON_NO_UAS, false, "alternate setting 1 is 08/06/62"},
@@ -134,6 +135,7 @@ static const struct {
         {{BOTH, .verdict = VERDICT_GOOD}, REASON_FASTEST, true, "uas is the faster of the two drivers"},
         {{BOTH, .verdict = VERDICT_BAD}, REASON_FASTEST, true, "uas is the faster of the two drivers"},
         {{BOTH, .verdict = VERDICT_GOOD}, REASON_VERDICT_BAD, false, "the verdict on this bridge is good"},
+        /* clang-format on */
 };
 
 static void test_found(void **state)
@@ -146,8 +148,7 @@ static void test_found(void **state)
                 while (row->reason != table[i].reason)
                         row++;
                 if (row->fits != table[i].fits || !streq(row->found, table[i].found))
-                        fail_msg("row %zu, %s: %d, \"%s\"", i, reason_to_string(row->reason), row->fits,
-                                 row->found);
+                        fail_msg("row %zu, %s: %d, \"%s\"", i, reason_to_string(row->reason), row->fits, row->found);
         }
 }
 
@@ -171,7 +172,8 @@ static void test_same_as_decide(void **state)
         }
 }
 
-/* Why is it on usb-storage, or on nothing? Every answer has its row, which decides, says what it means and, where there is one, what helps. */
+/* Why is it on usb-storage, or on nothing? Every answer has its row, which decides, says what it means and, where there is one,
+ * what helps. */
 static void test_answers(void **state)
 {
 #define GOOD .verdict = VERDICT_GOOD, .unknown_target = DRIVER_UAS, .speed_mbps = 5000
@@ -182,6 +184,7 @@ static void test_answers(void **state)
                 enum reason reason;
                 bool remedy;
         } rows[] = {
+                /* clang-format off */
                 {"it does not speak UAS", {GOOD, ON_BOT, .authorized = true, .caps = {.bot = true}}, REASON_NO_UAS, false},
                 {"its pipes have no names", {GOOD, ON_BOT, .authorized = true, .caps = {.bot = true, .uas = true}}, REASON_NO_PIPES, false},
                 {"somebody's quirk", {BOTH, PLAIN, GOOD, ON_BOT, .quirks = "1209:5a5a:u"}, REASON_QUIRK, true},
@@ -204,6 +207,7 @@ static void test_answers(void **state)
                 {"its history", {BOTH, PLAIN, GOOD, ON_BOT, .distrusted = true}, REASON_DISTRUSTED, true},
                 {"what is known of it", {BOTH, PLAIN, ON_BOT, .verdict = VERDICT_BAD}, REASON_VERDICT_BAD, true},
                 {"none of them", {BOTH, PLAIN, GOOD, ON_BOT}, REASON_FASTEST, true},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -228,6 +232,7 @@ static void test_remedies(void **state)
                 enum policy_source source;
                 const char *remedy;
         } said[] = {
+                /* clang-format off */
                 {POLICY_UAS, POLICY_BY_USER, "uasctl policy DISK auto"},
                 {POLICY_IGNORE, POLICY_BY_USER, "uasctl policy DISK auto"},
                 {POLICY_USB_STORAGE, POLICY_BY_NOBODY, "uasctl policy DISK auto"},
@@ -237,6 +242,7 @@ static void test_remedies(void **state)
                 {POLICY_UAS, POLICY_BY_CONFIG, "Change Policy= in uasd.conf and restart uasd, or: uasctl policy DISK usb-storage"},
                 {POLICY_IGNORE, POLICY_BY_UDEV, "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK uas"},
                 {POLICY_UAS, POLICY_BY_UDEV, "Take UASD_POLICY out of the udev rule, or: uasctl policy DISK usb-storage"},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(said); i++) {
@@ -306,12 +312,8 @@ static void test_sentences(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_found),
-                cmocka_unit_test(test_same_as_decide),
-                cmocka_unit_test(test_answers),
-                cmocka_unit_test(test_remedies),
-                cmocka_unit_test(test_unbound),
-                cmocka_unit_test(test_room),
+                cmocka_unit_test(test_found),     cmocka_unit_test(test_same_as_decide), cmocka_unit_test(test_answers),
+                cmocka_unit_test(test_remedies),  cmocka_unit_test(test_unbound),        cmocka_unit_test(test_room),
                 cmocka_unit_test(test_sentences),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

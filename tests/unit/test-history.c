@@ -16,6 +16,7 @@ static const struct {
         bool distrusted, failed, open, passed;
         const char *reason;
 } judged[] = {
+        /* clang-format off */
         {"nothing is known", NULL, false, false, false, false, ""},
         {"distrusted here and now", "state=distrusted firmware=0114 kernel=" KERNEL " boot=- date=2026-11-20T15:45:07Z reason=it had to be reset",
          true, false, false, false, FAILED_TEXT KERNEL ")"},
@@ -39,22 +40,32 @@ static const struct {
         {"passed on another kernel", "state=passed firmware=0114 kernel=6.12 reason=", false, false, false, false, ""},
         {"passed with another firmware", "state=passed firmware=0113 kernel=" KERNEL " reason=", false, false, false, false, ""},
         {"unplugged in the middle of a trial", "state=ended firmware=0114 kernel=" KERNEL " boot=" BOOT " reason=", false, false, false, false, ""},
+        /* clang-format on */
 };
 
 static void test_judge(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(judged); i++) {
-                struct facts f = {.bcd = 0x0114, .distrusted = true, .trial_failed = true, .trial_open = true, .trial_passed = true, .distrust_reason = "old"};
+                struct facts f = {.bcd = 0x0114,
+                                  .distrusted = true,
+                                  .trial_failed = true,
+                                  .trial_open = true,
+                                  .trial_passed = true,
+                                  .distrust_reason = "old"};
                 char text[HISTORY_TEXT_MAX];
                 struct history h;
 
                 if (judged[i].line)
                         assert_row(i, history_parse(judged[i].line, &h) == 0);
                 history_judge(judged[i].line ? &h : NULL, &here, &f);
-                if (f.distrusted != judged[i].distrusted || f.trial_failed != judged[i].failed || f.trial_open != judged[i].open || f.trial_passed != judged[i].passed)
-                        fail_msg("%s: distrusted %i failed %i open %i passed %i", judged[i].what, f.distrusted, f.trial_failed, f.trial_open, f.trial_passed);
+                if (f.distrusted != judged[i].distrusted || f.trial_failed != judged[i].failed ||
+                    f.trial_open != judged[i].open || f.trial_passed != judged[i].passed)
+                        fail_msg("%s: distrusted %i failed %i open %i passed %i", judged[i].what, f.distrusted, f.trial_failed,
+                                 f.trial_open, f.trial_passed);
                 assert_string_equal(history_clause(&f, text, sizeof(text)), judged[i].reason);
-                assert_row(i, f.verdict == (judged[i].distrusted ? VERDICT_BAD : judged[i].passed ? VERDICT_GOOD : VERDICT_UNKNOWN));
+                assert_row(i, f.verdict == (judged[i].distrusted ? VERDICT_BAD
+                                            : judged[i].passed   ? VERDICT_GOOD
+                                                                 : VERDICT_UNKNOWN));
         }
 }
 
@@ -64,6 +75,7 @@ static void test_sentence(void **state)
                 struct facts f;
                 const char *clause, *sentence;
         } rows[] = {
+                /* clang-format off */
                 {{.bcd = 0x0114}, "", ""},
                 {{.bcd = 0x0114, .distrust_reason = "it had to be reset", .distrust_date = "2026-11-20", .distrust_kernel = KERNEL},
                  FAILED_TEXT KERNEL ")", "UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux " KERNEL ")."},
@@ -72,6 +84,7 @@ static void test_sentence(void **state)
                 /* As it is while it cannot be put on record. */
                 {{.bcd = 0x0114, .distrust_reason = "it had to be reset"}, "it had to be reset", "UAS failed: it had to be reset."},
                 {{.bcd = 0x0114, .distrust_reason = "x", .distrust_date = "2026-11-20"}, "x (2026-11-20)", "UAS failed on 2026-11-20: x."},
+                /* clang-format on */
         };
         char text[HISTORY_TEXT_MAX];
 
@@ -88,7 +101,8 @@ static void test_dashes(void **state)
         struct facts f = {.bcd = 0x0114};
         struct history h;
 
-        assert_int_equal(history_parse("state=distrusted firmware=0114 kernel=- boot=- date=- lost=1 reason=it lost data", &h), 0);
+        assert_int_equal(history_parse("state=distrusted firmware=0114 kernel=- boot=- date=- lost=1 reason=it lost data", &h),
+                         0);
         history_judge(&h, &here, &f);
         assert_string_equal(history_sentence(&f, text, sizeof(text)), "UAS failed: it lost data.");
         assert_int_equal(history_parse("state=distrusted firmware=0114 lost=1", &h), 0);
@@ -98,8 +112,16 @@ static void test_dashes(void **state)
 
 static void test_round_trip(void **state)
 {
-        struct history h = {.state = HISTORY_DISTRUSTED, .firmware = 0x9999, .kernel = KERNEL, .boot = BOOT, .date = "2026-11-20T15:45:07Z",
-                            .lost = true, .failed = true, .distrusted = true, .reason = "it had to be reset, state=passed and all"}, back;
+        struct history h = {.state = HISTORY_DISTRUSTED,
+                            .firmware = 0x9999,
+                            .kernel = KERNEL,
+                            .boot = BOOT,
+                            .date = "2026-11-20T15:45:07Z",
+                            .lost = true,
+                            .failed = true,
+                            .distrusted = true,
+                            .reason = "it had to be reset, state=passed and all"},
+                       back;
         char line[HISTORY_LINE_MAX], again[HISTORY_LINE_MAX];
 
         for (int s = 0; s < _HISTORY_MAX; s++) {
@@ -119,17 +141,32 @@ static void test_round_trip(void **state)
 static void test_malformed(void **state)
 {
         static const char *const bad[] = {
-                "", "passed", "state", "=passed", "state=", "state=best", "firmware=0114", "state=passed rubbish", "state=passed =x", "averyveryverylongword=1 state=passed",
+                "",
+                "passed",
+                "state",
+                "=passed",
+                "state=",
+                "state=best",
+                "firmware=0114",
+                "state=passed rubbish",
+                "state=passed =x",
+                "averyveryverylongword=1 state=passed",
                 "state=passed boot=0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
                 "reason=state=passed",
         };
-        static const char *const good[] = {"state=passed", "state=passed  ", "state=passed new=word reason=x", "state=passed firmware=xyz", "state=passed firmware=12345", "state=passed lost=2 failed= distrusted=yes"};
+        static const char *const good[] = {"state=passed",
+                                           "state=passed  ",
+                                           "state=passed new=word reason=x",
+                                           "state=passed firmware=xyz",
+                                           "state=passed firmware=12345",
+                                           "state=passed lost=2 failed= distrusted=yes"};
         struct history h;
 
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)
                 assert_row(i, history_parse(bad[i], &h) == -EINVAL);
         for (size_t i = 0; i < ELEMENTSOF(good); i++)
-                assert_row(i, history_parse(good[i], &h) == 0 && h.state == HISTORY_PASSED && h.firmware == 0 && !h.lost && !h.failed && !h.distrusted);
+                assert_row(i, history_parse(good[i], &h) == 0 && h.state == HISTORY_PASSED && h.firmware == 0 && !h.lost &&
+                                      !h.failed && !h.distrusted);
 }
 
 static void test_key(void **state)
@@ -138,10 +175,12 @@ static void test_key(void **state)
                 struct facts f;
                 const char *key;
         } rows[] = {
+                /* clang-format off */
                 {{.vid = 0x152d, .pid = 0x578, .serial = "ABC", .port = "2-1.4", .speed_mbps = 5000, .controller_device = "0000:00:14.0"}, "152d:0578:ABC@0000:00:14.0/ss/1.4"},
                 {{.vid = 0x152d, .pid = 0x578, .serial = "ABC", .port = "1-1.4", .speed_mbps = 480, .controller_device = "0000:00:14.0"}, "152d:0578:ABC@0000:00:14.0/hs/1.4"},
                 {{.vid = 1, .pid = 2, .serial = "A@=#\n", .port = "3-1", .speed_mbps = 10000}, "0001:0002:A\\x40\\x3d\\x23\\x0a@usb/ss/1"},
                 {{.vid = 1, .pid = 2, .port = "odd"}, "0001:0002:@usb/hs/odd"},
+                /* clang-format on */
         };
         char key[HISTORY_KEY_MAX], disk[HISTORY_KEY_MAX];
 
@@ -160,12 +199,8 @@ static void test_key(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_judge),
-                cmocka_unit_test(test_sentence),
-                cmocka_unit_test(test_dashes),
-                cmocka_unit_test(test_round_trip),
-                cmocka_unit_test(test_malformed),
-                cmocka_unit_test(test_key),
+                cmocka_unit_test(test_judge),      cmocka_unit_test(test_sentence),  cmocka_unit_test(test_dashes),
+                cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed), cmocka_unit_test(test_key),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

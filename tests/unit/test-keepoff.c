@@ -16,6 +16,7 @@ static void test_entries(void **state)
                 struct kept_disk disks[3];
                 const char *others, *quirks, *own;
         } table[] = {
+                /* clang-format off */
                 {{{0}}, "", "", ""},
                 {{{0}}, "1:2:f", "1:2:f", ""},
                 {{{A, .name = "one"}}, "", "", ""},
@@ -47,6 +48,7 @@ static void test_entries(void **state)
                 {{{A, .name = "", .uas_alone = true}, {B, .name = "one", BOT}}, "", "0480:d010:uy", "0480:d010:uy"},
                 {{{A, .name = "one", .distrusted = true}, {B, .name = "two", BOT}, {B, .name = "three", BOT}}, "9:9:u",
                  "1209:5a5a:u,0480:d010:uy,9:9:u", "1209:5a5a:u,0480:d010:uy"},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {

@@ -45,9 +45,11 @@ static void test_base(void **state)
 /* One disk: the string that has the kernel choose its target. */
 static void test_one(void **state)
 {
-#define FULL "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,1:1:u,11:1:u,2:2:u"
+#define FULL                                                                                                                     \
+        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,1:1:u,11:1:u,2:2:u"
 /* Full, and there is room for what is put in its place. */
-#define FULL_REST "1111:1111:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy,1:1:u,11:1:u"
+#define FULL_REST                                                                                                                \
+        "1111:1111:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy,1:1:u,11:1:u"
 #define FULL_U "2222:2222:fu," FULL_REST
         static const struct {
                 uint16_t vid, pid;
@@ -55,6 +57,7 @@ static void test_one(void **state)
                 const char *base, *quirks, *own;
                 const char *left_out; /* for whom */
         } table[] = {
+                /* clang-format off */
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, NULL, "1209:5a5a:u", "1209:5a5a:u", NULL},
                 {0x1209, 0x5a5a, DRIVER_UAS, NULL, "", "", NULL},
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1:1:f", "1209:5a5a:u,1:1:f", "1209:5a5a:u", NULL},
@@ -68,6 +71,7 @@ static void test_one(void **state)
                 {0x4971, 0x1012, DRIVER_USB_STORAGE, NULL, "", "", NULL},
                 {0x4971, 0x1012, DRIVER_UAS, NULL, "4971:1012:", "4971:1012:", NULL},
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, FULL, FULL, "", "1209:5a5a:S1"},
+                /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {

@@ -18,6 +18,7 @@ static const struct {
         bool excuses;
         bool follows;
 } signs[] = {
+        /* clang-format off */
         {"6,554,46637194,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI("6:0:0:0"),
          PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
         {"6,1,1,-;sr 12:0:0:1: [sr0] tag#3 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD " SCSI("12:0:0:1"),
@@ -88,6 +89,7 @@ static const struct {
          PLACE_PORT, "2-1", 0, 0, BLAME_NONE, WEIGHT_NEW, false},
         {"6,593,66863151,-;usb 2-1: USB disconnect, device number 2" USB("c189:129"),
          PLACE_DEVICE, "", 2, 2, BLAME_NONE, WEIGHT_GONE, false},
+        /* clang-format on */
 };
 
 static void test_signs(void **state)
@@ -111,7 +113,8 @@ static void test_signs(void **state)
 /* What must not count, each for its reason. */
 static const char *const silent[] = {
         /* every unbind of uas with a write cache, also after a clean sync */
-        "6,567,54385343,-;sd 6:0:0:0: [sda] Synchronize Cache(10) failed: Result: hostbyte=DID_ERROR driverbyte=DRIVER_OK" SCSI("6:0:0:0"),
+        "6,567,54385343,-;sd 6:0:0:0: [sda] Synchronize Cache(10) failed: Result: hostbyte=DID_ERROR driverbyte=DRIVER_OK" SCSI(
+                "6:0:0:0"),
         "5,566,54143123,-;sd 6:0:0:0: [sda] Synchronizing SCSI cache" SCSI("6:0:0:0"),
         /* the fallout of unplugging and of unbinding */
         "3,597,67342524,-;usb 2-2: cmd cmplt err -108" USB("c189:130"),
@@ -119,7 +122,8 @@ static const char *const silent[] = {
         "3,1,1,-;usb 2-2: stat urb: status -104" USB("c189:130"),
         "3,1,1,-;usb 2-2: cmd cmplt err -19" USB("c189:130"),
         "6,598,67342852,-;sd 7:0:0:0: [sdb] tag#22 uas_zap_pending 0 uas-tag 1 inflight: CMD " SCSI("7:0:0:0"),
-        "6,600,67343250,-;sd 7:0:0:0: [sdb] tag#22 FAILED Result: hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK cmd_age=0s" SCSI("7:0:0:0"),
+        "6,600,67343250,-;sd 7:0:0:0: [sdb] tag#22 FAILED Result: hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK cmd_age=0s" SCSI(
+                "7:0:0:0"),
         "3,1,1,-;sd 7:0:0:0: rejecting I/O to offline device" SCSI("7:0:0:0"),
         /* a bare "reset" */
         "6,1,1,-;sd 6:0:0:0: Power-on or device reset occurred" SCSI("6:0:0:0"),
@@ -148,7 +152,11 @@ static const char *const silent[] = {
         "3,1,1,-;ehci-pci 0000:00:1d.0: HC died; cleaning up" PCI,
         "3,1,1,-;xhci_hcd 0000:00:14.0: HC died; cleaning up\n SUBSYSTEM=usb\n",
         /* no message of a device at all */
-        "6,1,1,-;\n", "6,1,1,-;uas\n", "6,1,1,-;: uas\n", "6,1,1,-;x:  y: uas\n", "6,1,1,-;usbcore: registered new interface driver uas\n",
+        "6,1,1,-;\n",
+        "6,1,1,-;uas\n",
+        "6,1,1,-;: uas\n",
+        "6,1,1,-;x:  y: uas\n",
+        "6,1,1,-;usbcore: registered new interface driver uas\n",
         "6,1,1,-;scsi host6: uas2" SCSI("host6"),
         "6,1,1,-;scsi host6: [sda" SCSI("host6"),
         "6,1,1,-;scsi host6: tag#1" SCSI("host6"),
@@ -167,7 +175,8 @@ static void test_silent(void **state)
 
 static void test_parse(void **state)
 {
-        static const char record[] = "14,18446744073709551615,123456,c,caller=T1;a; text\\x0a\n SUBSYSTEM=usb\n OTHER=x\n DEVICE=c189:1";
+        static const char record[] =
+                "14,18446744073709551615,123456,c,caller=T1;a; text\\x0a\n SUBSYSTEM=usb\n OTHER=x\n DEVICE=c189:1";
         struct kmsg k;
 
         assert_int_equal(kmsg_parse(record, strlen(record), &k), 0);
@@ -201,8 +210,22 @@ static void test_parse(void **state)
 static void test_malformed(void **state)
 {
         static const char *const bad[] = {
-                "", ";", "6", "6,", "6,1", "6,1,1", "6,1,1,", "6,1,1,-", "6,1,1,-\n;x", "x,1,1,-;x", ",1,1,-;x", "6,x,1,-;x", "6,1,-1,-;x",
-                "18446744073709551616,1,1,-;x", "6,18446744073709551616,1,-;x", "6 ,1,1,-;x",
+                "",
+                ";",
+                "6",
+                "6,",
+                "6,1",
+                "6,1,1",
+                "6,1,1,",
+                "6,1,1,-",
+                "6,1,1,-\n;x",
+                "x,1,1,-;x",
+                ",1,1,-;x",
+                "6,x,1,-;x",
+                "6,1,-1,-;x",
+                "18446744073709551616,1,1,-;x",
+                "6,18446744073709551616,1,-;x",
+                "6 ,1,1,-;x",
         };
         struct kmsg k;
 
@@ -253,7 +276,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_signs),     cmocka_unit_test(test_silent), cmocka_unit_test(test_parse),
-                cmocka_unit_test(test_malformed), cmocka_unit_test(test_blame), cmocka_unit_test(test_probe),
+                cmocka_unit_test(test_malformed), cmocka_unit_test(test_blame),  cmocka_unit_test(test_probe),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,18 @@
 #define THERE LINK_PEER_THERE
 #define NONE LINK_PEER_NONE
 #define UNKNOWN LINK_PEER_UNKNOWN
-#define ROOT(p) {.peer = (p), .hub = "usb1", .hub_bcd_usb = 0x0200, .root = true}
-#define HUB2(p, name) {.peer = (p), .hub = name, .hub_bcd_usb = 0x0200}
-#define HUB3(p, name) {.peer = (p), .hub = name, .hub_bcd_usb = 0x0210}
+#define ROOT(p)                                                                                                                  \
+        {                                                                                                                        \
+                .peer = (p), .hub = "usb1", .hub_bcd_usb = 0x0200, .root = true                                                  \
+        }
+#define HUB2(p, name)                                                                                                            \
+        {                                                                                                                        \
+                .peer = (p), .hub = name, .hub_bcd_usb = 0x0200                                                                  \
+        }
+#define HUB3(p, name)                                                                                                            \
+        {                                                                                                                        \
+                .peer = (p), .hub = name, .hub_bcd_usb = 0x0210                                                                  \
+        }
 #define SLOW .speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 10000
 
 static const struct {
@@ -19,29 +28,54 @@ static const struct {
         const char *hub;
         const char *advice; /* a part of it; NULL: there is none */
 } table[] = {
-        {{.speed_mbps = 5000, .able = LINK_ABLE, .controller_mbps = 5000, .steps = {ROOT(THERE)}, .n_steps = 1}, LINK_LIMIT_NONE, ""},
-        {{.speed_mbps = 480, .able = LINK_ABLE_NO, .controller_mbps = 5000, .steps = {ROOT(THERE)}, .n_steps = 1}, LINK_LIMIT_NONE, ""},
+        {{.speed_mbps = 5000, .able = LINK_ABLE, .controller_mbps = 5000, .steps = {ROOT(THERE)}, .n_steps = 1},
+         LINK_LIMIT_NONE,
+         ""},
+        {{.speed_mbps = 480, .able = LINK_ABLE_NO, .controller_mbps = 5000, .steps = {ROOT(THERE)}, .n_steps = 1},
+         LINK_LIMIT_NONE,
+         ""},
         {{.speed_mbps = 0}, LINK_LIMIT_NONE, ""},
-        {{SLOW, .steps = {ROOT(THERE)}, .n_steps = 1}, LINK_LIMIT_CABLE, "",
+        {{SLOW, .steps = {ROOT(THERE)}, .n_steps = 1},
+         LINK_LIMIT_CABLE,
+         "",
          "It can do SuperSpeed and is linked at 480 Mbit/s, though its port has a SuperSpeed side. Try another cable"},
-        {{.speed_mbps = 480, .able = LINK_ABLE_PERHAPS, .steps = {ROOT(THERE)}, .n_steps = 1}, LINK_LIMIT_CABLE, "",
+        {{.speed_mbps = 480, .able = LINK_ABLE_PERHAPS, .steps = {ROOT(THERE)}, .n_steps = 1},
+         LINK_LIMIT_CABLE,
+         "",
          "It seems able to do SuperSpeed and is linked at 480 Mbit/s, though its port"},
-        {{.speed_mbps = 12, .able = LINK_ABLE, .steps = {ROOT(THERE)}, .n_steps = 1}, LINK_LIMIT_CABLE, "", "linked at 12 Mbit/s"},
+        {{.speed_mbps = 12, .able = LINK_ABLE, .steps = {ROOT(THERE)}, .n_steps = 1},
+         LINK_LIMIT_CABLE,
+         "",
+         "linked at 12 Mbit/s"},
         {{SLOW, .steps = {ROOT(NONE)}, .n_steps = 1}, LINK_LIMIT_PORT, "", "Plug it into a USB 3 port."},
         {{SLOW, .steps = {ROOT(UNKNOWN)}, .n_steps = 1}, LINK_LIMIT_UNKNOWN, "", "cable, port or a hub"},
         {{SLOW}, LINK_LIMIT_UNKNOWN, "", "cable, port or a hub"},
-        {{.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 480, .steps = {ROOT(NONE)}, .n_steps = 1}, LINK_LIMIT_CONTROLLER, "",
+        {{.speed_mbps = 480, .able = LINK_ABLE, .controller_mbps = 480, .steps = {ROOT(NONE)}, .n_steps = 1},
+         LINK_LIMIT_CONTROLLER,
+         "",
          "its USB controller has no SuperSpeed"},
         {{SLOW, .steps = {HUB2(NONE, "1-2"), ROOT(THERE)}, .n_steps = 2}, LINK_LIMIT_HUB, "1-2", "behind hub 1-2, a USB 2 one"},
         {{SLOW, .steps = {HUB3(THERE, "1-2"), ROOT(THERE)}, .n_steps = 2}, LINK_LIMIT_CABLE, "", "though its port"},
-        {{SLOW, .steps = {HUB3(NONE, "1-2"), ROOT(THERE)}, .n_steps = 2}, LINK_LIMIT_HUB_CABLE, "1-2",
+        {{SLOW, .steps = {HUB3(NONE, "1-2"), ROOT(THERE)}, .n_steps = 2},
+         LINK_LIMIT_HUB_CABLE,
+         "1-2",
          "since hub 1-2 is itself linked so"},
-        {{SLOW, .steps = {HUB3(UNKNOWN, "1-2"), ROOT(NONE)}, .n_steps = 2}, LINK_LIMIT_HUB_PORT, "1-2", "Plug the hub into a USB 3 port."},
-        {{SLOW, .steps = {HUB3(NONE, "1-2.3"), HUB2(NONE, "1-2"), ROOT(THERE)}, .n_steps = 3}, LINK_LIMIT_HUB, "1-2",
+        {{SLOW, .steps = {HUB3(UNKNOWN, "1-2"), ROOT(NONE)}, .n_steps = 2},
+         LINK_LIMIT_HUB_PORT,
+         "1-2",
+         "Plug the hub into a USB 3 port."},
+        {{SLOW, .steps = {HUB3(NONE, "1-2.3"), HUB2(NONE, "1-2"), ROOT(THERE)}, .n_steps = 3},
+         LINK_LIMIT_HUB,
+         "1-2",
          "behind hub 1-2, a USB 2 one"},
-        {{SLOW, .steps = {HUB3(NONE, "1-2.3"), HUB3(THERE, "1-2"), ROOT(THERE)}, .n_steps = 3}, LINK_LIMIT_HUB_CABLE, "1-2.3",
+        {{SLOW, .steps = {HUB3(NONE, "1-2.3"), HUB3(THERE, "1-2"), ROOT(THERE)}, .n_steps = 3},
+         LINK_LIMIT_HUB_CABLE,
+         "1-2.3",
          "since hub 1-2.3 is itself"},
-        {{SLOW, .steps = {{.peer = NONE, .hub = "1-2"}, ROOT(NONE)}, .n_steps = 2}, LINK_LIMIT_UNKNOWN, "", "cable, port or a hub"},
+        {{SLOW, .steps = {{.peer = NONE, .hub = "1-2"}, ROOT(NONE)}, .n_steps = 2},
+         LINK_LIMIT_UNKNOWN,
+         "",
+         "cable, port or a hub"},
 };
 
 static void test_limits(void **state)

@@ -13,22 +13,22 @@ enum found {
         SAME,
         ON_UAS,
         ON_BOT,
-        NO_DRIVER,     /* and so no disks */
+        NO_DRIVER, /* and so no disks */
         JUST_UNBOUND,
-        KEPT_AWAY,     /* no driver, because uas may not be loaded */
+        KEPT_AWAY, /* no driver, because uas may not be loaded */
         DISKS,
         NO_DISKS,
-        PROBED,        /* a SCSI device is there, and no block device yet: a disk spins up */
-        ANOTHER_LUN,   /* a LUN without a disk stands before the one with */
-        TRIED,         /* the mark in /run says that one automatic try was made */
-        CANCELLED,     /* ... that a user said no */
+        PROBED,      /* a SCSI device is there, and no block device yet: a disk spins up */
+        ANOTHER_LUN, /* a LUN without a disk stands before the one with */
+        TRIED,       /* the mark in /run says that one automatic try was made */
+        CANCELLED,   /* ... that a user said no */
         POLICY_BOT,
         IGNORE_IT,
         TRUSTED_NO_MORE, /* the history says that it failed on uas */
         ON_TRIAL,        /* on uas, and the history says that a trial is under way */
         PASSED,          /* ... that it was passed */
-        UAS_OBJECTED,  /* the quirks parameter says u */
-        IN_TABLE,      /* the kernel's own table says so */
+        UAS_OBJECTED,    /* the quirks parameter says u */
+        IN_TABLE,        /* the kernel's own table says so */
 };
 
 struct step {
@@ -78,6 +78,7 @@ struct scenario {
 /* clang-format on */
 
 static const struct scenario table[] = {
+        /* clang-format off */
         {"held at boot: switched, then released by its own switch",
          BOOTING,
          {
@@ -894,6 +895,7 @@ static const struct scenario table[] = {
                  {1000, SCANNED, "watch report look", STATE_WAITING, DISKS},
                  {1000, {.type = _EVENT_MAX}, "", STATE_WAITING},
          }},
+        /* clang-format on */
 };
 
 static struct lun disks[] = {{.lun = 0}, {.lun = 1, .disk = {"sda", 8, 0}}};
@@ -1053,9 +1055,8 @@ static bool run(const struct scenario *s)
                 if (n)
                         said[n - 1] = '\0';
                 if (!streq(said, step->actions) || l.disk.state != step->state) {
-                        print_error("%s: at %u: \"%s\" and %s, expected \"%s\" and %s\n", s->what, step->at,
-                                    said, state_to_string(l.disk.state), step->actions,
-                                    state_to_string(step->state));
+                        print_error("%s: at %u: \"%s\" and %s, expected \"%s\" and %s\n", s->what, step->at, said,
+                                    state_to_string(l.disk.state), step->actions, state_to_string(step->state));
                         return false;
                 }
         }
@@ -1085,8 +1086,7 @@ static void test_laws(void **state)
 
                 life_of_disk(&l);
                 for (unsigned i = 0; i < 60; i++) {
-                        static const int codes[] = {UASD_EXIT_OK, UASD_EXIT_FAILED, UASD_EXIT_DEFERRED,
-                                                    UASD_EXIT_ROLLED_BACK};
+                        static const int codes[] = {UASD_EXIT_OK, UASD_EXIT_FAILED, UASD_EXIT_DEFERRED, UASD_EXIT_ROLLED_BACK};
                         struct event e = {.type = (enum event_type)(rand_r(&seed) % _EVENT_MAX)};
                         struct actions actions;
 

@@ -29,6 +29,7 @@ static const struct {
         enum reason reason;
         bool wants_switch;
 } table[] = {
+        /* clang-format off */
         {"nothing speaks against it", {BOTH, GOOD, ON_BOT}, TO_UAS, STATE_SETTLED, REASON_FASTEST, true},
         {"already there", {BOTH, GOOD, ON_UAS}, TO_UAS, STATE_SETTLED, REASON_FASTEST, false},
         {"no driver, and none needed to be kept away",
@@ -395,6 +396,7 @@ static const struct {
          STATE_SETTLED,
          REASON_UNKNOWN_BRIDGE,
          true},
+        /* clang-format on */
 };
 
 static void test_table(void **state)
@@ -514,10 +516,8 @@ static void test_early(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_table),
-                cmocka_unit_test(test_every_reason_decides),
-                cmocka_unit_test(test_laws),
-                cmocka_unit_test(test_bridge),
+                cmocka_unit_test(test_table), cmocka_unit_test(test_every_reason_decides),
+                cmocka_unit_test(test_laws),  cmocka_unit_test(test_bridge),
                 cmocka_unit_test(test_early),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

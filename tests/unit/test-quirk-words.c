@@ -47,8 +47,8 @@ static void test_args(void **state)
 
 #define A "/etc/modprobe.d/a.conf"
 #define B "/etc/modprobe.d/b.conf"
-#define LONG                                                                                                             \
-        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,"         \
+#define LONG                                                                                                                     \
+        "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,"                 \
         "4444:4444:abcdefghijklmnopqrstuwy,1209:5a5a:u"
 
 /* "ENTRY|who|effect", a word a string. */
@@ -73,8 +73,7 @@ static const struct {
         {"twice, and the first counts", "1209:5a5a:f,1209:5a5a:u", "1209:5a5a:f,1209:5a5a:u",
          .words = {"1209:5a5a:f|" A ", line 7|in force",
                    "1209:5a5a:u|" A ", line 7|not looked at: the entry before it is for the same bridge"}},
-        {"nobody's", "1209:5a5a:u",
-         .words = {"1209:5a5a:u|somebody at run time, or an older modprobe.d or initramfs|in force"}},
+        {"nobody's", "1209:5a5a:u", .words = {"1209:5a5a:u|somebody at run time, or an older modprobe.d or initramfs|in force"}},
         {"nobody's, by echo", "1:1:u,1209:5a5a:u\n",
          .words = {"1209:5a5a:u|somebody at run time, or an older modprobe.d or initramfs|in force"}},
         {"nobody's, while a file says otherwise", "1209:5a5a:f", "1209:5a5a:u",
@@ -120,7 +119,8 @@ static void test_words(void **state)
                 for (size_t j = 0; j < n; j++) {
                         char who[400], effect[400], remedy[600], text[1400];
 
-                        (void) snprintf(text, sizeof(text), "%s|%s|%s", words[j].entry, quirk_word_who(words + j, who, sizeof(who)),
+                        (void) snprintf(text, sizeof(text), "%s|%s|%s", words[j].entry,
+                                        quirk_word_who(words + j, who, sizeof(who)),
                                         quirk_word_effect(words + j, effect, sizeof(effect)));
                         if (!table[i].words[j] || !streq(text, table[i].words[j]))
                                 fail_msg("%s: word %zu is %s", table[i].what, j, text);

@@ -85,39 +85,15 @@ static void test_kernel(void **state)
                 {{0x174c, 0x5106, HS, .max_power = 1}, "", true, KERNEL_RULE, ASMEDIA},
                 {{0x174c, 0x55aa, HS, .max_power = 0}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x174c, 0x55ab, HS, .max_power = 1}, "", false, KERNEL_SAYS_NOTHING, NULL},
-                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 32},
-                 "",
-                 true,
-                 KERNEL_RULE,
-                 ASMEDIA},
-                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16},
-                 "g",
-                 false,
-                 KERNEL_RULE,
-                 ASMEDIA},
+                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 32}, "", true, KERNEL_RULE, ASMEDIA},
+                {{0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16}, "g", false, KERNEL_RULE, ASMEDIA},
                 {{0x174c, 0x55aa, SS, .status_streams = 32}, "", false, KERNEL_SAYS_NOTHING, NULL},
-                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD202"},
-                 "",
-                 true,
-                 KERNEL_RULE,
-                 "HIKSEMI MD202"},
-                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD2023"},
-                 "",
-                 false,
-                 KERNEL_SAYS_NOTHING,
-                 NULL},
-                {{0x0bda, 0x9210, .manufacturer = "Hiksemi", .product = "MD202"},
-                 "",
-                 false,
-                 KERNEL_SAYS_NOTHING,
-                 NULL},
+                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD202"}, "", true, KERNEL_RULE, "HIKSEMI MD202"},
+                {{0x0bda, 0x9210, .manufacturer = "HIKSEMI", .product = "MD2023"}, "", false, KERNEL_SAYS_NOTHING, NULL},
+                {{0x0bda, 0x9210, .manufacturer = "Hiksemi", .product = "MD202"}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x0bda, 0x9210, .manufacturer = "HIKSEMI"}, "", false, KERNEL_SAYS_NOTHING, NULL},
                 {{0x0bda, 0x9210, .product = "MD202"}, "", false, KERNEL_SAYS_NOTHING, NULL},
-                {{0x0bda, 0x9211, .manufacturer = "HIKSEMI", .product = "MD202"},
-                 "",
-                 false,
-                 KERNEL_SAYS_NOTHING,
-                 NULL},
+                {{0x0bda, 0x9211, .manufacturer = "HIKSEMI", .product = "MD202"}, "", false, KERNEL_SAYS_NOTHING, NULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -134,9 +110,8 @@ static void test_kernel(void **state)
 static void test_entry(void **state)
 {
         static const struct bridge plain = {0x1209, 0x5a5a, SS}, hitachi = {0x4971, 0x1012, SS},
-                                   jmicron = {0x357d, 0x7788, 0x0114}, via = {0x2109, 0x0715, SS},
-                                   lacie = {0x059f, 0x105f, SS}, seagate = {0x0bc2, 0xab38, SS},
-                                   asm1051 = {0x174c, 0x55aa, HS, .max_power = 1},
+                                   jmicron = {0x357d, 0x7788, 0x0114}, via = {0x2109, 0x0715, SS}, lacie = {0x059f, 0x105f, SS},
+                                   seagate = {0x0bc2, 0xab38, SS}, asm1051 = {0x174c, 0x55aa, HS, .max_power = 1},
                                    asm1053 = {0x174c, 0x55aa, SS, .max_power = 1, .status_streams = 16};
         static const struct bridge toshiba = {0x0480, 0xd010, 0x0100, SS};
         static const struct {
@@ -265,9 +240,8 @@ static void test_remove(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_find),    cmocka_unit_test(test_kernel),
-                cmocka_unit_test(test_entry),   cmocka_unit_test(test_longest_entry),
-                cmocka_unit_test(test_prepend), cmocka_unit_test(test_remove),
+                cmocka_unit_test(test_find),          cmocka_unit_test(test_kernel),  cmocka_unit_test(test_entry),
+                cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend), cmocka_unit_test(test_remove),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,10 +15,10 @@
 #define ON_UAS .driver = DRIVER_UAS
 #define FORCED(p) .policy = (p), .policy_forced = true, .policy_source = POLICY_BY_USER
 
-#define assert_case(name, condition)                        \
-        do {                                                \
-                if (!(condition))                           \
-                        fail_msg("%s: %s", name, #condition); \
+#define assert_case(name, condition)                                                                                             \
+        do {                                                                                                                     \
+                if (!(condition))                                                                                                \
+                        fail_msg("%s: %s", name, #condition);                                                                    \
         } while (0)
 
 #define OK UASD_EXIT_OK
@@ -33,6 +33,7 @@ static const struct {
         enum uasd_exit code, forced; /* without force, and with it */
         enum reason reason;          /* without force */
 } switches[] = {
+        /* clang-format off */
         {"an ordinary disk", {BOTH, PLAIN, ON_BOT}, DRIVER_UAS, OK, OK, NONE},
         {"and back", {BOTH, PLAIN, ON_UAS}, DRIVER_USB_STORAGE, OK, OK, NONE},
         {"without a target", {BOT_ALONE, ON_BOT}, DRIVER_NONE, OK, OK, NONE},
@@ -56,6 +57,7 @@ static const struct {
         {"not authorized", {NOT_AUTHORIZED, PLAIN, ON_BOT}, DRIVER_UAS, REFUSED, REFUSED, REASON_UNAUTHORIZED},
         {"unbound a moment ago", {BOTH, PLAIN, .just_unbound = true}, DRIVER_UAS, OK, OK, NONE},
         {"unbound a moment ago, and in the table", {BOTH, VIA, .just_unbound = true}, DRIVER_UAS, REFUSED, OK, REASON_FORCE_NEEDED},
+        /* clang-format on */
 };
 
 static const struct {
@@ -65,6 +67,7 @@ static const struct {
         enum uasd_exit code, forced;
         enum reason reason;
 } policies[] = {
+        /* clang-format off */
         {"an ordinary disk", {BOTH, PLAIN, ON_BOT}, POLICY_UAS, OK, OK, NONE},
         {"no UAS", {BOT_ALONE, ON_BOT}, POLICY_UAS, INCAPABLE, INCAPABLE, REASON_NO_UAS},
         {"no UAS, and usb-storage", {BOT_ALONE, ON_BOT}, POLICY_USB_STORAGE, OK, OK, NONE},
@@ -84,10 +87,11 @@ static const struct {
         {"another driver", {BOTH, PLAIN, .driver = DRIVER_OTHER}, POLICY_UAS, OK, OK, NONE},
         {"another driver, and in the table", {BOTH, VIA, .driver = DRIVER_OTHER}, POLICY_UAS, REFUSED, OK, REASON_FORCE_NEEDED},
         {"not authorized", {NOT_AUTHORIZED, PLAIN}, POLICY_UAS, OK, OK, NONE},
+        /* clang-format on */
 };
 
-static void check(const struct refusal *r, const struct refusal *forced, enum uasd_exit code, enum uasd_exit code_forced, enum reason reason,
-                  const char *row)
+static void check(const struct refusal *r, const struct refusal *forced, enum uasd_exit code, enum uasd_exit code_forced,
+                  enum reason reason, const char *row)
 {
         assert_case(row, r->code == code && forced->code == code_forced);
         if (code == OK)
@@ -134,7 +138,8 @@ static void kept(void **state)
                         f.override_target = switches[i].target;
                         f.override_forced = force;
                         decide(&f, &d);
-                        assert_case(switches[i].what, d.target == switches[i].target || (d.target == DRIVER_NONE && f.driver == switches[i].target));
+                        assert_case(switches[i].what, d.target == switches[i].target ||
+                                                              (d.target == DRIVER_NONE && f.driver == switches[i].target));
                 }
 }
 

@@ -16,6 +16,7 @@ static const struct {
         bool ended, undo;
         int exit;
 } ends[] = {
+        /* clang-format off */
         {"being switched", STATE_SWITCHING, REASON_POLICY, STATE_SETTLED, DRIVER_USB_STORAGE, DRIVER_UAS, -1, false, false, false, 0},
         {"in use", STATE_WAITING, REASON_POLICY, STATE_SETTLED, DRIVER_USB_STORAGE, DRIVER_UAS, -1, false, false, false, 0},
         {"held", STATE_HELD, REASON_POLICY, STATE_SETTLED, DRIVER_USB_STORAGE, DRIVER_UAS, -1, false, false, false, 0},
@@ -33,13 +34,14 @@ static const struct {
         {"refused since", STATE_SETTLED, REASON_VERDICT_BAD, STATE_SETTLED, DRIVER_USB_STORAGE, DRIVER_UAS, -1, false, true, true, UASD_EXIT_REFUSED},
         {"not capable after all", STATE_INCAPABLE, REASON_NO_UAS, STATE_INCAPABLE, DRIVER_USB_STORAGE, DRIVER_UAS, -1, false, true, true,
          UASD_EXIT_INCAPABLE},
+        /* clang-format on */
 };
 
 static void test_ended(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(ends); i++) {
                 struct life l;
-                struct request_end end = { .code = -1, .step = "?" };
+                struct request_end end = {.code = -1, .step = "?"};
                 bool ended;
 
                 life_init(&l);
@@ -72,6 +74,7 @@ static const struct {
         enum driver overridden; /* the override before the request */
         enum driver stays;
 } cancels[] = {
+        /* clang-format off */
         {"an override that the disk does not follow yet", {.driver = DRIVER_USB_STORAGE, .override_target = DRIVER_UAS}, DRIVER_UAS, false, DRIVER_NONE,
          DRIVER_NONE},
         {"an override, and something else is wanted", {.driver = DRIVER_UAS, .override_target = DRIVER_UAS}, DRIVER_USB_STORAGE, false, DRIVER_NONE,
@@ -82,6 +85,7 @@ static const struct {
         {"the same, on uas", {.driver = DRIVER_UAS}, DRIVER_USB_STORAGE, true, DRIVER_UAS, DRIVER_UAS},
         {"the same, distrusted", {.driver = DRIVER_UAS, .distrusted = true}, DRIVER_USB_STORAGE, true, DRIVER_UAS, DRIVER_NONE},
         {"an override that was not followed", {.driver = DRIVER_USB_STORAGE}, DRIVER_UAS, true, DRIVER_UAS, DRIVER_NONE},
+        /* clang-format on */
 };
 
 static void test_cancelled(void **state)

@@ -4,13 +4,14 @@
 #include "common/util.h"
 #include "core/smart.h"
 
-#define HEAD                                                                                                   \
-        "Drive found in smartmontools Database.  Drive identity strings:\nMODEL:              "                \
+#define HEAD                                                                                                                     \
+        "Drive found in smartmontools Database.  Drive identity strings:\nMODEL:              "                                  \
         "0x174c:0x2362\nFIRMWARE:           (any)\n"
 
 static const struct {
         const char *what, *text, *type; /* NULL: none */
 } types[] = {
+        /* clang-format off */
         {"one entry", HEAD "USB Bridge:         JMicron JMS578\nUSB Type            sat\n\n", "sat"},
         {"the first of two",
          HEAD
@@ -31,6 +32,7 @@ static const struct {
         {"what no type is made of", "USB Type            sat;reboot\n", NULL},
         {"too long", "USB Type            satsatsatsatsatsatsatsatsatsatsatsatsat\n", NULL},
         {"in the middle of a line", "The USB Type            sat\n", NULL},
+        /* clang-format on */
 };
 
 static void test_types(void **state)
@@ -50,6 +52,7 @@ static void test_why_not(void **state)
                 struct smart_case c;
                 const char *why;
         } table[] = {
+                /* clang-format off */
                 {{STATE_SETTLED, VERDICT_UNKNOWN, "", false, true, true}, NULL},
                 {{STATE_SETTLED, VERDICT_GOOD, "passed its trial", false, true, true}, NULL},
                 {{STATE_INCAPABLE, VERDICT_UNKNOWN, "", false, true, true}, NULL},
@@ -69,6 +72,7 @@ static void test_why_not(void **state)
                 /* Under a lease it is switched and may be on trial: whose it is is the reason that matters. */
                 {{STATE_SWITCHING, VERDICT_GOOD, "on trial", true, false, false, .leased = true, .switching = true},
                  "it is leased, and whoever has it may be measuring it"},
+                /* clang-format on */
         };
         static const enum state never[] = {STATE_HELD,   STATE_WAITING, STATE_SWITCHING, STATE_TRIAL,
                                            STATE_FAILED, STATE_UNBOUND, STATE_IGNORED};
@@ -79,8 +83,7 @@ static void test_why_not(void **state)
                 assert_string_equal(why ?: "", table[i].why ?: "");
         }
         for (size_t i = 0; i < ELEMENTSOF(never); i++)
-                assert_non_null(
-                        smart_why_not(&(struct smart_case){never[i], VERDICT_GOOD, "", false, true, true}));
+                assert_non_null(smart_why_not(&(struct smart_case){never[i], VERDICT_GOOD, "", false, true, true}));
 }
 
 int main(void)

@@ -8,7 +8,8 @@
 #define ON_UAS .facts = {.driver = DRIVER_UAS}
 #define ON_TRIAL .facts = {.driver = DRIVER_UAS, .trial_open = true}
 /* Distrusted, on uas, and to leave it. */
-#define FLEES .facts = {.driver = DRIVER_UAS, .distrusted = true}, .decision = {.target = DRIVER_USB_STORAGE, .rest = STATE_SETTLED}
+#define FLEES                                                                                                                    \
+        .facts = {.driver = DRIVER_UAS, .distrusted = true}, .decision = {.target = DRIVER_USB_STORAGE, .rest = STATE_SETTLED}
 #define ROLLED_BACK .outcome = {.code = UASD_EXIT_ROLLED_BACK}
 
 static const struct {

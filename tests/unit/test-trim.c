@@ -6,9 +6,9 @@
 
 #define B2(bits) 0, 0xb2, 0, 4, 0, bits, 2, 0
 /* At most `lba` blocks in `n` ranges. */
-#define B0(lba, n)                                                                                             \
-        0, 0xb0, 0, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ((lba) >> 24) & 0xff,                  \
-                ((lba) >> 16) & 0xff, ((lba) >> 8) & 0xff, (lba) &0xff, 0, 0, 0, n, 0, 0, 0, 8
+#define B0(lba, n)                                                                                                               \
+        0, 0xb0, 0, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ((lba) >> 24) & 0xff, ((lba) >> 16) & 0xff,              \
+                ((lba) >> 8) & 0xff, (lba) &0xff, 0, 0, 0, n, 0, 0, 0, 8
 
 static const struct {
         const char *what;
@@ -20,14 +20,7 @@ static const struct {
         {"nothing is shown", {0}, 0, {0}, 0, 512, TRIM_OFFER_UNKNOWN, 0},
         {"LBPU", {B2(0x80)}, 8, {B0(0x3fffff, 64)}, 64, 512, TRIM_OFFER_YES, UINT64_C(2047) << 20},
         {"blocks of 4 KiB", {B2(0x80)}, 8, {B0(0x3fffff, 64)}, 64, 4096, TRIM_OFFER_YES, UINT64_C(16383) << 20},
-        {"as many as a field holds",
-         {B2(0x80)},
-         8,
-         {B0(0xffffffffu, 1)},
-         64,
-         512,
-         TRIM_OFFER_YES,
-         UINT64_C(2097151) << 20},
+        {"as many as a field holds", {B2(0x80)}, 8, {B0(0xffffffffu, 1)}, 64, 512, TRIM_OFFER_YES, UINT64_C(2097151) << 20},
         {"less than a megabyte", {B2(0x80)}, 8, {B0(65, 1)}, 64, 512, TRIM_OFFER_YES, 32768},
         {"WRITE SAME alone", {B2(0x60)}, 8, {B0(0x3fffff, 64)}, 64, 512, TRIM_OFFER_NO, 0},
         {"none of it", {B2(0)}, 8, {B0(0, 0)}, 64, 512, TRIM_OFFER_NO, 0},
@@ -48,8 +41,7 @@ static void test_pages(void **state)
 
                 trim_pages(pages[i].b2, pages[i].n_b2, pages[i].b0, pages[i].n_b0, pages[i].block_size, &t);
                 if (t.offer != pages[i].offer || t.max_bytes != pages[i].max)
-                        fail_msg("%s: %s, %llu", pages[i].what, trim_offer_to_string(t.offer),
-                                 (unsigned long long) t.max_bytes);
+                        fail_msg("%s: %s, %llu", pages[i].what, trim_offer_to_string(t.offer), (unsigned long long) t.max_bytes);
         }
 }
 
@@ -73,15 +65,11 @@ static const struct {
          "not in use, though the disk offers it (LBPU). To turn it on: uasctl trim DISK on"},
         {{TRIM_OFFER_NO, 0, "full", 0, false}, UAS, "not in use: the disk does not offer it"},
         {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false}, UAS, "not in use"},
-        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false},
-         BOT,
-         "not in use. Whether the disk offers it shows under uas"},
+        {{TRIM_OFFER_UNKNOWN, 0, "full", 0, false}, BOT, "not in use. Whether the disk offers it shows under uas"},
         {{TRIM_OFFER_UNKNOWN, 0, "full", 0, true},
          BOT,
          "not in use, though it is kept on. udev has not turned it on: udevadm trigger -c change"},
-        {{TRIM_OFFER_UNKNOWN, 0, "", 0, false},
-         UAS,
-         "not possible: this is no disk that the kernel could tell what is free"},
+        {{TRIM_OFFER_UNKNOWN, 0, "", 0, false}, UAS, "not possible: this is no disk that the kernel could tell what is free"},
 };
 
 static void test_sentences(void **state)

@@ -5,15 +5,41 @@
 
 #define SEC 1000000ULL
 
-static const struct sign abort_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "abort"},
-                         reset_sign = {.place = PLACE_DEVICE, .busnum = 2, .devnum = 2, .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .follows = true, .what = "reset"},
-                         offline_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .what = "offline"},
-                         cable_sign = {.place = PLACE_PORT, .name = "2-1", .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "garbled"},
-                         power_sign = {.place = PLACE_PORT, .name = "2-1", .blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current"},
-                         streams_sign = {.place = PLACE_CONTROLLER, .name = "0000:00:14.0", .blame = BLAME_CONTROLLER, .weight = WEIGHT_MEDIUM, .what = "streams"},
-                         eh_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .follows = true, .what = "reset"},
-                         transfer_sign = {.place = PLACE_DEVICE, .busnum = 2, .devnum = 2, .blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "transfers"},
-                         new_sign = {.weight = WEIGHT_NEW}, gone_sign = {.weight = WEIGHT_GONE}, none_sign = {.weight = WEIGHT_NONE};
+static const struct sign
+        abort_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "abort"},
+        reset_sign = {.place = PLACE_DEVICE,
+                      .busnum = 2,
+                      .devnum = 2,
+                      .blame = BLAME_BRIDGE,
+                      .weight = WEIGHT_MEDIUM,
+                      .follows = true,
+                      .what = "reset"},
+        offline_sign = {.place = PLACE_HOST, .name = "host6", .blame = BLAME_BRIDGE, .weight = WEIGHT_FATAL, .what = "offline"},
+        cable_sign = {.place = PLACE_PORT, .name = "2-1", .blame = BLAME_CABLE, .weight = WEIGHT_MEDIUM, .what = "garbled"},
+        power_sign = {.place = PLACE_PORT,
+                      .name = "2-1",
+                      .blame = BLAME_POWER,
+                      .weight = WEIGHT_FATAL,
+                      .excuses = true,
+                      .what = "over-current"},
+        streams_sign = {.place = PLACE_CONTROLLER,
+                        .name = "0000:00:14.0",
+                        .blame = BLAME_CONTROLLER,
+                        .weight = WEIGHT_MEDIUM,
+                        .what = "streams"},
+        eh_sign = {.place = PLACE_HOST,
+                   .name = "host6",
+                   .blame = BLAME_BRIDGE,
+                   .weight = WEIGHT_HIGH,
+                   .follows = true,
+                   .what = "reset"},
+        transfer_sign = {.place = PLACE_DEVICE,
+                         .busnum = 2,
+                         .devnum = 2,
+                         .blame = BLAME_BRIDGE,
+                         .weight = WEIGHT_MEDIUM,
+                         .what = "transfers"},
+        new_sign = {.weight = WEIGHT_NEW}, gone_sign = {.weight = WEIGHT_GONE}, none_sign = {.weight = WEIGHT_NONE};
 
 struct step {
         unsigned at; /* seconds */
@@ -32,6 +58,7 @@ static const struct {
         const char *name;
         struct step steps[STEPS];
 } stories[] = {
+        /* clang-format off */
         {"one hung command: a stall of half a minute is noted, however many lines it writes",
          {{100, &abort_sign, NOTED, BLAME_BRIDGE}, {100, &abort_sign, OK, BLAME_BRIDGE}, {101, &reset_sign, OK, BLAME_BRIDGE},
           {102, &abort_sign, OK, BLAME_BRIDGE}, {105, &abort_sign, OK, BLAME_BRIDGE}}},
@@ -84,6 +111,7 @@ static const struct {
          {{0, &cable_sign, NOTED, BLAME_CABLE}, {20, &cable_sign, NOTED, BLAME_CABLE}, {40, &cable_sign, NOTED, BLAME_CABLE}, {60, &cable_sign, BLAMED, BLAME_CABLE},
           {80, &cable_sign, OK, BLAME_CABLE}, {100, &cable_sign, OK, BLAME_CABLE}, {120, &cable_sign, OK, BLAME_CABLE}, {140, &cable_sign, OK, BLAME_CABLE},
           {160, &cable_sign, OK, BLAME_CABLE}, {180, &cable_sign, OK, BLAME_CABLE}, {200, &abort_sign, NOTED, BLAME_BRIDGE}, {220, &abort_sign, BROKEN, BLAME_BRIDGE}}},
+        /* clang-format on */
 };
 
 static void test_stories(void **state)
@@ -98,7 +126,8 @@ static void test_stories(void **state)
 
                         trouble_take(&t, s->sign, s->at * SEC, &f);
                         if (f.finding != s->finding || f.blame != s->blame)
-                                fail_msg("%s: step %zu: finding %i, blame %i", stories[i].name, j, (int) f.finding, (int) f.blame);
+                                fail_msg("%s: step %zu: finding %i, blame %i", stories[i].name, j, (int) f.finding,
+                                         (int) f.blame);
                 }
         }
 }
@@ -145,7 +174,10 @@ static void take_kept(const char *line, void *data)
 static void test_kept(void **state)
 {
         static const struct sign hung = {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = HUNG},
-                                 power = {.blame = BLAME_POWER, .weight = WEIGHT_FATAL, .excuses = true, .what = "over-current at its port"};
+                                 power = {.blame = BLAME_POWER,
+                                          .weight = WEIGHT_FATAL,
+                                          .excuses = true,
+                                          .what = "over-current at its port"};
         struct trouble t, again;
         struct finding f;
 
@@ -175,9 +207,24 @@ static void test_kept(void **state)
 static void test_not_kept(void **state)
 {
         static const char *const lines[] = {
-                "", " ", "burst", "burst 1 2 bridge heavy", "burst 1 2 bridge heavy nobody says so", "burst 1 x bridge heavy " HUNG,
-                "burst 1 2 none heavy " HUNG, "burst 1 2 bridge none " HUNG, "burst 1 2 bridge heavyheavyheavyheavy " HUNG, "told", "told none",
-                "told you", "excuse 1 power", "excuse power 1 " HUNG, "timeouts", "timeouts -1", "timeouts 99999999999999999999999", "more 1",
+                "",
+                " ",
+                "burst",
+                "burst 1 2 bridge heavy",
+                "burst 1 2 bridge heavy nobody says so",
+                "burst 1 x bridge heavy " HUNG,
+                "burst 1 2 none heavy " HUNG,
+                "burst 1 2 bridge none " HUNG,
+                "burst 1 2 bridge heavyheavyheavyheavy " HUNG,
+                "told",
+                "told none",
+                "told you",
+                "excuse 1 power",
+                "excuse power 1 " HUNG,
+                "timeouts",
+                "timeouts -1",
+                "timeouts 99999999999999999999999",
+                "more 1",
         };
         struct trouble t;
 
@@ -193,7 +240,8 @@ static void test_not_kept(void **state)
 
 static void test_about(void **state)
 {
-        static const struct facts disk = {.port = "2-1.4", .busnum = 2, .devnum = 3, .controller_device = "0000:00:14.0"}, bare = {.port = "2-1"};
+        static const struct facts disk = {.port = "2-1.4", .busnum = 2, .devnum = 3, .controller_device = "0000:00:14.0"},
+                                  bare = {.port = "2-1"};
         static const struct {
                 struct sign sign;
                 const char *host;
@@ -227,10 +275,8 @@ static void test_about(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kept), cmocka_unit_test(test_not_kept), cmocka_unit_test(test_stories),
-                cmocka_unit_test(test_pending),
-                cmocka_unit_test(test_finding),
-                cmocka_unit_test(test_about),
+                cmocka_unit_test(test_kept),    cmocka_unit_test(test_not_kept), cmocka_unit_test(test_stories),
+                cmocka_unit_test(test_pending), cmocka_unit_test(test_finding),  cmocka_unit_test(test_about),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static void test_make_harmless(void **state)
                 {"\xe2\x80\xae", "\\xe2\\x80\\xae"},          /* right-to-left override */
                 {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},          /* byte order mark */
                 {"\xf3\xa0\x80\xa0", "\\xf3\\xa0\\x80\\xa0"}, /* tag */
-                {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},           /* never a character, which sd-bus takes for no UTF-8 */
+                {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},          /* never a character, which sd-bus takes for no UTF-8 */
                 {"\xef\xb7\x90", "\\xef\\xb7\\x90"},
                 {"\xf0\x9f\xbf\xbf", "\\xf0\\x9f\\xbf\\xbf"},
                 {"\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd", "\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd"}, /* beside those */

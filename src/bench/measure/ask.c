@@ -28,14 +28,11 @@ bool ask_destroy(const struct view *v)
         log_warning("%s, %s: everything on it will be overwritten.", view_label(v, label), harmless);
         if (isatty(STDIN_FILENO)) {
                 (void) make_harmless(expected, harmless, sizeof(harmless));
-                (void) fprintf(stderr,
-                               "To go on, type its %s (%s): ", f->serial[0] ? "serial number" : "interface",
-                               harmless);
+                (void) fprintf(stderr, "To go on, type its %s (%s): ", f->serial[0] ? "serial number" : "interface", harmless);
                 (void) fflush(stderr);
         }
         if (read_line(&line) && streq(line, expected))
                 return true;
-        log_error("That is not its %s: nothing has been written.",
-                  f->serial[0] ? "serial number" : "interface");
+        log_error("That is not its %s: nothing has been written.", f->serial[0] ? "serial number" : "interface");
         return false;
 }

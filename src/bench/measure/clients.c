@@ -4,9 +4,9 @@
 #include <ctype.h>
 #include <sys/wait.h>
 
-#include "common/util.h"
 #include "bench/measure/fio-json.h"
 #include "bench/measure/fio-parts.h"
+#include "common/util.h"
 #include "sys/io/clock.h"
 
 /* Where `fio --server` listens if nobody says otherwise. */
@@ -84,9 +84,9 @@ static const char *string_of(json_object *o, const char *key)
 {
         json_object *value;
 
-        return json_object_object_get_ex(o, key, &value) && json_object_is_type(value, json_type_string) ?
-                       json_object_get_string(value) :
-                       "";
+        return json_object_object_get_ex(o, key, &value) && json_object_is_type(value, json_type_string)
+                       ? json_object_get_string(value)
+                       : "";
 }
 
 static int host_of(json_object *entry, char **ret)
@@ -95,8 +95,7 @@ static int host_of(json_object *entry, char **ret)
         json_object *value;
         int port = json_object_object_get_ex(entry, "port", &value) ? json_object_get_int(value) : FIO_PORT, r;
 
-        r = port == FIO_PORT ? asprintf(ret, "%s", name) :
-                               asprintf(ret, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
+        r = port == FIO_PORT ? asprintf(ret, "%s", name) : asprintf(ret, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
         return r < 0 ? -ENOMEM : 0;
 }
 
@@ -229,7 +228,7 @@ static int make_jobs(const struct fio_job *job, size_t n, uint64_t each, char **
 
 static int make_arguments(char *const *hosts, size_t n, char ***ret)
 {
-        static const char *const first[] = { "fio", "--output-format=json+", FIO_OUTPUT };
+        static const char *const first[] = {"fio", "--output-format=json+", FIO_OUTPUT};
         char **list = NULL;
         size_t count = 0;
         int r = 0;

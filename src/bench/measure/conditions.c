@@ -27,8 +27,7 @@ static uint64_t read_memory(const struct roots *r)
         char text[256];
         uint64_t kib;
 
-        if (attr_read(r->proc, "meminfo", text, sizeof(text)) < 0 ||
-            sscanf(text, "MemTotal: %" SCNu64, &kib) != 1)
+        if (attr_read(r->proc, "meminfo", text, sizeof(text)) < 0 || sscanf(text, "MemTotal: %" SCNu64, &kib) != 1)
                 return 0;
         return kib * 1024;
 }
@@ -66,8 +65,8 @@ static int describe_controller(const struct facts *f, struct bench_conditions *c
 {
         char text[sizeof(f->controller) + sizeof(f->controller_device) + 1];
 
-        (void) snprintf(text, sizeof(text), "%s%s%s", f->controller,
-                        f->controller[0] && f->controller_device[0] ? " " : "", f->controller_device);
+        (void) snprintf(text, sizeof(text), "%s%s%s", f->controller, f->controller[0] && f->controller_device[0] ? " " : "",
+                        f->controller_device);
         return copy(&c->controller, text);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/view.h"
 #include "bench/bench.h"
+#include "client/view.h"
 #include "sys/io/roots.h"
 
 /* What a result was measured on: without that it says nothing. All from sysfs, /proc and udev's record. */

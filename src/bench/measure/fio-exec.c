@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "common/util.h"
 #include "bench/measure/fio-parts.h"
+#include "common/util.h"
 #include "sys/io/clock.h"
 
 #define TICK_MSEC 200
@@ -119,7 +119,7 @@ static void take_places(struct handover *h)
 static void become(const char *program, char *const *arguments, struct handover *h, pid_t parent)
 {
         /* What a job file could name as ${VARIABLE} is not for it. */
-        static char *const environment[] = { "LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
+        static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
         sigset_t empty;
 
         /* No run outlives whoever asked for it. */
@@ -168,7 +168,7 @@ static void follow(struct child *c, fio_progress_t cb, void *userdata)
         char text[4096];
 
         for (;;) {
-                struct pollfd p = { .fd = c->stdout_fd, .events = POLLIN };
+                struct pollfd p = {.fd = c->stdout_fd, .events = POLLIN};
                 ssize_t n = 0;
 
                 if (poll(&p, 1, TICK_MSEC) > 0) {
@@ -244,7 +244,7 @@ int fio_execute(const char *program, char *const *arguments, char *const *jobs, 
         _cleanup_(fio_result_done) struct fio_result result = {};
         _cleanup_(handover_done) struct handover h;
         struct rusage usage = {};
-        struct child c = { .told_msec = now_msec(), .stdout_fd = -1 };
+        struct child c = {.told_msec = now_msec(), .stdout_fd = -1};
         size_t size;
         int r = prepare(&h, jobs, target);
 
@@ -286,8 +286,8 @@ char *fio_words(const struct fio_result *r)
         size_t n = !r->output ? 0 : json ? (size_t) (json - r->output) : strlen(r->output);
         char *words = NULL, *end;
 
-        if (asprintf(&words, "%.*s\n%.*s", WORDS_LENGTH_MAX, r->errors ?: "",
-                     (int) (n < WORDS_LENGTH_MAX ? n : WORDS_LENGTH_MAX), r->output ?: "") < 0)
+        if (asprintf(&words, "%.*s\n%.*s", WORDS_LENGTH_MAX, r->errors ?: "", (int) (n < WORDS_LENGTH_MAX ? n : WORDS_LENGTH_MAX),
+                     r->output ?: "") < 0)
                 return NULL;
         n = strspn(words, " \t\r\n");
         memmove(words, words + n, strlen(words + n) + 1);

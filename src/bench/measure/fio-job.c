@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
-#include "common/util.h"
 #include "bench/measure/fio-parts.h"
+#include "common/util.h"
 
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available)
 {
@@ -22,10 +22,11 @@ uint64_t fio_region(const struct bench_pattern *p, uint64_t available)
 static bool is_ours(const struct fio_job *job, const char *name)
 {
         static const char *const always[] = {
-                "description", "group_reporting", "iodepth", "new_group", "numjobs", "randrepeat", "randseed",
-                "readwrite",   "rw",              "size",    "stonewall", "thread",  "allrandrepeat",
+                "description", "group_reporting", "iodepth",       "new_group", "numjobs",
+                "randrepeat",  "randseed",        "readwrite",     "rw",        "size",
+                "stonewall",   "thread",          "allrandrepeat",
         };
-        static const char *const times[] = { "ramp_time", "runtime", "time_based", "timeout" };
+        static const char *const times[] = {"ramp_time", "runtime", "time_based", "timeout"};
 
         for (size_t i = 0; i < ELEMENTSOF(always); i++)
                 if (streq(name, always[i]))

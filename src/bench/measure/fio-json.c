@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "common/util.h"
 #include "bench/measure/fio.h"
+#include "common/util.h"
 
 /* A run of three years; beyond that it is no number of fio's. */
 #define RUNTIME_MS_MAX 100000000000ULL
@@ -14,8 +14,8 @@
 #define MSEC_PER_SEC 1000.0
 #define KIB 1024.0
 
-static const double quantiles[] = { 0.50, 0.95, 0.99 };
-static const char *const percentile_keys[] = { "50.000000", "95.000000", "99.000000" };
+static const double quantiles[] = {0.50, 0.95, 0.99};
+static const char *const percentile_keys[] = {"50.000000", "95.000000", "99.000000"};
 
 /* ---- members ---- */
 
@@ -47,7 +47,7 @@ static double get_number(json_object *o, const char *key)
 /* fio prints what it divided by nothing as C does; JSON has no such numbers. */
 static void mend_numbers(char *text)
 {
-        static const char *const broken[] = { "-nan", "nan", "-inf", "inf" };
+        static const char *const broken[] = {"-nan", "nan", "-inf", "inf"};
 
         for (char *p = strstr(text, " : "); p; p = strstr(p + 3, " : "))
                 for (size_t i = 0; i < ELEMENTSOF(broken); i++) {
@@ -120,7 +120,7 @@ static int add_bins(struct fio_tally_side *s, json_object *bins)
 
                 /* Versions before 3.0 had words among them. */
                 if (count > 0 && parse_uint(key, 10, UINT64_MAX, &ns) >= 0)
-                        s->bins[s->n_bins++] = (struct fio_bin){ ns, (uint64_t) count };
+                        s->bins[s->n_bins++] = (struct fio_bin){ns, (uint64_t) count};
         }
         return 0;
 }
@@ -181,7 +181,7 @@ static double depth_reached(json_object *levels, unsigned depth)
         static const struct {
                 const char *key;
                 unsigned from;
-        } table[] = { { "1", 1 }, { "2", 2 }, { "4", 4 }, { "8", 8 }, { "16", 16 }, { "32", 32 }, { ">=64", 64 } };
+        } table[] = {{"1", 1}, {"2", 2}, {"4", 4}, {"8", 8}, {"16", 16}, {"32", 32}, {">=64", 64}};
         double percent = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -240,7 +240,7 @@ static uint64_t quantile_of(const struct fio_bin *bins, size_t n, double quantil
 
 static void finish_side(struct fio_tally_side *s, struct bench_side *ret)
 {
-        uint64_t *percentiles[] = { &ret->p50_ns, &ret->p95_ns, &ret->p99_ns };
+        uint64_t *percentiles[] = {&ret->p50_ns, &ret->p95_ns, &ret->p99_ns};
 
         ret->bytes = s->bytes;
         ret->ios = s->ios;

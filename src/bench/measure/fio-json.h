@@ -18,7 +18,7 @@ struct fio_tally_side {
         uint64_t highest[3];        /* p50, p95, p99 of the job that has the highest */
         struct fio_bin *bins;       /* of json+: all latencies of all jobs */
         size_t n_bins;
-        size_t entries;             /* how many did any I/O */
+        size_t entries; /* how many did any I/O */
         size_t with_bins;
 };
 

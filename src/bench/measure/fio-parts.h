@@ -21,9 +21,9 @@ int fio_job_text(const struct fio_job *job, const char *filename, uint64_t each,
 int fio_jobs_alike(const struct fio_job *a, const struct fio_job *b, uint64_t available);
 
 struct fio_result {
-        char *output;   /* JSON, and what fio printed beside it */
+        char *output; /* JSON, and what fio printed beside it */
         char *errors;
-        int status;     /* as waitpid() has it */
+        int status;                         /* as waitpid() has it */
         uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel charged them */
 };
 

@@ -8,16 +8,16 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common/util.h"
 #include "bench/measure/fio-json.h"
 #include "bench/measure/fio-parts.h"
+#include "common/util.h"
 #include "sys/io/clock.h"
 
 #define READ_ONCE_BLOCK (1U << 20)
 
 int fio_find(const char **ret)
 {
-        static const char *const paths[] = { "/usr/bin/fio", "/bin/fio" };
+        static const char *const paths[] = {"/usr/bin/fio", "/bin/fio"};
 
         for (size_t i = 0; i < ELEMENTSOF(paths); i++)
                 if (access(paths[i], X_OK) == 0) {
@@ -29,7 +29,7 @@ int fio_find(const char **ret)
 
 int fio_version(const char *program, char **ret)
 {
-        char *const arguments[] = { "fio", FIO_OUTPUT, "--version", NULL };
+        char *const arguments[] = {"fio", FIO_OUTPUT, "--version", NULL};
         _cleanup_(fio_result_done) struct fio_result result = {};
         int r = 0;
 
@@ -81,10 +81,9 @@ static int open_target(const struct fio_job *job, uint64_t *ret_available)
         return TAKE_FD(fd);
 }
 
-static int execute(const struct fio_job *job, char *text, int target, fio_progress_t cb, void *userdata,
-                   struct fio_result *ret)
+static int execute(const struct fio_job *job, char *text, int target, fio_progress_t cb, void *userdata, struct fio_result *ret)
 {
-        char *arguments[8] = { "fio", "--output-format=json+", FIO_OUTPUT, "--eta=always" };
+        char *arguments[8] = {"fio", "--output-format=json+", FIO_OUTPUT, "--eta=always"};
         const char *program = job->program;
         size_t n = 4;
         int r;
@@ -98,7 +97,7 @@ static int execute(const struct fio_job *job, char *text, int target, fio_progre
         if (!job->writes)
                 arguments[n++] = "--readonly";
         arguments[n] = FIO_JOBS;
-        return fio_execute(program, arguments, (char *[]){ text, NULL }, target, cb, userdata, ret);
+        return fio_execute(program, arguments, (char *[]){text, NULL}, target, cb, userdata, ret);
 }
 
 /* What it read or wrote makes the result, its words the reason if there is none. */
@@ -171,11 +170,11 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
                 .sync_engine = true,
         };
         struct profile_option options[] = {
-                { "ioengine", "psync" },
-                { "bs", "1m" },
-                { "direct", p.direct ? "1" : "0" },
+                {"ioengine", "psync"},
+                {"bs", "1m"},
+                {"direct", p.direct ? "1" : "0"},
         };
-        struct profile_section section = { options, ELEMENTSOF(options) };
+        struct profile_section section = {options, ELEMENTSOF(options)};
         struct fio_job once = *job;
         struct bench_run run;
         uint64_t available = 0;

@@ -6,15 +6,15 @@
 /* Runs fio, and reads what it says. */
 
 struct fio_job {
-        const char *program;                    /* NULL: fio_find() */
-        const struct bench_pattern *pattern;    /* its depth, jobs and size count, whatever the section says */
-        const struct profile_section *section;  /* all else */
-        const char *path;                       /* a block device or a file that is there: opened once, here */
-        uint64_t offset;                        /* the region: from here */
-        uint64_t region;                        /* so many bytes; 0: to the end. Jobs share it out, none reads what another one has read */
-        unsigned runtime_sec;                   /* 0: as the section has it */
-        uint64_t seed;                          /* of random offsets: another one every run, or caches know them */
-        bool writes;                            /* false: a pattern that writes is refused, and fio is told --readonly */
+        const char *program;                   /* NULL: fio_find() */
+        const struct bench_pattern *pattern;   /* its depth, jobs and size count, whatever the section says */
+        const struct profile_section *section; /* all else */
+        const char *path;                      /* a block device or a file that is there: opened once, here */
+        uint64_t offset;                       /* the region: from here */
+        uint64_t region;      /* so many bytes; 0: to the end. Jobs share it out, none reads what another one has read */
+        unsigned runtime_sec; /* 0: as the section has it */
+        uint64_t seed;        /* of random offsets: another one every run, or caches know them */
+        bool writes;          /* false: a pattern that writes is refused, and fio is told --readonly */
 };
 
 /*
@@ -31,7 +31,8 @@ typedef int (*fio_progress_t)(double done, void *userdata);
  * ret_why (may be NULL): fio's own words if there were any, else NULL; not harmless yet; set in any case.
  */
 int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct bench_run *ret, char **ret_why);
-/* Reads the job's region (0: the pattern's) once from end to end, so that what has to be laid out, woken up or mapped is. 0, or as above. */
+/* Reads the job's region (0: the pattern's) once from end to end, so that what has to be laid out, woken up or mapped is. 0, or
+ * as above. */
 int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why);
 
 /* Its absolute path; -ENOENT. */

@@ -153,8 +153,7 @@ static int await_job(struct bench_lease *l, char *ret_text, size_t size)
                 }
                 if (k < 0 || l->watch.gone) {
                         (void) copy_string(ret_text, size,
-                                           k == -ETIMEDOUT ? "the switch does not end"
-                                                           : "uasd is not there any more");
+                                           k == -ETIMEDOUT ? "the switch does not end" : "uasd is not there any more");
                         return UASD_EXIT_FAILED;
                 }
                 l->watch.changed = false;
@@ -183,10 +182,8 @@ int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t s
 
         assert(l->fd >= 0); /* nothing is switched without a lease, which brings the disk back */
         ret_text[0] = '\0';
-        code = request_call(
-                &l->context->client, l->remote,
-                &(struct remote_call){.method = "Switch", .disk = l->interface, .value = driver_to_string(to)},
-                &job);
+        code = request_call(&l->context->client, l->remote,
+                            &(struct remote_call){.method = "Switch", .disk = l->interface, .value = driver_to_string(to)}, &job);
         if (code != UASD_EXIT_OK) {
                 (void) copy_string(ret_text, size, "uasd did not begin the switch");
                 return code;
@@ -224,8 +221,7 @@ void lease_keep_off_uas(const struct bench_context *c, const char *interface)
                         return;
                 }
                 if (!sd_bus_error_has_name(&error, UASD_BUS_ERROR_IN_USE) || now_boottime() >= deadline) {
-                        log_info("It failed under uas, and goes back there all the same: %s",
-                                 error.message ?: strerror(-k));
+                        log_info("It failed under uas, and goes back there all the same: %s", error.message ?: strerror(-k));
                         return;
                 }
                 (void) usleep(AGAIN_USEC);

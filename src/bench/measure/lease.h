@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/watch.h"
 #include "bench/context.h"
+#include "client/watch.h"
 
 /*
  * The daemon's promise that a disk is ours alone while a descriptor is open: its claim stays, nobody mounts it,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <systemd/sd-id128.h>
 
-#include "common/log.h"
-#include "common/util.h"
+#include "bench/context.h"
 #include "bench/measure/ask.h"
-#include "bench/tell/chart.h"
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
-#include "bench/tell/history.h"
 #include "bench/measure/run.h"
 #include "bench/measure/subject.h"
+#include "bench/tell/chart.h"
+#include "bench/tell/history.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
-#include "bench/context.h"
+#include "common/log.h"
+#include "common/util.h"
 #include "sys/io/clock.h"
 
 #define PROFILE_DEFAULT "cdm"
@@ -139,12 +139,12 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
         if (f->subject.lay_out)
                 log_info("A scratch file of %s is written before.", bytes_text(f->subject.available, size));
         if (f->second != DRIVER_NONE && session_rounds(s) < verdict_rounds_needed())
-                log_info("With less than %zu rounds of each not even the clearest difference can be told from chance: there will be "
-                         "figures, and no verdict.",
-                         verdict_rounds_needed());
+                log_info(
+                        "With less than %zu rounds of each not even the clearest difference can be told from chance: there will be "
+                        "figures, and no verdict.",
+                        verdict_rounds_needed());
         for (size_t i = 0; i < s->bench->n_patterns; i++)
-                log_info("  %s%s", s->bench->patterns[i].name,
-                         bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");
+                log_info("  %s%s", s->bench->patterns[i].name, bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");
 }
 
 /* What there is, even if it is not all of it. */
@@ -165,8 +165,7 @@ static int tell(const struct bench_context *c, const struct bench *b, int code)
 }
 
 /* Everything has been looked at: from here on the disk is ours, or the file. */
-static int measure(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps,
-                   size_t n_steps)
+static int measure(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps, size_t n_steps)
 {
         enum driver before = f->subject.driver;
         struct bench_lease lease = LEASE_NULL;
@@ -191,12 +190,8 @@ static int measure(const struct bench_context *c, struct found *f, struct sessio
 
 static int run(const struct bench_context *c, struct found *f, const struct patterns *p, struct bench *b)
 {
-        struct session s = {.context = c,
-                            .options = c->options,
-                            .subject = &f->subject,
-                            .patterns = p,
-                            .bench = b,
-                            .errors = ERRORS_NULL};
+        struct session s = {
+                .context = c, .options = c->options, .subject = &f->subject, .patterns = p, .bench = b, .errors = ERRORS_NULL};
         struct step *steps = NULL;
         size_t n_steps, n_runs = 0;
         int code = UASD_EXIT_OK;
@@ -242,9 +237,8 @@ int bench_measure(const struct bench_context *c, const char *what)
         size_scratch(o, profile, &f);
         while (f.subject.hosts && f.subject.hosts[n_hosts])
                 n_hosts++;
-        code = patterns_make(profile, o,
-                             o->size && o->size < f.subject.available ? o->size : f.subject.available, n_hosts,
-                             &b, &patterns);
+        code = patterns_make(profile, o, o->size && o->size < f.subject.available ? o->size : f.subject.available, n_hosts, &b,
+                             &patterns);
         if (code != UASD_EXIT_OK)
                 return code;
         if (dropped)

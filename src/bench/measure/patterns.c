@@ -3,12 +3,12 @@
 
 #include <strings.h>
 
-#include "common/exit-codes.h"
-#include "common/log.h"
-#include "common/util.h"
 #include "bench/measure/clients.h"
 #include "bench/measure/fio-parts.h"
 #include "bench/measure/sweep.h"
+#include "common/exit-codes.h"
+#include "common/log.h"
+#include "common/util.h"
 
 #define CLIENT_STEPS_MAX 16
 
@@ -20,8 +20,8 @@ void patterns_done(struct patterns *p)
 }
 
 /* Takes what is in `pattern`. */
-static int add(struct bench *b, struct patterns *p, struct bench_pattern *pattern,
-               const struct profile_section *section, size_t clients)
+static int add(struct bench *b, struct patterns *p, struct bench_pattern *pattern, const struct profile_section *section,
+               size_t clients)
 {
         size_t n = b->n_patterns + 1;
         const struct profile_section **sections;
@@ -101,7 +101,8 @@ static int no_room(const struct bench_options *o, const struct profile *profile,
         return UASD_EXIT_FAILED;
 }
 
-/* Patterns that differ in nothing but what is varied come to the same points. Index of the one that is there, or b->n_patterns. */
+/* Patterns that differ in nothing but what is varied come to the same points. Index of the one that is there, or b->n_patterns.
+ */
 static int find_alike(const struct bench *b, const struct patterns *p, const struct bench_pattern *point,
                       const struct profile_section *section, const struct bench_options *o, uint64_t available, size_t *ret)
 {
@@ -109,7 +110,8 @@ static int find_alike(const struct bench *b, const struct patterns *p, const str
         const struct fio_job job = {.pattern = point, .section = section, .runtime_sec = seconds};
 
         for (*ret = 0; *ret < b->n_patterns; ++*ret) {
-                const struct fio_job other = {.pattern = &b->patterns[*ret], .section = p->sections[*ret], .runtime_sec = seconds};
+                const struct fio_job other = {
+                        .pattern = &b->patterns[*ret], .section = p->sections[*ret], .runtime_sec = seconds};
                 int k = point->axis == b->patterns[*ret].axis ? fio_jobs_alike(&job, &other, available) : 0;
 
                 if (k != 0)
@@ -119,8 +121,8 @@ static int find_alike(const struct bench *b, const struct patterns *p, const str
 }
 
 /* Those that are not there yet. */
-static int add_points(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available,
-                      struct sweep *s, struct bench *b, struct patterns *p)
+static int add_points(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available, struct sweep *s,
+                      struct bench *b, struct patterns *p)
 {
         const struct profile_section *section = &profile->sections[i];
         size_t left = 0;
@@ -142,12 +144,11 @@ static int add_points(const struct profile *profile, size_t i, const struct benc
         return k;
 }
 
-static int add_sweep(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available,
-                     struct bench *b, struct patterns *p)
+static int add_sweep(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available, struct bench *b,
+                     struct patterns *p)
 {
-        static const enum bench_axis axes[_SWEEP_MAX] = {[SWEEP_DEPTH] = BENCH_AXIS_DEPTH,
-                                                         [SWEEP_JOBS] = BENCH_AXIS_JOBS,
-                                                         [SWEEP_REGION] = BENCH_AXIS_REGION};
+        static const enum bench_axis axes[_SWEEP_MAX] = {
+                [SWEEP_DEPTH] = BENCH_AXIS_DEPTH, [SWEEP_JOBS] = BENCH_AXIS_JOBS, [SWEEP_REGION] = BENCH_AXIS_REGION};
         struct sweep_question q;
         struct sweep s = {};
         const char *word;
@@ -158,8 +159,7 @@ static int add_sweep(const struct profile *profile, size_t i, const struct bench
                 return wrong_sweep(o->sweep, k, word);
         k = sweep_make(&profile->patterns[i], &q, available, &s);
         if (k == -EOPNOTSUPP) {
-                log_info("%s: its engine does one thing at a time, so there is no depth to vary.",
-                         profile->patterns[i].name);
+                log_info("%s: its engine does one thing at a time, so there is no depth to vary.", profile->patterns[i].name);
                 return UASD_EXIT_OK;
         }
         if (k == -ENOSPC)
@@ -171,8 +171,7 @@ static int add_sweep(const struct profile *profile, size_t i, const struct bench
         return k < 0 ? told(k) : UASD_EXIT_OK;
 }
 
-static int add_clients(const struct profile *profile, size_t i, size_t n_clients, struct bench *b,
-                       struct patterns *p)
+static int add_clients(const struct profile *profile, size_t i, size_t n_clients, struct bench *b, struct patterns *p)
 {
         size_t counts[CLIENT_STEPS_MAX], n = clients_steps(n_clients, counts, CLIENT_STEPS_MAX);
 
@@ -186,8 +185,8 @@ static int add_clients(const struct profile *profile, size_t i, size_t n_clients
         return UASD_EXIT_OK;
 }
 
-static int add_pattern(const struct profile *profile, size_t i, const struct bench_options *o,
-                       uint64_t available, size_t n_clients, struct bench *b, struct patterns *p)
+static int add_pattern(const struct profile *profile, size_t i, const struct bench_options *o, uint64_t available,
+                       size_t n_clients, struct bench *b, struct patterns *p)
 {
         int k;
 
@@ -215,16 +214,14 @@ static int nothing_left(const struct profile *profile, const struct bench_option
                 for (size_t i = 0; i < profile->n_patterns; i++)
                         log_error("  %s", profile->patterns[i].name);
         } else if (o->sweep)
-                log_error("There is nothing to vary in the profile '%s' by --sweep=%s.", profile->name,
-                          o->sweep);
+                log_error("There is nothing to vary in the profile '%s' by --sweep=%s.", profile->name, o->sweep);
         else
-                log_error("The profile '%s' only writes: --write with --file=DIRECTORY, or --destroy-data.",
-                          profile->name);
+                log_error("The profile '%s' only writes: --write with --file=DIRECTORY, or --destroy-data.", profile->name);
         return UASD_EXIT_USAGE;
 }
 
-int patterns_make(const struct profile *profile, const struct bench_options *o, uint64_t available,
-                  size_t n_clients, struct bench *b, struct patterns *ret)
+int patterns_make(const struct profile *profile, const struct bench_options *o, uint64_t available, size_t n_clients,
+                  struct bench *b, struct patterns *ret)
 {
         b->profile = strdup(profile->name);
         if (!b->profile)

@@ -59,8 +59,8 @@ static const struct known_option options[] = {
  * sizes have no place in a result; a rate or a pause holds the disk back; random requests are described as uniform.
  */
 static const char *const refused[] = {
-        "filename", "directory", "offset",    "bs",      "blocksize",         "rate",
-        "latency_", "thinktime", "verify",    "opendir", "percentage_random", "random_distribution",
+        "filename", "directory",  "offset",      "bs",       "blocksize",         "rate",
+        "latency_", "thinktime",  "verify",      "opendir",  "percentage_random", "random_distribution",
         "zone",     "number_ios", "fill_device", "filesize",
 };
 
@@ -85,8 +85,8 @@ static const struct {
         const char *name;
         bool reads, writes, random;
 } directions[] = {
-        {"read", true, false, false},     {"write", false, true, false},   {"randread", true, false, true},
-        {"randwrite", false, true, true}, {"rw", true, true, false},       {"readwrite", true, true, false},
+        {"read", true, false, false},     {"write", false, true, false}, {"randread", true, false, true},
+        {"randwrite", false, true, true}, {"rw", true, true, false},     {"readwrite", true, true, false},
         {"randrw", true, true, true},
 };
 
@@ -267,7 +267,6 @@ const char *profile_pattern_finish(struct bench_pattern *p)
         if (!reads || !writes)
                 p->read_percent = reads ? 100 : 0;
         p->random = directions[rw].random;
-        p->sync_engine = engines[engine].waits == WAITS_ALWAYS ||
-                         (engines[engine].waits == WAITS_BUFFERED && !p->direct);
+        p->sync_engine = engines[engine].waits == WAITS_ALWAYS || (engines[engine].waits == WAITS_BUFFERED && !p->direct);
         return NULL;
 }

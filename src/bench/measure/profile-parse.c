@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <stdarg.h>
 
-#include "common/util.h"
 #include "bench/measure/profile-options.h"
+#include "common/util.h"
 
 #define SECTION_MAX 64
 #define FAULT_MAX 384
@@ -182,8 +182,8 @@ static int finish(struct profile_reader *r)
         return 0;
 }
 
-int profile_parse(const char *name, const char *file, const char *text, size_t size, profile_complain_fn complain,
-                  void *data, struct profile **ret)
+int profile_parse(const char *name, const char *file, const char *text, size_t size, profile_complain_fn complain, void *data,
+                  struct profile **ret)
 {
         _cleanup_(profile_freep) struct profile *p = calloc(1, sizeof(*p));
         _cleanup_free_ char *copy = strndup(text, size);

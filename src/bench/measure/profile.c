@@ -22,8 +22,8 @@ struct place {
 
 static size_t places(const struct roots *r, struct place ret[2])
 {
-        ret[0] = (struct place){ r->etc, BENCH_DIR, BENCH_DIR_SHOWN };
-        ret[1] = (struct place){ r->lib, BENCH_SHARE, BENCH_SHARE_SHOWN };
+        ret[0] = (struct place){r->etc, BENCH_DIR, BENCH_DIR_SHOWN};
+        ret[1] = (struct place){r->lib, BENCH_SHARE, BENCH_SHARE_SHOWN};
         return 2;
 }
 

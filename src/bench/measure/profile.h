@@ -23,8 +23,8 @@ struct profile_section {
 
 struct profile {
         char *name;
-        char *text;                       /* of the file, as fio is to check it */
-        char *description;                /* description= of [global]; NULL */
+        char *text;        /* of the file, as fio is to check it */
+        char *description; /* description= of [global]; NULL */
         struct bench_pattern *patterns;
         struct profile_section *sections; /* as many, in the same order */
         size_t n_patterns;
@@ -39,8 +39,8 @@ typedef void (*profile_complain_fn)(const char *file, int line, const char *what
  */
 int profile_load(const struct roots *r, const char *name, profile_complain_fn complain, void *data, struct profile **ret);
 /* The same of a text; file is for complaints alone. */
-int profile_parse(const char *name, const char *file, const char *text, size_t size, profile_complain_fn complain,
-                  void *data, struct profile **ret);
+int profile_parse(const char *name, const char *file, const char *text, size_t size, profile_complain_fn complain, void *data,
+                  struct profile **ret);
 /* Patterns that write go. How many there were. */
 size_t profile_drop_writes(struct profile *p);
 struct profile *profile_free(struct profile *p); /* NULL */

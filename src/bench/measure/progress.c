@@ -25,8 +25,7 @@ char *bench_progress_time(uint64_t usec, char ret[static PROGRESS_TIME_MAX])
         else if (sec < 3600)
                 (void) snprintf(ret, PROGRESS_TIME_MAX, "%u min", (unsigned) ((sec + 59) / 60));
         else
-                (void) snprintf(ret, PROGRESS_TIME_MAX, "%u h %u min", (unsigned) (sec / 3600),
-                                (unsigned) (sec % 3600 / 60));
+                (void) snprintf(ret, PROGRESS_TIME_MAX, "%u h %u min", (unsigned) (sec / 3600), (unsigned) (sec % 3600 / 60));
         return ret;
 }
 
@@ -40,8 +39,7 @@ void bench_progress_show(struct bench_progress *p, uint64_t within_usec)
         p->drawn = now;
         if (done > p->total_usec)
                 done = p->total_usec;
-        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s",
-                        p->total_usec ? (unsigned) (done * 100 / p->total_usec) : 0,
+        (void) snprintf(line, sizeof(line), "%3u %%  %s left  %s", p->total_usec ? (unsigned) (done * 100 / p->total_usec) : 0,
                         bench_progress_time(p->total_usec - done, left), p->what);
         progress_line(line);
 }

@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/names.h"
-#include "common/util.h"
 #include "bench/measure/clients.h"
 #include "bench/measure/layout.h"
 #include "bench/measure/traffic.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
 #include "sys/io/clock.h"
 
 #define LOOK_USEC (1 * USEC_PER_SEC)
@@ -120,8 +120,7 @@ static const char *path_of(const struct session *s, char *ret, size_t size)
 
 static uint64_t region_of(const struct session *s)
 {
-        return s->options->size && s->options->size < s->subject->available ? s->options->size
-                                                                            : s->subject->available;
+        return s->options->size && s->options->size < s->subject->available ? s->options->size : s->subject->available;
 }
 
 uint64_t run_region_once(const struct session *s)
@@ -184,7 +183,11 @@ static unsigned next_order(const struct session *s)
 /* One that did not come to its end: it counts nowhere, but is there to be pointed at. */
 static void add_failed(struct session *s, const struct step *step, uint64_t started)
 {
-        struct bench_run r = {.started_usec = started, .error = -EIO, .other_bytes_per_sec = -1, .device_read_bytes = -1, .device_written_bytes = -1};
+        struct bench_run r = {.started_usec = started,
+                              .error = -EIO,
+                              .other_bytes_per_sec = -1,
+                              .device_read_bytes = -1,
+                              .device_written_bytes = -1};
 
         (void) add_run(s, &r, step, next_order(s));
 }

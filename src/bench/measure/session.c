@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/names.h"
-#include "common/util.h"
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
 #include "bench/measure/run.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "common/util.h"
 #include "sys/io/clock.h"
 #include "term/progress.h"
 
@@ -133,8 +133,7 @@ static void arrive(struct session *s, enum driver d)
         if (subject->lease)
                 (void) copy_string(subject->block, sizeof(subject->block), subject->lease->block);
         conditions_driver(&s->context->client.roots, subject->block, d, &s->bench->conditions);
-        if (subject->interface &&
-            errors_begin(&s->errors, &s->context->client.roots, subject->interface, subject->block) < 0)
+        if (subject->interface && errors_begin(&s->errors, &s->context->client.roots, subject->interface, subject->block) < 0)
                 log_info("What goes wrong with the disk meanwhile cannot be seen.");
         if (subject->lease)
                 subject->lease->distrusted = false;
@@ -192,17 +191,14 @@ static const char *describe(const struct session *s, const struct step *step, ch
                 (void) snprintf(ret, size, "switching to %s", driver);
                 break;
         case STEP_READ_ALL:
-                (void) snprintf(ret, size,
-                                s->subject->lay_out ? "writing the scratch file" : "reading the region once");
+                (void) snprintf(ret, size, s->subject->lay_out ? "writing the scratch file" : "reading the region once");
                 break;
         case STEP_RUN:
-                (void) snprintf(ret, size, "%s%s%s, ", driver, *driver ? ", " : "",
-                                s->bench->patterns[step->pattern].name);
+                (void) snprintf(ret, size, "%s%s%s, ", driver, *driver ? ", " : "", s->bench->patterns[step->pattern].name);
                 if (step->round == 0)
                         (void) snprintf(ret + strlen(ret), size - strlen(ret), "warming up");
                 else
-                        (void) snprintf(ret + strlen(ret), size - strlen(ret), "round %u of %u", step->round,
-                                        session_rounds(s));
+                        (void) snprintf(ret + strlen(ret), size - strlen(ret), "round %u of %u", step->round, session_rounds(s));
                 break;
         case STEP_PAUSE:
                 (void) snprintf(ret, size, "pausing");
@@ -271,8 +267,8 @@ int session_run(struct session *s, const struct step *steps, size_t n)
         }
         progress_clear();
         /* What fails under uas is not left there, whatever it had before. */
-        if (s->bench->finding.found && s->subject->lease && s->subject->driver == DRIVER_UAS &&
-            s->ended[DRIVER_UAS] && step_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)
+        if (s->bench->finding.found && s->subject->lease && s->subject->driver == DRIVER_UAS && s->ended[DRIVER_UAS] &&
+            step_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)
                 code = UASD_EXIT_FAILED;
         if (code == UASD_EXIT_OK && s->bench->finding.found)
                 code = UASD_EXIT_ROLLED_BACK;

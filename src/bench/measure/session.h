@@ -9,9 +9,9 @@
 
 /* What is measured. */
 struct subject {
-        struct bench_lease *lease;   /* the raw disk; NULL: a file */
-        char *path;            /* of the file; NULL with a lease */
-        const char *interface; /* of the disk that is below; NULL: not one of ours, or more than one */
+        struct bench_lease *lease; /* the raw disk; NULL: a file */
+        char *path;                /* of the file; NULL with a lease */
+        const char *interface;     /* of the disk that is below; NULL: not one of ours, or more than one */
         char block[BLOCK_NAME_MAX];
         enum driver driver; /* that it is on; DRIVER_NONE: not known, of a file */
         uint64_t available; /* bytes */
@@ -33,7 +33,7 @@ struct session {
         uint64_t pause_usec;
         uint64_t step_usec; /* what the step at hand will take */
         uint64_t looked;    /* when the disk was looked after last */
-        int stop; /* why a run was ended: -EINTR, -EIO: trouble, -ENODEV: unplugged, -EPIPE: the lease */
+        int stop;           /* why a run was ended: -EINTR, -EIO: trouble, -ENODEV: unplugged, -EPIPE: the lease */
         int seen_signal;
 };
 

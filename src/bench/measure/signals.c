@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
 
-#include "common/util.h"
 #include "bench/measure/session.h"
+#include "common/util.h"
 
 static volatile sig_atomic_t caught;
 

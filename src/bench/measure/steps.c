@@ -35,8 +35,7 @@ static int add_run(struct list *l, const struct step *run)
 }
 
 /* Rounds `from` up to `to`, and round 0 before them. */
-static int add_block(struct list *l, const struct steps_shape *shape, enum driver driver, unsigned from,
-                     unsigned to)
+static int add_block(struct list *l, const struct steps_shape *shape, enum driver driver, unsigned from, unsigned to)
 {
         int r;
 
@@ -110,7 +109,6 @@ uint64_t steps_usec(const struct step *steps, size_t n, size_t at, const bool en
         uint64_t sum = 0;
 
         for (size_t i = steps_next(steps, n, at, ended); i < n; i = steps_next(steps, n, i + 1, ended))
-                sum += steps[i].kind == STEP_RUN ? costs->run_usec[steps[i].pattern]
-                                                 : costs->usec[steps[i].kind];
+                sum += steps[i].kind == STEP_RUN ? costs->run_usec[steps[i].pattern] : costs->usec[steps[i].kind];
         return sum;
 }

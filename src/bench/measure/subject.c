@@ -5,13 +5,13 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "bench/measure/below.h"
+#include "bench/measure/clients.h"
 #include "client/local.h"
 #include "client/plan.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "core/explain.h"
-#include "bench/measure/below.h"
-#include "bench/measure/clients.h"
 
 /* Of a scratch file at least, where nobody says one: with less the caches of hard disks were seen to answer. */
 #define SCRATCH_SIZE (5ULL << 30)
@@ -64,8 +64,7 @@ static int choose_drivers(const struct bench_options *o, const struct view *v, s
 
         (void) view_label(v, label);
         if (now != DRIVER_UAS && now != DRIVER_USB_STORAGE) {
-                log_error("%s: it is on %s, and nothing can be read of it.", label,
-                          view_driver(v) ?: "no driver");
+                log_error("%s: it is on %s, and nothing can be read of it.", label, view_driver(v) ?: "no driver");
                 return UASD_EXIT_FAILED;
         }
         if (!view_capable(v) && o->driver != now) {
@@ -76,9 +75,7 @@ static int choose_drivers(const struct bench_options *o, const struct view *v, s
         }
         f->subject.driver = now;
         f->first = o->driver != DRIVER_NONE ? o->driver : now;
-        f->second = o->driver != DRIVER_NONE ? DRIVER_NONE
-                    : now == DRIVER_UAS      ? DRIVER_USB_STORAGE
-                                             : DRIVER_UAS;
+        f->second = o->driver != DRIVER_NONE ? DRIVER_NONE : now == DRIVER_UAS ? DRIVER_USB_STORAGE : DRIVER_UAS;
         return UASD_EXIT_OK;
 }
 
@@ -110,8 +107,7 @@ static int look_at_node(const struct bench_context *c, bool writes, const char *
         if (faccessat(c->client.roots.dev, block, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
                 return UASD_EXIT_OK;
         if (errno == EACCES || errno == EPERM) {
-                log_error("Not permitted: /dev/%s may be %s by root alone.", block,
-                          writes ? "written" : "read");
+                log_error("Not permitted: /dev/%s may be %s by root alone.", block, writes ? "written" : "read");
                 return UASD_EXIT_UNAUTHORIZED;
         }
         log_error("Cannot look at /dev/%s: %s", block, strerror(errno));
@@ -172,8 +168,7 @@ static int look_at_path(const struct bench_options *o, struct found *f, struct s
                 return UASD_EXIT_USAGE;
         }
         if (o->write) {
-                log_error("'%s' is a file, and --write never writes to one that is there: name a directory.",
-                          path);
+                log_error("'%s' is a file, and --write never writes to one that is there: name a directory.", path);
                 return UASD_EXIT_REFUSED;
         }
         if (ret->st_size == 0) {
@@ -196,9 +191,10 @@ static int look_at_clients(const struct bench_options *o, struct found *f)
                 return UASD_EXIT_USAGE;
         }
         if (!clients_path_ok(o->file)) {
-                log_error("--file=%s: with --clients it takes an absolute path, as the servers see it, without ; # $, double quotes, "
-                          "backslashes, and blanks at its end.",
-                          o->file);
+                log_error(
+                        "--file=%s: with --clients it takes an absolute path, as the servers see it, without ; # $, double quotes, "
+                        "backslashes, and blanks at its end.",
+                        o->file);
                 return UASD_EXIT_USAGE;
         }
         if (o->write) {
@@ -229,8 +225,8 @@ static void take_disk(struct found *f, const char *what)
 }
 
 /*
- * The word of whoever names a disk is taken where nothing is known against it: figures are kept as that disk's. st: of the file, if it is
- * seen here.
+ * The word of whoever names a disk is taken where nothing is known against it: figures are kept as that disk's. st: of the file,
+ * if it is seen here.
  */
 static int find_named_disk(const struct bench_context *c, const char *what, const struct stat *st, struct found *f)
 {
@@ -252,7 +248,7 @@ static int find_named_disk(const struct bench_context *c, const char *what, cons
                           c->options->file, view_label(f->view, label),
                           below.one ? view_label(below.one, other) : "another disk");
                 log_info(c->options->clients ? "Without a disk beside --clients the figures are told of none."
-                                                   : "Without a disk beside --file the one it is on is found.");
+                                             : "Without a disk beside --file the one it is on is found.");
                 return UASD_EXIT_USAGE;
         }
         take_disk(f, what);

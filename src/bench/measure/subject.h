@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/source.h"
 #include "bench/measure/scratch.h"
 #include "bench/measure/session.h"
+#include "client/source.h"
 
 /*
  * What is to be measured, found and looked at before anything is begun: these tell what speaks against it, and

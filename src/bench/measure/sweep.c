@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "common/util.h"
 #include "bench/measure/fio.h"
 #include "bench/measure/profile.h"
+#include "common/util.h"
 
 #define MIB (1ULL << 20)
 #define COUNT_MAX 32
@@ -17,8 +17,8 @@ static const char *const names[_SWEEP_MAX] = {
 };
 
 /* Those of the study behind the profile cdm. */
-static const uint64_t counts[] = { 1, 2, 4, 8, 16, 32 };
-static const uint64_t regions[] = { 256 * MIB, 512 * MIB, 1024 * MIB, 3072 * MIB, 5120 * MIB, 8192 * MIB, 10240 * MIB };
+static const uint64_t counts[] = {1, 2, 4, 8, 16, 32};
+static const uint64_t regions[] = {256 * MIB, 512 * MIB, 1024 * MIB, 3072 * MIB, 5120 * MIB, 8192 * MIB, 10240 * MIB};
 
 const char *sweep_to_string(enum sweep_axis axis)
 {
@@ -177,7 +177,7 @@ static int fill(struct sweep *s, const struct bench_pattern *base, const struct 
 
 int sweep_make(const struct bench_pattern *base, const struct sweep_question *q, uint64_t available, struct sweep *ret)
 {
-        struct sweep s = { .axis = q->axis };
+        struct sweep s = {.axis = q->axis};
         int r;
 
         /* Whatever iodepth= says, the engine waits for each: a flat line would be taken for a finding. */

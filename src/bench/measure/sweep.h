@@ -24,8 +24,8 @@ struct sweep_question {
 };
 
 /*
- * 0; -EINVAL: it is no such list; -ERANGE: depth and jobs go from 1 to 32, a region begins at 1 MiB; -EEXIST: a value comes twice.
- * ret_word: the value that is wrong, within s; NULL: another part is.
+ * 0; -EINVAL: it is no such list; -ERANGE: depth and jobs go from 1 to 32, a region begins at 1 MiB; -EEXIST: a value comes
+ * twice. ret_word: the value that is wrong, within s; NULL: another part is.
  */
 int sweep_parse(const char *s, struct sweep_question *ret, const char **ret_word);
 

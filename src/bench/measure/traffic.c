@@ -84,7 +84,8 @@ static uint64_t more(uint64_t after, uint64_t before)
         return after > before ? after - before : 0;
 }
 
-/* What was ours: what fio says does not have the ramp in it, and of a file system in a process of its own fio is charged nothing. */
+/* What was ours: what fio says does not have the ramp in it, and of a file system in a process of its own fio is charged nothing.
+ */
 static double ours(const struct bench_side *s, double charged, const struct bench_pattern *p, const struct bench_run *r)
 {
         double said = (double) s->bytes * bench_with_ramp(p, r);

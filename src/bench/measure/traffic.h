@@ -6,8 +6,8 @@
 
 /* What the kernel has counted of the disks on a bus, before and after a run: what was ours of it, and what others'. */
 struct traffic {
-        uint64_t others;        /* bytes of the other disks on the bus, read and written */
-        uint64_t read, written; /* of the disk that is measured, with all that stands in its enclosure */
+        uint64_t others;                /* bytes of the other disks on the bus, read and written */
+        uint64_t read, written;         /* of the disk that is measured, with all that stands in its enclosure */
         uint64_t lun_read, lun_written; /* of the one that is measured */
         bool known;
 };
@@ -19,7 +19,8 @@ bool traffic_is_counted(const struct roots *r);
 
 /*
  * Puts in what came of it: bytes a second of others on the bus and on the disk itself, and how much of what fio read came from a
- * device, and of what it wrote went to one. Of fio: r->device_*, as its processes were accounted for, negative if they were not. Pure.
+ * device, and of what it wrote went to one. Of fio: r->device_*, as its processes were accounted for, negative if they were not.
+ * Pure.
  */
 void traffic_tell(const struct traffic *before, const struct traffic *after, const struct bench_pattern *p, uint64_t usec,
                   struct bench_run *r);

@@ -5,17 +5,20 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "common/util.h"
 #include "bench/tell/head.h"
 #include "bench/tell/stats.h"
 #include "bench/tell/verdict.h"
+#include "common/util.h"
 
 #define PANEL_WIDTH 720U
 #define PANEL_HEIGHT 420U
 #define SERIES_MAX 16 /* lines of a chart that can still be told apart */
 
 static const char *const colours[_DRIVER_MAX] = {
-        [DRIVER_NONE] = "#7570b3", [DRIVER_USB_STORAGE] = "#d95f02", [DRIVER_UAS] = "#1b9e77", [DRIVER_OTHER] = "#66a61e",
+        [DRIVER_NONE] = "#7570b3",
+        [DRIVER_USB_STORAGE] = "#d95f02",
+        [DRIVER_UAS] = "#1b9e77",
+        [DRIVER_OTHER] = "#66a61e",
 };
 
 /* Letters, digits, and what neither a quoted string nor a line of data, nor its terminal, knows a meaning for. */
@@ -25,7 +28,8 @@ static void word(FILE *f, const char *s)
 
         (void) make_harmless(s, harmless, sizeof(harmless));
         for (const char *p = harmless; *p; p++)
-                (void) fputc(isalnum((unsigned char) *p) || (unsigned char) *p >= 0x80 || strchr(" -_.,:()=+/%", *p) ? *p : '.', f);
+                (void) fputc(isalnum((unsigned char) *p) || (unsigned char) *p >= 0x80 || strchr(" -_.,:()=+/%", *p) ? *p : '.',
+                             f);
 }
 
 /* Whether there is something to be seen of it where these figures are; a point without a place is not. */
@@ -106,12 +110,14 @@ static void bars(FILE *f, const struct bench *b, enum stats_measure m)
                 (void) fputc('\n', f);
                 patterns++;
         }
-        (void) fprintf(f, "END\nset style data histogram\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 border -1\n"
-                   "set xtics rotate by %i\nunset logscale\nset xrange [-0.7:%zu - 0.3]\nplot",
+        (void) fprintf(
+                f,
+                "END\nset style data histogram\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 border -1\n"
+                "set xtics rotate by %i\nunset logscale\nset xrange [-0.7:%zu - 0.3]\nplot",
                 patterns > 4 ? -30 : 0, patterns);
         for (size_t k = 0; k < n; k++)
                 (void) fprintf(f, "%s $bars using %zu:%zu:%zu:xtic(1) title '%s' lc rgb '%s'", k ? "," : "", 3 * k + 2, 3 * k + 3,
-                        3 * k + 4, driver_label(drivers[k]), colours[drivers[k]]);
+                               3 * k + 4, driver_label(drivers[k]), colours[drivers[k]]);
         (void) fputc('\n', f);
 }
 
@@ -173,15 +179,17 @@ static void lines(FILE *f, const struct bench *b, enum stats_measure m)
                 points(f, b, all[i].pattern, all[i].driver, m);
                 (void) fprintf(f, "END\n");
         }
-        (void) fprintf(f, "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\nset offsets graph 0.03, graph 0.03, 0, 0\nplot",
+        (void) fprintf(
+                f,
+                "set xlabel '%s'\nset xtics autofreq norotate\n%s\nset xrange [*:*]\nset offsets graph 0.03, graph 0.03, 0, 0\nplot",
                 names[b->axis], b->axis == BENCH_AXIS_REGION ? "unset logscale" : "set logscale x 2");
         for (size_t i = 0; i < n; i++) {
                 const struct bench_pattern *p = &b->patterns[all[i].pattern];
                 char name[256];
 
                 (void) snprintf(name, sizeof(name), "%.*s", (int) base_length(p), p->name ?: "");
-                (void) fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.6 lc rgb '%s' dt %zu title '", i ? "," : "", i,
-                        colours[all[i].driver], i / 2 + 1);
+                (void) fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.6 lc rgb '%s' dt %zu title '",
+                               i ? "," : "", i, colours[all[i].driver], i / 2 + 1);
                 word(f, name);
                 (void) fprintf(f, " %s'", driver_label(all[i].driver));
         }
@@ -201,8 +209,10 @@ int chart_script(const struct bench *b, bool svg, FILE *f)
                 (void) fprintf(f, "set terminal svg size %u,%u noenhanced background '#ffffff'\n", PANEL_WIDTH * n, PANEL_HEIGHT);
         else
                 (void) fprintf(f, "set terminal png size %u,%u noenhanced\n", PANEL_WIDTH * n, PANEL_HEIGHT);
-        (void) fprintf(f, "set encoding utf8\nset datafile missing '?'\nset grid ytics\nset key below\n"
-                   "set multiplot layout 1,%u title '", n);
+        (void) fprintf(f,
+                       "set encoding utf8\nset datafile missing '?'\nset grid ytics\nset key below\n"
+                       "set multiplot layout 1,%u title '",
+                       n);
         word(f, b->conditions.model ?: "uasctl bench");
         if (!isempty(b->profile)) {
                 (void) fprintf(f, ", ");

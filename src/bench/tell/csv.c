@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "common/util.h"
 #include "bench/fields.h"
 #include "bench/tell/stats.h"
+#include "common/util.h"
 
 /* RFC 4180. What a spreadsheet would take for a formula gets an apostrophe in front. */
 static void text(FILE *out, const char *s)

@@ -2,13 +2,13 @@
 /* Two results, with the same statistics as two drivers. */
 #include "bench/tell/history.h"
 
-#include "common/log.h"
-#include "common/util.h"
 #include "bench/tell/json.h"
 #include "bench/tell/kept.h"
 #include "bench/tell/pairs.h"
 #include "bench/tell/print.h"
 #include "bench/tell/units.h"
+#include "common/log.h"
+#include "common/util.h"
 #include "term/fit.h"
 #include "term/json.h"
 #include "term/pager.h"
@@ -18,17 +18,14 @@
 enum { AT_PATTERN, AT_DRIVER, AT_FIRST, AT_SECOND, AT_RATIO, AT_NOTES, AT_SECOND_IS, _AT_MAX };
 
 static const struct table_column columns[_AT_MAX] = {
-        [AT_PATTERN] = {"PATTERN", 0},
-        [AT_DRIVER] = {"DRIVER", 0},
-        [AT_FIRST] = {"FIRST", SCOLS_FL_RIGHT},
-        [AT_SECOND] = {"SECOND", SCOLS_FL_RIGHT},
-        [AT_RATIO] = {"RATIO", SCOLS_FL_RIGHT},
-        [AT_NOTES] = {"NOTES", 0},
+        [AT_PATTERN] = {"PATTERN", 0},          [AT_DRIVER] = {"DRIVER", 0},
+        [AT_FIRST] = {"FIRST", SCOLS_FL_RIGHT}, [AT_SECOND] = {"SECOND", SCOLS_FL_RIGHT},
+        [AT_RATIO] = {"RATIO", SCOLS_FL_RIGHT}, [AT_NOTES] = {"NOTES", 0},
         [AT_SECOND_IS] = {"SECOND IS", 0},
 };
 
 static const struct fit_column fits[_AT_MAX] = {
-        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0}, [AT_FIRST] = {FIT_LAST, 0}, [AT_SECOND] = {FIT_LAST, 0},
+        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0},  [AT_FIRST] = {FIT_LAST, 0},     [AT_SECOND] = {FIT_LAST, 0},
         [AT_RATIO] = {FIT_BLANKS, 1},  [AT_NOTES] = {FIT_BLANKS, 0}, [AT_SECOND_IS] = {FIT_LAST, 0},
 };
 
@@ -133,7 +130,8 @@ static int print_conditions(const struct bench *a, const struct bench *b)
         return r;
 }
 
-static int print_text(const struct bench_context *c, const struct bench *a, const struct bench *b, const struct pair *list, size_t n)
+static int print_text(const struct bench_context *c, const struct bench *a, const struct bench *b, const struct pair *list,
+                      size_t n)
 {
         _cleanup_free_ struct diff_printer *to = calloc(1, sizeof(*to));
         struct libscols_table *t;
@@ -195,7 +193,8 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b)
                 return whole(o, false);
         }
         ok = put(o, "comparisons", array, false);
-        return whole(o, ok && put_int(o, "version", BENCH_JSON_VERSION) && put_string(o, "a", a->id) && put_string(o, "b", b->id));
+        return whole(o,
+                     ok && put_int(o, "version", BENCH_JSON_VERSION) && put_string(o, "a", a->id) && put_string(o, "b", b->id));
 }
 
 int bench_diff(const struct bench_context *c, const char *a, const char *b)

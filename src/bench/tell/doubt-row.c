@@ -6,7 +6,7 @@
 
 #define DEPTH_SHARE 0.9 /* of all requests were to find the queue that full */
 #define MEMORY_TIMES 2  /* a buffered region of less than twice the memory is half in it */
-#define SYNC_TIMES 1.2 /* of what the writes call for */
+#define SYNC_TIMES 1.2  /* of what the writes call for */
 #define FALL_ROUNDS 5
 #define FALL_SHARE 0.05 /* from the first rounds to the last ones */
 
@@ -102,8 +102,7 @@ bool doubt_row_queue_not_full(const struct doubt_row *row)
 
 bool doubt_row_in_memory(const struct doubt_row *row)
 {
-        return !row->p->direct && row->b->conditions.memory > 0 &&
-               row->region / MEMORY_TIMES < row->b->conditions.memory;
+        return !row->p->direct && row->b->conditions.memory > 0 && row->region / MEMORY_TIMES < row->b->conditions.memory;
 }
 
 bool doubt_row_falls(const struct doubt_row *row, double *ret_share)

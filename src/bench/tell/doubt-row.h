@@ -14,10 +14,10 @@ struct doubt_row {
         struct samples bytes, iops, p50;
         struct summary rate; /* bytes a second */
         double depth_share, load, halves, lat, slat;
-        double device_share; /* of what was read, or written with O_DIRECT, in the worst round; 1 if that is not
-                                known */
-        bool device_written; /* it was writing */
-        uint64_t region, asked; /* all jobs together; asked: by the profile, 0: all there is */
+        double device_share;       /* of what was read, or written with O_DIRECT, in the worst round; 1 if that is not
+                                      known */
+        bool device_written;       /* it was writing */
+        uint64_t region, asked;    /* all jobs together; asked: by the profile, 0: all there is */
         double syncs, syncs_asked; /* of the round with the most too many; 0: in none */
         size_t failed, at_once;
 };

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/doubts.h"
 
-#include "common/util.h"
 #include "bench/tell/doubt-row.h"
+#include "common/util.h"
 
 #define USB2_MBPS 480
-#define SUBMIT_SHARE 0.5          /* of the latency: more than what comes after it */
+#define SUBMIT_SHARE 0.5 /* of the latency: more than what comes after it */
 #define SPREAD_PERCENT 10.0
-#define DEVICE_SHARE 0.9          /* was to come from a device, or go to one, even if some was moved twice or in part */
-#define REGION_SHARE 0.9          /* of what the profile asks for: whole blocks of it alone are less */
-#define LOAD_SHARE 0.01           /* of the link */
-#define LOAD_UNKNOWN 1e6          /* bytes a second, where the link is not known */
-#define HALVES 1.05               /* times */
+#define DEVICE_SHARE 0.9 /* was to come from a device, or go to one, even if some was moved twice or in part */
+#define REGION_SHARE 0.9 /* of what the profile asks for: whole blocks of it alone are less */
+#define LOAD_SHARE 0.01  /* of the link */
+#define LOAD_UNKNOWN 1e6 /* bytes a second, where the link is not known */
+#define HALVES 1.05      /* times */
 /* What no spinning disk has: the quickest ones, with a reserve. A head has to move, and the platter has to turn. */
 #define DISK_BYTES 300e6
-#define DISK_READS_ALONE 300.0    /* a second, one at a time */
+#define DISK_READS_ALONE 300.0 /* a second, one at a time */
 #define DISK_READS_QUEUED 2000.0
-#define DISK_WRITES 3000.0        /* its cache sorts them */
-#define DISK_LATENCY 1e6          /* ns: half of its random reads, one at a time */
+#define DISK_WRITES 3000.0 /* its cache sorts them */
+#define DISK_LATENCY 1e6   /* ns: half of its random reads, one at a time */
 
 static const char *const words[_BENCH_DOUBT_MAX] = {
-        [DOUBT_LINK] = "above-link", [DOUBT_USB2] = "usb2",   [DOUBT_DEPTH] = "depth",
-        [DOUBT_CACHE] = "cache",     [DOUBT_DISK] = "disk",   [DOUBT_SPREAD] = "spread",
-        [DOUBT_HEAT] = "falling",    [DOUBT_HALVES] = "halves", [DOUBT_LOAD] = "load",
-        [DOUBT_ERRORS] = "errors",   [DOUBT_SUBMIT] = "submission", [DOUBT_MEMORY] = "memory",
+        [DOUBT_LINK] = "above-link", [DOUBT_USB2] = "usb2",     [DOUBT_DEPTH] = "depth",       [DOUBT_CACHE] = "cache",
+        [DOUBT_DISK] = "disk",       [DOUBT_SPREAD] = "spread", [DOUBT_HEAT] = "falling",      [DOUBT_HALVES] = "halves",
+        [DOUBT_LOAD] = "load",       [DOUBT_ERRORS] = "errors", [DOUBT_SUBMIT] = "submission", [DOUBT_MEMORY] = "memory",
         [DOUBT_REGION] = "region",   [DOUBT_SYNCS] = "syncs",
 };
 
@@ -62,8 +61,7 @@ static bool queue_too_short(const struct doubt_row *row)
 /* One request at a time has nothing to wait for but itself. */
 static bool waits_to_be_submitted(const struct doubt_row *row)
 {
-        return row->p->iodepth > 1 && !row->p->sync_engine && row->lat > 0 &&
-               row->slat > SUBMIT_SHARE * row->lat;
+        return row->p->iodepth > 1 && !row->p->sync_engine && row->lat > 0 && row->slat > SUBMIT_SHARE * row->lat;
 }
 
 static bool in_small_cache(const struct doubt_row *row)

@@ -7,20 +7,20 @@
  * Why a figure may not be what it seems. Pure. Each stands beside the number it is about. Public words, and a sentence.
  */
 enum bench_doubt {
-        DOUBT_LINK,    /* "above-link": more than the link can carry */
-        DOUBT_USB2,    /* "usb2": the link is USB 2 and holds it back */
-        DOUBT_DEPTH,   /* "depth": the queue was not as deep as asked for */
-        DOUBT_SUBMIT,  /* "submission": more than half of the latency was waiting to be handed over */
-        DOUBT_CACHE,   /* "cache": memory, or the disk's own cache, may have answered */
-        DOUBT_REGION,  /* "region": less was worked on than the profile asks for */
-        DOUBT_SYNCS,   /* "syncs": fio synced more often than it was asked to */
-        DOUBT_MEMORY,  /* "memory": what was read did not come from a device, or what was written did not go to one */
-        DOUBT_DISK,    /* "disk": no spinning disk is so quick */
-        DOUBT_SPREAD,  /* "spread": the rounds differ by more than 10 % */
-        DOUBT_HEAT,    /* "falling": slower round by round */
-        DOUBT_HALVES,  /* "halves": another figure before the other driver had the disk than after */
-        DOUBT_LOAD,    /* "load": others moved data on the same bus */
-        DOUBT_ERRORS,  /* "errors": runs failed, and are not counted */
+        DOUBT_LINK,   /* "above-link": more than the link can carry */
+        DOUBT_USB2,   /* "usb2": the link is USB 2 and holds it back */
+        DOUBT_DEPTH,  /* "depth": the queue was not as deep as asked for */
+        DOUBT_SUBMIT, /* "submission": more than half of the latency was waiting to be handed over */
+        DOUBT_CACHE,  /* "cache": memory, or the disk's own cache, may have answered */
+        DOUBT_REGION, /* "region": less was worked on than the profile asks for */
+        DOUBT_SYNCS,  /* "syncs": fio synced more often than it was asked to */
+        DOUBT_MEMORY, /* "memory": what was read did not come from a device, or what was written did not go to one */
+        DOUBT_DISK,   /* "disk": no spinning disk is so quick */
+        DOUBT_SPREAD, /* "spread": the rounds differ by more than 10 % */
+        DOUBT_HEAT,   /* "falling": slower round by round */
+        DOUBT_HALVES, /* "halves": another figure before the other driver had the disk than after */
+        DOUBT_LOAD,   /* "load": others moved data on the same bus */
+        DOUBT_ERRORS, /* "errors": runs failed, and are not counted */
         _BENCH_DOUBT_MAX,
 };
 const char *bench_doubt_to_string(enum bench_doubt d);
@@ -29,15 +29,14 @@ const char *bench_doubt_to_string(enum bench_doubt d);
 unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d);
 
 /*
- * Which of them may make a difference, or hide one, that the drivers do not have. Not what both were asked alike (region, syncs), nor a USB 2
- * link where there is a difference all the same.
+ * Which of them may make a difference, or hide one, that the drivers do not have. Not what both were asked alike (region, syncs),
+ * nor a USB 2 link where there is a difference all the same.
  */
 unsigned doubts_of_comparison(bool differs);
 
 /* The sentence with its numbers, of one of those bits. */
 #define DOUBT_TEXT_MAX 256
-char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt,
-                 char ret[static DOUBT_TEXT_MAX]);
+char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt, char ret[static DOUBT_TEXT_MAX]);
 
 /*
  * What a link can carry at the very most, bytes of data a second; 0: not known. USB 2: 13 packets of 512 bytes a microframe.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/grid.h"
 
-#include "common/util.h"
 #include "bench/tell/head.h"
+#include "common/util.h"
 #include "term/fit.h"
 #include "term/style.h"
 #include "term/table.h"
@@ -27,8 +27,8 @@ static size_t columns_beside(const struct bench *b, const struct grid *g)
         return width < used + 2 * CELL_WIDTH ? 1 : (width - used) / CELL_WIDTH;
 }
 
-static int add_row(struct libscols_table *t, const struct bench *b, const struct grid *g, size_t row,
-                   enum driver d, bool first, size_t from, size_t n, enum stats_measure m, bool utf8)
+static int add_row(struct libscols_table *t, const struct bench *b, const struct grid *g, size_t row, enum driver d, bool first,
+                   size_t from, size_t n, enum stats_measure m, bool utf8)
 {
         struct libscols_line *line = scols_table_new_line(t, NULL);
         char text[GRID_TEXT_MAX], figure[UNIT_TEXT_MAX];
@@ -39,13 +39,12 @@ static int add_row(struct libscols_table *t, const struct bench *b, const struct
         r = first ? scols_line_set_data(line, 0, grid_row_text(b, g, row, text)) : 0;
         r = r ?: scols_line_set_data(line, 1, driver_label(d));
         for (size_t i = 0; i < n && r == 0; i++)
-                r = scols_line_set_data(line, LABELS + i,
-                                        grid_cell_text(b, g, row, from + i, d, m, utf8, figure));
+                r = scols_line_set_data(line, LABELS + i, grid_cell_text(b, g, row, from + i, d, m, utf8, figure));
         return r;
 }
 
-static int add_rows(struct libscols_table *t, const struct bench *b, const struct grid *g, size_t from,
-                    size_t n, enum stats_measure m, bool utf8)
+static int add_rows(struct libscols_table *t, const struct bench *b, const struct grid *g, size_t from, size_t n,
+                    enum stats_measure m, bool utf8)
 {
         int r = 0;
 
@@ -78,8 +77,8 @@ struct libscols_table *grid_table(const struct bench *b, const struct grid *g, s
         return t;
 }
 
-static int print_columns(const struct bench *b, const struct grid *g, size_t from, size_t n,
-                         enum stats_measure m, FILE *out, bool legend)
+static int print_columns(const struct bench *b, const struct grid *g, size_t from, size_t n, enum stats_measure m, FILE *out,
+                         bool legend)
 {
         static const struct fit_column how[LABELS + GRID_ACROSS_MAX] = {{FIT_NAMES, 0}, {FIT_LAST, 0}};
         struct libscols_table *t = grid_table(b, g, from, n, m, style_utf8(), legend);
@@ -101,11 +100,9 @@ int grid_print(const struct bench *b, FILE *out, bool legend)
                 return r;
         beside = columns_beside(b, &g);
         for (enum stats_measure m = 0; g.n_rows > 0 && m < GRID_MEASURES && r >= 0; m++) {
-                (void) fprintf(out, "\n%s%s%s\n", style_colours() ? SGR_BOLD : "", grid_title(&g, m, title),
-                               colour_end());
+                (void) fprintf(out, "\n%s%s%s\n", style_colours() ? SGR_BOLD : "", grid_title(&g, m, title), colour_end());
                 for (size_t from = 0; from < g.n_across && r >= 0; from += beside)
-                        r = print_columns(b, &g, from, beside < g.n_across - from ? beside : g.n_across - from,
-                                          m, out, legend);
+                        r = print_columns(b, &g, from, beside < g.n_across - from ? beside : g.n_across - from, m, out, legend);
         }
         grid_done(&g);
         return r;

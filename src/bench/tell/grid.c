@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "common/util.h"
 #include "bench/tell/head.h"
+#include "common/util.h"
 
 static double value_of(const struct grid *g, const struct bench_pattern *p)
 {
@@ -12,11 +12,9 @@ static double value_of(const struct grid *g, const struct bench_pattern *p)
 }
 
 /* But for what goes across. Jobs of a sweep share out one region; else a region is part of the question. */
-static bool alike(const struct bench *b, const struct grid *g, const struct bench_pattern *p,
-                  const struct bench_pattern *q)
+static bool alike(const struct bench *b, const struct grid *g, const struct bench_pattern *p, const struct bench_pattern *q)
 {
-        bool rest = g->by_clients ? p->numjobs == q->numjobs
-                                  : b->axis == BENCH_AXIS_JOBS || fabs(p->axis - q->axis) < 0.5;
+        bool rest = g->by_clients ? p->numjobs == q->numjobs : b->axis == BENCH_AXIS_JOBS || fabs(p->axis - q->axis) < 0.5;
 
         return rest && (b->axis == BENCH_AXIS_JOBS || p->size == q->size) && p->block_size == q->block_size &&
                p->iodepth == q->iodepth && p->read_percent == q->read_percent && p->random == q->random &&
@@ -144,8 +142,7 @@ static char *plain_text(const struct bench *b, const struct grid *g, size_t row,
         if (g->by_clients && p->numjobs > 1)
                 (void) snprintf(ret + used, GRID_TEXT_MAX - used, " with %u jobs", p->numjobs);
         else if (!g->by_clients && b->axis == BENCH_AXIS_CLIENTS)
-                (void) snprintf(ret + used, GRID_TEXT_MAX - used, ", %.0f client%s", p->axis,
-                                p->axis > 1 ? "s" : "");
+                (void) snprintf(ret + used, GRID_TEXT_MAX - used, ", %.0f client%s", p->axis, p->axis > 1 ? "s" : "");
         else if (b->axis == BENCH_AXIS_REGION)
                 (void) snprintf(ret + used, GRID_TEXT_MAX - used, ", %s", bytes_text((uint64_t) p->axis, size));
         return ret;
@@ -154,8 +151,7 @@ static char *plain_text(const struct bench *b, const struct grid *g, size_t row,
 /* The engine only where nothing else tells two rows apart. It may be from a file that anybody wrote. */
 char *grid_row_text(const struct bench *b, const struct grid *g, size_t row, char ret[static GRID_TEXT_MAX])
 {
-        const char *engine = pattern_of(b, g, row)->engine ?: "",
-                   *plain = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+        const char *engine = pattern_of(b, g, row)->engine ?: "", *plain = "abcdefghijklmnopqrstuvwxyz0123456789_-";
         char other[GRID_TEXT_MAX];
 
         (void) plain_text(b, g, row, ret);
@@ -170,8 +166,7 @@ char *grid_row_text(const struct bench *b, const struct grid *g, size_t row, cha
         return ret;
 }
 
-size_t grid_drivers(const struct bench *b, const struct grid *g, size_t row,
-                    enum driver ret[static _DRIVER_MAX])
+size_t grid_drivers(const struct bench *b, const struct grid *g, size_t row, enum driver ret[static _DRIVER_MAX])
 {
         bool run[_DRIVER_MAX] = {false};
         size_t n = 0;
@@ -195,13 +190,12 @@ char *grid_title(const struct grid *g, enum stats_measure m, char ret[static GRI
         static const char *const titles[GRID_MEASURES] = {
                 [STATS_BYTES] = "Bandwidth (MB/s)", [STATS_IOPS] = "IOPS", [STATS_MEAN] = "Mean latency"};
 
-        (void) snprintf(ret, GRID_TEXT_MAX, "%s by number of %s", titles[m],
-                        g->by_clients ? "clients" : "jobs");
+        (void) snprintf(ret, GRID_TEXT_MAX, "%s by number of %s", titles[m], g->by_clients ? "clients" : "jobs");
         return ret;
 }
 
-char *grid_cell_text(const struct bench *b, const struct grid *g, size_t row, size_t column, enum driver d,
-                     enum stats_measure m, bool utf8, char ret[static UNIT_TEXT_MAX])
+char *grid_cell_text(const struct bench *b, const struct grid *g, size_t row, size_t column, enum driver d, enum stats_measure m,
+                     bool utf8, char ret[static UNIT_TEXT_MAX])
 {
         unsigned cell = g->rows[row].cells[column];
         struct samples s = {};

@@ -36,14 +36,13 @@ void grid_done(struct grid *g);
 #define GRID_TEXT_MAX (PATTERN_TEXT_MAX + UNIT_TEXT_MAX + 64)
 char *grid_row_text(const struct bench *b, const struct grid *g, size_t row, char ret[static GRID_TEXT_MAX]);
 /* Those that any of its patterns was run under. */
-size_t grid_drivers(const struct bench *b, const struct grid *g, size_t row,
-                    enum driver ret[static _DRIVER_MAX]);
+size_t grid_drivers(const struct bench *b, const struct grid *g, size_t row, enum driver ret[static _DRIVER_MAX]);
 /* The tables there are of it: STATS_BYTES, STATS_IOPS, STATS_MEAN. "IOPS by number of jobs" */
 #define GRID_MEASURES (STATS_MEAN + 1)
 char *grid_title(const struct grid *g, enum stats_measure m, char ret[static GRID_TEXT_MAX]);
 /* The median of the rounds, without what the title says of its unit; "-" if there is none. */
-char *grid_cell_text(const struct bench *b, const struct grid *g, size_t row, size_t column, enum driver d,
-                     enum stats_measure m, bool utf8, char ret[static UNIT_TEXT_MAX]);
+char *grid_cell_text(const struct bench *b, const struct grid *g, size_t row, size_t column, enum driver d, enum stats_measure m,
+                     bool utf8, char ret[static UNIT_TEXT_MAX]);
 
 /* One of those tables, of n columns from `from` on. NULL: no memory. */
 struct libscols_table *grid_table(const struct bench *b, const struct grid *g, size_t from, size_t n, enum stats_measure m,

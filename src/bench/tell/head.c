@@ -3,9 +3,9 @@
 
 #include <stdarg.h>
 
-#include "common/util.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
+#include "common/util.h"
 
 const char *driver_label(enum driver d)
 {
@@ -26,8 +26,7 @@ size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[stati
         return n;
 }
 
-char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8,
-                char ret[static RATE_TEXT_MAX])
+char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8, char ret[static RATE_TEXT_MAX])
 {
         const struct bench_pattern *p = &b->patterns[pattern];
         enum stats_measure m = stats_figure(p);
@@ -124,7 +123,8 @@ static void queue_line(const struct bench_conditions *c, char *ret)
                 if (c->queues[d].scheduler)
                         (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %.64s", c->queues[d].scheduler);
                 if (c->queues[d].nr_requests > 0)
-                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %u requests", c->queues[d].nr_requests);
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %u requests",
+                                        c->queues[d].nr_requests);
         }
 }
 
@@ -156,7 +156,7 @@ static void run_line(const struct bench *b, char *ret)
 size_t bench_head(const struct bench *b, bool private, struct head_line ret[static HEAD_MAX])
 {
         const struct bench_conditions *c = &b->conditions;
-        struct head_line all[HEAD_MAX] = {{"Disk", ""},   {"Bridge", ""}, {"Link", ""}, {"Queues", ""},
+        struct head_line all[HEAD_MAX] = {{"Disk", ""}, {"Bridge", ""}, {"Link", ""}, {"Queues", ""},
                                           {"Host", ""}, {"File", ""},   {"Bench", ""}};
         size_t n = 0;
 

@@ -69,7 +69,7 @@ static const struct table_column columns[_AT_MAX] = {
 };
 
 static const struct fit_column fits[_AT_MAX] = {
-        [AT_ID] = {FIT_WHOLE, 0}, [AT_DATE] = {FIT_BLANKS, 4},   [AT_DISK] = {FIT_BLANKS, 5},   [AT_PROFILE] = {FIT_BLANKS, 3},
+        [AT_ID] = {FIT_WHOLE, 0},   [AT_DATE] = {FIT_BLANKS, 4},  [AT_DISK] = {FIT_BLANKS, 5},   [AT_PROFILE] = {FIT_BLANKS, 3},
         [AT_LINK] = {FIT_WHOLE, 1}, [AT_ROUNDS] = {FIT_WHOLE, 2}, [AT_RESULT] = {FIT_BLANKS, 0},
 };
 
@@ -99,7 +99,8 @@ static int add_result(void *to, const struct bench *b)
 }
 
 /* Which disk: one that is plugged in, or the serial of one that is not. */
-static int find_disk(const struct bench_context *c, const struct kept_results *k, const char *disk, struct views *views, const struct view **ret)
+static int find_disk(const struct bench_context *c, const struct kept_results *k, const char *disk, struct views *views,
+                     const struct view **ret)
 {
         int code;
 
@@ -124,8 +125,8 @@ static bool is_asked_for(const struct bench *b, const char *disk, const struct v
 }
 
 /* Each that can be read, newest first; of the others is said why not. */
-static int each(const struct kept_results *k, const char *disk, const struct view *v, int (*fn)(void *to, const struct bench *b), void *to,
-                size_t *ret_n)
+static int each(const struct kept_results *k, const char *disk, const struct view *v, int (*fn)(void *to, const struct bench *b),
+                void *to, size_t *ret_n)
 {
         int r = 0;
 

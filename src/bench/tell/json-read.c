@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "common/util.h"
 #include "bench/fields.h"
+#include "common/util.h"
 
 #define DEPTH_MAX 8
 #define STRING_MAX 1024
@@ -255,8 +255,7 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret)
         tokener = json_tokener_new_ex(DEPTH_MAX);
         if (!tokener)
                 return -ENOMEM;
-        json_tokener_set_flags(tokener,
-                               JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS | JSON_TOKENER_VALIDATE_UTF8);
+        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS | JSON_TOKENER_VALIDATE_UTF8);
         o = json_tokener_parse_ex(tokener, text, (int) size);
         end = json_tokener_get_parse_end(tokener);
         if (json_object_is_type(o, json_type_object) && strspn(text + end, " \n") == size - end)

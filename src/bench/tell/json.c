@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "bench/tell/doubts.h"
 #include "bench/fields.h"
+#include "bench/tell/doubts.h"
 #include "bench/tell/verdict.h"
 #include "term/json.h"
 
@@ -119,8 +119,7 @@ json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum dri
 
 static json_object *json_summary(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
-        static const char *const words[_STATS_MEASURE_MAX] = {"bytes_per_sec", "iops",   "mean_ns",
-                                                              "p50_ns",        "p95_ns", "p99_ns"};
+        static const char *const words[_STATS_MEASURE_MAX] = {"bytes_per_sec", "iops", "mean_ns", "p50_ns", "p95_ns", "p99_ns"};
         json_object *o = json_object_new_object();
         struct samples s;
         struct summary sum;
@@ -168,8 +167,7 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
         struct bench_verdict v;
 
         verdict_of_pattern(b, pattern, &v);
-        return whole(o, o && put_int(o, "pattern", pattern) &&
-                                put_string(o, "text", pattern_text(&b->patterns[pattern], text)) &&
+        return whole(o, o && put_int(o, "pattern", pattern) && put_string(o, "text", pattern_text(&b->patterns[pattern], text)) &&
                                 put(o, "figures", json_summaries(b, pattern), false) &&
                                 put(o, "comparison", bench_json_verdict(&v, " on UAS"), false) &&
                                 put(o, "doubts", bench_json_doubts(b, pattern, _DRIVER_MAX), false));
@@ -177,13 +175,11 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
 
 static bool put_lists(json_object *o, const struct bench *b)
 {
-        json_object *patterns = json_object_new_array(), *runs = json_object_new_array(),
-                    *results = json_object_new_array();
+        json_object *patterns = json_object_new_array(), *runs = json_object_new_array(), *results = json_object_new_array();
         bool ok = patterns && runs && results;
 
         for (size_t i = 0; ok && i < b->n_patterns; i++)
-                ok = append(patterns, json_of(pattern_fields, &b->patterns[i])) &&
-                     append(results, json_result(b, (unsigned) i));
+                ok = append(patterns, json_of(pattern_fields, &b->patterns[i])) && append(results, json_result(b, (unsigned) i));
         for (size_t i = 0; ok && i < b->n_runs; i++)
                 ok = append(runs, json_of(run_fields, &b->runs[i]));
         ok = put(o, "results", whole(results, ok), false) && ok;
@@ -201,8 +197,8 @@ json_object *bench_json(const struct bench *b)
         json_object *o = json_object_new_object();
         char overall[2048];
 
-        return whole(o, o && put_finding(o, &b->finding) && put_int(o, "version", BENCH_JSON_VERSION) && put_string(o, "id", b->id) &&
-                                put_fields(o, bench_fields, b) &&
+        return whole(o, o && put_finding(o, &b->finding) && put_int(o, "version", BENCH_JSON_VERSION) &&
+                                put_string(o, "id", b->id) && put_fields(o, bench_fields, b) &&
                                 put_string_or_null(o, "verdict", verdict_overall(b, overall, sizeof(overall))) &&
                                 put(o, "conditions", json_conditions(&b->conditions), false) && put_lists(o, b));
 }

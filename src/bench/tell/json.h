@@ -17,7 +17,8 @@ json_object *bench_json_verdict(const struct bench_verdict *v, const char *on);
 json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver only);
 json_object *bench_json_diff(const struct bench *a, const struct bench *b);
 
-/* text ends with a NUL behind size. Whatever stands there: 0, -EBADMSG for what is no result, -EPROTONOSUPPORT for one of a later version, -ENOMEM. */
+/* text ends with a NUL behind size. Whatever stands there: 0, -EBADMSG for what is no result, -EPROTONOSUPPORT for one of a later
+ * version, -ENOMEM. */
 int bench_json_parse(const char *text, size_t size, struct bench *ret);
 /* The same of a file; -EFBIG for one that is too large. AT_FDCWD: where the user says; else no link in dirfd is followed. */
 int bench_json_read(int dirfd, const char *path, struct bench *ret);

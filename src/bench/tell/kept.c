@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "common/names.h"
-#include "common/util.h"
 #include "bench/tell/history.h"
 #include "bench/tell/json.h"
+#include "common/names.h"
+#include "common/util.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 #include "term/json.h"
@@ -130,8 +130,8 @@ int kept_find(const struct kept_results *k, const char *what, struct bench *ret)
         size_t found = 0;
         int r;
 
-        if (strchr(what, '/') || (access(what, F_OK) == 0 && strlen(what) > strlen(SUFFIX) &&
-                                  streq(what + strlen(what) - strlen(SUFFIX), SUFFIX)))
+        if (strchr(what, '/') ||
+            (access(what, F_OK) == 0 && strlen(what) > strlen(SUFFIX) && streq(what + strlen(what) - strlen(SUFFIX), SUFFIX)))
                 return bench_json_read(AT_FDCWD, what, ret);
         if (streq(what, "last"))
                 r = k->n > 0 ? 0 : -ENOENT;

@@ -20,8 +20,8 @@ void kept_close(struct kept_results *k);
 int kept_read(const struct kept_results *k, size_t i, struct bench *ret);
 
 /*
- * What a user calls a result: a path, "last", its id or the beginning of one or of a file's name. 0; -ENOENT; -ENOTUNIQ: more than
- * one begins so; else as bench_json_read().
+ * What a user calls a result: a path, "last", its id or the beginning of one or of a file's name. 0; -ENOENT; -ENOTUNIQ: more
+ * than one begins so; else as bench_json_read().
  */
 int kept_find(const struct kept_results *k, const char *what, struct bench *ret);
 /* The same without paths and "last": 0, -ENOENT or -ENOTUNIQ. */

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-#include "common/names.h"
-#include "common/util.h"
 #include "bench/tell/doubts.h"
 #include "bench/tell/units.h"
+#include "common/names.h"
+#include "common/util.h"
 
 #define DIFFERENCES_TOLD 4 /* by size; the table has all of them */
 #define DOUBTS_TOLD 3      /* the notes of the table have all of them */
@@ -48,7 +48,7 @@ static void add_differences(const struct bench *b, const struct bench_verdict *v
                 last = weight(&v[best]);
                 last_at = best;
                 text_add(ret, size, "%s%s: %s", told > 0 ? "; " : "", pattern_text(&b->patterns[best], pattern),
-                    verdict_text(&v[best], " on UAS", text));
+                         verdict_text(&v[best], " on UAS", text));
         }
         if (n > told)
                 text_add(ret, size, "; %zu more with a difference", n - told);
@@ -95,8 +95,11 @@ static void add_alike(const struct bench *b, const struct bench_verdict *v, enum
                         left++;
                         continue;
                 }
-                text_add(ret, size, "%s%s", n > 0 ? ", " : *ret ? "; " : "",
-                    whole[random] ? (random ? "random" : "sequential") : pattern_text(&b->patterns[i], pattern));
+                text_add(ret, size, "%s%s",
+                         n > 0  ? ", "
+                         : *ret ? "; "
+                                : "",
+                         whole[random] ? (random ? "random" : "sequential") : pattern_text(&b->patterns[i], pattern));
                 first = first ?: &v[i];
                 n++;
         }
@@ -177,8 +180,9 @@ char *finding_text(const struct bench *b, char *ret, size_t size)
                 text_add(ret, size, " during %s", pattern_text(&b->patterns[run->pattern], pattern));
         text_add(ret, size, "%s%s.", isempty(f->what) ? "" : ": ", isempty(f->what) ? "" : f->what);
         if (f->driver == DRIVER_UAS)
-                text_add(ret, size, " This disk is not safe on uas here: leave it on " DRIVER_NAME_BOT
-                               " (uasctl policy DISK " DRIVER_NAME_BOT "), whatever the figures say.");
+                text_add(ret, size,
+                         " This disk is not safe on uas here: leave it on " DRIVER_NAME_BOT
+                         " (uasctl policy DISK " DRIVER_NAME_BOT "), whatever the figures say.");
         else
                 text_add(ret, size, " That is no matter of UAS: look at cable, power and the disk itself.");
         return ret;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/pairs.h"
 
-#include "common/util.h"
 #include "bench/tell/units.h"
+#include "common/util.h"
 
 #define REGION_TIMES 1.1 /* what rounding to blocks and jobs makes of one is no other region */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/print.h"
 
-#include "common/util.h"
 #include "bench/tell/grid.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
+#include "common/util.h"
 #include "term/fit.h"
 #include "term/fold.h"
 #include "term/style.h"
@@ -19,24 +19,44 @@
 
 #define HARMLESS(s) harmless_sentence(s, (char[4096]){}, 4096)
 
-enum { AT_PATTERN, AT_DRIVER, AT_MEDIAN, AT_BAR, AT_RANGE, AT_SPREAD, AT_MEAN, AT_P50, AT_P95, AT_P99, AT_NOTES, AT_UAS, _AT_MAX };
+enum {
+        AT_PATTERN,
+        AT_DRIVER,
+        AT_MEDIAN,
+        AT_BAR,
+        AT_RANGE,
+        AT_SPREAD,
+        AT_MEAN,
+        AT_P50,
+        AT_P95,
+        AT_P99,
+        AT_NOTES,
+        AT_UAS,
+        _AT_MAX
+};
 
 static const struct {
         struct table_column column;
         bool wide; /* there alone */
 } columns[_AT_MAX] = {
-        [AT_PATTERN] = {{"PATTERN", 0}, false},            [AT_DRIVER] = {{"DRIVER", 0}, false},
-        [AT_MEDIAN] = {{"MEDIAN", SCOLS_FL_RIGHT}, false}, [AT_BAR] = {{"", 0}, false},
-        [AT_RANGE] = {{"RANGE", SCOLS_FL_RIGHT}, true},    [AT_SPREAD] = {{"SPREAD", SCOLS_FL_RIGHT}, false},
-        [AT_MEAN] = {{"MEAN", SCOLS_FL_RIGHT}, true},      [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},
-        [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},        [AT_P99] = {{"P99", SCOLS_FL_RIGHT}, false},
-        [AT_NOTES] = {{"NOTES", 0}, false},                [AT_UAS] = {{"UAS IS", 0}, false},
+        [AT_PATTERN] = {{"PATTERN", 0}, false},
+        [AT_DRIVER] = {{"DRIVER", 0}, false},
+        [AT_MEDIAN] = {{"MEDIAN", SCOLS_FL_RIGHT}, false},
+        [AT_BAR] = {{"", 0}, false},
+        [AT_RANGE] = {{"RANGE", SCOLS_FL_RIGHT}, true},
+        [AT_SPREAD] = {{"SPREAD", SCOLS_FL_RIGHT}, false},
+        [AT_MEAN] = {{"MEAN", SCOLS_FL_RIGHT}, true},
+        [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},
+        [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},
+        [AT_P99] = {{"P99", SCOLS_FL_RIGHT}, false},
+        [AT_NOTES] = {{"NOTES", 0}, false},
+        [AT_UAS] = {{"UAS IS", 0}, false},
 };
 
 /* Which figures stay is what matters most: the median, and what it comes to. */
 static const struct fit_column fits[_AT_MAX] = {
-        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0},  [AT_MEDIAN] = {FIT_LAST, 0}, [AT_BAR] = {FIT_WHOLE, 6},
-        [AT_RANGE] = {FIT_WHOLE, 2},   [AT_SPREAD] = {FIT_WHOLE, 5}, [AT_MEAN] = {FIT_WHOLE, 1},  [AT_P50] = {FIT_WHOLE, 3},
+        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0},  [AT_MEDIAN] = {FIT_LAST, 0},  [AT_BAR] = {FIT_WHOLE, 6},
+        [AT_RANGE] = {FIT_WHOLE, 2},   [AT_SPREAD] = {FIT_WHOLE, 5}, [AT_MEAN] = {FIT_WHOLE, 1},   [AT_P50] = {FIT_WHOLE, 3},
         [AT_P95] = {FIT_WHOLE, 4},     [AT_P99] = {FIT_WHOLE, 7},    [AT_NOTES] = {FIT_BLANKS, 0}, [AT_UAS] = {FIT_LAST, 0},
 };
 

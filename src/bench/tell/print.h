@@ -17,7 +17,8 @@ enum bench_format {
 /* All of a result. legend: with the columns' names. 0 or a negative errno. */
 int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool legend);
 
-/* Above a table "Disk: ...", below it "[1] ..."; both fold on terminals. again: another value of the key before. 0 or a negative errno. */
+/* Above a table "Disk: ...", below it "[1] ..."; both fold on terminals. again: another value of the key before. 0 or a negative
+ * errno. */
 int bench_print_line(FILE *out, const char *key, bool again, const char *value);
 int bench_print_notes(FILE *out, const struct notes *notes);
 

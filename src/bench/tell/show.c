@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One result: as it was asked for, of those that are kept, and away with it. */
-#include "common/log.h"
-#include "common/util.h"
 #include "bench/tell/chart.h"
 #include "bench/tell/history.h"
 #include "bench/tell/kept.h"
 #include "bench/tell/print.h"
+#include "common/log.h"
+#include "common/util.h"
 
 #define ID_MIN 8 /* as --history shows it: what is lost is not to be met by a letter or two */
 
@@ -34,10 +34,7 @@ int bench_load(const struct kept_results *k, const char *what, struct bench *ret
 int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)
 {
         const struct bench_options *o = c->options;
-        enum bench_format how = c->options->json ? BENCH_JSON
-                                : o->csv         ? BENCH_CSV
-                                : o->markdown    ? BENCH_MARKDOWN
-                                                 : BENCH_TABLE;
+        enum bench_format how = c->options->json ? BENCH_JSON : o->csv ? BENCH_CSV : o->markdown ? BENCH_MARKDOWN : BENCH_TABLE;
         int k = bench_tell(b, how, stdout, !c->options->no_legend);
 
         if (k < 0) {

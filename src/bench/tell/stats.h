@@ -48,8 +48,9 @@ double stats_median(double *values, size_t n);
 double stats_halves(const struct bench *b, unsigned pattern, enum driver d);
 
 /*
- * How many times, 1 or more, rounds of one driver have wandered by themselves: the medians of the quarters of a driver's rounds that are
- * furthest apart. 1 where neighbouring rounds are no more alike than chance has it, or there are too few to tell. All are above 0.
+ * How many times, 1 or more, rounds of one driver have wandered by themselves: the medians of the quarters of a driver's rounds
+ * that are furthest apart. 1 where neighbouring rounds are no more alike than chance has it, or there are too few to tell. All
+ * are above 0.
  */
 #define STATS_WANDER_ROUNDS 8 /* of each */
 double stats_wander(const struct samples *a, const struct samples *b);

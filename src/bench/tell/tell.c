@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/util.h"
 #include "bench/tell/csv.h"
 #include "bench/tell/json.h"
 #include "bench/tell/markdown.h"
 #include "bench/tell/print.h"
+#include "common/util.h"
 #include "term/json.h"
 
 static int tell_json(const struct bench *b, FILE *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/verdict.h"
 
-#include "common/util.h"
 #include "bench/tell/units.h"
+#include "common/util.h"
 
 #define TIMES_FROM 1.5 /* below, percent are easier to grasp */
 
@@ -76,8 +76,7 @@ void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_ve
                 return;
         if (b->finding.found)
                 ret->word = BENCH_FAILED;
-        else if (!b->interrupted &&
-                 (!was_run(b, pattern, DRIVER_USB_STORAGE) || !was_run(b, pattern, DRIVER_UAS)))
+        else if (!b->interrupted && (!was_run(b, pattern, DRIVER_USB_STORAGE) || !was_run(b, pattern, DRIVER_UAS)))
                 ret->word = BENCH_SINGLE;
 }
 
@@ -126,8 +125,7 @@ char *verdict_text(const struct bench_verdict *v, const char *on, char ret[stati
         case BENCH_FASTER:
         case BENCH_SLOWER:
                 if (times(v) >= TIMES_FROM)
-                        (void) snprintf(ret, VERDICT_TEXT_MAX, "%.*f times %s%s", times(v) < 10 ? 1 : 0, times(v), how,
-                                        on);
+                        (void) snprintf(ret, VERDICT_TEXT_MAX, "%.*f times %s%s", times(v) < 10 ? 1 : 0, times(v), how, on);
                 else
                         (void) snprintf(ret, VERDICT_TEXT_MAX, "%.0f %% %s%s", 100 * share, how, on);
                 break;
@@ -152,7 +150,7 @@ char *verdict_text(const struct bench_verdict *v, const char *on, char ret[stati
 char *verdict_short(const struct bench_verdict *v, char ret[static VERDICT_TEXT_MAX])
 {
         static const char *const texts[_BENCH_WORD_MAX] = {
-                [BENCH_SAME] = "no difference", [BENCH_FASTER] = "faster", [BENCH_SLOWER] = "slower",
+                [BENCH_SAME] = "no difference",    [BENCH_FASTER] = "faster", [BENCH_SLOWER] = "slower",
                 [BENCH_ROUNDS] = "too few rounds", [BENCH_FAILED] = "failed", [BENCH_SINGLE] = "",
         };
         double share = v->word == BENCH_SLOWER ? 1 - v->ratio.middle : v->ratio.middle - 1;

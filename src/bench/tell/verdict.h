@@ -53,8 +53,8 @@ char *verdict_short(const struct bench_verdict *v, char ret[static VERDICT_TEXT_
 
 /*
  * All patterns in one sentence, the same words together, differences first: "4 KiB random reads at depth 32: 3.1 times faster on
- * UAS; sequential: no difference seen; with doubts: cache". "" if nothing is compared. Of what was found, see finding_text(). No names of
- * others in it.
+ * UAS; sequential: no difference seen; with doubts: cache". "" if nothing is compared. Of what was found, see finding_text(). No
+ * names of others in it.
  */
 char *verdict_overall(const struct bench *b, char *ret, size_t size);
 /* What ended a half, in plain words, with what is to be done; "" if nothing did. finding.what in it is as it came. */

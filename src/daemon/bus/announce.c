@@ -166,7 +166,7 @@ static int job_ended(sd_bus *bus, const char *path, void *data)
 
 void bus_request_done(struct entry *e, int code, const char *step, const char *text)
 {
-        struct job_end end = { .disk = e->life.disk.facts.interface, .step = step, .code = code < 0 ? UASD_EXIT_FAILED : code };
+        struct job_end end = {.disk = e->life.disk.facts.interface, .step = step, .code = code < 0 ? UASD_EXIT_FAILED : code};
         char path[JOB_PATH_MAX];
 
         assert(e->request.number != 0);

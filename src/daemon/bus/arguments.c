@@ -49,7 +49,7 @@ int bus_read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *err
 
 /* What begins with a disk, a word and options. */
 int bus_read_wish(sd_bus_message *message, struct manager *m, struct entry **ret, const char **ret_word, bool *ret_force,
-                     sd_bus_error *error)
+                  sd_bus_error *error)
 {
         const char *name;
         int r = sd_bus_message_read(message, "ss", &name, ret_word);
@@ -75,16 +75,16 @@ int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_erro
 
         if (!f->caps.uas || !f->caps.pipes || (target == DRIVER_USB_STORAGE && !f->caps.bot))
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
-                                         f->caps.uas && f->caps.pipes ? "this disk speaks UAS alone" :
-                                                                        "this disk does not offer UAS completely");
+                                         f->caps.uas && f->caps.pipes ? "this disk speaks UAS alone"
+                                                                      : "this disk does not offer UAS completely");
         return 0;
 }
 
 int bus_refuse(const struct entry *e, const struct refusal *no, sd_bus_error *error)
 {
-        const char *name = no->code == UASD_EXIT_INCAPABLE ? UASD_BUS_ERROR_INCAPABLE :
-                           no->force_helps                 ? UASD_BUS_ERROR_FORCE_NEEDED :
-                                                             UASD_BUS_ERROR_REFUSED;
+        const char *name = no->code == UASD_EXIT_INCAPABLE ? UASD_BUS_ERROR_INCAPABLE
+                           : no->force_helps               ? UASD_BUS_ERROR_FORCE_NEEDED
+                                                           : UASD_BUS_ERROR_REFUSED;
 
         if (no->code == UASD_EXIT_OK)
                 return 0;
@@ -93,6 +93,8 @@ int bus_refuse(const struct entry *e, const struct refusal *no, sd_bus_error *er
 
 int bus_refuse_running(const struct entry *e, sd_bus_error *error)
 {
-        return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED, "%s is being switched, and that is not broken off. What is asked for "
-                                 "meanwhile is done next.", e->life.disk.facts.interface);
+        return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
+                                 "%s is being switched, and that is not broken off. What is asked for "
+                                 "meanwhile is done next.",
+                                 e->life.disk.facts.interface);
 }

@@ -35,8 +35,8 @@ static int add_objects(sd_bus *bus, struct manager *m)
 }
 
 /*
- * Nothing is flushed, neither at the exit of the event loop nor in bus_free(). What could not be sent at once is for a client that does
- * not read: it would keep uasd from stopping.
+ * Nothing is flushed, neither at the exit of the event loop nor in bus_free(). What could not be sent at once is for a client
+ * that does not read: it would keep uasd from stopping.
  */
 static int attach(struct bus *b, sd_bus *bus)
 {
@@ -169,7 +169,7 @@ static int welcome(struct bus *b, int fd, sd_bus **ret)
 static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *data)
 {
         struct bus *b = data;
-        struct ucred peer = { 0 };
+        struct ucred peer = {0};
         socklen_t size = sizeof(peer);
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), r;
 
@@ -193,7 +193,7 @@ static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *
 
 static int listen_private(struct bus *b)
 {
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
         struct manager *m = b->manager;
         int r = state_mkdir(m->roots.run, RUN_DIR);
 

@@ -50,19 +50,19 @@ static int get_id(sd_bus *bus, const char *path, const char *interface, const ch
         return sd_bus_message_append(reply, "u", (uint32_t) ((struct entry *) data)->request.number);
 }
 
-static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                    void *data, sd_bus_error *error)
+static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
+                    sd_bus_error *error)
 {
         const struct entry *e = data;
         const struct {
                 const char *name, *value;
         } texts[] = {
-                { "Disk", e->life.disk.facts.interface },
-                { "From", driver_or_empty(e->request.from) },
-                { "To", driver_or_empty(e->request.to) },
-                { "State", bus_job_state(e) },
-                { "Step", streq(bus_job_state(e), "waiting") ? "" : e->request.step },
-                { "Result", result_of(e) },
+                {"Disk", e->life.disk.facts.interface},
+                {"From", driver_or_empty(e->request.from)},
+                {"To", driver_or_empty(e->request.to)},
+                {"State", bus_job_state(e)},
+                {"Step", streq(bus_job_state(e), "waiting") ? "" : e->request.step},
+                {"Result", result_of(e)},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)

@@ -64,12 +64,14 @@ static int refuse_trim(const struct entry *e, enum trim_offer offer, sd_bus_erro
         const struct facts *f = &e->life.disk.facts;
 
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
-                                         "%s: whether it offers TRIM does not show under usb-storage. Under uas it does; or force it.",
-                                         f->interface);
+                return sd_bus_error_setf(
+                        error, UASD_BUS_ERROR_REFUSED,
+                        "%s: whether it offers TRIM does not show under usb-storage. Under uas it does; or force it.",
+                        f->interface);
         return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
                                  "%s: it does not say that it knows TRIM (LBPU). Forced, it is told all the same: a bridge that "
-                                 "gets it wrong loses data.", f->interface);
+                                 "gets it wrong loses data.",
+                                 f->interface);
 }
 
 static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *error)
@@ -95,7 +97,8 @@ static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *er
 }
 
 /* Reads the disk that a method is about. Returns 0 until polkit has answered, or an error. */
-static int may_on_disk(sd_bus_message *message, void *data, const char *may, method_fn method, struct entry **ret, sd_bus_error *error)
+static int may_on_disk(sd_bus_message *message, void *data, const char *may, method_fn method, struct entry **ret,
+                       sd_bus_error *error)
 {
         int r = bus_read_disk(message, data, ret, error);
 
@@ -143,8 +146,8 @@ static int get_version(sd_bus *bus, const char *path, const char *interface, con
 }
 
 /*
- * Unprivileged: everybody gets as far as polkit_may(). The flag is written at each method, since one without it is what sd-bus itself
- * demands CAP_SYS_ADMIN for: a safe default.
+ * Unprivileged: everybody gets as far as polkit_may(). The flag is written at each method, since one without it is what sd-bus
+ * itself demands CAP_SYS_ADMIN for: a safe default.
  */
 const sd_bus_vtable bus_manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
@@ -160,14 +163,15 @@ const sd_bus_vtable bus_manager_vtable[] = {
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("SetPolicyOf", SD_BUS_ARGS("s", id, "s", policy, "a{sv}", options), SD_BUS_NO_RESULT,
                                 bus_method_set_policy_of, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_NO_RESULT, bus_method_forget_of, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_NO_RESULT,
-                                method_set_trim, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ForgetOf", SD_BUS_ARGS("s", id), SD_BUS_NO_RESULT, bus_method_forget_of,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetTrim", SD_BUS_ARGS("s", disk, "s", trim, "a{sv}", options), SD_BUS_NO_RESULT, method_set_trim,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_release, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Cancel", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_cancel, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Forget", SD_BUS_ARGS("s", disk), SD_BUS_NO_RESULT, method_forget, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock), bus_method_inhibit,
-                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Inhibit", SD_BUS_ARGS("s", disk, "s", who, "s", why), SD_BUS_RESULT("h", lock),
+                                bus_method_inhibit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Lease", SD_BUS_ARGS("s", disk), SD_BUS_RESULT("h", lease), bus_method_lease,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL_WITH_ARGS("JobRemoved", SD_BUS_ARGS("o", job, "s", disk, "i", code, "s", step, "s", text), 0),

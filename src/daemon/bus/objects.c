@@ -20,20 +20,20 @@ static const char *text_of(struct entry *e, const char *property, char *room, si
                 const char *property, *text;
                 bool foreign; /* of the device: a backslash of its own differs from one that escapes */
         } texts[] = {
-                { "Id", f->interface },
-                { "Interface", f->interface },
-                { "Manufacturer", f->manufacturer, true },
-                { "Product", f->product, true },
-                { "Serial", f->serial, true },
-                { "UsbVersion", f->usb_version, true },
-                { "Driver", f->driver_name },
-                { "Policy", policy_to_string(f->policy) },
-                { "Target", driver_or_empty(d->decision.target) },
-                { "State", state_to_string(d->state) },
-                { "ReasonId", disk_reason_id(d) },
-                { "Verdict", verdict_to_string(f->verdict) },
-                { "Host", d->host },
-                { "Lease", d->lease },
+                {"Id", f->interface},
+                {"Interface", f->interface},
+                {"Manufacturer", f->manufacturer, true},
+                {"Product", f->product, true},
+                {"Serial", f->serial, true},
+                {"UsbVersion", f->usb_version, true},
+                {"Driver", f->driver_name},
+                {"Policy", policy_to_string(f->policy)},
+                {"Target", driver_or_empty(d->decision.target)},
+                {"State", state_to_string(d->state)},
+                {"ReasonId", disk_reason_id(d)},
+                {"Verdict", verdict_to_string(f->verdict)},
+                {"Host", d->host},
+                {"Lease", d->lease},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
@@ -51,8 +51,8 @@ static const char *text_of(struct entry *e, const char *property, char *room, si
         return disk_history(d, room, size);
 }
 
-static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                    void *data, sd_bus_error *error)
+static int get_text(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
+                    sd_bus_error *error)
 {
         char room[USB_STRING_MAX * 4];
         const char *text = text_of(data, property, room, sizeof(room));
@@ -70,9 +70,9 @@ static int get_number(sd_bus *bus, const char *path, const char *interface, cons
         if (streq(property, "MaxSpeedMbps"))
                 return sd_bus_message_append_basic(reply, 'u', &f->max_speed_mbps);
         return sd_bus_message_append(reply, "q",
-                                     streq(property, "VendorId")  ? f->vid :
-                                     streq(property, "ProductId") ? f->pid :
-                                                                    f->bcd);
+                                     streq(property, "VendorId")    ? f->vid
+                                     : streq(property, "ProductId") ? f->pid
+                                                                    : f->bcd);
 }
 
 static int get_capable(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
@@ -117,8 +117,8 @@ static int append_user(sd_bus_message *reply, const struct user *u)
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
-                    void *data, sd_bus_error *error)
+static int get_busy(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply, void *data,
+                    sd_bus_error *error)
 {
         struct entry *e = data;
         int r = sd_bus_message_open_container(reply, 'a', "(sssssus)");
@@ -180,15 +180,17 @@ static const struct {
         const char *property;
         sd_bus_property_get_t get;
 } brief[] = {
-        { "Id", get_text },
-        { "Disks", get_disks },
-        { "SpeedMbps", get_number },
-        { "MaxSpeedMbps", get_number },
-        { "Driver", get_text },
-        { "State", get_text },
-        { "Manufacturer", get_text },
-        { "Product", get_text },
-        { "Reason", get_text },
+        /* clang-format off */
+        {"Id", get_text},
+        {"Disks", get_disks},
+        {"SpeedMbps", get_number},
+        {"MaxSpeedMbps", get_number},
+        {"Driver", get_text},
+        {"State", get_text},
+        {"Manufacturer", get_text},
+        {"Product", get_text},
+        {"Reason", get_text},
+        /* clang-format on */
 };
 
 static int append_brief(sd_bus_message *reply, struct entry *e)

@@ -30,7 +30,8 @@ int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error)
                 return r < 0 ? r : 1;
         r = inhibit_add(m, disk, who, why, &fd);
         if (r == -EBUSY)
-                return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "There are as many inhibitors as there can be already.");
+                return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                        "There are as many inhibitors as there can be already.");
         if (r < 0)
                 return r;
         r = sd_bus_reply_method_return(message, "h", fd);
@@ -40,7 +41,7 @@ int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error)
 
 static int append_inhibitor(sd_bus_message *reply, const struct inhibitor *i)
 {
-        const char *texts[] = { i->disk, i->who, i->why };
+        const char *texts[] = {i->disk, i->who, i->why};
         int r = sd_bus_message_open_container(reply, 'r', "sss");
 
         for (size_t t = 0; r >= 0 && t < ELEMENTSOF(texts); t++)
@@ -65,7 +66,8 @@ int bus_leased(const struct entry *e, sd_bus_message *message, sd_bus_error *err
                 return 0;
         if (lease_is_of(e, message))
                 return 1;
-        return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", e->life.disk.facts.interface, e->life.disk.lease);
+        return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", e->life.disk.facts.interface,
+                                 e->life.disk.lease);
 }
 
 /* What cannot be leased whoever asks. */
@@ -85,9 +87,11 @@ static int refuse_now(const struct manager *m, const struct entry *e, sd_bus_err
         if (e->lease)
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", id, d->lease);
         if (!m->env.booted)
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s: the machine is still starting, and may be about to mount it.", id);
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE,
+                                         "%s: the machine is still starting, and may be about to mount it.", id);
         if (d->state == STATE_HELD || d->state == STATE_SWITCHING || e->request.number)
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s: a switch of it is under way or has been asked for.", id);
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s: a switch of it is under way or has been asked for.",
+                                         id);
         return 0;
 }
 

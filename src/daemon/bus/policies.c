@@ -33,8 +33,9 @@ static int check_id(const char *id, sd_bus_error *error)
 {
         char normal[HISTORY_KEY_MAX];
 
-        return history_id_parse(id, normal, sizeof(normal)) && streq(id, normal) ? 0 :
-               sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "That is no VID:PID:SERIAL.");
+        return history_id_parse(id, normal, sizeof(normal)) && streq(id, normal)
+                       ? 0
+                       : sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "That is no VID:PID:SERIAL.");
 }
 
 /* The quirks parameter follows before the caller gets the answer. */
@@ -78,7 +79,8 @@ static int keep(struct manager *m, struct record_task *rec, const char *id, sd_b
         return r < 0 ? r : 1;
 }
 
-static int set_policy(sd_bus_message *message, struct entry *e, const char *policy, bool force, method_fn method, sd_bus_error *error)
+static int set_policy(sd_bus_message *message, struct entry *e, const char *policy, bool force, method_fn method,
+                      sd_bus_error *error)
 {
         struct manager *m = e->manager;
         struct refusal no;
@@ -132,7 +134,10 @@ int bus_method_set_policy_of(sd_bus_message *message, void *data, sd_bus_error *
         r = polkit_may(m, message, force ? MAY_FORCE : MAY_POLICY, NULL, bus_method_set_policy_of, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
-        return keep(m, &(struct record_task){ .type = RECORD_POLICY_ID, .policy = (enum policy) p, .force = force, .done = policy_kept }, id, message);
+        return keep(
+                m,
+                &(struct record_task){.type = RECORD_POLICY_ID, .policy = (enum policy) p, .force = force, .done = policy_kept},
+                id, message);
 }
 
 int bus_method_forget_of(sd_bus_message *message, void *data, sd_bus_error *error)
@@ -151,7 +156,7 @@ int bus_method_forget_of(sd_bus_message *message, void *data, sd_bus_error *erro
         if (r <= 0)
                 return r < 0 ? r : 1;
         if (!e)
-                return keep(m, &(struct record_task){ .type = RECORD_FORGET_ID, .done = forgotten }, id, message);
+                return keep(m, &(struct record_task){.type = RECORD_FORGET_ID, .done = forgotten}, id, message);
         r = request_forget(e, message);
         return r < 0 ? r : 1;
 }
@@ -163,7 +168,8 @@ static int append_row(sd_bus_message *reply, const struct policy_row *row)
         if (r >= 0)
                 r = bus_append_text(reply, row->id);
         if (r >= 0)
-                r = sd_bus_message_append(reply, "sbs", policy_to_string(row->policy), row->forced, policy_source_to_string(row->source));
+                r = sd_bus_message_append(reply, "sbs", policy_to_string(row->policy), row->forced,
+                                          policy_source_to_string(row->source));
         if (r >= 0)
                 r = sd_bus_message_append_strv(reply, row->disks);
         return r < 0 ? r : sd_bus_message_close_container(reply);
@@ -183,7 +189,7 @@ static int list(struct manager *m, struct policy_rows *ret)
 int bus_method_list_policies(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        _cleanup_(policy_rows_done) struct policy_rows rows = { 0 };
+        _cleanup_(policy_rows_done) struct policy_rows rows = {0};
         int r = list(data, &rows);
 
         if (r >= 0)

@@ -24,9 +24,9 @@ struct question {
         char disk[INTERFACE_NAME_MAX]; /* "": any */
         unsigned busnum, devnum;       /* the attachment that is asked about */
         bool at_polkit;
-        uid_t uid; /* with at_polkit */
-        bool at_end; /* polkit has answered, */
-        bool answered; /* and the method is called once more */
+        uid_t uid;            /* with at_polkit */
+        bool at_end;          /* polkit has answered, */
+        bool answered;        /* and the method is called once more */
         sd_bus_error refused; /* or not set */
 };
 
@@ -99,7 +99,8 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
         int may = false, challenge = false, r;
 
         if (sd_bus_message_is_method_error(reply, NULL)) {
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "Only root may do that: polkit cannot be asked: %s",
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
+                                         "Only root may do that: polkit cannot be asked: %s",
                                          sd_bus_message_get_error(reply)->message ?: "no reason given");
                 answered(q);
                 return 0;
@@ -111,9 +112,11 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
                 (void) sd_bus_error_set_errnof(&q->refused, r, "polkit's answer is not understood: %s", strerror(-r));
         else if (!may && challenge)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
-                                         "that takes a password, and nobody is there to be asked for it (polkit action %s).", q->action);
+                                         "that takes a password, and nobody is there to be asked for it (polkit action %s).",
+                                         q->action);
         else if (!may)
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "polkit does not allow it (action %s).", q->action);
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "polkit does not allow it (action %s).",
+                                         q->action);
         answered(q);
         return 0;
 }
@@ -165,7 +168,8 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
                         return 0;
         }
         if (r < 0)
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "It cannot be found out who asks: %s", strerror(-r));
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "It cannot be found out who asks: %s",
+                                         strerror(-r));
         answered(q);
         return 0;
 }
@@ -185,7 +189,8 @@ static int answer(const struct question *q, const struct entry *e, sd_bus_error 
                 return sd_bus_error_copy(error, &q->refused);
         if (e && (e->life.disk.facts.busnum != q->busnum || e->life.disk.facts.devnum != q->devnum))
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                         "%s is another disk now than when it was asked for: it was unplugged meanwhile.", q->disk);
+                                         "%s is another disk now than when it was asked for: it was unplugged meanwhile.",
+                                         q->disk);
         return 1;
 }
 
@@ -204,8 +209,8 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
         q = calloc(1, sizeof(*q));
         if (!q)
                 return -ENOMEM;
-        *q = (struct question){ .next = m->questions, .manager = m, .message = sd_bus_message_ref(message), .method = method,
-                                .action = action };
+        *q = (struct question){
+                .next = m->questions, .manager = m, .message = sd_bus_message_ref(message), .method = method, .action = action};
         if (e) {
                 (void) copy_string(q->disk, sizeof(q->disk), e->life.disk.facts.interface);
                 q->busnum = e->life.disk.facts.busnum;

@@ -38,7 +38,7 @@ void inhibit_adopt(struct entry *e)
         const struct inhibitor *i = inhibitor_of(e);
 
         tell(i, e->life.disk.inhibited, sizeof(e->life.disk.inhibited));
-        learn(&e->life, &(struct event){ .type = EVENT_INHIBITED, .on = i != NULL }, 0);
+        learn(&e->life, &(struct event){.type = EVENT_INHIBITED, .on = i != NULL}, 0);
 }
 
 static void apply(struct entry *e)
@@ -50,7 +50,7 @@ static void apply(struct entry *e)
         memcpy(before, d->inhibited, sizeof(before));
         tell(i, d->inhibited, sizeof(d->inhibited));
         if (e->life.inhibited != (i != NULL))
-                queue_event(e, &(struct event){ .type = EVENT_INHIBITED, .on = i != NULL });
+                queue_event(e, &(struct event){.type = EVENT_INHIBITED, .on = i != NULL});
         else if (i && !streq(before, d->inhibited) && d->state == STATE_WAITING)
                 bus_disk_changed(e);
 }
@@ -120,7 +120,8 @@ int inhibit_add(struct manager *m, const char *disk, const char *who, const char
         i = calloc(1, sizeof(*i));
         if (!i)
                 return -ENOMEM;
-        *i = (struct inhibitor){ .manager = m, .fd = -1, .who = harmless(isempty(who) ? "somebody" : who, WHO_MAX), .why = harmless(why, WHY_MAX) };
+        *i = (struct inhibitor){
+                .manager = m, .fd = -1, .who = harmless(isempty(who) ? "somebody" : who, WHO_MAX), .why = harmless(why, WHY_MAX)};
         (void) copy_string(i->disk, sizeof(i->disk), disk);
         if (!i->who || !i->why)
                 r = -ENOMEM;

@@ -74,8 +74,8 @@ static int on_again(sd_event_source *s, uint64_t usec, void *data)
 }
 
 /*
- * The event of the first disk loads usb_storage and uas, and it is on uas before anybody can write: the parameter has to be there first. We
- * may not load it; modprobe has it say what others want there.
+ * The event of the first disk loads usb_storage and uas, and it is on uas before anybody can write: the parameter has to be there
+ * first. We may not load it; modprobe has it say what others want there.
  */
 static void load_storage(struct manager *m)
 {

@@ -4,8 +4,8 @@
 #include "daemon/manager.h"
 
 /*
- * Entries in the quirks parameter for disks that are wanted on usb-storage, so that they never start on uas. Where a bind is at work, or
- * usb_storage has to be loaded first, they are looked at again later.
+ * Entries in the quirks parameter for disks that are wanted on usb-storage, so that they never start on uas. Where a bind is at
+ * work, or usb_storage has to be loaded first, they are looked at again later.
  */
 int keepoff_new(struct manager *m);
 void keepoff_free(struct manager *m);

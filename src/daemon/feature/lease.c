@@ -24,8 +24,8 @@ struct disk_lease {
         enum driver restore;
         bool over;
         struct claimer *claimer;
-        bool kept;          /* and it has the claim */
-        bool has_next;      /* a switch waits until it has gone */
+        bool kept;     /* and it has the claim */
+        bool has_next; /* a switch waits until it has gone */
         struct action next;
         sd_bus_message *call; /* waits for its answer */
         sd_bus *bus;          /* whose it is: our own reference, so that no other can be taken for it */
@@ -72,8 +72,8 @@ static void name_holder(struct entry *e, pid_t pid)
 
         (void) snprintf(path, sizeof(path), "%ld/comm", (long) pid);
         if (pid > 0 && attr_read(e->manager->roots.proc, path, comm, sizeof(comm)) > 0)
-                (void) snprintf(d->lease, sizeof(d->lease), "%s (%ld) has it for itself.", make_harmless(comm, harmless, sizeof(harmless)),
-                                (long) pid);
+                (void) snprintf(d->lease, sizeof(d->lease), "%s (%ld) has it for itself.",
+                                make_harmless(comm, harmless, sizeof(harmless)), (long) pid);
         else
                 (void) copy_string(d->lease, sizeof(d->lease), "Somebody has it for himself.");
 }
@@ -93,13 +93,13 @@ static int on_pid(sd_bus_message *reply, void *data, sd_bus_error *error)
 static void ask_who(struct entry *e)
 {
         struct disk_lease *l = e->lease;
-        struct ucred peer = { 0 };
+        struct ucred peer = {0};
         socklen_t size = sizeof(peer);
 
         name_holder(e, 0);
         if (l->sender)
-                (void) sd_bus_call_method_async(l->bus, &l->asked, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                                                "GetConnectionUnixProcessID", on_pid, e, "s", l->sender);
+                (void) sd_bus_call_method_async(l->bus, &l->asked, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                                "org.freedesktop.DBus", "GetConnectionUnixProcessID", on_pid, e, "s", l->sender);
         else if (getsockopt(sd_bus_get_fd(l->bus), SOL_SOCKET, SO_PEERCRED, &peer, &size) >= 0)
                 name_holder(e, peer.pid);
 }
@@ -117,9 +117,10 @@ static void refuse(struct disk_lease *l, const struct outcome *o)
         char text[sizeof(o->text) * 4];
 
         if (l->call)
-                (void) sd_bus_reply_method_errorf(l->call, o->code == UASD_EXIT_DEFERRED ? UASD_BUS_ERROR_IN_USE :
-                                                           o->code == UASD_EXIT_NO_DISK  ? UASD_BUS_ERROR_NO_SUCH_DISK :
-                                                                                           SD_BUS_ERROR_FAILED,
+                (void) sd_bus_reply_method_errorf(l->call,
+                                                  o->code == UASD_EXIT_DEFERRED  ? UASD_BUS_ERROR_IN_USE
+                                                  : o->code == UASD_EXIT_NO_DISK ? UASD_BUS_ERROR_NO_SUCH_DISK
+                                                                                 : SD_BUS_ERROR_FAILED,
                                                   "The disk cannot be had alone: %s", make_harmless(o->text, text, sizeof(text)));
         l->call = sd_bus_message_unref(l->call);
 }
@@ -142,7 +143,8 @@ void lease_free(struct entry *e)
 /* restore: DRIVER_NONE: there is no lease any more. */
 static int record(const struct entry *e, enum driver restore)
 {
-        return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_LEASE, &(struct attachment_mark){ .lease = restore });
+        return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_LEASE,
+                                 &(struct attachment_mark){.lease = restore});
 }
 
 static void forget(struct entry *e)
@@ -157,7 +159,7 @@ void lease_gone(struct entry *e)
 {
         if (!e->lease)
                 return;
-        refuse(e->lease, &(struct outcome){ .code = UASD_EXIT_NO_DISK, .text = "it was unplugged" });
+        refuse(e->lease, &(struct outcome){.code = UASD_EXIT_NO_DISK, .text = "it was unplugged"});
         lease_free(e);
 }
 
@@ -173,13 +175,14 @@ static void lease_end(struct entry *e, const char *why)
         hang_up(l);
         if (l->claimer && !l->has_next)
                 claimer_stop(l->claimer);
-        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.", driver_to_string(l->restore));
+        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
+                        driver_to_string(l->restore));
         if (e->request.number) {
                 e->request.pending = false;
                 bus_request_done(e, UASD_EXIT_FAILED, "", why);
         }
         bus_disk_changed(e);
-        queue_event(e, &(struct event){ .type = EVENT_LEASE_ENDED, .target = l->restore });
+        queue_event(e, &(struct event){.type = EVENT_LEASE_ENDED, .target = l->restore});
 }
 
 static int on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
@@ -222,7 +225,7 @@ static void abandon(struct entry *e, const struct outcome *o)
 {
         refuse(e->lease, o);
         e->lease->over = true;
-        queue_event(e, &(struct event){ .type = EVENT_LEASE_ENDED, .target = e->lease->restore });
+        queue_event(e, &(struct event){.type = EVENT_LEASE_ENDED, .target = e->lease->restore});
 }
 
 static void on_claim(struct entry *e, enum claim_news news, const struct outcome *o)
@@ -237,9 +240,9 @@ static void on_claim(struct entry *e, enum claim_news news, const struct outcome
                 if (l->call)
                         r = answer(e);
                 if (r < 0)
-                        abandon(e, &(struct outcome){ .code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record" });
+                        abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record"});
                 else if (!l->over) /* what was asked for under it has ended now */
-                        queue_event(e, &(struct event){ .type = EVENT_LEASED });
+                        queue_event(e, &(struct event){.type = EVENT_LEASED});
         } else if (l->has_next) {
                 l->has_next = false;
                 switch_begin(e, &l->next);
@@ -257,8 +260,10 @@ int lease_new(struct entry *e, sd_bus_message *call)
 
         if (!l)
                 return -ENOMEM;
-        *l = (struct disk_lease){ .fd = -1, .restore = e->life.disk.facts.driver, .call = sd_bus_message_ref(call),
-                             .bus = sd_bus_ref(sd_bus_message_get_bus(call)) };
+        *l = (struct disk_lease){.fd = -1,
+                                 .restore = e->life.disk.facts.driver,
+                                 .call = sd_bus_message_ref(call),
+                                 .bus = sd_bus_ref(sd_bus_message_get_bus(call))};
         e->lease = l;
         if (sd_bus_is_bus_client(l->bus) > 0 && sender)
                 l->sender = strdup(sender);
@@ -269,7 +274,7 @@ int lease_new(struct entry *e, sd_bus_message *call)
         }
         ask_who(e);
         bus_disk_changed(e);
-        queue_event(e, &(struct event){ .type = EVENT_LEASED });
+        queue_event(e, &(struct event){.type = EVENT_LEASED});
         return 0;
 }
 
@@ -283,11 +288,13 @@ void lease_adopt(struct entry *e)
         e->lease = calloc(1, sizeof(*e->lease));
         if (!e->lease)
                 return;
-        *e->lease = (struct disk_lease){ .fd = -1, .restore = a.lease, .over = true };
-        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.", driver_to_string(a.lease));
-        log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface, driver_to_string(a.lease));
+        *e->lease = (struct disk_lease){.fd = -1, .restore = a.lease, .over = true};
+        (void) snprintf(d->lease, sizeof(d->lease), "Somebody had it for himself: it goes back to %s.",
+                        driver_to_string(a.lease));
+        log_notice("%s: it was leased when an earlier uasd ended: it goes back to %s", d->facts.interface,
+                   driver_to_string(a.lease));
         e->life.lease.active = true;
-        learn(&e->life, &(struct event){ .type = EVENT_LEASE_ENDED, .target = a.lease }, 0);
+        learn(&e->life, &(struct event){.type = EVENT_LEASE_ENDED, .target = a.lease}, 0);
 }
 
 /* ---- between ---- */

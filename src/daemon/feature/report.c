@@ -11,19 +11,20 @@
 
 /* The journal: every ending by its message id, with the same fields. */
 
-static void ending_of(const struct entry *e, int level, const char *id, const char *text, const char *from, const char *to, const char *step)
+static void ending_of(const struct entry *e, int level, const char *id, const char *text, const char *from, const char *to,
+                      const char *step)
 {
         const struct disk *d = &e->life.disk;
         char names[256], usb_id[USB_ID_MAX];
         const struct log_field fields[] = {
-                { FIELD_DISK, luns_names(d->luns, d->n_luns, names, sizeof(names)) },
-                { FIELD_INTERFACE, d->facts.interface },
-                { FIELD_USB_ID, history_usb_id(&d->facts, usb_id, sizeof(usb_id)) },
-                { FIELD_STATE, state_to_string(d->state) },
-                { FIELD_FROM, from },
-                { FIELD_TO, to },
-                { FIELD_REASON, disk_reason_id(d) },
-                { FIELD_STEP, step },
+                {FIELD_DISK, luns_names(d->luns, d->n_luns, names, sizeof(names))},
+                {FIELD_INTERFACE, d->facts.interface},
+                {FIELD_USB_ID, history_usb_id(&d->facts, usb_id, sizeof(usb_id))},
+                {FIELD_STATE, state_to_string(d->state)},
+                {FIELD_FROM, from},
+                {FIELD_TO, to},
+                {FIELD_REASON, disk_reason_id(d)},
+                {FIELD_STEP, step},
         };
 
         log_ending(level, id, fields, ELEMENTSOF(fields), "%s%s%s: %s", d->facts.interface, names[0] ? " " : "", names, text);
@@ -45,7 +46,8 @@ static void ending_of_switch(const struct entry *e, int level, const char *id, c
         if (o->to != DRIVER_NONE)
                 ending_of(e, level, id, text, driver_to_string(o->from), driver_to_string(o->to), o->step);
         else /* begun by somebody else */
-                ending_of(e, level, id, text, "", driver_or_empty(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target), o->step);
+                ending_of(e, level, id, text, "", driver_or_empty(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target),
+                          o->step);
 }
 
 /* What began without us tells no step. */
@@ -63,7 +65,8 @@ static void report_end_of_switch(const struct entry *e)
         char text[ENDING_MAX], how[64];
 
         if (o->code == UASD_EXIT_OK)
-                ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED, o->text[0] ? o->text : "an interrupted switch was put in order");
+                ending_of_switch(e, LOG_NOTICE, MESSAGE_SWITCHED,
+                                 o->text[0] ? o->text : "an interrupted switch was put in order");
         else if (o->code != UASD_EXIT_DEFERRED && astray) {
                 (void) snprintf(how, sizeof(how), "not brought back, %s%s", now == DRIVER_NONE ? "it has no driver" : "it is on ",
                                 now == DRIVER_NONE ? "" : driver_to_string(now));
@@ -84,9 +87,10 @@ void report_unplugged(const struct entry *e, const char *step)
         char text[128] = "unplugged in the middle of a switch";
 
         if (ours)
-                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s", driver_to_string(l->attempt.from),
-                                driver_to_string(l->attempt.to));
-        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->attempt.from) : "", driver_or_empty(l->attempt.to), step);
+                (void) snprintf(text, sizeof(text), "unplugged in the middle of a switch from %s to %s",
+                                driver_to_string(l->attempt.from), driver_to_string(l->attempt.to));
+        ending_of(e, LOG_NOTICE, MESSAGE_UNPLUGGED, text, ours ? driver_to_string(l->attempt.from) : "",
+                  driver_or_empty(l->attempt.to), step);
 }
 
 void report_state(const struct entry *e, enum state before)
@@ -97,8 +101,9 @@ void report_state(const struct entry *e, enum state before)
         switch (d->state) {
         case STATE_SWITCHING:
                 if (e->life.attempt.to == DRIVER_NONE) /* adopted */
-                        log_info("%s: %s", d->facts.interface, e->job ? "putting in order what an interrupted switch has left"
-                                                                      : "a switch begun earlier is at work");
+                        log_info("%s: %s", d->facts.interface,
+                                 e->job ? "putting in order what an interrupted switch has left"
+                                        : "a switch begun earlier is at work");
                 else
                         log_info("%s: switching from %s to %s%s", d->facts.interface, driver_to_string(d->facts.driver),
                                  driver_to_string(d->decision.target), e->life.hold.active ? ", held" : "");
@@ -140,8 +145,9 @@ void report_old_initramfs(const struct entry *e)
 {
         const char *command = initramfs_command(&e->manager->roots);
 
-        log_warning("%s: the initramfs is older than the record of this disk and may put it on uas at the next start; update it%s%s",
-                    e->life.disk.facts.interface, command ? ": " : "", command ?: "");
+        log_warning(
+                "%s: the initramfs is older than the record of this disk and may put it on uas at the next start; update it%s%s",
+                e->life.disk.facts.interface, command ? ": " : "", command ?: "");
 }
 
 void report_trouble(const struct entry *e, const struct finding *f)
@@ -158,10 +164,11 @@ void report_dropping(const struct entry *e, unsigned times)
 {
         char text[256];
 
-        (void) snprintf(text, sizeof(text),
-                        "it dropped off the bus by itself and came back, %u times within ten minutes, which is not held against it; "
-                        "to blame: the cable, a connector or the power supply",
-                        times);
+        (void) snprintf(
+                text, sizeof(text),
+                "it dropped off the bus by itself and came back, %u times within ten minutes, which is not held against it; "
+                "to blame: the cable, a connector or the power supply",
+                times);
         ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
@@ -172,8 +179,10 @@ void report_trial(const struct entry *e)
 
 void report_trim(const struct entry *e, bool on, bool force)
 {
-        ending(e, LOG_NOTICE, MESSAGE_TRIM, !on ? "TRIM is not kept on for it any more" : force ?
-               "TRIM is kept on for it, by --force: it does not say that it knows it" : "TRIM is kept on for it");
+        ending(e, LOG_NOTICE, MESSAGE_TRIM,
+               !on     ? "TRIM is not kept on for it any more"
+               : force ? "TRIM is kept on for it, by --force: it does not say that it knows it"
+                       : "TRIM is kept on for it");
 }
 
 void report_hold(const struct entry *e)

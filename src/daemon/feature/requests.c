@@ -21,13 +21,14 @@
 static int mark_override(struct entry *e, enum driver target, bool force)
 {
         return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_OVERRIDE,
-                                 &(struct attachment_mark){ .override_target = target, .override_forced = force });
+                                 &(struct attachment_mark){.override_target = target, .override_forced = force});
 }
 
 void request_keep_cancelled(const struct entry *e)
 {
         const struct facts *f = &e->life.disk.facts;
-        int k = attachment_change(&e->manager->roots, f, MARK_CANCELLED, &(struct attachment_mark){ .cancelled = e->life.cancelled });
+        int k = attachment_change(&e->manager->roots, f, MARK_CANCELLED,
+                                  &(struct attachment_mark){.cancelled = e->life.cancelled});
 
         if (k < 0)
                 log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface, strerror(-k));
@@ -59,7 +60,7 @@ int request_switch(struct entry *e, enum driver target, bool force, unsigned *re
         if (leased) { /* it ends with the lease, and is no word on what comes after */
                 if (target == DRIVER_NONE)
                         target = lease_restores(e);
-                q->event = (struct event){ .type = EVENT_LEASE_SWITCH, .target = target, .force = force };
+                q->event = (struct event){.type = EVENT_LEASE_SWITCH, .target = target, .force = force};
         } else {
                 if (!q->number) {
                         q->overridden = f->override_target;
@@ -67,7 +68,7 @@ int request_switch(struct entry *e, enum driver target, bool force, unsigned *re
                 }
                 f->override_target = target;
                 f->override_forced = force;
-                q->event = (struct event){ .type = EVENT_REQUEST, .target = target, .force = force };
+                q->event = (struct event){.type = EVENT_REQUEST, .target = target, .force = force};
         }
         /* One request a disk: a newer one takes the older one's place. */
         if (q->number)
@@ -86,13 +87,13 @@ static void said(struct entry *e)
 {
         keepoff_schedule(e->manager);
         queue_rescan(e->manager, e->life.disk.facts.interface);
-        queue_event(e, &(struct event){ .type = EVENT_AGAIN });
+        queue_event(e, &(struct event){.type = EVENT_AGAIN});
 }
 
 /* Whoever says uas once more knows of the trial that failed. */
 static void try_once_more(struct entry *e)
 {
-        struct record_task rec = { .type = RECORD_HISTORY };
+        struct record_task rec = {.type = RECORD_HISTORY};
 
         if (!e->life.disk.facts.trial_failed || record_read(e->manager, &e->life.disk.facts, &rec.history) <= 0)
                 return;
@@ -117,8 +118,13 @@ static void policy_kept(struct manager *m, struct entry *e, const struct record_
 
 int request_policy(struct entry *e, enum policy p, bool force, sd_bus_message *call)
 {
-        return record_add(e->manager, e, &(struct record_task){ .type = RECORD_POLICY, .policy = p, .force = force, .port = disk_has_twin(e),
-                                                           .done = policy_kept, .call = call });
+        return record_add(e->manager, e,
+                          &(struct record_task){.type = RECORD_POLICY,
+                                                .policy = p,
+                                                .force = force,
+                                                .port = disk_has_twin(e),
+                                                .done = policy_kept,
+                                                .call = call});
 }
 
 /* Those of its LUNs that offer it, with force all that the kernel could turn it on for. */
@@ -137,7 +143,7 @@ static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns
                 if (t.offer > offer)
                         offer = t.offer;
                 if (t.mode[0] && (force || t.offer == TRIM_OFFER_YES))
-                        luns[n++] = (struct trim_lun){ d->luns[i].lun, t.max_bytes };
+                        luns[n++] = (struct trim_lun){d->luns[i].lun, t.max_bytes};
         }
         *ret_offer = offer;
         return n;
@@ -160,7 +166,7 @@ static void trim_kept(struct manager *m, struct entry *e, const struct record_ta
 
 int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enum trim_offer *ret_offer)
 {
-        struct record_task rec = { .type = RECORD_TRIM, .force = force, .port = disk_has_twin(e), .done = trim_kept, .call = call };
+        struct record_task rec = {.type = RECORD_TRIM, .force = force, .port = disk_has_twin(e), .done = trim_kept, .call = call};
 
         rec.n_luns = on ? trim_luns(e, force, rec.luns, ELEMENTSOF(rec.luns), ret_offer) : 0;
         return on && rec.n_luns == 0 ? -EOPNOTSUPP : record_add(e->manager, e, &rec);
@@ -169,14 +175,15 @@ int request_trim(struct entry *e, bool on, bool force, sd_bus_message *call, enu
 int request_cancel(struct entry *e)
 {
         enum state state = e->life.disk.state;
-        struct event cancel = { .type = EVENT_CANCEL };
+        struct event cancel = {.type = EVENT_CANCEL};
 
         if (e->life.attempt.running || (e->request.number && lease_returns(e))) /* or has just been */
                 return -EBUSY;
         if (!e->request.number && state != STATE_WAITING && state != STATE_HELD)
                 return 0;
         if (!lease_held(e)) {
-                cancel = request_cancel_event(&e->life, e->request.number != 0, e->request.overridden, e->request.overridden_forced);
+                cancel = request_cancel_event(&e->life, e->request.number != 0, e->request.overridden,
+                                              e->request.overridden_forced);
                 (void) mark_override(e, cancel.target, cancel.force);
         }
         if (e->request.number)
@@ -215,7 +222,7 @@ int request_release(struct entry *e)
         /* Also while it is being switched: this is the way out of a boot that hangs. */
         r = hold_release(&m->roots, &e->life.disk.facts);
         if (e->life.hold.active)
-                queue_event(e, &(struct event){ .type = EVENT_RELEASED });
+                queue_event(e, &(struct event){.type = EVENT_RELEASED});
         (void) request_cancel(e);
         if (r >= 0)
                 r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
@@ -242,7 +249,7 @@ int request_forget(struct entry *e, sd_bus_message *call)
 {
         const struct roots *r = &e->manager->roots;
 
-        (void) attachment_change(r, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){ .tried = false });
+        (void) attachment_change(r, &e->life.disk.facts, MARK_TRIED, &(struct attachment_mark){.tried = false});
         e->life.attempt.tried = false;
-        return record_add(e->manager, e, &(struct record_task){ .type = RECORD_FORGET, .done = forgotten, .call = call });
+        return record_add(e->manager, e, &(struct record_task){.type = RECORD_FORGET, .done = forgotten, .call = call});
 }

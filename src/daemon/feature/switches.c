@@ -16,7 +16,8 @@
 /* How often uasd looks for the end of a uasd-switch that is no child of it. */
 #define FOREIGN_USEC USEC_PER_SEC
 
-/* Whether a uasd-switch that is no child of this process holds the lock of the interface. ret_stale: it does not, and has left a record. */
+/* Whether a uasd-switch that is no child of this process holds the lock of the interface. ret_stale: it does not, and has left a
+ * record. */
 static bool lock_held(const struct manager *m, const char *interface, bool *ret_stale)
 {
         char path[PATH_MAX];
@@ -68,7 +69,7 @@ bool switch_foreign_runs(struct entry *e)
                 return false;
         keepoff_schedule(e->manager); /* what it has put on record */
         queue_rescan(e->manager, e->life.disk.facts.interface);
-        queue_event(e, &(struct event){ .type = EVENT_DONE, .foreign = true, .replugged = e->foreign.gone });
+        queue_event(e, &(struct event){.type = EVENT_DONE, .foreign = true, .replugged = e->foreign.gone});
         return false;
 }
 

@@ -29,7 +29,7 @@ static void remember(struct manager *m, struct entry *e, const struct record_tas
 
 static void keep(struct entry *e, const struct history *h)
 {
-        struct record_task rec = { .type = RECORD_HISTORY, .history = *h, .done = remember };
+        struct record_task rec = {.type = RECORD_HISTORY, .history = *h, .done = remember};
         int r = record_add(e->manager, e, &rec);
 
         if (r < 0)
@@ -84,7 +84,7 @@ static void distrust(struct entry *e, const struct finding *finding)
         if (f->initramfs_old)
                 report_old_initramfs(e);
         queue_rescan(m, f->interface);
-        queue_event(e, &(struct event){ .type = EVENT_TROUBLE });
+        queue_event(e, &(struct event){.type = EVENT_TROUBLE});
 }
 
 static void take_finding(struct entry *e, const struct finding *f)
@@ -129,7 +129,8 @@ static uint64_t timeouts(const struct entry *e)
 /* True if there were more since the last time: as if the kernel's log had told. What it did tell of them is of the same burst. */
 static bool count_timeouts(struct entry *e)
 {
-        static const struct sign silent = { .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time" };
+        static const struct sign silent = {
+                .blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = "commands were not answered in time"};
         uint64_t before = e->trouble.account.timeouts;
         struct finding finding;
 
@@ -161,7 +162,8 @@ bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool l
                 struct finding f;
 
                 /* A switch judges for itself; on usb-storage it is not uas that fails. */
-                if (e->life.attempt.running || e->life.disk.facts.driver != DRIVER_UAS || !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
+                if (e->life.attempt.running || e->life.disk.facts.driver != DRIVER_UAS ||
+                    !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
                         continue;
                 trouble_take(&e->trouble.account, s, usec, &f);
                 any = any || f.finding != FINDING_NONE;
@@ -187,7 +189,7 @@ void trouble_trial_over(struct entry *e)
 {
         struct manager *m = e->manager;
         const struct facts *f = &e->life.disk.facts;
-        struct record_task rec = { .type = RECORD_HISTORY, .done = passed };
+        struct record_task rec = {.type = RECORD_HISTORY, .done = passed};
         struct history *h = &rec.history;
         int r;
 
@@ -198,7 +200,7 @@ void trouble_trial_over(struct entry *e)
         if (trouble_pending(&e->trouble.account, now_monotonic()) || record_pending(m, f))
                 return;
         if (record_read(m, f, h) <= 0 || h->state != HISTORY_TRIAL)
-                *h = (struct history){ .state = HISTORY_TRIAL };
+                *h = (struct history){.state = HISTORY_TRIAL};
         h->state = h->distrusted ? HISTORY_DISTRUSTED : HISTORY_PASSED;
         h->distrusted = false;
         r = record_add(m, e, &rec);
@@ -213,16 +215,21 @@ void trouble_adopt(struct entry *e)
         struct facts *f = &e->life.disk.facts;
         struct history h;
 
-        e->trouble.account.timeouts = timeouts(e); /* before anybody listened; what an earlier uasd has counted takes the place of it */
+        e->trouble.account.timeouts =
+                timeouts(e); /* before anybody listened; what an earlier uasd has counted takes the place of it */
         if (facts_uas_alone(f))
                 return;
         if (f->trial_failed && record_read(m, f, &h) > 0 && h.state == HISTORY_TRIAL) {
-                h = (struct history){ .state = HISTORY_DISTRUSTED, .failed = true };
+                h = (struct history){.state = HISTORY_DISTRUSTED, .failed = true};
                 (void) copy_string(h.reason, sizeof(h.reason), "the machine went down in the middle of its trial");
                 report_distrust(e, h.reason);
-                (void) record_add(m, e, &(struct record_task){ .type = RECORD_HISTORY, .history = h }); /* early in a boot there may be nothing to write to: it stays true */
+                (void) record_add(m, e,
+                                  &(struct record_task){
+                                          .type = RECORD_HISTORY,
+                                          .history = h}); /* early in a boot there may be nothing to write to: it stays true */
         } else if (f->trial_ended && f->driver == DRIVER_UAS && !m->env.stopping)
-                f->trial_open = record_add(m, e, &(struct record_task){ .type = RECORD_HISTORY, .history.state = HISTORY_TRIAL }) >= 0;
+                f->trial_open =
+                        record_add(m, e, &(struct record_task){.type = RECORD_HISTORY, .history.state = HISTORY_TRIAL}) >= 0;
         if (f->initramfs_old)
                 report_old_initramfs(e);
         keepoff_schedule(m);
@@ -253,11 +260,11 @@ void trouble_gone(struct entry *e)
 
         drops_gone(&e->manager->drops, &e->life.disk.facts, e->life.attempt.running || e->trouble.acted, &now);
         if (e->life.disk.facts.trial_open || e->life.attempt.running)
-                (void) record_add(e->manager, e, &(struct record_task){ .type = RECORD_END_TRIAL });
+                (void) record_add(e->manager, e, &(struct record_task){.type = RECORD_END_TRIAL});
 }
 
 void trouble_stop(struct manager *m)
 {
         /* Also that of a switch under way, and of a disk that was unplugged while its uasd-switch was killed. */
-        (void) record_add(m, NULL, &(struct record_task){ .type = RECORD_END_TRIALS });
+        (void) record_add(m, NULL, &(struct record_task){.type = RECORD_END_TRIALS});
 }

@@ -211,7 +211,7 @@ static void on_walked(void *data, const void *answer, size_t size)
 {
         struct users_walk *w = data;
         struct manager *m = w->manager;
-        struct reader r = { answer, size };
+        struct reader r = {answer, size};
         uint64_t now = now_monotonic();
         bool whole = true;
 
@@ -220,7 +220,7 @@ static void on_walked(void *data, const void *answer, size_t size)
         for (size_t i = 0; i < w->n; i++) {
                 struct entry *e = w->asked[i];
 
-                w->of[i] = (struct users_of){ 0 };
+                w->of[i] = (struct users_of){0};
                 whole = whole && get_users(&r, &w->of[i]);
                 if (!whole || !e) {
                         users_free(w->of[i].users, w->of[i].n_users);
@@ -288,7 +288,7 @@ void users_cache_refresh(struct entry *e)
                         continue;
                 m->entries[i]->users_at = now;
                 w->asked[w->n] = m->entries[i];
-                w->of[w->n++] = (struct users_of){ .luns = d->luns, .n_luns = d->n_luns };
+                w->of[w->n++] = (struct users_of){.luns = d->luns, .n_luns = d->n_luns};
         }
         if (deep) {
                 walk(m, w);

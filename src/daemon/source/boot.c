@@ -7,8 +7,8 @@
 #include "sys/io/pid1.h"
 
 /*
- * When the boot is over. PID 1 tells: it is asked for its state, and sends a signal at the end. Nothing here waits for it. As long as PID 1
- * has not answered, fsck and mount may be at work: the machine counts as starting.
+ * When the boot is over. PID 1 tells: it is asked for its state, and sends a signal at the end. Nothing here waits for it. As
+ * long as PID 1 has not answered, fsck and mount may be at work: the machine counts as starting.
  */
 struct boot {
         struct manager *manager;
@@ -89,7 +89,8 @@ static int on_state(sd_bus_message *message, void *data, sd_bus_error *error)
 /* The signal is subscribed to before the state is asked for: no end of the boot falls between. */
 static int connect(struct boot *b)
 {
-        int r = sd_bus_match_signal_async(b->pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "StartupFinished", on_startup_finished, NULL, b);
+        int r = sd_bus_match_signal_async(b->pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "StartupFinished", on_startup_finished,
+                                          NULL, b);
 
         if (r >= 0)
                 r = sd_bus_match_signal_async(b->pid1, NULL, "org.freedesktop.DBus.Local", NULL, "org.freedesktop.DBus.Local",
@@ -97,8 +98,8 @@ static int connect(struct boot *b)
         if (r >= 0)
                 r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "Subscribe", NULL, NULL, NULL);
         if (r >= 0)
-                r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, "org.freedesktop.DBus.Properties", "Get", on_state, b,
-                                             "ss", PID1_MANAGER, "SystemState");
+                r = sd_bus_call_method_async(b->pid1, NULL, PID1_SYSTEMD, PID1_PATH, "org.freedesktop.DBus.Properties", "Get",
+                                             on_state, b, "ss", PID1_MANAGER, "SystemState");
         return r < 0 ? r : pid1_attach(b->pid1, b->manager->event);
 }
 
@@ -122,7 +123,7 @@ int boot_await(struct manager *m)
 
         if (!b)
                 return -ENOMEM;
-        *b = (struct boot){ .manager = m, .pause = PAUSE_USEC };
+        *b = (struct boot){.manager = m, .pause = PAUSE_USEC};
         m->boot = b;
         ask(b);
         return 0;

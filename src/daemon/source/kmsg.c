@@ -14,7 +14,8 @@
 
 /*
  * What the kernel says of disks on uas. Without one there is nothing to listen for: the source is off, and no message wakes us.
- * The last number seen is kept over a restart, so that nothing is weighed twice, and with it the accounts, so that nothing is forgotten.
+ * The last number seen is kept over a restart, so that nothing is weighed twice, and with it the accounts, so that nothing is
+ * forgotten.
  */
 struct kmsg_watch {
         struct manager *manager;
@@ -82,7 +83,8 @@ void kmsg_keep(struct kmsg_watch *w)
                 char key[ATTACHMENT_MAX];
 
                 if (has_account(e))
-                        trouble_each_line(&e->trouble.account, keep_line, &(struct keeping){ out, facts_attachment(&e->life.disk.facts, key) });
+                        trouble_each_line(&e->trouble.account, keep_line,
+                                          &(struct keeping){out, facts_attachment(&e->life.disk.facts, key)});
         }
         r = fclose(out);
         text = stream_text;

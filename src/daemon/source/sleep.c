@@ -7,9 +7,9 @@
 #include "daemon/queue.h"
 
 /*
- * logind announces that the machine is going to sleep, and waits for programs that have a delay inhibitor, 5 s by default. uasd has one all
- * the time, so that it is there before a switch begins. When the machine is about to sleep nothing begins any more, and the inhibitor is released when
- * the last switch under way has ended. uasd takes another one when the machine is awake again.
+ * logind announces that the machine is going to sleep, and waits for programs that have a delay inhibitor, 5 s by default. uasd
+ * has one all the time, so that it is there before a switch begins. When the machine is about to sleep nothing begins any more,
+ * and the inhibitor is released when the last switch under way has ended. uasd takes another one when the machine is awake again.
  */
 struct sleep {
         struct manager *manager;
@@ -90,8 +90,8 @@ static int on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error
 }
 
 /*
- * Asks logind, if it is there: it is not started for that. Its answer also says whether the machine is about to sleep: then there is no
- * inhibitor to be had. Switches begin again with the answer.
+ * Asks logind, if it is there: it is not started for that. Its answer also says whether the machine is about to sleep: then there
+ * is no inhibitor to be had. Switches begin again with the answer.
  */
 static void inhibit(struct sleep *s)
 {
@@ -102,7 +102,8 @@ static void inhibit(struct sleep *s)
         if (r >= 0)
                 r = sd_bus_message_set_auto_start(call, false);
         if (r >= 0)
-                r = sd_bus_message_append(call, "ssss", "sleep", "uasd", "A USB disk may be on its way to another driver", "delay");
+                r = sd_bus_message_append(call, "ssss", "sleep", "uasd", "A USB disk may be on its way to another driver",
+                                          "delay");
         if (r >= 0)
                 r = sd_bus_call_async(s->bus, &s->asking, call, on_inhibitor, s, 0);
         if (r < 0) {
@@ -140,7 +141,7 @@ int sleep_watch(struct manager *m, sd_bus *bus)
                 s = m->sleep = calloc(1, sizeof(*s));
                 if (!s)
                         return -ENOMEM;
-                *s = (struct sleep){ .manager = m, .fd = -1 };
+                *s = (struct sleep){.manager = m, .fd = -1};
         }
         s->asking = sd_bus_slot_unref(s->asking);
         s->bus = bus;

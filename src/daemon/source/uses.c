@@ -18,8 +18,8 @@ struct use_watch {
         struct manager *manager;
         int mountinfo, swaps, inotify, ends;
         sd_event_source *mount_source, *swap_source, *inotify_source, *ends_source, *again;
-        size_t n;          /* disks watched */
-        uint64_t count;    /* reference counts when the disks were last looked at */
+        size_t n;       /* disks watched */
+        uint64_t count; /* reference counts when the disks were last looked at */
         unsigned repeats;
 };
 
@@ -194,7 +194,8 @@ int use_watch_new(struct manager *m, struct use_watch **ret)
 
         if (!w)
                 return -ENOMEM;
-        *w = (struct use_watch){ .manager = m, .mountinfo = -1, .swaps = -1, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK) };
+        *w = (struct use_watch){
+                .manager = m, .mountinfo = -1, .swaps = -1, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
         r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->mountinfo, &w->mount_source);
         if (r >= 0) {
                 (void) open_table(w, "swaps", &w->swaps, &w->swap_source); /* a kernel may have no swap */

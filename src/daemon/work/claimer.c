@@ -70,7 +70,8 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         c->entry = NULL;
         if (e) {
                 if (c->said.outcome.code < 0)
-                        c->said.outcome = (struct outcome){ .code = UASD_EXIT_FAILED, .text = "the process that had its claim has died" };
+                        c->said.outcome =
+                                (struct outcome){.code = UASD_EXIT_FAILED, .text = "the process that had its claim has died"};
                 c->tell(e, CLAIM_ENDED, &c->said.outcome);
         }
         claimer_free(c);
@@ -80,7 +81,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
 /* It hangs in the kernel, and will be reaped when it does no longer. */
 static int on_limit(sd_event_source *s, uint64_t usec, void *data)
 {
-        static const struct outcome late = { .code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time" };
+        static const struct outcome late = {.code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time"};
         struct claimer *c = data;
         struct entry *e = c->entry;
 
@@ -92,15 +93,15 @@ static int on_limit(sd_event_source *s, uint64_t usec, void *data)
 
 int claimer_start(struct entry *e, bool again, claim_fn report, struct claimer **ret)
 {
-        char *argv[] = { (char *) PROGRAM_SWITCH, (char *) "--machine", (char *) (again ? "--claim-again" : "--claim"),
-                         e->life.disk.facts.interface, NULL };
+        char *argv[] = {(char *) PROGRAM_SWITCH, (char *) "--machine", (char *) (again ? "--claim-again" : "--claim"),
+                        e->life.disk.facts.interface, NULL};
         struct claimer *c = calloc(1, sizeof(*c));
         sd_event *event = e->manager->event;
         int r;
 
         if (!c)
                 return -ENOMEM;
-        *c = (struct claimer){ .entry = e, .tell = report, .in = -1, .said = { .fd = -1, .outcome.code = -1 } };
+        *c = (struct claimer){.entry = e, .tell = report, .in = -1, .said = {.fd = -1, .outcome.code = -1}};
         r = spawn_switch(argv, &c->in, &c->said.fd, &c->pid);
         if (r >= 0)
                 r = sd_event_add_child(event, &c->child, c->pid, WEXITED, on_exit_of_child, c);

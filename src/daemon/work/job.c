@@ -93,7 +93,8 @@ static void complete_outcome(struct job *j, const siginfo_t *si)
 /* Until the journal has its end: a uasd that is killed meanwhile finds the mark when it starts. */
 static void mark_untold(const struct entry *e, bool untold)
 {
-        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD, &(struct attachment_mark){ .untold = untold });
+        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD,
+                                 &(struct attachment_mark){.untold = untold});
 }
 
 void job_reported(struct entry *e)
@@ -106,7 +107,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
 {
         struct job *j = data;
         struct entry *e = j->entry;
-        struct event done = { .type = EVENT_DONE };
+        struct event done = {.type = EVENT_DONE};
         struct manager *m = j->manager;
         unsigned tries;
         bool again;
@@ -144,7 +145,7 @@ static int start(struct entry *e, char *const argv[], struct job **ret)
         if (!j)
                 return -ENOMEM;
         mark_untold(e, true);
-        *j = (struct job){ .manager = e->manager, .entry = e, .said = { .fd = -1, .outcome.code = -1 }, .killed.code = -1 };
+        *j = (struct job){.manager = e->manager, .entry = e, .said = {.fd = -1, .outcome.code = -1}, .killed.code = -1};
         r = spawn_switch(argv, NULL, &j->said.fd, &j->pid);
         if (r >= 0)
                 r = sd_event_add_child(event, &j->child, j->pid, WEXITED, on_exit_of_child, j);
@@ -181,7 +182,7 @@ int job_start(struct entry *e, const struct action *a)
         argv[n] = NULL;
         r = start(e, argv, &j);
         if (r < 0) {
-                struct event failed = { .type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED };
+                struct event failed = {.type = EVENT_DONE, .outcome.code = UASD_EXIT_FAILED};
 
                 (void) snprintf(failed.outcome.text, sizeof(failed.outcome.text), "cannot start %s: %s", argv[0], strerror(-r));
                 queue_event(e, &failed);
@@ -191,8 +192,7 @@ int job_start(struct entry *e, const struct action *a)
 
 static int recover(struct entry *e, const struct outcome *killed, unsigned tries)
 {
-        char *argv[] = { (char *) PROGRAM_SWITCH, (char *) "--machine", (char *) "--recover",
-                         e->life.disk.facts.interface, NULL };
+        char *argv[] = {(char *) PROGRAM_SWITCH, (char *) "--machine", (char *) "--recover", e->life.disk.facts.interface, NULL};
         struct job *j;
         int r = start(e, argv, &j);
 

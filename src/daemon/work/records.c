@@ -151,8 +151,7 @@ bool record_pending(const struct manager *m, const struct facts *f)
 }
 
 /* Changes what the files say, if found, to what they will say. */
-static bool apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found,
-                  struct history *h)
+static bool apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found, struct history *h)
 {
         char id[HISTORY_KEY_MAX];
 
@@ -170,7 +169,8 @@ static bool apply(const struct record_task *rec, const struct facts *f, const ch
         case RECORD_FORGET:
                 return found && !is_of(rec, f, history_key_disk);
         case RECORD_FORGET_ID:
-                return found && !streq(rec->id, history_usb_id(f, id, sizeof(id))) && !streq(rec->id, history_key(f, id, sizeof(id)));
+                return found && !streq(rec->id, history_usb_id(f, id, sizeof(id))) &&
+                       !streq(rec->id, history_key(f, id, sizeof(id)));
         case RECORD_POLICY:
         case RECORD_POLICY_ID:
         case RECORD_TRIM:

@@ -23,7 +23,7 @@ int spawn_switch(char *const argv[], int *ret_in, int *ret_out, pid_t *ret_pid)
         sigset_t none, defaults;
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attr;
-        int in[2] = { -1, -1 }, out[2] = { -1, -1 }, r = two_pipes(ret_in, in, out);
+        int in[2] = {-1, -1}, out[2] = {-1, -1}, r = two_pipes(ret_in, in, out);
 
         if (r < 0)
                 return r;

@@ -14,8 +14,8 @@
 #include "sys/users/users.h"
 
 /*
- * A search by name: every process is asked, and inotify is told to report the ends of the uses. A child does it, since the way to a
- * mount in another mount namespace may lead over a file system that does not answer.
+ * A search by name: every process is asked, and inotify is told to report the ends of the uses. A child does it, since the way to
+ * a mount in another mount namespace may lead over a file system that does not answer.
  */
 struct use_probe {
         struct entry *entry;
@@ -52,7 +52,7 @@ static void in_child(const struct roots *r, void *data, int out)
         const struct use_probe *p = data;
         const struct entry *e = p->entry;
         const struct disk *d = &e->life.disk;
-        struct probe_answer a = { .in_use = true };
+        struct probe_answer a = {.in_use = true};
         struct user *users = NULL;
         size_t n = 0;
 
@@ -89,7 +89,7 @@ static void on_answer(void *data, const void *answer, size_t size)
 {
         struct use_probe *p = data;
         struct entry *e = p->entry;
-        struct probe_answer a = { .in_use = true };
+        struct probe_answer a = {.in_use = true};
 
         p->worker = NULL;
         if (size == sizeof(a))
@@ -98,7 +98,7 @@ static void on_answer(void *data, const void *answer, size_t size)
                 end(p);
         log_debug("%s: looked by name: %s%s", e->life.disk.facts.interface, a.in_use ? "in use" : "nobody",
                   a.in_use && !a.told ? ", and nobody will tell when that ends" : "");
-        queue_event(e, &(struct event){ .type = EVENT_USERS, .in_use = a.in_use, .by_name = true, .told = a.told });
+        queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = a.in_use, .by_name = true, .told = a.told});
 }
 
 void use_probe_start(struct entry *e)

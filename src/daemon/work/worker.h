@@ -4,7 +4,7 @@
 #include "daemon/manager.h"
 
 /* A child that does one thing, and answers. */
-typedef void (*worker_fn)(const struct roots *r, void *data, int out); /* in the child */
+typedef void (*worker_fn)(const struct roots *r, void *data, int out);       /* in the child */
 typedef void (*worker_done_fn)(void *data, const void *answer, size_t size); /* all that it wrote; the worker is freed after it */
 /* keep_fd: another descriptor that the child needs, or -1. */
 int worker_start(struct manager *m, worker_fn work, worker_done_fn done, void *data, int keep_fd, struct worker **ret);

@@ -42,7 +42,7 @@ static int add_node(struct claim *c, const struct block *b, int fd, bool whole, 
                 return -ENOMEM;
         }
         c->nodes = grown;
-        grown[c->n] = (struct claimed){ .fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun };
+        grown[c->n] = (struct claimed){.fd = fd, .exclusive = exclusive ? fd : -1, .whole = whole, .lun = lun};
         memcpy(grown[c->n].name, b->name, sizeof(b->name));
         c->n++;
         return 0;
@@ -157,7 +157,8 @@ int claim_take(const struct roots *r, const struct lun *luns, size_t n_luns, str
         return 0;
 }
 
-int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret, char ret_failed[static BLOCK_NAME_MAX])
+int claim_watch(const struct roots *r, const struct lun *luns, size_t n_luns, struct claim *ret,
+                char ret_failed[static BLOCK_NAME_MAX])
 {
         struct claim c = CLAIM_NULL;
         int k = take_all(r, luns, n_luns, false, &c, ret_failed);
@@ -229,8 +230,8 @@ int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, 
         }
         /*
          * Nobody had any disk of this driver open, and now exactly our opens are counted. Then no partition holds a dirty page
-         * either: the last close of a node writes its page cache back. Our own opens are taken off inotify before that: whoever came
-         * earlier is counted, whoever comes later is told of.
+         * either: the last close of a node writes its page cache back. Our own opens are taken off inotify before that: whoever
+         * came earlier is counted, whoever comes later is told of.
          */
         (void) claim_disturbed(&c);
         c.alone = k >= 0 && before == 0 && driver_opens(r, driver) == (int) c.n;
@@ -279,7 +280,7 @@ static enum disturbance open_door(struct claim *c)
 static int claim_node(const struct roots *r, struct claimed *node)
 {
         struct stat st;
-        struct block b = { 0 };
+        struct block b = {0};
         int fd;
 
         if (fstat(node->fd, &st) < 0)

@@ -8,7 +8,7 @@
 
 #include "common/util.h"
 
-#define SAMPLE 65536 /* bytes read at either end */
+#define SAMPLE 65536       /* bytes read at either end */
 #define UNREAD "_UNREAD=1" /* the rest of this LUN is not known */
 
 static void probe_freep(blkid_probe *p)
@@ -49,7 +49,7 @@ static int sample(int fd, uint64_t offset, uint64_t size, const char *what, unsi
 /* Everything libblkid can name at this place: a file system, a RAID member, LUKS, swap. */
 static int identify(int fd, uint64_t offset, uint64_t size, const char *where, FILE *out, blkid_probe *ret_probe)
 {
-        static const char *const names[] = { "TYPE", "UUID", "PTTYPE", "PTUUID" };
+        static const char *const names[] = {"TYPE", "UUID", "PTTYPE", "PTUUID"};
         _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
 
         if (!p)
@@ -121,7 +121,8 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
         uint64_t size;
         int sector, r;
 
-        /* What was written through a partition's node, which has a page cache of its own, this one's does not know if it was read before. */
+        /* What was written through a partition's node, which has a page cache of its own, this one's does not know if it was read
+         * before. */
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
                 return -errno;
@@ -181,11 +182,11 @@ bool fingerprint_same_sizes(const char *before, const char *after)
         for (const char *line = before; *line; line = next_line(line)) {
                 size_t key = strcspn(line, "=\n") + 1, length = strcspn(line, "\n");
 
-                if (strncmp(line + strcspn(line, "_\n"), "_SIZE=", 6) != 0 && strncmp(line + strcspn(line, "_\n"), "_SECTOR=", 8) != 0)
+                if (strncmp(line + strcspn(line, "_\n"), "_SIZE=", 6) != 0 &&
+                    strncmp(line + strcspn(line, "_\n"), "_SECTOR=", 8) != 0)
                         continue;
                 for (const char *now = after; *now; now = next_line(now))
-                        if (strncmp(line, now, key) == 0 &&
-                            (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
+                        if (strncmp(line, now, key) == 0 && (strcspn(now, "\n") != length || strncmp(line, now, length) != 0))
                                 return false;
         }
         return true;

@@ -28,7 +28,7 @@ uint64_t now_monotonic(void)
 
 struct awake now_awake(void)
 {
-        return (struct awake){ now_monotonic() };
+        return (struct awake){now_monotonic()};
 }
 
 uint64_t now_and_asleep(uint64_t *ret_asleep)

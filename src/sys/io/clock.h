@@ -5,8 +5,8 @@
 
 #include "common/util.h"
 
-uint64_t now_boottime(void);  /* usec */
-uint64_t now_realtime(void);  /* usec; a time of day */
+uint64_t now_boottime(void); /* usec */
+uint64_t now_realtime(void); /* usec; a time of day */
 
 /*
  * A moment on the clock that stands still while the machine sleeps (CLOCK_MONOTONIC). Budgets end at such a moment: a disk is
@@ -20,7 +20,7 @@ struct awake now_awake(void);
 
 static inline struct awake awake_in(uint64_t usec)
 {
-        return (struct awake){ now_awake().usec + usec };
+        return (struct awake){now_awake().usec + usec};
 }
 
 /* The time until `end`, usec. 0: it is over. */

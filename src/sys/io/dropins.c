@@ -31,7 +31,7 @@ static int by_name(const void *a, const void *b)
 
 int dropins_of(const struct dropin_dir *dirs, size_t n, int (*fn)(int root, const char *path, void *data), void *data)
 {
-        struct dropins d = { 0 };
+        struct dropins d = {0};
         int k = 0;
 
         for (size_t i = 0; i < n && k != -ENOMEM; i++)
@@ -57,5 +57,5 @@ int dropins_of(const struct dropin_dir *dirs, size_t n, int (*fn)(int root, cons
 
 int dropins_each(const struct roots *r, const char *dir, int (*fn)(int root, const char *path, void *data), void *data)
 {
-        return dropins_of((const struct dropin_dir[]){ { r->etc, dir }, { r->lib, dir } }, 2, fn, data);
+        return dropins_of((const struct dropin_dir[]){{r->etc, dir}, {r->lib, dir}}, 2, fn, data);
 }

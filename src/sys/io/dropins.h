@@ -12,8 +12,8 @@ struct dropin_dir {
 };
 
 /*
- * Calls fn for every NAME.conf of these directories, in the order of the names, until it returns less than 0; a name in an earlier
- * one hides the same name in a later one. Returns 0, what fn returned, or -ENOMEM.
+ * Calls fn for every NAME.conf of these directories, in the order of the names, until it returns less than 0; a name in an
+ * earlier one hides the same name in a later one. Returns 0, what fn returned, or -ENOMEM.
  */
 int dropins_of(const struct dropin_dir *dirs, size_t n, int (*fn)(int root, const char *path, void *data), void *data);
 

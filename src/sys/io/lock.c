@@ -16,8 +16,8 @@ static void on_alarm(int signal)
 /* Blocks in flock(2) rather than asking again and again; the timer repeats, so that no tick can fall between. */
 int lock_until(int fd, struct awake deadline)
 {
-        const struct sigaction act = { .sa_handler = on_alarm };
-        struct itimerval timer = { .it_interval.tv_usec = 50000 }, off = { 0 };
+        const struct sigaction act = {.sa_handler = on_alarm};
+        struct itimerval timer = {.it_interval.tv_usec = 50000}, off = {0};
         struct sigaction before;
         uint64_t left;
         int r = 0;

@@ -70,8 +70,8 @@ static int ready(sd_bus *bus, struct awake deadline)
         return r < 0 ? r : 0;
 }
 
-int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path, const char *interface, const char *member,
-              const char *types, ...)
+int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path, const char *interface,
+              const char *member, const char *types, ...)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         int r = ready(pid1, deadline);
@@ -90,7 +90,8 @@ int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const c
         return r < 0 ? r : sd_bus_call(pid1, call, left, NULL, ret);
 }
 
-int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property, uint64_t *ret)
+int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property,
+                  uint64_t *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r = pid1_call(pid1, deadline, &reply, path, PROPERTIES, "Get", "ss", interface, property);
@@ -129,8 +130,8 @@ static int on_state(sd_bus_message *message, void *data, sd_bus_error *error)
 
 int pid1_ask(sd_bus *pid1, struct pid1_question *q)
 {
-        int r = sd_bus_call_method_async(pid1, &q->slot, PID1_SYSTEMD, PID1_PATH, PROPERTIES, "Get",
-                                         on_state, q, "ss", PID1_MANAGER, "SystemState");
+        int r = sd_bus_call_method_async(pid1, &q->slot, PID1_SYSTEMD, PID1_PATH, PROPERTIES, "Get", on_state, q, "ss",
+                                         PID1_MANAGER, "SystemState");
 
         /* Until there is nothing to do but to wait. */
         while (r >= 0 && !q->answered && (r = sd_bus_process(pid1, NULL)) > 0)
@@ -186,7 +187,7 @@ static int on_job_removed(sd_bus_message *message, void *data, sd_bus_error *err
 static int start_and_wait(sd_bus *pid1, const char *unit, struct awake deadline)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        struct awaited a = { 0 };
+        struct awaited a = {0};
         int r = ready(pid1, deadline); /* a match is put in force by a call where PID 1 is on a bus */
 
         if (r >= 0)
@@ -233,8 +234,8 @@ int pid1_load_module_later(const struct roots *r, sd_event *event, const char *m
         (void) snprintf(unit, sizeof(unit), UNIT_MODPROBE, module);
         k = pid1_attach(*ret, event);
         if (k >= 0)
-                k = sd_bus_call_method_async(*ret, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "StartUnit", on_asked, ret, "ss", unit,
-                                             "replace");
+                k = sd_bus_call_method_async(*ret, NULL, PID1_SYSTEMD, PID1_PATH, PID1_MANAGER, "StartUnit", on_asked, ret, "ss",
+                                             unit, "replace");
         if (k < 0)
                 *ret = sd_bus_close_unref(*ret);
         return k;

@@ -22,7 +22,7 @@
 
 enum pid1_state {
         PID1_STARTING,
-        PID1_RUNNING,  /* running, degraded or maintenance: the boot is over */
+        PID1_RUNNING, /* running, degraded or maintenance: the boot is over */
         PID1_STOPPING,
 };
 
@@ -31,21 +31,22 @@ int pid1_open(const struct roots *r, sd_bus **ret);
 /* For the event loop, at whose exit sd-bus would flush: that waits for PID 1 without a limit. */
 int pid1_attach(sd_bus *pid1, sd_event *event);
 /* A method of PID 1. ret (may be NULL): the answer. */
-int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path, const char *interface, const char *member,
-              const char *types, ...);
+int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const char *path, const char *interface,
+              const char *member, const char *types, ...);
 /* A property of the type t. */
-int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property, uint64_t *ret);
+int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property,
+                  uint64_t *ret);
 int pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret);
 /* Starts UNIT_RELEASE_TIMER for the interface, again if it runs: the dead man's timer of a hold. */
 int pid1_arm_release(sd_bus *pid1, struct awake deadline, const char *interface);
 /*
- * Has PID 1 load a module, by modprobe@.service, and waits until that is over. modprobe honours a blacklist there. Returns 0 when the
- * job is done, which does not say that the module is there; -ETIMEDOUT, or another errno.
+ * Has PID 1 load a module, by modprobe@.service, and waits until that is over. modprobe honours a blacklist there. Returns 0 when
+ * the job is done, which does not say that the module is there; -ETIMEDOUT, or another errno.
  */
 int pid1_load_module(const struct roots *r, const char *module, struct awake deadline);
 /*
- * The same, and waits for nothing. ret: the connection, which is closed, and NULL, when PID 1 has answered; until then it is to be closed
- * by whoever goes before that.
+ * The same, and waits for nothing. ret: the connection, which is closed, and NULL, when PID 1 has answered; until then it is to
+ * be closed by whoever goes before that.
  */
 int pid1_load_module_later(const struct roots *r, sd_event *event, const char *module, sd_bus **ret);
 

@@ -14,8 +14,8 @@ int roots_open(struct roots *ret, const char *prefix)
                 const char *path;
                 int *fd;
         } trees[] = {
-                { "/sys", &r.sys }, { "/proc", &r.proc },    { "/dev", &r.dev }, { "/run", &r.run },
-                { "/etc", &r.etc }, { "/usr/lib", &r.lib }, { "/var", &r.var },
+                {"/sys", &r.sys}, {"/proc", &r.proc},   {"/dev", &r.dev}, {"/run", &r.run},
+                {"/etc", &r.etc}, {"/usr/lib", &r.lib}, {"/var", &r.var},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(trees); i++) {
@@ -47,7 +47,7 @@ void roots_reopen_var(struct roots *r, const char *prefix)
 
 void roots_close(struct roots *r)
 {
-        int *fds[] = { &r->sys, &r->proc, &r->dev, &r->run, &r->etc, &r->lib, &r->var };
+        int *fds[] = {&r->sys, &r->proc, &r->dev, &r->run, &r->etc, &r->lib, &r->var};
 
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 *fds[i] = close_keep_errno(*fds[i]);

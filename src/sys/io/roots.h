@@ -11,7 +11,7 @@ struct roots {
         int sys, proc, dev, run, etc, lib /* /usr/lib */, var;
 };
 
-#define ROOTS_NULL ((struct roots){ -1, -1, -1, -1, -1, -1, -1 })
+#define ROOTS_NULL ((struct roots){-1, -1, -1, -1, -1, -1, -1})
 
 /* prefix: NULL for the machine itself. Returns 0, or -errno if there is no sysfs below it. */
 int roots_open(struct roots *ret, const char *prefix);

@@ -11,10 +11,10 @@ const char *initramfs_command(const struct roots *r)
                 int root;
                 const char *path, *command;
         } makers[] = {
-                { r->etc, "initramfs-tools/initramfs.conf", "update-initramfs -u" },
-                { r->etc, "mkinitcpio.conf", "mkinitcpio -P" },
-                { r->etc, "dracut.conf", "dracut --force" },
-                { r->lib, "dracut/dracut.conf.d", "dracut --force" },
+                {r->etc, "initramfs-tools/initramfs.conf", "update-initramfs -u"},
+                {r->etc, "mkinitcpio.conf", "mkinitcpio -P"},
+                {r->etc, "dracut.conf", "dracut --force"},
+                {r->lib, "dracut/dracut.conf.d", "dracut --force"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(makers); i++)

@@ -15,8 +15,8 @@ struct disk_reading {
 };
 
 /*
- * "VID:PID:SERIAL" of a policy, "VID:PID:SERIAL@0000:00:14.0/ss/1.4" of a record, or of the policy of one of two disks that only their ports
- * tell apart: the same disk has to come out. Where it does not, one word for uas is enough to leave both alone.
+ * "VID:PID:SERIAL" of a policy, "VID:PID:SERIAL@0000:00:14.0/ss/1.4" of a record, or of the policy of one of two disks that only
+ * their ports tell apart: the same disk has to come out. Where it does not, one word for uas is enough to leave both alone.
  */
 static struct kept_disk *disk_of(struct disk_reading *d, const char *key, bool record)
 {
@@ -82,7 +82,7 @@ static int take_plugged(const struct roots *r, struct kept_disks *disks)
 
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret)
 {
-        struct disk_reading d = { .config = c };
+        struct disk_reading d = {.config = c};
         int k = 0;
 
         for (size_t i = 0; i < c->n_rules && k >= 0; i++) {

@@ -12,15 +12,15 @@
  */
 
 /*
- * What configuration, kept policies and records say of disks, with this kernel (NULL: the one that runs), and which of those that are
- * plugged in speak UAS alone. 0 or -errno.
+ * What configuration, kept policies and records say of disks, with this kernel (NULL: the one that runs), and which of those that
+ * are plugged in speak UAS alone. 0 or -errno.
  */
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret);
 
 /*
- * Puts the entries in that are called for, and, if all that is wanted is `known` (/var may not be mounted yet, or nobody has looked at
- * what is plugged in), takes out those of ours that are not. ret: ours as they are now, and what has no room. Returns 1: something was
- * changed, 0, or -errno: -ENOENT usb_storage is not there, -ETIMEDOUT a bind is at work: it is not waited for.
+ * Puts the entries in that are called for, and, if all that is wanted is `known` (/var may not be mounted yet, or nobody has
+ * looked at what is plugged in), takes out those of ours that are not. ret: ours as they are now, and what has no room. Returns
+ * 1: something was changed, 0, or -errno: -ENOENT usb_storage is not there, -ETIMEDOUT a bind is at work: it is not waited for.
  */
 int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, struct keepoff *ret);
 

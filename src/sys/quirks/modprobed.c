@@ -108,7 +108,7 @@ static int read_command_line(const struct roots *r, struct quirk_lines *lines)
 
 static int read_modprobe_d(const struct roots *r, const struct dropin_dir *dirs, size_t n, struct quirk_lines *ret)
 {
-        struct modprobe_reading d = { .roots = r };
+        struct modprobe_reading d = {.roots = r};
         int k = dropins_of(dirs, n, read_file, &d);
 
         if (k < 0)
@@ -120,10 +120,10 @@ static int read_modprobe_d(const struct roots *r, const struct dropin_dir *dirs,
 int modprobe_quirk_lines(const struct roots *r, struct quirk_lines *ret)
 {
         const struct dropin_dir dirs[] = {
-                { r->etc, "modprobe.d" },
-                { r->run, "modprobe.d" },
-                { r->lib, "../local/lib/modprobe.d" },
-                { r->lib, "modprobe.d" },
+                {r->etc, "modprobe.d"},
+                {r->run, "modprobe.d"},
+                {r->lib, "../local/lib/modprobe.d"},
+                {r->lib, "modprobe.d"},
         };
         struct quirk_lines lines;
         int k = read_modprobe_d(r, dirs, ELEMENTSOF(dirs), &lines);
@@ -140,7 +140,7 @@ int modprobe_quirk_lines(const struct roots *r, struct quirk_lines *ret)
 
 int modprobe_quirks(const struct roots *r, char ret[static QUIRKS_MAX + 1])
 {
-        const struct dropin_dir dirs[] = { { r->etc, "modprobe.d" }, { r->lib, "modprobe.d" } };
+        const struct dropin_dir dirs[] = {{r->etc, "modprobe.d"}, {r->lib, "modprobe.d"}};
         struct quirk_lines lines;
         int k = read_modprobe_d(r, dirs, ELEMENTSOF(dirs), &lines);
 

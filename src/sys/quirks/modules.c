@@ -55,20 +55,20 @@ static int kmod_fetch(struct kmod *k)
                 const char *name;
                 void *to;
         } symbols[] = {
-                { "kmod_new", &k->new },
-                { "kmod_unref", &k->unref },
-                { "kmod_set_log_priority", &k->set_log_priority },
-                { "kmod_module_new_from_lookup", &k->module_new_from_lookup },
-                { "kmod_module_get_module", &k->module_get_module },
-                { "kmod_module_unref", &k->module_unref },
-                { "kmod_module_unref_list", &k->module_unref_list },
-                { "kmod_module_get_path", &k->module_get_path },
-                { "kmod_module_get_install_commands", &k->module_get_install_commands },
-                { "kmod_module_probe_insert_module", &k->module_probe_insert_module },
-                { "kmod_config_get_blacklists", &k->config_get_blacklists },
-                { "kmod_config_iter_next", &k->config_iter_next },
-                { "kmod_config_iter_get_key", &k->config_iter_get_key },
-                { "kmod_config_iter_free_iter", &k->config_iter_free_iter },
+                {"kmod_new", &k->new},
+                {"kmod_unref", &k->unref},
+                {"kmod_set_log_priority", &k->set_log_priority},
+                {"kmod_module_new_from_lookup", &k->module_new_from_lookup},
+                {"kmod_module_get_module", &k->module_get_module},
+                {"kmod_module_unref", &k->module_unref},
+                {"kmod_module_unref_list", &k->module_unref_list},
+                {"kmod_module_get_path", &k->module_get_path},
+                {"kmod_module_get_install_commands", &k->module_get_install_commands},
+                {"kmod_module_probe_insert_module", &k->module_probe_insert_module},
+                {"kmod_config_get_blacklists", &k->config_get_blacklists},
+                {"kmod_config_iter_next", &k->config_iter_next},
+                {"kmod_config_iter_get_key", &k->config_iter_get_key},
+                {"kmod_config_iter_free_iter", &k->config_iter_free_iter},
         };
 
         k->library = dlopen(LIBKMOD, RTLD_LAZY | RTLD_LOCAL);
@@ -81,7 +81,7 @@ static int kmod_fetch(struct kmod *k)
                         return -ELIBBAD;
                 memcpy(symbols[i].to, &symbol, sizeof(symbol));
         }
-        k->ctx = k->new(NULL, NULL);
+        k->ctx = k->new (NULL, NULL);
         if (!k->ctx)
                 return -ENOMEM;
         k->set_log_priority(k->ctx, 0);
@@ -124,7 +124,7 @@ static bool blacklisted(const struct kmod *k, const char *name)
 
 int uas_module_state(const struct roots *r, enum uas_module *ret)
 {
-        _cleanup_(kmod_done) struct kmod kmod = { 0 };
+        _cleanup_(kmod_done) struct kmod kmod = {0};
         int k;
 
         if (uas_registered(r)) {
@@ -147,7 +147,7 @@ int uas_module_state(const struct roots *r, enum uas_module *ret)
 
 int uas_module_load(const struct roots *r)
 {
-        _cleanup_(kmod_done) struct kmod kmod = { 0 };
+        _cleanup_(kmod_done) struct kmod kmod = {0};
         int k;
 
         if (uas_registered(r))

@@ -10,8 +10,8 @@
  */
 
 /*
- * Takes the machine-wide lock; close the descriptor to give it back. Waits for at most `usec`, time awake. If a killed uasd-switch
- * has left the entry of its bind in the parameter, the entry is removed now.
+ * Takes the machine-wide lock; close the descriptor to give it back. Waits for at most `usec`, time awake. If a killed
+ * uasd-switch has left the entry of its bind in the parameter, the entry is removed now.
  */
 int quirks_lock(const struct roots *r, uint64_t usec);
 int quirks_param_read(const struct roots *r, char ret[static QUIRKS_MAX + 1]);

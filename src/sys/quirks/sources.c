@@ -11,7 +11,7 @@
 
 int quirk_facts_read(const struct roots *r, struct quirk_facts *ret)
 {
-        struct quirk_facts q = { .parameter = "" };
+        struct quirk_facts q = {.parameter = ""};
         int k = modprobe_quirk_lines(r, &q.lines);
 
         if (k < 0)

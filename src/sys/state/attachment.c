@@ -50,7 +50,7 @@ static int hold_line(const char *key, const char *value, void *data)
 
 int hold_read(const struct roots *r, const char *interface, struct hold_mark *ret)
 {
-        struct hold_mark m = { 0 };
+        struct hold_mark m = {0};
         char path[PATH_MAX];
         int k = state_read(r->run, hold_path(interface, path, sizeof(path)), hold_line, &m);
 
@@ -105,7 +105,8 @@ static int attachment_line(const char *key, const char *value, void *data)
         return 0;
 }
 
-/* No program of the root file system has seen what the initramfs did, nor has the initramfs its records: there the attachment is fresh. */
+/* No program of the root file system has seen what the initramfs did, nor has the initramfs its records: there the attachment is
+ * fresh. */
 static char *mark_path(const struct roots *r, const struct facts *f, char *ret, size_t size)
 {
         return attachment_path(in_initramfs(r) ? RUN_EARLY : RUN_ATTACHMENT, f, ret, size);
@@ -163,7 +164,7 @@ static int attachment_lock(const struct roots *r)
                         return -errno;
                 if (now_monotonic() >= deadline)
                         return -ETIMEDOUT;
-                (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = LOCK_PAUSE_NSEC }, NULL);
+                (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = LOCK_PAUSE_NSEC}, NULL);
         }
         return TAKE_FD(fd);
 }
@@ -270,11 +271,11 @@ static int prune_hold(const char *interface, void *data)
 
 int attachments_prune(const struct roots *r)
 {
-        static const char *const dirs[] = { RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS };
+        static const char *const dirs[] = {RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS};
         int k = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
-                struct prune prune = { r, dirs[i] };
+                struct prune prune = {r, dirs[i]};
                 int one = dir_each(r->run, dirs[i], prune_one, &prune);
 
                 if (one < 0 && one != -ENOENT)
@@ -289,7 +290,8 @@ bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, u
         struct attachment_mark a;
         struct hold_mark m;
 
-        if (hold_read(r, f->interface, &m) <= 0 || m.busnum != f->busnum || m.devnum != f->devnum || m.deadline <= now || m.deadline - now > HOLD_MAX_USEC)
+        if (hold_read(r, f->interface, &m) <= 0 || m.busnum != f->busnum || m.devnum != f->devnum || m.deadline <= now ||
+            m.deadline - now > HOLD_MAX_USEC)
                 return false;
         if (attachment_read(r, f, &a) < 0 || a.released)
                 return false;
@@ -300,7 +302,7 @@ bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, u
 
 int hold_release(const struct roots *r, const struct facts *f)
 {
-        struct attachment_mark released = { .released = true };
+        struct attachment_mark released = {.released = true};
         struct hold_mark mark;
         int k = attachment_change(r, f, MARK_RELEASED, &released), m = 0;
 

@@ -26,14 +26,15 @@ int hold_read(const struct roots *r, const char *interface, struct hold_mark *re
 int hold_remove(const struct roots *r, const char *interface);
 
 /*
- * attachment/INTERFACE@BUS-DEV: what was done to this plugged-in device; it goes when the device goes. The initramfs has its own, in early/:
- * it may be older than the record. A disk that it moved is fresh in the root file system, so uasd may hold and move it there.
+ * attachment/INTERFACE@BUS-DEV: what was done to this plugged-in device; it goes when the device goes. The initramfs has its own,
+ * in early/: it may be older than the record. A disk that it moved is fresh in the root file system, so uasd may hold and move it
+ * there.
  */
 struct attachment_mark {
-        bool tried;    /* one automatic switch was begun */
-        bool released; /* its hold was ended: it is never held again */
-        bool no_auto;  /* no desktop mounts it by itself (UDISKS_AUTO=0) */
-        bool cancelled; /* a user said no to what it waited for */
+        bool tried;                  /* one automatic switch was begun */
+        bool released;               /* its hold was ended: it is never held again */
+        bool no_auto;                /* no desktop mounts it by itself (UDISKS_AUTO=0) */
+        bool cancelled;              /* a user said no to what it waited for */
         enum driver override_target; /* uasctl switch */
         bool override_forced;
         bool untold; /* uasd has begun a switch, and the journal does not have its end yet: a uasd that is killed finds it here */
@@ -48,8 +49,9 @@ int attachment_read(const struct roots *r, const struct facts *f, struct attachm
 /* Neither tried, released nor cancelled on this attachment; false also if that cannot be told. */
 bool attachment_fresh(const struct roots *r, const struct facts *f);
 /*
- * Changes some fields of the mark under a lock, so that no other program's change to another field is lost. Waits at most a second for
- * the lock and then does without it: a process that was stopped while it had the lock must not stop the others. 0 or -errno.
+ * Changes some fields of the mark under a lock, so that no other program's change to another field is lost. Waits at most a
+ * second for the lock and then does without it: a process that was stopped while it had the lock must not stop the others. 0 or
+ * -errno.
  */
 enum attachment_field {
         MARK_TRIED = 1 << 0,

@@ -23,7 +23,7 @@ struct load {
         /* The file at hand */
         FILE *file;
         char path[PATH_MAX];
-        int line;      /* the one that was read last */
+        int line; /* the one that was read last */
         size_t n_bad;
         bool assigned; /* in this section: an indented line goes on with the value */
 };
@@ -120,7 +120,7 @@ static int load_dropin(int dirfd, const char *path, void *data)
 int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, void *data)
 {
         struct config c;
-        struct load l = { .config = &c, .complain = fn, .data = data };
+        struct load l = {.config = &c, .complain = fn, .data = data};
         int k;
 
         config_init(&c);
@@ -128,7 +128,7 @@ int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, vo
         if (k >= 0)
                 k = load_file(&l, ETC_PATH, r->etc, CONF_FILE);
         if (k >= 0)
-                k = dropins_each(r, CONF_DIR, load_dropin, &(struct dropin_load){ r, &l });
+                k = dropins_each(r, CONF_DIR, load_dropin, &(struct dropin_load){r, &l});
         if (k == -ENOMEM) {
                 config_done(&c);
                 return k;

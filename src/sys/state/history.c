@@ -13,7 +13,7 @@
 
 void history_here(const struct roots *r, struct here *ret)
 {
-        *ret = (struct here){ 0 };
+        *ret = (struct here){0};
         if (r->proc < 0)
                 return;
         (void) attr_read(r->proc, "sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
@@ -46,7 +46,7 @@ int history_read(const struct roots *r, const struct facts *f, struct history *r
 bool history_initramfs_old(const struct roots *r, const struct facts *f)
 {
         _cleanup_(store_done) struct store store = {};
-        struct here here = { .kernel = "" };
+        struct here here = {.kernel = ""};
         char key[HISTORY_KEY_MAX];
         struct facts judged = *f;
         struct history h;
@@ -62,7 +62,7 @@ bool history_initramfs_old(const struct roots *r, const struct facts *f)
 
 void history_recall(const struct roots *r, struct facts *f)
 {
-        struct here here = { .kernel = "" };
+        struct here here = {.kernel = ""};
         struct history h;
         int k = history_read(r, f, &h);
 
@@ -98,7 +98,7 @@ struct judging {
 static int judge_one(const char *key, const struct history *h, void *data)
 {
         const struct judging *j = data;
-        struct facts f = { .verdict = VERDICT_UNKNOWN, .bcd = h->firmware };
+        struct facts f = {.verdict = VERDICT_UNKNOWN, .bcd = h->firmware};
 
         history_judge(h, &j->here, &f);
         j->fn(key, &f, j->data);
@@ -106,9 +106,9 @@ static int judge_one(const char *key, const struct history *h, void *data)
 }
 
 int history_each_judged(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
-              void *data)
+                        void *data)
 {
-        struct judging j = { .fn = fn, .data = data };
+        struct judging j = {.fn = fn, .data = data};
 
         history_here(r, &j.here);
         if (kernel)
@@ -153,7 +153,7 @@ static void limit_lines(struct store *s)
 
 static int change(const struct roots *r, int (*fn)(char **line, void *data), void *data)
 {
-        return store_change(r, &(struct store_change){ STATE_HISTORY, WRITER, data, fn, NULL });
+        return store_change(r, &(struct store_change){STATE_HISTORY, WRITER, data, fn, NULL});
 }
 
 struct replacing {
@@ -191,7 +191,7 @@ int history_put_back(const struct roots *r, const struct facts *f, const struct 
 
         history_key(f, key, sizeof(key));
         if (!h)
-                return change(r, drop_key, &(struct replacing){ key, NULL });
+                return change(r, drop_key, &(struct replacing){key, NULL});
         k = history_format(h, value, sizeof(value));
         if (k < 0)
                 return k;
@@ -199,7 +199,7 @@ int history_put_back(const struct roots *r, const struct facts *f, const struct 
                 line = NULL;
                 return -ENOMEM;
         }
-        return store_change(r, &(struct store_change){ STATE_HISTORY, WRITER, &(struct replacing){ key, line }, drop_key, add_line });
+        return store_change(r, &(struct store_change){STATE_HISTORY, WRITER, &(struct replacing){key, line}, drop_key, add_line});
 }
 
 void history_complete(const struct roots *r, const struct facts *f, struct history *h)
@@ -251,7 +251,7 @@ static int drop_id(char **line, void *data)
 
 int history_forget_id(const struct roots *r, const char *id)
 {
-        struct forgetting f = { .id = id };
+        struct forgetting f = {.id = id};
         int k = change(r, drop_id, &f);
 
         return k < 0 ? k : f.found ? 0 : -ENOENT;
@@ -287,5 +287,5 @@ int history_end_trials(const struct roots *r, const struct facts *f)
         struct here here;
 
         history_here(r, &here);
-        return change(r, end_trial, &(struct ending){ f ? history_key(f, key, sizeof(key)) : NULL, here.boot });
+        return change(r, end_trial, &(struct ending){f ? history_key(f, key, sizeof(key)) : NULL, here.boot});
 }

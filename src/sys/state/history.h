@@ -13,7 +13,8 @@
 /* Fills the facts; never fails: what cannot be read is not known. */
 void history_recall(const struct roots *r, struct facts *f);
 
-/* Of a distrusted disk: whether the initramfs has a record that does not distrust it. False without an initramfs of ours, which moves no disk. */
+/* Of a distrusted disk: whether the initramfs has a record that does not distrust it. False without an initramfs of ours, which
+ * moves no disk. */
 bool history_initramfs_old(const struct roots *r, const struct facts *f);
 
 /* 1 and the record of this disk at this port; 0: none; -errno. */
@@ -27,7 +28,7 @@ int history_each(const struct roots *r, int (*fn)(const char *key, const struct 
  * firmware. 0 or -errno.
  */
 int history_each_judged(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
-              void *data);
+                        void *data);
 
 /* The kernel and the boot of now. */
 void history_here(const struct roots *r, struct here *ret);

@@ -50,7 +50,7 @@ static int each_line(const char *key, const char *words, void *data)
 
 int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data)
 {
-        return settings_each(r, STATE_POLICY, each_line, &(struct each){ fn, data });
+        return settings_each(r, STATE_POLICY, each_line, &(struct each){fn, data});
 }
 
 int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced)
@@ -58,7 +58,7 @@ int policy_store(const struct roots *r, const struct facts *f, bool port, enum p
         char words[48];
 
         (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
-        return setting_store(r, f, &(struct setting_line){ STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO, port });
+        return setting_store(r, f, &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO, port});
 }
 
 int policy_store_id(const struct roots *r, const char *id, enum policy p, bool forced)
@@ -66,5 +66,5 @@ int policy_store_id(const struct roots *r, const char *id, enum policy p, bool f
         char words[48];
 
         (void) snprintf(words, sizeof(words), "%s%s", policy_to_string(p), forced ? " force" : "");
-        return setting_store_id(r, id, &(struct setting_line){ STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO, false });
+        return setting_store_id(r, id, &(struct setting_line){STATE_POLICY, "uasctl policy", words, p == POLICY_AUTO, false});
 }

@@ -13,7 +13,8 @@ int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret
 int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data);
 
 /*
- * port: another disk of the same name is there, and this one is meant. POLICY_AUTO takes the line away. Durable in both places on return. Returns 0 or -errno, nothing changed then.
+ * port: another disk of the same name is there, and this one is meant. POLICY_AUTO takes the line away. Durable in both places on
+ * return. Returns 0 or -errno, nothing changed then.
  */
 int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced);
 /* The same for a disk that is not plugged in, by its key. */

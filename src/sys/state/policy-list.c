@@ -12,10 +12,11 @@ void policy_rows_done(struct policy_rows *p)
                 strv_free(p->list[i].disks);
         }
         free(p->list);
-        *p = (struct policy_rows){ 0 };
+        *p = (struct policy_rows){0};
 }
 
-struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced, enum policy_source source)
+struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced,
+                                   enum policy_source source)
 {
         struct policy_row *grown = reallocarray(p->list, p->n + 1, sizeof(*grown));
         char *copy = strdup(id);
@@ -26,7 +27,7 @@ struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum p
                 free(copy);
                 return NULL;
         }
-        grown[p->n] = (struct policy_row){ .id = copy, .policy = policy, .forced = forced, .source = source };
+        grown[p->n] = (struct policy_row){.id = copy, .policy = policy, .forced = forced, .source = source};
         return grown + p->n++;
 }
 
@@ -68,7 +69,7 @@ static int add_configured(struct listing *l, const struct config *c)
 
         for (size_t i = 0; k >= 0 && i < c->n_rules; i++) {
                 const struct disk_rule *rule = c->rules + i;
-                struct facts f = { .vid = rule->vid, .pid = rule->pid };
+                struct facts f = {.vid = rule->vid, .pid = rule->pid};
                 char id[USB_ID_MAX];
 
                 (void) copy_string(f.serial, sizeof(f.serial), rule->serial ? rule->serial : "");
@@ -95,9 +96,10 @@ static int add_udev(struct listing *l)
         return k;
 }
 
-int policy_list(const struct roots *r, const struct config *c, const struct facts *const *plugged, size_t n_plugged, struct policy_rows *ret)
+int policy_list(const struct roots *r, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
+                struct policy_rows *ret)
 {
-        struct listing l = { plugged, n_plugged, { 0 } };
+        struct listing l = {plugged, n_plugged, {0}};
         int k = policy_each(r, add_kept, &l);
 
         if (k >= 0)

@@ -22,7 +22,9 @@ struct policy_rows {
 
 void policy_rows_done(struct policy_rows *p);
 /* Adds a row; NULL: no memory. */
-struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced, enum policy_source source);
+struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced,
+                                   enum policy_source source);
 
 /* plugged: what is plugged in, completed by facts_complete(). 0 or -errno. */
-int policy_list(const struct roots *r, const struct config *c, const struct facts *const *plugged, size_t n_plugged, struct policy_rows *ret);
+int policy_list(const struct roots *r, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
+                struct policy_rows *ret);

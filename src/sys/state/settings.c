@@ -95,9 +95,9 @@ static int add_line(struct store *s, void *data)
 
 static int store(const struct roots *r, const struct keys *keys, bool only_port, const struct setting_line *l)
 {
-        struct rewrite w = { .keys = keys, .line = l, .only_port = only_port };
+        struct rewrite w = {.keys = keys, .line = l, .only_port = only_port};
 
-        return store_change(r, &(struct store_change){ l->file, l->writer, &w, drop_line, add_line });
+        return store_change(r, &(struct store_change){l->file, l->writer, &w, drop_line, add_line});
 }
 
 int setting_store(const struct roots *r, const struct facts *f, const struct setting_line *l)

@@ -98,8 +98,8 @@ static int write_both(const struct roots *r, const struct store_change *c, const
 
         if (!out)
                 return -errno;
-        (void) fprintf(out, "# Written by %s. A boot reads /etc/uasd/%s; /var/lib/uasd/%s is its copy.\n" GENERATION "=%llu\n", c->writer,
-                       c->name, c->name, s->generation);
+        (void) fprintf(out, "# Written by %s. A boot reads /etc/uasd/%s; /var/lib/uasd/%s is its copy.\n" GENERATION "=%llu\n",
+                       c->writer, c->name, c->name, s->generation);
         for (size_t i = 0; i < s->n; i++)
                 (void) fprintf(out, "%s\n", s->lines[i]);
         if (fclose(out) < 0)

@@ -34,7 +34,7 @@ struct store_change {
 };
 
 /*
- * Changes the lines under the file's lock. What is changed is durable on return, in one place at least. 0, or -errno and nothing is
- * changed: -ETIMEDOUT if another process keeps the lock, -EROFS in an initramfs.
+ * Changes the lines under the file's lock. What is changed is durable on return, in one place at least. 0, or -errno and nothing
+ * is changed: -ETIMEDOUT if another process keeps the lock, -EROFS in an initramfs.
  */
 int store_change(const struct roots *r, const struct store_change *c);

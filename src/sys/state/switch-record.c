@@ -28,14 +28,15 @@ char *switch_lock_path(const char *interface, char *ret, size_t size)
 
 int switch_lock_take(int fd, enum switch_lock which)
 {
-        struct flock lock = { .l_type = which == SWITCH_LOCK ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1 };
+        struct flock lock = {
+                .l_type = which == SWITCH_LOCK ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1};
 
         return fcntl(fd, F_OFD_SETLK, &lock) >= 0 ? 0 : errno == EACCES ? -EAGAIN : -errno;
 }
 
 bool switch_lock_held(int fd, enum switch_lock which)
 {
-        struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1 };
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1};
 
         return fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
 }
@@ -72,7 +73,7 @@ static bool read_living(const struct roots *r, const char *interface, struct swi
 {
         char path[PATH_MAX];
 
-        *ret = (struct switch_record){ 0 };
+        *ret = (struct switch_record){0};
         return state_read(r->run, switch_record_path(interface, path, sizeof(path)), record_line, ret) > 0 && ret->pid > 0 &&
                (kill((pid_t) ret->pid, 0) == 0 || errno == EPERM);
 }
@@ -93,7 +94,7 @@ bool switch_awaited(const struct roots *r, const char *interface)
 
 bool switch_of_another(const struct roots *r, const struct facts *f)
 {
-        struct switch_record record = { 0 };
+        struct switch_record record = {0};
         char path[PATH_MAX];
 
         return state_read(r->run, switch_record_path(f->interface, path, sizeof(path)), record_line, &record) > 0 &&
@@ -120,7 +121,7 @@ int switch_await(const struct roots *r, const char *interface, struct awake dead
                 if (awake_left(deadline) == 0)
                         return -ETIMEDOUT;
                 /* Without inotify it takes a little longer. */
-                (void) poll(&(struct pollfd){ records, POLLIN, 0 }, 1, LOOK_AGAIN_MSEC);
+                (void) poll(&(struct pollfd){records, POLLIN, 0}, 1, LOOK_AGAIN_MSEC);
                 while (records >= 0 && read(records, buffer, sizeof(buffer)) > 0)
                         ;
         }

@@ -21,9 +21,9 @@
 char *switch_record_path(const char *interface, char *ret, size_t size);
 char *switch_lock_path(const char *interface, char *ret, size_t size);
 /*
- * The lock file has two locks, each on a byte of its own: that of uasd-switch, and one that its children share, since a child may hang and
- * outlive it. They belong to the open file (F_OFD_SETLK), and whether one is held can be asked without taking it: nobody who
- * only looks keeps a uasd-switch from beginning.
+ * The lock file has two locks, each on a byte of its own: that of uasd-switch, and one that its children share, since a child may
+ * hang and outlive it. They belong to the open file (F_OFD_SETLK), and whether one is held can be asked without taking it: nobody
+ * who only looks keeps a uasd-switch from beginning.
  */
 enum switch_lock {
         SWITCH_LOCK,

@@ -10,8 +10,7 @@
 
 #define PAGE_MAX 64
 
-static size_t read_page(const struct roots *r, const char *block, const char *page,
-                        uint8_t ret[static PAGE_MAX])
+static size_t read_page(const struct roots *r, const char *block, const char *page, uint8_t ret[static PAGE_MAX])
 {
         char path[BLOCK_NAME_MAX + 48];
         ssize_t n;
@@ -80,8 +79,7 @@ static bool parse_lun(char *word, unsigned lun, uint64_t *ret)
         if (!colon)
                 return false;
         *colon = '\0';
-        if (parse_uint(word, 10, UINT32_MAX, &number) < 0 || number != lun ||
-            parse_uint(colon + 1, 10, UINT64_MAX, &max) < 0)
+        if (parse_uint(word, 10, UINT32_MAX, &number) < 0 || number != lun || parse_uint(colon + 1, 10, UINT64_MAX, &max) < 0)
                 return false;
         *ret = max;
         return true;
@@ -116,8 +114,7 @@ int trims_store(const struct roots *r, const struct facts *f, bool port, const s
 
         used = n ? (size_t) snprintf(words, sizeof(words), "on") : 0;
         for (size_t i = 0; i < n; i++) {
-                used += (size_t) snprintf(words + used, sizeof(words) - used, " %u:%" PRIu64, luns[i].lun,
-                                          luns[i].max_bytes);
+                used += (size_t) snprintf(words + used, sizeof(words) - used, " %u:%" PRIu64, luns[i].lun, luns[i].max_bytes);
                 if (used >= sizeof(words))
                         return -E2BIG;
         }

@@ -22,9 +22,9 @@ static int get(const void *from, const char *key, char *ret, size_t size)
 
 int bridgedb_read(const struct roots *r, const char *port, struct db_entry *ret)
 {
-        struct bridge_record record = { .roots = r };
+        struct bridge_record record = {.roots = r};
 
-        *ret = (struct db_entry){ 0 };
+        *ret = (struct db_entry){0};
         return udevdb_usb_id(r, port, record.id) ? db_fill(ret, get, &record) : 0;
 }
 

@@ -26,7 +26,7 @@ static int get(const void *from, const char *key, char *ret, size_t size)
 void facts_complete_hwdb(const struct roots *r, struct facts *f)
 {
         char id[UDEVDB_ID_MAX], modalias[USB_STRING_MAX + 32], platform[PLATFORM_MAX];
-        struct lookup l = { .modalias = modalias };
+        struct lookup l = {.modalias = modalias};
         struct db_entry entry;
         uint64_t usec;
         enum verdict v;

@@ -18,7 +18,8 @@
 bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEVDB_ID_MAX]);
 /* 1 and the value; 0 if there is no such property or device; -errno. */
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size);
-/* When udev was done with the first event of this device, in usec of CLOCK_MONOTONIC: 1 and the time; 0 if it was not yet; -errno. */
+/* When udev was done with the first event of this device, in usec of CLOCK_MONOTONIC: 1 and the time; 0 if it was not yet;
+ * -errno. */
 int udevdb_initialized(const struct roots *r, const char *id, uint64_t *ret_usec);
 /* True if the device ever carried the tag. */
 bool udevdb_tagged(const struct roots *r, const char *id, const char *tag);

@@ -79,7 +79,7 @@ int uevents_next(struct udev_monitor *m, struct uevent *ret)
         d = udev_monitor_receive_device(m);
         if (!d)
                 return errno == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
-        *ret = (struct uevent){ 0 };
+        *ret = (struct uevent){0};
         copy_optional(ret->action, sizeof(ret->action), udev_device_get_action(d));
         copy_optional(ret->subsystem, sizeof(ret->subsystem), udev_device_get_subsystem(d));
         copy_optional(ret->devtype, sizeof(ret->devtype), udev_device_get_devtype(d));

@@ -13,10 +13,10 @@ struct uevent {
         char subsystem[16]; /* usb, block, scsi */
         char devtype[24];   /* usb_device, usb_interface, disk, partition */
         char name[INTERFACE_NAME_MAX];
-        char driver[32];    /* of bind */
+        char driver[32];                    /* of bind */
         char interface[INTERFACE_NAME_MAX]; /* the USB interface it lies under, or is; empty: none */
-        uint64_t diskseq;   /* of block devices; 0: not told */
-        bool held;          /* UASD_HOLD=1 */
+        uint64_t diskseq;                   /* of block devices; 0: not told */
+        bool held;                          /* UASD_HOLD=1 */
 };
 
 struct udev_monitor;

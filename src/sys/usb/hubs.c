@@ -37,7 +37,7 @@ void hub_read(const struct roots *r, const char *name, struct hub *ret)
 {
         char path[INTERFACE_NAME_MAX + 64], above[INTERFACE_NAME_MAX];
         bool root = !hub_above(name, above);
-        struct hub h = { 0 };
+        struct hub h = {0};
 
         (void) copy_string(h.name, sizeof(h.name), name);
         if (strchr(name, '/')) {

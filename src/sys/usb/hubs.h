@@ -6,9 +6,9 @@
 
 /* What stands between a disk and its controller. Read without a device lock: a hub is locked while it looks at its ports. */
 struct hub {
-        char name[INTERFACE_NAME_MAX]; /* "usb2", the root hub; "2-1.4" */
-        unsigned speed_mbps;           /* 0: not known */
-        char driver[32];               /* "hub"; for a root hub that of the controller, "xhci_hcd" */
+        char name[INTERFACE_NAME_MAX];    /* "usb2", the root hub; "2-1.4" */
+        unsigned speed_mbps;              /* 0: not known */
+        char driver[32];                  /* "hub"; for a root hub that of the controller, "xhci_hcd" */
         char product[2 * USB_STRING_MAX]; /* "Maker Hub", by udev's record; for a root hub the controller's device; or empty */
 };
 

@@ -42,7 +42,7 @@ static int look_at_root_hub(const char *name, void *data)
 
 static unsigned read_controller_speed(const struct roots *r, const char *root_hub)
 {
-        struct fastest f = { .roots = r };
+        struct fastest f = {.roots = r};
 
         if (usb_controller(r, root_hub, f.controller, sizeof(f.controller)))
                 (void) dir_each(r->sys, SYSFS_USB_DEVICES, look_at_root_hub, &f);
@@ -63,7 +63,7 @@ static enum link_peer read_peer(const struct roots *r, const char *device)
 void link_read(const struct roots *r, const struct facts *f, struct link_facts *ret)
 {
         char device[INTERFACE_NAME_MAX], hub[INTERFACE_NAME_MAX];
-        struct link_facts l = { .speed_mbps = f->speed_mbps, .able = link_able(f) };
+        struct link_facts l = {.speed_mbps = f->speed_mbps, .able = link_able(f)};
 
         (void) copy_string(device, sizeof(device), f->interface);
         device[strcspn(device, ":")] = '\0';

@@ -31,7 +31,7 @@ static int add_partition(const char *name, void *data)
 {
         struct block_walk *w = data;
         char path[BLOCK_NAME_MAX + 16];
-        struct block b = { 0 }, *grown;
+        struct block b = {0}, *grown;
         int r;
 
         if (strlen(name) >= BLOCK_NAME_MAX)
@@ -79,7 +79,7 @@ static int read_block(const char *name, void *data)
                 w->lun->size = v * 512; /* in sectors of 512 bytes, whatever the disk's are */
         if (attr_read_uint(fd, "diskseq", 10, &v) >= 0)
                 w->lun->diskseq = v;
-        r = gone_is_none(dir_each(fd, ".", add_partition, &(struct block_walk){ fd, w->lun }));
+        r = gone_is_none(dir_each(fd, ".", add_partition, &(struct block_walk){fd, w->lun}));
         return r < 0 ? r : 1; /* one disk a LUN */
 }
 
@@ -102,7 +102,7 @@ static int add_lun(const char *name, void *data)
         struct host_walk *w = data;
         _cleanup_close_ int fd = -1;
         unsigned host, channel, target, number;
-        struct lun l = { 0 }, *grown;
+        struct lun l = {0}, *grown;
         uint64_t type;
         int r;
 
@@ -115,10 +115,10 @@ static int add_lun(const char *name, void *data)
         (void) copy_string(l.scsi, sizeof(l.scsi), name);
         if (attr_read_uint(fd, "type", 10, &type) >= 0)
                 l.scsi_type = (unsigned) type;
-        r = gone_is_none(dir_each(fd, "block", read_block, &(struct lun_walk){ fd, &l }));
+        r = gone_is_none(dir_each(fd, "block", read_block, &(struct lun_walk){fd, &l}));
         /*
-         * The link stands from before the driver's probe() until it fails (drivers/base/dd.c:really_probe). It is read after block/: a
-         * disk that appears in between counts as being probed.
+         * The link stands from before the driver's probe() until it fails (drivers/base/dd.c:really_probe). It is read after
+         * block/: a disk that appears in between counts as being probed.
          */
         l.probing = lun_awaited(&l) && (faccessat(fd, "driver", F_OK, AT_SYMLINK_NOFOLLOW) >= 0 || errno != ENOENT);
         if (r >= 0)
@@ -174,7 +174,7 @@ static int by_lun(const void *a, const void *b)
 
 int luns_read(int interface_fd, char ret_host[static 16], struct lun **ret, size_t *ret_n)
 {
-        struct host_walk w = { -1, NULL, 0 };
+        struct host_walk w = {-1, NULL, 0};
         char host[16] = "";
         int r;
 

@@ -52,12 +52,13 @@ static char *strings_path(const struct facts *f, char ret[static 128])
 
 bool strings_kept(const struct roots *r, struct facts *f)
 {
-        struct kept_strings k = { 0 };
+        struct kept_strings k = {0};
         char path[128];
 
         if (state_read(r->run, strings_path(f, path), strings_line, &k) <= 0)
                 return false;
-        if (!k.has_vid || !k.has_pid || !k.has_manufacturer || !k.has_product || !k.has_serial || k.vid != f->vid || k.pid != f->pid)
+        if (!k.has_vid || !k.has_pid || !k.has_manufacturer || !k.has_product || !k.has_serial || k.vid != f->vid ||
+            k.pid != f->pid)
                 return false;
         memcpy(f->manufacturer, k.manufacturer, sizeof(f->manufacturer));
         memcpy(f->product, k.product, sizeof(f->product));

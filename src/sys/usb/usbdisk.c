@@ -177,7 +177,9 @@ static enum driver read_driver(int intf, char *ret_name, size_t size)
                 ret_name[0] = '\0';
         if (!ret_name[0])
                 return DRIVER_NONE;
-        return streq(ret_name, DRIVER_NAME_UAS) ? DRIVER_UAS : streq(ret_name, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE : DRIVER_OTHER;
+        return streq(ret_name, DRIVER_NAME_UAS)   ? DRIVER_UAS
+               : streq(ret_name, DRIVER_NAME_BOT) ? DRIVER_USB_STORAGE
+                                                  : DRIVER_OTHER;
 }
 
 enum driver usb_disk_driver(const struct roots *r, const char *interface)
@@ -190,7 +192,7 @@ enum driver usb_disk_driver(const struct roots *r, const char *interface)
 
 int usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret)
 {
-        struct usb_disk d = { 0 };
+        struct usb_disk d = {0};
         struct facts *f = &d.facts;
         _cleanup_close_ int intf = -1;
         uint64_t class, subclass, protocol, number;
@@ -245,7 +247,7 @@ static int collect_interface(const char *name, void *data)
 
 int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces)
 {
-        struct names names = { 0 };
+        struct names names = {0};
         int k = dir_each(r->sys, SYSFS_USB_DEVICES, collect_interface, &names);
 
         if (k < 0 && k != -ENOENT) { /* no USB at all is no error */

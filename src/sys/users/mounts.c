@@ -28,7 +28,7 @@ static int btrfs_look_at(const char *name, void *data)
 
 static int btrfs_among(const char *uuid, void *data)
 {
-        struct members *m = data, here = { m->s, m->source, NULL };
+        struct members *m = data, here = {m->s, m->source, NULL};
         char path[128];
 
         (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", uuid);
@@ -42,7 +42,7 @@ static int btrfs_among(const char *uuid, void *data)
 static const char *mount_device(const struct user_search *s, const struct mount_line *line)
 {
         const char *device = NULL;
-        struct members m = { .s = s };
+        struct members m = {.s = s};
 
         if (luns_have(s->luns, s->n_luns, major(line->devno), minor(line->devno), &device) ||
             (device = search_stacked_number(s, major(line->devno), minor(line->devno))))
@@ -99,7 +99,7 @@ static int take_mount(const struct mount_line *line, void *data)
 
 int search_mounts(struct user_search *list, size_t n, const char *path, const char *namespace, const char *pid)
 {
-        return mount_lines(list->r->proc, path, TABLE_MOUNTINFO, take_mount, &(struct mounts){ list, n, namespace, pid });
+        return mount_lines(list->r->proc, path, TABLE_MOUNTINFO, take_mount, &(struct mounts){list, n, namespace, pid});
 }
 
 /* A swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
@@ -110,8 +110,7 @@ static const char *swap_device(const struct user_search *s, const char *path)
 
         if (name && ((device = search_name(s, name)) || (device = search_stacked_name(s, name))))
                 return device;
-        if (s->any || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 ||
-            !S_ISBLK(x.stx_mode))
+        if (s->any || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &x) < 0 || !S_ISBLK(x.stx_mode))
                 return NULL;
         if (!luns_have(s->luns, s->n_luns, x.stx_rdev_major, x.stx_rdev_minor, &device))
                 device = search_stacked_number(s, x.stx_rdev_major, x.stx_rdev_minor);
@@ -134,7 +133,7 @@ static int take_swap(const struct mount_line *line, void *data)
 
 int search_swaps(struct user_search *list, size_t n)
 {
-        int k = mount_lines(list->r->proc, "swaps", TABLE_SWAPS, take_swap, &(struct mounts){ .list = list, .n = n });
+        int k = mount_lines(list->r->proc, "swaps", TABLE_SWAPS, take_swap, &(struct mounts){.list = list, .n = n});
 
         return k == -ENOENT ? 0 : k;
 }
@@ -167,7 +166,7 @@ static int btrfs_filesystem(const char *name, void *data)
         int k;
 
         (void) snprintf(path, sizeof(path), "fs/btrfs/%.64s/devices", name);
-        k = dir_each(s->r->sys, path, btrfs_member, &(struct btrfs){ s, name });
+        k = dir_each(s->r->sys, path, btrfs_member, &(struct btrfs){s, name});
         return k == -ENOENT || k == -ENOTDIR ? 0 : k;
 }
 

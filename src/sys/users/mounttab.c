@@ -7,8 +7,8 @@
 #include "common/util.h"
 
 /*
- * The four fields that are needed here. The udev helper reads these tables at every event of a block device, and libmount with its
- * own libraries takes longer to start than the helper takes for all that it has to do.
+ * The four fields that are needed here. The udev helper reads these tables at every event of a block device, and libmount with
+ * its own libraries takes longer to start than the helper takes for all that it has to do.
  */
 
 #define BLANK " \t\n"
@@ -32,7 +32,7 @@ static char *unmangle(char *s)
         for (const char *from = s; *from; to++) {
                 *to = *from++;
                 if (*to == '\\' && is_octal(from)) {
-                        *to = (char) strtoul((const char[]){ from[0], from[1], from[2], '\0' }, NULL, 8);
+                        *to = (char) strtoul((const char[]){from[0], from[1], from[2], '\0'}, NULL, 8);
                         from += 3;
                 }
         }

@@ -17,6 +17,7 @@ enum mount_table {
         TABLE_FSTAB,
 };
 
-/* Calls fn for every line, until it returns something below 0. Lines without a meaning are left out. 0, what fn returned, or -errno. */
+/* Calls fn for every line, until it returns something below 0. Lines without a meaning are left out. 0, what fn returned, or
+ * -errno. */
 int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(const struct mount_line *line, void *data),
                 void *data);

@@ -132,7 +132,7 @@ static int find_fd(const char *name, void *data)
 
 static int find_files(struct task *p)
 {
-        static const char *const links[] = { "cwd", "root", "exe" };
+        static const char *const links[] = {"cwd", "root", "exe"};
         _cleanup_close_ int dir = openat(p->s->r->proc, p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fds = -1;
         const char *device;
         int k = 0;
@@ -188,8 +188,7 @@ static int search_thread(const char *tid, void *data)
         long thread = atol(tid);
         char task[48];
 
-        if (thread == t->process || shares(thread, t->last) ||
-            (t->last != t->process && shares(thread, t->process)))
+        if (thread == t->process || shares(thread, t->last) || (t->last != t->process && shares(thread, t->process)))
                 return 0;
         t->last = thread;
         (void) snprintf(task, sizeof(task), "%li/task/%li", t->process, thread);

@@ -27,7 +27,7 @@ struct user *search_add(struct user_search *s, enum user_kind kind, const char *
         if (!grown)
                 return NULL;
         s->list = grown;
-        grown[s->n] = (struct user){ .kind = kind };
+        grown[s->n] = (struct user){.kind = kind};
         (void) copy_string(grown[s->n].device, sizeof(grown[s->n].device), device);
         return &grown[s->n++];
 }

@@ -33,8 +33,8 @@ struct user_search {
 /* The name of one of the disk's nodes, sg among them, as it stands in the LUNs; NULL: not one of them. */
 const char *search_name(const struct user_search *s, const char *name);
 /*
- * Whoever else uses this node need not be listed: a mounted disk may be mounted by anybody, in namespaces of his own, as often as he
- * likes. When those that are listed have ended the others are found.
+ * Whoever else uses this node need not be listed: a mounted disk may be mounted by anybody, in namespaces of his own, as often as
+ * he likes. When those that are listed have ended the others are found.
  */
 bool search_enough(const struct user_search *s, const char *device);
 /* Of search_add_named() with `any`: the list has its user. */

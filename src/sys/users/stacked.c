@@ -6,8 +6,8 @@
 #include "sys/users/search.h"
 
 /*
- * What stands on a disk: volumes, arrays, mappings, their partitions, and what stands on those. It is looked up when somebody asks
- * who uses the disk, once; that the disk is used shows in its own holders/, at a glance.
+ * What stands on a disk: volumes, arrays, mappings, their partitions, and what stands on those. It is looked up when somebody
+ * asks who uses the disk, once; that the disk is used shows in its own holders/, at a glance.
  */
 
 /* Of one disk. A system with more of them on one than that is told of the first ones. */
@@ -60,7 +60,7 @@ static int push(const char *name, void *data)
 {
         struct climb *c = data;
         struct user_search *s = c->s;
-        struct stacked new = { .device = c->device, .direct = c->direct }, *grown;
+        struct stacked new = {.device = c->device, .direct = c->direct}, *grown;
         char path[64], number[24];
 
         if (stacked_already(c, name) || s->n_stack >= STACK_MAX)
@@ -86,7 +86,8 @@ static int push_partition(const char *name, void *data)
         char path[128];
 
         (void) snprintf(path, sizeof(path), "class/block/%.31s/%.31s/partition", c->block, name);
-        return strncmp(name, c->block, strlen(c->block)) == 0 && faccessat(c->s->r->sys, path, F_OK, 0) == 0 ? push(name, data) : 0;
+        return strncmp(name, c->block, strlen(c->block)) == 0 && faccessat(c->s->r->sys, path, F_OK, 0) == 0 ? push(name, data)
+                                                                                                             : 0;
 }
 
 static int push_holders(struct climb *c)
@@ -109,16 +110,16 @@ int search_stack(struct user_search *s)
 
                 if (!lun->disk.name[0])
                         continue;
-                k = push_holders(&(struct climb){ s, lun->disk.name, lun->disk.name, true });
+                k = push_holders(&(struct climb){s, lun->disk.name, lun->disk.name, true});
                 for (size_t p = 0; k >= 0 && p < lun->n_parts; p++)
-                        k = push_holders(&(struct climb){ s, lun->parts[p].name, lun->parts[p].name, true });
+                        k = push_holders(&(struct climb){s, lun->parts[p].name, lun->parts[p].name, true});
                 if (k < 0)
                         return k;
         }
         /* What is pushed here is climbed in its turn. What is gone meanwhile holds nothing. */
         for (size_t i = first; i < s->n_stack; i++) {
                 const struct block at = s->stack[i].block;
-                struct climb c = { s, s->stack[i].device, at.name, false };
+                struct climb c = {s, s->stack[i].device, at.name, false};
                 char path[64];
 
                 (void) snprintf(path, sizeof(path), "class/block/%.31s", at.name);

@@ -39,7 +39,7 @@ static void lend_users(const struct users_of *of, size_t n, struct user_search *
 
 static bool is_of(const struct users_of *of, const struct user *u)
 {
-        return search_name(&(struct user_search){ .luns = of->luns, .n_luns = of->n_luns }, u->device);
+        return search_name(&(struct user_search){.luns = of->luns, .n_luns = of->n_luns}, u->device);
 }
 
 /* What the walk has found, behind `known`, to whose disk it is. Nobody but that disk has such a name. */
@@ -65,7 +65,7 @@ static int share_out(struct users_of *of, size_t n, struct user_search *s, size_
 
 static int walk(const struct roots *r, struct users_of *of, size_t n)
 {
-        struct user_search s = { .r = r };
+        struct user_search s = {.r = r};
         char namespace[64];
         size_t known = 0;
         int k = search_together(of, n, &s);
@@ -118,7 +118,7 @@ bool users_is_array(const char *holder)
 
 int users_any(const struct roots *r, const struct lun *luns, size_t n_luns)
 {
-        struct user_search s = { .r = r, .luns = luns, .n_luns = n_luns, .any = true };
+        struct user_search s = {.r = r, .luns = luns, .n_luns = n_luns, .any = true};
         int k = search_tables(&s, 1, false);
 
         assert(s.n == (k == SEARCH_OVER));
@@ -137,7 +137,7 @@ static int read_tables(const struct roots *r, struct users_of *of, size_t n, boo
         if (!list)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                list[i] = (struct user_search){ .r = r, .luns = of[i].luns, .n_luns = of[i].n_luns };
+                list[i] = (struct user_search){.r = r, .luns = of[i].luns, .n_luns = of[i].n_luns};
         k = n > 0 ? search_tables(list, n, deep) : 0;
         for (size_t i = 0; i < n; i++) {
                 of[i].users = list[i].list;
@@ -163,7 +163,7 @@ int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool d
 
 int users_find(const struct roots *r, const struct lun *luns, size_t n_luns, bool deep, struct user **ret, size_t *ret_n)
 {
-        struct users_of of = { .luns = luns, .n_luns = n_luns };
+        struct users_of of = {.luns = luns, .n_luns = n_luns};
         int k = users_find_each(r, &of, 1, deep);
 
         if (k < 0)

@@ -22,8 +22,8 @@ struct users_of {
 /* The same for all of them, with one walk over /proc. 0, or -errno and nobody's users. */
 int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool deep);
 
-/* Quick answer to the same question, without `deep`: 1 used, 0 not seen to be, -errno. 2: used in a way whose end may not be told, by
- * a btrfs which is not mounted in PID 1's namespace or by an array. */
+/* Quick answer to the same question, without `deep`: 1 used, 0 not seen to be, -errno. 2: used in a way whose end may not be
+ * told, by a btrfs which is not mounted in PID 1's namespace or by an array. */
 int users_any(const struct roots *r, const struct lun *luns, size_t n_luns);
 
 /* Whether a holder is an md array: a member that is taken out of one that goes on has no uevent, of whichever of the two. */
