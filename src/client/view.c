@@ -113,6 +113,11 @@ const char *view_driver(const struct view *v)
         return f->driver_name[0] ? f->driver_name : NULL;
 }
 
+const char *view_target(const struct view *v)
+{
+        return v->disk.decision.target == DRIVER_NONE ? NULL : driver_to_string(v->disk.decision.target);
+}
+
 bool view_capable(const struct view *v)
 {
         const struct facts *f = &v->disk.facts;

@@ -36,6 +36,8 @@ const char *view_label(const struct view *v, char ret[static VIEW_LABEL_MAX]);
 char *view_block_names(const struct view *v, char *ret, size_t size);
 /* The driver's name, or NULL if there is none. */
 const char *view_driver(const struct view *v);
+/* The driver that it is to have, or NULL for the one it has. */
+const char *view_target(const struct view *v);
 bool view_capable(const struct view *v);
 /* "Maker Product", as the device says it. */
 char *view_product(const struct view *v, char *ret, size_t size);

@@ -148,7 +148,7 @@ const char *column_text(enum column c, const struct view *v, char ret[static CEL
         case COLUMN_DRIVER:
                 return view_driver(v) ? make_harmless(view_driver(v), ret, CELL_MAX) : ret;
         case COLUMN_TARGET:
-                return d->decision.target == DRIVER_NONE ? ret : driver_to_string(d->decision.target);
+                return view_target(v) ?: ret;
         case COLUMN_STATE:
                 return state_to_string(d->state);
         case COLUMN_PRODUCT:

@@ -2,7 +2,7 @@
 #include "ctl/inhibitors.h"
 
 #include "common/names.h"
-#include "ctl/json-disk.h"
+#include "term/json.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -48,33 +48,19 @@ int inhibitors_read(struct remote *r, struct inhibitors *ret)
         return 0;
 }
 
-static json_object *json_inhibiting(const struct inhibiting *i)
-{
-        json_object *o = json_object_new_object();
-
-        return o ? whole(o,
-                         put_string_or_null(o, "disk", i->disk) && put_string(o, "who", i->who) && put_string(o, "why", i->why))
-                 : NULL;
-}
-
 json_object *json_inhibitors(const struct inhibitors *i)
 {
-        json_object *o = json_object_new_object(), *array = json_object_new_array();
-        bool ok = o && array;
+        json_object *list = json_list();
 
-        for (size_t k = 0; ok && k < i->n; k++)
-                ok = append(array, json_inhibiting(&i->list[k]));
-        if (!ok) {
-                json_object_put(array);
-                return whole(o, false);
+        for (size_t k = 0; k < i->n; k++) {
+                json_object *o = json_new();
+
+                put_string_or_null(o, "disk", i->list[k].disk);
+                put_string(o, "who", i->list[k].who);
+                put_string(o, "why", i->list[k].why);
+                append(list, o);
         }
-        ok = put(o, "inhibitors", array, false);
-        return whole(o, ok && put_int(o, "version", JSON_VERSION));
-}
-
-int inhibitors_json(const struct inhibitors *i)
-{
-        return json_print(json_inhibitors(i));
+        return json_document("inhibitors", list);
 }
 
 enum { COLUMN_DISK, COLUMN_WHO, COLUMN_WHY };

@@ -16,8 +16,7 @@ struct inhibitors {
 /* 0, or a negative errno as of remote_read(); -ENOSYS: the daemon does not know of any. */
 int inhibitors_read(struct remote *r, struct inhibitors *ret);
 void inhibitors_done(struct inhibitors *i);
-/* {"version":1,"inhibitors":[...]}; NULL: no memory. */
+/* INHIBITORS OUTPUT */
 json_object *json_inhibitors(const struct inhibitors *i);
 /* To stdout; 0 or -errno. */
-int inhibitors_json(const struct inhibitors *i);
 int inhibitors_table(const struct inhibitors *i, bool legend);

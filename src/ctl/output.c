@@ -203,8 +203,7 @@ void output_status(const struct view *v)
         output_field("Speed", text);
         (void) snprintf(text, sizeof(text), "%s%s%s", view_driver(v) ?: "none", v->disk.host[0] ? " on " : "", v->disk.host);
         output_field("Driver", text);
-        output_field("Target",
-                     v->disk.decision.target == DRIVER_NONE ? "stays on what it has" : driver_to_string(v->disk.decision.target));
+        output_field("Target", view_target(v) ?: "stays on what it has");
         output_field("Capable", view_capable(v) ? "yes" : "no");
         (void) snprintf(text, sizeof(text), "%s%s", policy_to_string(f->policy), policy_source_clause(f->policy_source));
         output_field("Policy", text);

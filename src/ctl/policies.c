@@ -6,8 +6,8 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "core/history.h"
-#include "ctl/json-disk.h"
 #include "sys/state/conf.h"
+#include "term/json.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -88,36 +88,24 @@ static int read_all(const struct ctl *c, struct policy_rows *ret)
 
 /* ---- what is printed ---- */
 
-static json_object *json_policy(const struct policy_row *p)
-{
-        json_object *o = json_object_new_object(), *disks = json_object_new_array();
-        bool ok = o && disks;
-
-        for (size_t i = 0; ok && i < p->n_disks; i++)
-                ok = append(disks, json_object_new_string(p->disks[i]));
-        if (!ok) {
-                json_object_put(disks);
-                return whole(o, false);
-        }
-        ok = put(o, "disks", disks, false);
-        return whole(o, ok && put_string(o, "id", p->id) && put_string(o, "policy", policy_to_string(p->policy)) &&
-                                put(o, "forced", json_object_new_boolean(p->forced), false) &&
-                                put_string(o, "source", policy_source_to_string(p->source)));
-}
-
 json_object *json_policies(const struct policy_rows *p)
 {
-        json_object *o = json_object_new_object(), *array = json_object_new_array();
-        bool ok = o && array;
+        json_object *list = json_list();
 
-        for (size_t i = 0; ok && i < p->n; i++)
-                ok = append(array, json_policy(&p->list[i]));
-        if (!ok) {
-                json_object_put(array);
-                return whole(o, false);
+        for (size_t i = 0; i < p->n; i++) {
+                const struct policy_row *row = &p->list[i];
+                json_object *o = json_new(), *disks = json_list();
+
+                for (size_t d = 0; d < row->n_disks; d++)
+                        append_string(disks, row->disks[d]);
+                put(o, "disks", disks);
+                put_string(o, "id", row->id);
+                put_string(o, "policy", policy_to_string(row->policy));
+                put_bool(o, "forced", row->forced);
+                put_string(o, "source", policy_source_to_string(row->source));
+                append(list, o);
         }
-        ok = put(o, "policies", array, false);
-        return whole(o, ok && put_int(o, "version", JSON_VERSION));
+        return json_document("policies", list);
 }
 
 enum { COLUMN_DISK, COLUMN_POLICY, COLUMN_BY, COLUMN_PLUGGED };
@@ -174,8 +162,10 @@ int policies_show(const struct ctl *c)
 
         if (code != UASD_EXIT_OK)
                 return code;
-        if (c->options->json)
-                return json_print(json_policies(&rows)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        if (c->options->json) {
+                json_print(json_policies(&rows));
+                return UASD_EXIT_OK;
+        }
         if (rows.n == 0) {
                 log_info("No policy is set: every disk gets the fastest driver known to be stable.");
                 return UASD_EXIT_OK;
@@ -202,8 +192,8 @@ int policies_show_id(const struct ctl *c, const char *id)
                 return UASD_EXIT_NO_DISK;
         }
         if (c->options->json)
-                return json_print(json_policies(&(struct policy_rows){(struct policy_row *) one, 1})) < 0 ? UASD_EXIT_FAILED
-                                                                                                          : UASD_EXIT_OK;
-        puts(policy_to_string(one->policy));
+                json_print(json_policies(&(struct policy_rows){(struct policy_row *) one, 1}));
+        else
+                puts(policy_to_string(one->policy));
         return UASD_EXIT_OK;
 }

@@ -8,8 +8,8 @@
 #include "core/history.h"
 #include "core/policy.h"
 #include "ctl/boot-place.h"
-#include "ctl/json-disk.h"
 #include "ctl/policy.h"
+#include "ctl/schema.h"
 #include "sys/quirks/initramfs.h"
 #include "sys/quirks/keepoff.h"
 #include "sys/quirks/sources.h"
@@ -194,7 +194,7 @@ static void say_how(const struct ctl *c, const struct lines *l)
                  command ? ": " : ".", command ?: "");
 }
 
-static json_object *to_json(const struct ctl *c, const struct lines *l)
+static void print_json(const struct ctl *c, const struct lines *l)
 {
         const struct json_kernel k = {
                 .command_line = &l->command_line.made,
@@ -202,7 +202,7 @@ static json_object *to_json(const struct ctl *c, const struct lines *l)
                 .initramfs = l->quirks.built_in ? NULL : initramfs_command(&c->client.roots),
         };
 
-        return json_kernel(&k);
+        json_print(json_kernel(&k));
 }
 
 static void print_text(const struct ctl *c, const struct lines *l)
@@ -258,10 +258,9 @@ int policy_kernel(const struct ctl *c, const char *what)
                 log_info("There is nothing to be added: the kernel does by itself, or as it is told already, what is wanted.");
         else
                 say_how(c, &lines);
-        if (c->options->json) {
-                if (json_print(to_json(c, &lines)) < 0)
-                        return UASD_EXIT_FAILED;
-        } else
+        if (c->options->json)
+                print_json(c, &lines);
+        else
                 print_text(c, &lines);
         return left_out;
 }

@@ -3,8 +3,8 @@
 #include "sys/udev/bridgedb.h"
 
 #include "client/source.h"
-#include "ctl/json-disk.h"
 #include "ctl/output.h"
+#include "ctl/schema.h"
 #include "term/pager.h"
 
 static const char *why(const struct db_entry *e, const struct db_word *w)
@@ -47,7 +47,7 @@ int verb_db(const struct ctl *c, char **args)
         const struct view *v;
         struct db_entry entry;
         const struct facts *f;
-        int code, k;
+        int code, k = 0;
 
         code = source_local_disk(&c->client, args[0], &views, &v);
         if (code != UASD_EXIT_OK)
@@ -55,7 +55,9 @@ int verb_db(const struct ctl *c, char **args)
         f = &v->disk.facts;
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
         platform_read(&c->client.roots, platform);
-        k = c->options->json ? json_print(json_disk_with(v, "database", json_database(&entry, f->bcd, platform)))
-                             : print_text(c, f, &entry, platform);
+        if (c->options->json)
+                json_print(json_disk_with(v, "database", json_database(&entry, f->bcd, platform)));
+        else
+                k = print_text(c, f, &entry, platform);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

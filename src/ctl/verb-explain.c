@@ -5,8 +5,8 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/boot-place.h"
-#include "ctl/json-disk.h"
 #include "ctl/output.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/io/kernel-log.h"
 #include "sys/quirks/initramfs.h"
@@ -126,18 +126,17 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
         return mentions_read(&c->client.roots, f->interface, &ret->names);
 }
 
-static json_object *told_json(const struct view *v, const struct explanation *t)
+static void print_json(const struct view *v, const struct explanation *t)
 {
-        const struct json_member members[] = {
-                {"rows", json_rows(t->rows, t->n_rows)},
-                {"quirks", json_quirks(t->words, t->n_words)},
-                {"link", json_link(&t->link)},
-                {"names", json_names(&t->names)},
-                {"unbound", json_object_new_string(t->unbound)},
-                {"initramfs", json_object_new_string(t->initramfs)},
-        };
+        json_object *o = json_disk(v);
 
-        return json_disk_with_all(v, members, ELEMENTSOF(members));
+        put(o, "rows", json_rows(t->rows, t->n_rows));
+        put(o, "quirks", json_quirks(t->words, t->n_words));
+        put(o, "link", json_link(&t->link));
+        put(o, "names", json_names(&t->names));
+        put_string(o, "unbound", t->unbound);
+        put_string(o, "initramfs", t->initramfs);
+        json_print(json_of_disk(o));
 }
 
 /* The rows are of the files as they are, and the state is of a uasd that has read its configuration when it was started. */
@@ -158,7 +157,7 @@ int verb_explain(const struct ctl *c, char **args)
         _cleanup_(explanation_done) struct explanation told = {};
         const struct view *found;
         struct view *v;
-        int code, k;
+        int code, k = 0;
 
         code = source_local_disk(&c->client, args[0], &views, &found);
         if (code != UASD_EXIT_OK)
@@ -169,6 +168,9 @@ int verb_explain(const struct ctl *c, char **args)
         if (tell(c, v, &told) < 0)
                 return UASD_EXIT_FAILED;
         say_other_view(v, &told);
-        k = c->options->json ? json_print(told_json(v, &told)) : print_text(c, v, &told);
+        if (c->options->json)
+                print_json(v, &told);
+        else
+                k = print_text(c, v, &told);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

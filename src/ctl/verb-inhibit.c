@@ -12,6 +12,7 @@
 #include "common/names.h"
 #include "ctl/inhibitors.h"
 #include "ctl/verbs.h"
+#include "term/json.h"
 
 /* uasctl inhibit: while a command runs, no switch begins. */
 
@@ -147,7 +148,7 @@ static int list(const struct ctl *c)
         if (k < 0)
                 return source_lost(k);
         if (c->options->json)
-                k = inhibitors_json(&all);
+                json_print(json_inhibitors(&all));
         else if (all.n == 0)
                 log_info("Nobody inhibits switches.");
         else

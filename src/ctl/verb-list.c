@@ -3,8 +3,8 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/columns.h"
-#include "ctl/json-disk.h"
 #include "ctl/output.h"
+#include "ctl/schema.h"
 #include "ctl/tree.h"
 #include "ctl/verbs.h"
 #include "term/pager.h"
@@ -88,7 +88,7 @@ int verb_list(const struct ctl *c, char **args)
 {
         _cleanup_(views_done) struct views views = {};
         struct columns columns;
-        int code, k;
+        int code, k = 0;
 
         if (columns_parse(c->options->columns, &columns) < 0)
                 return UASD_EXIT_USAGE;
@@ -96,13 +96,11 @@ int verb_list(const struct ctl *c, char **args)
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)
-                k = json_print(json_views(&views));
+                json_print(json_views(&views));
         else if (views.n > 0) {
                 pager_open(c->options->pager);
                 k = print_list(c, &views, &columns);
-        } else {
+        } else
                 log_info("There are no USB disks.");
-                k = 0;
-        }
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -5,8 +5,8 @@
 #include "common/log.h"
 #include "ctl/absent.h"
 #include "ctl/events.h"
-#include "ctl/json-disk.h"
 #include "ctl/output.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
 
 static void print_event(const struct log_entry *e)
@@ -70,8 +70,8 @@ int verb_log(const struct ctl *c, char **args)
         say_what_is_missing(&events);
         events_sort(&events);
         if (c->options->json)
-                return json_print(json_events(&events)) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-        for (size_t i = 0; i < events.n; i++)
+                json_print(json_events(&events));
+        for (size_t i = 0; !c->options->json && i < events.n; i++)
                 print_event(&events.list[i]);
         return UASD_EXIT_OK;
 }

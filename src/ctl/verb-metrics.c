@@ -71,23 +71,22 @@ static void write_info(struct metrics_writer *w, const struct metric_family *f, 
         (void) snprintf(vid, sizeof(vid), "%04x", facts->vid);
         (void) snprintf(pid, sizeof(pid), "%04x", facts->pid);
         (void) snprintf(revision, sizeof(revision), "%04x", facts->bcd);
-        metrics_sample(
-                w, f, 1,
-                (const struct metric_label[]){
-                        {OF_DISK(v)},
-                        {"vendor_id", vid},
-                        {"product_id", pid},
-                        {"revision", revision},
-                        {"manufacturer", facts->manufacturer},
-                        {"product", facts->product},
-                        {"serial", facts->serial},
-                        {"driver", view_driver(v)},
-                        {"target", v->disk.decision.target == DRIVER_NONE ? NULL : driver_to_string(v->disk.decision.target)},
-                        {"policy", policy_to_string(facts->policy)},
-                        {"verdict", verdict_to_string(facts->verdict)},
-                        {"reason_id", v->reason_id},
-                        {},
-                });
+        metrics_sample(w, f, 1,
+                       (const struct metric_label[]){
+                               {OF_DISK(v)},
+                               {"vendor_id", vid},
+                               {"product_id", pid},
+                               {"revision", revision},
+                               {"manufacturer", facts->manufacturer},
+                               {"product", facts->product},
+                               {"serial", facts->serial},
+                               {"driver", view_driver(v)},
+                               {"target", view_target(v)},
+                               {"policy", policy_to_string(facts->policy)},
+                               {"verdict", verdict_to_string(facts->verdict)},
+                               {"reason_id", v->reason_id},
+                               {},
+                       });
 }
 
 static void write_state(struct metrics_writer *w, const struct metric_family *f, const struct view *v)

@@ -6,8 +6,8 @@
 #include "client/watch.h"
 #include "common/log.h"
 #include "common/names.h"
-#include "ctl/json-disk.h"
 #include "ctl/output.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "term/progress.h"
 
@@ -43,7 +43,7 @@ static void snapshot(const struct view *v, struct snapshot *ret)
         const char *const texts[_SHOWN_MAX] = {
                 [SHOWN_STATE] = state_to_string(v->disk.state),
                 [SHOWN_DRIVER] = view_driver(v),
-                [SHOWN_TARGET] = v->disk.decision.target == DRIVER_NONE ? NULL : driver_to_string(v->disk.decision.target),
+                [SHOWN_TARGET] = view_target(v),
                 [SHOWN_POLICY] = policy_to_string(v->disk.facts.policy),
                 [SHOWN_VERDICT] = verdict_to_string(v->disk.facts.verdict),
                 [SHOWN_DISKS] = view_block_names(v, names, sizeof(names)),
@@ -69,7 +69,7 @@ struct monitor {
 
 /* ---- telling it ---- */
 
-static int tell_json(const struct view *v, const char *event, const bool changed[static _SHOWN_MAX])
+static void tell_json(const struct view *v, const char *event, const bool changed[static _SHOWN_MAX])
 {
         const char *names[_SHOWN_MAX + 1] = {};
         struct timespec now;
@@ -79,7 +79,7 @@ static int tell_json(const struct view *v, const char *event, const bool changed
                 if (changed[i])
                         names[n++] = shown_names[i];
         (void) clock_gettime(CLOCK_REALTIME, &now);
-        return json_print_line(json_event(v, event, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000, names));
+        json_print_line(json_event(v, event, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000, names));
 }
 
 /* "15:04:05 2-1:1.0 (sda) changed: state waiting -> switching. It is ..." */
@@ -127,7 +127,7 @@ static int tell(struct monitor *m, const struct view *v, const char *event, cons
                 return 0;
         progress_clear();
         if (m->json)
-                k = tell_json(v, event, changed);
+                tell_json(v, event, changed);
         else
                 tell_line(v, event, before, now, changed);
         if (k >= 0 && fflush(stdout) != 0)

@@ -9,8 +9,8 @@
 #include "core/policy.h"
 #include "ctl/absent.h"
 #include "ctl/boot-place.h"
-#include "ctl/json-disk.h"
 #include "ctl/policies.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
 
 static int show(const struct ctl *c, const char *what)
@@ -27,8 +27,9 @@ static int show(const struct ctl *c, const char *what)
         if (code != UASD_EXIT_OK)
                 return code;
         if (c->options->json)
-                return json_print(json_views(&(struct views){(struct view *) v, 1})) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-        puts(policy_to_string(v->disk.facts.policy));
+                json_print(json_views(&(struct views){(struct view *) v, 1}));
+        else
+                puts(policy_to_string(v->disk.facts.policy));
         return UASD_EXIT_OK;
 }
 

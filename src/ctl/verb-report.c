@@ -2,11 +2,11 @@
 #include "client/source.h"
 #include "core/explain.h"
 #include "ctl/events.h"
-#include "ctl/json-disk.h"
 #include "ctl/kernel-log.h"
 #include "ctl/output.h"
 #include "ctl/redact.h"
 #include "ctl/report.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/quirks/sources.h"
 #include "sys/udev/bridgedb.h"
@@ -23,6 +23,7 @@ static int print_disk(const struct ctl *c, const struct view *v)
         char platform[PLATFORM_MAX];
         struct db_entry entry;
         struct health health = {};
+        json_object *o;
         size_t n;
         int k;
 
@@ -38,17 +39,14 @@ static int print_disk(const struct ctl *c, const struct view *v)
         platform_read(&c->client.roots, platform);
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
         n = explain(f, rows, ELEMENTSOF(rows));
-
-        const struct json_member members[] = {
-                {"rows", json_rows(rows, n)},
-                {"quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words)))},
-                {"database", json_database(&entry, f->bcd, platform)},
-                {"commands", json_commands(&health)},
-                {"trim", json_trim(&health, f->driver)},
-                {"link", json_link(&health.link)},
-        };
-
-        k = json_print(json_disk_with_all(v, members, ELEMENTSOF(members)));
+        o = json_disk(v);
+        put(o, "rows", json_rows(rows, n));
+        put(o, "quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words))));
+        put(o, "database", json_database(&entry, f->bcd, platform));
+        put(o, "commands", json_commands(&health));
+        put(o, "trim", json_trim(&health, f->driver));
+        put(o, "link", json_link(&health.link));
+        json_print(json_of_disk(o));
         health_done(&health);
         quirk_facts_done(&quirks);
         return k;
@@ -101,7 +99,7 @@ int verb_report(const struct ctl *c, char **args)
         }
         putchar('\n');
         if (k >= 0)
-                k = json_print(json_events(&newest));
+                json_print(json_events(&newest));
         kernel_log_print(&kernel);
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -3,24 +3,26 @@
 #include "common/log.h"
 #include "ctl/boot-place.h"
 #include "ctl/health.h"
-#include "ctl/json-disk.h"
 #include "ctl/output.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "term/pager.h"
 
 static json_object *json_one(const struct view *v, const struct health *h, const struct mentions *m)
 {
-        const struct json_member members[] = {
-                {"commands", json_commands(h)}, {"trim", json_trim(h, v->disk.facts.driver)},
-                {"smart", json_smart(h)},       {"names", json_names(m)},
-                {"link", json_link(&h->link)},
-        };
+        json_object *o = json_disk(v);
 
-        return json_object_with_all(v, members, ELEMENTSOF(members));
+        put(o, "commands", json_commands(h));
+        put(o, "trim", json_trim(h, v->disk.facts.driver));
+        put(o, "smart", json_smart(h));
+        put(o, "names", json_names(m));
+        put(o, "link", json_link(&h->link));
+        return o;
 }
 
 static void print_one(const struct ctl *c, const struct view *v, const struct health *h, const struct mentions *m, bool first)
 {
+        pager_open(c->options->pager);
         if (!first)
                 putchar('\n');
         output_status(v);
@@ -43,9 +45,9 @@ static int tell(const struct ctl *c, const struct view *v, bool one, bool first,
         if (one)
                 health_ask(&c->client.roots, c->root, v, &h);
         if (disks)
-                return append(disks, json_one(v, &h, &m)) ? 0 : -ENOMEM;
-        pager_open(c->options->pager);
-        print_one(c, v, &h, &m, first);
+                append(disks, json_one(v, &h, &m));
+        else
+                print_one(c, v, &h, &m, first);
         return 0;
 }
 
@@ -63,16 +65,12 @@ int verb_status(const struct ctl *c, char **args)
         if (code != UASD_EXIT_OK)
                 return code;
         shown = one ? (struct views){(struct view *) one, 1} : views;
-        disks = c->options->json ? json_object_new_array() : NULL;
-        if (c->options->json && !disks)
-                return UASD_EXIT_FAILED;
+        disks = c->options->json ? json_list() : NULL;
         if (!disks && shown.n == 0)
                 log_info("There are no USB disks.");
         for (size_t i = 0; k == 0 && i < shown.n; i++)
                 k = tell(c, &shown.list[i], one, i == 0, disks);
-        if (k < 0)
-                json_object_put(disks);
-        else if (disks)
-                k = json_print(json_document(disks));
+        if (k == 0 && disks)
+                json_print(json_document("disks", disks));
         return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

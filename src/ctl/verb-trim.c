@@ -4,7 +4,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/health.h"
-#include "ctl/json-disk.h"
+#include "ctl/schema.h"
 #include "ctl/verbs.h"
 
 static int show(const struct ctl *c, const char *what)
@@ -21,9 +21,9 @@ static int show(const struct ctl *c, const char *what)
         if (health_read(&c->client.roots, v, &h) < 0)
                 return UASD_EXIT_FAILED;
         if (c->options->json)
-                return json_print(json_disk_with(v, "trim", json_trim(&h, v->disk.facts.driver))) < 0 ? UASD_EXIT_FAILED
-                                                                                                      : UASD_EXIT_OK;
-        health_print_trim(&h, v);
+                json_print(json_disk_with(v, "trim", json_trim(&h, v->disk.facts.driver)));
+        else
+                health_print_trim(&h, v);
         return UASD_EXIT_OK;
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "term/json.h"
 
+#include "common/util.h"
+#include "term/program.h"
+
 /* The well-formed character at s, its length in *ret_n; U+FFFD and 1 if there is none. */
 static uint32_t next_character(const unsigned char *s, size_t *ret_n)
 {
@@ -20,18 +23,81 @@ static uint32_t next_character(const unsigned char *s, size_t *ret_n)
         return c;
 }
 
+json_object *json_new(void)
+{
+        return need(json_object_new_object());
+}
+
+json_object *json_list(void)
+{
+        return need(json_object_new_array());
+}
+
+void put(json_object *o, const char *key, json_object *value)
+{
+        if (json_object_object_add(o, key, value) < 0)
+                need(NULL);
+}
+
+void append(json_object *list, json_object *value)
+{
+        if (json_object_array_add(list, value) < 0)
+                need(NULL);
+}
+
+void put_string(json_object *o, const char *key, const char *s)
+{
+        put(o, key, need(json_object_new_string(s)));
+}
+
+void put_string_or_null(json_object *o, const char *key, const char *s)
+{
+        put(o, key, isempty(s) ? NULL : need(json_object_new_string(s)));
+}
+
+void put_hex(json_object *o, const char *key, uint16_t value)
+{
+        char text[8];
+
+        (void) snprintf(text, sizeof(text), "%04x", value);
+        put_string(o, key, text);
+}
+
+void put_int(json_object *o, const char *key, int64_t value)
+{
+        put(o, key, need(json_object_new_int64(value)));
+}
+
+void put_uint(json_object *o, const char *key, uint64_t value)
+{
+        put(o, key, need(json_object_new_uint64(value)));
+}
+
+void put_bool(json_object *o, const char *key, bool value)
+{
+        put(o, key, need(json_object_new_boolean(value)));
+}
+
+void append_string(json_object *list, const char *s)
+{
+        append(list, need(json_object_new_string(s)));
+}
+
+json_object *json_document(const char *key, json_object *value)
+{
+        json_object *o = json_new();
+
+        put_int(o, "version", JSON_VERSION);
+        put(o, key, value);
+        return o;
+}
+
 static char *text_of(json_object *o, int flags)
 {
-        const char *text;
-        char *ret, *p;
+        const char *text = need(
+                (void *) json_object_to_json_string_ext(o, flags | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
+        char *ret = need(malloc(strlen(text) * 6 + 1)), *p = ret;
 
-        text = json_object_to_json_string_ext(o, flags | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
-        if (!text)
-                return NULL;
-        ret = malloc(strlen(text) * 6 + 1);
-        if (!ret)
-                return NULL;
-        p = ret;
         for (const unsigned char *s = (const unsigned char *) text; *s;) {
                 size_t n;
                 uint32_t c = next_character(s, &n);
@@ -53,23 +119,20 @@ char *json_text(json_object *o)
         return text_of(o, JSON_C_TO_STRING_PRETTY);
 }
 
-static int print(json_object *o, int flags)
+static void print(json_object *o, int flags)
 {
-        _cleanup_free_ char *text = o ? text_of(o, flags) : NULL;
+        _cleanup_free_ char *text = text_of(o, flags);
 
-        json_object_put(o);
-        if (!text)
-                return -ENOMEM;
         puts(text);
-        return 0;
+        json_object_put(o);
 }
 
-int json_print(json_object *o)
+void json_print(json_object *o)
 {
-        return print(o, JSON_C_TO_STRING_PRETTY);
+        print(o, JSON_C_TO_STRING_PRETTY);
 }
 
-int json_print_line(json_object *o)
+void json_print_line(json_object *o)
 {
-        return print(o, 0);
+        print(o, 0);
 }

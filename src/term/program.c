@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/exit-codes.h"
@@ -29,4 +30,12 @@ int program_run(program_fn run, int argc, char **argv, const char *root)
         }
         (void) pager_close();
         return code;
+}
+
+void *need(void *p)
+{
+        if (p)
+                return p;
+        log_error("There is not enough memory.");
+        exit(UASD_EXIT_FAILED);
 }

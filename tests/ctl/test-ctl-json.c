@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
-#include "ctl/json-disk.h"
+#include "ctl/schema.h"
 
 /* Through the text and back: what a reader gets. */
 static json_object *round_trip(json_object *o)

@@ -12,6 +12,7 @@
 #include "term/fit.h"
 #include "term/json.h"
 #include "term/pager.h"
+#include "term/program.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -156,45 +157,43 @@ static json_object *json_differs(const struct bench *a, const struct bench *b, c
 {
         char differs[PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX];
         size_t n = pair_differs(a, b, p, differs);
-        json_object *array = json_object_new_array();
-        bool ok = array;
+        json_object *list = json_list();
 
-        for (size_t i = 0; ok && i < n; i++)
-                ok = append(array, json_object_new_string(differs[i]));
-        return whole(array, ok);
+        for (size_t i = 0; i < n; i++)
+                append_string(list, differs[i]);
+        return list;
 }
 
 static json_object *json_pair(const struct bench *a, const struct bench *b, const struct pair *p)
 {
-        json_object *o = json_object_new_object();
+        json_object *o = json_new();
         char text[PATTERN_TEXT_MAX];
 
-        return o ? whole(o, put_string(o, "text", pattern_text(&a->patterns[p->a], text)) &&
-                                    put_string(o, "driver_a", driver_to_string(p->driver_a)) &&
-                                    put_string(o, "driver_b", driver_to_string(p->driver_b)) &&
-                                    put(o, "comparison", bench_json_verdict(&p->verdict, ""), false) &&
-                                    put(o, "differs", json_differs(a, b, p), false) &&
-                                    put(o, "doubts_a", bench_json_doubts(a, p->a, p->driver_a), false) &&
-                                    put(o, "doubts_b", bench_json_doubts(b, p->b, p->driver_b), false))
-                 : NULL;
+        put_string(o, "text", pattern_text(&a->patterns[p->a], text));
+        put_string(o, "driver_a", driver_to_string(p->driver_a));
+        put_string(o, "driver_b", driver_to_string(p->driver_b));
+        put(o, "comparison", bench_json_verdict(&p->verdict, ""));
+        put(o, "differs", json_differs(a, b, p));
+        put(o, "doubts_a", bench_json_doubts(a, p->a, p->driver_a));
+        put(o, "doubts_b", bench_json_doubts(b, p->b, p->driver_b));
+        return o;
 }
 
 json_object *bench_json_diff(const struct bench *a, const struct bench *b)
 {
-        json_object *o = json_object_new_object(), *array = json_object_new_array();
-        _cleanup_free_ struct pair *list = NULL;
+        json_object *o = json_new(), *list = json_list();
+        _cleanup_free_ struct pair *pairs = NULL;
         size_t n = 0;
-        bool ok = o && array && pairs_find(a, b, &list, &n) >= 0;
 
-        for (size_t i = 0; ok && i < n; i++)
-                ok = append(array, json_pair(a, b, &list[i]));
-        if (!ok) {
-                json_object_put(array);
-                return whole(o, false);
-        }
-        ok = put(o, "comparisons", array, false);
-        return whole(o,
-                     ok && put_int(o, "version", BENCH_JSON_VERSION) && put_string(o, "a", a->id) && put_string(o, "b", b->id));
+        if (pairs_find(a, b, &pairs, &n) < 0)
+                need(NULL);
+        for (size_t i = 0; i < n; i++)
+                append(list, json_pair(a, b, &pairs[i]));
+        put(o, "comparisons", list);
+        put_int(o, "version", BENCH_JSON_VERSION);
+        put_string(o, "a", a->id);
+        put_string(o, "b", b->id);
+        return o;
 }
 
 int bench_diff(const struct bench_context *c, const char *a, const char *b)
@@ -214,10 +213,10 @@ int bench_diff(const struct bench_context *c, const char *a, const char *b)
         if (code != UASD_EXIT_OK)
                 return code;
         r = pairs_find(&first, &second, &list, &n);
-        if (r >= 0)
-                r = c->options->json ? json_print(bench_json_diff(&first, &second))
-                    : n > 0          ? print_text(c, &first, &second, list, n)
-                                     : 0;
+        if (r >= 0 && c->options->json)
+                json_print(bench_json_diff(&first, &second));
+        else if (r >= 0 && n > 0)
+                r = print_text(c, &first, &second, list, n);
         if (r >= 0 && n == 0)
                 log_error("The two have no pattern in common: there is nothing to compare.");
         return r < 0 || n == 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;

@@ -147,21 +147,21 @@ static int each(const struct kept_results *k, const char *disk, const struct vie
 
 static int to_json(void *to, const struct bench *b)
 {
-        return append(to, bench_json(b)) ? 0 : -ENOMEM;
+        append(to, bench_json(b));
+        return 0;
 }
 
 static int print_json(const struct kept_results *k, const char *disk, const struct view *v)
 {
-        json_object *o = json_object_new_object(), *list = json_object_new_array();
+        json_object *o = json_new(), *list = json_list();
         size_t n;
-        bool ok = o && list && each(k, disk, v, to_json, list, &n) >= 0;
+        int r = each(k, disk, v, to_json, list, &n);
 
-        if (!ok) {
-                json_object_put(list);
-                json_object_put(o);
-                return -ENOMEM;
-        }
-        return json_print(whole(o, put(o, "benches", list, false) && put_int(o, "version", BENCH_JSON_VERSION)));
+        put(o, "benches", list);
+        put_int(o, "version", BENCH_JSON_VERSION);
+        if (r >= 0)
+                json_print(o);
+        return r;
 }
 
 static int print_results(const struct bench_context *c, const struct kept_results *k, const char *disk, const struct view *v)

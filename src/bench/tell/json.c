@@ -7,198 +7,201 @@
 #include "bench/tell/doubts.h"
 #include "bench/tell/verdict.h"
 #include "term/json.h"
+#include "term/program.h"
 
 static json_object *json_of(const struct field *fields, const void *from);
 
-static json_object *json_real(double x)
+static void put_real(json_object *o, const char *key, double value)
 {
-        return json_object_new_double(isfinite(x) ? x : 0);
+        put(o, key, need(json_object_new_double(isfinite(value) ? value : 0)));
 }
 
-static json_object *json_string(const char *s)
+static void put_field(json_object *o, const struct field *f, const void *at)
 {
-        return isempty(s) ? NULL : json_object_new_string(s);
-}
-
-/* *ret_null: NULL is its value. */
-static json_object *json_field(const struct field *f, const void *at, bool *ret_null)
-{
-        *ret_null = false;
         switch (f->type) {
         case FIELD_STRING:
-                *ret_null = isempty(*(const char *const *) at);
-                return json_string(*(const char *const *) at);
+                put_string_or_null(o, f->name, *(const char *const *) at);
+                break;
         case FIELD_WORD:
-                return json_object_new_string(*(const char *const *) at ?: "");
+                put_string(o, f->name, *(const char *const *) at ?: "");
+                break;
         case FIELD_UINT:
-                return json_object_new_int64(*(const unsigned *) at);
+                put_int(o, f->name, *(const unsigned *) at);
+                break;
         case FIELD_UINT64:
         case FIELD_TIME:
-                return json_object_new_uint64(*(const uint64_t *) at);
+                put_uint(o, f->name, *(const uint64_t *) at);
+                break;
         case FIELD_REAL:
-                return json_real(*(const double *) at);
+                put_real(o, f->name, *(const double *) at);
+                break;
         case FIELD_KNOWN:
-                *ret_null = *(const double *) at < 0;
-                return *ret_null ? NULL : json_real(*(const double *) at);
+                if (*(const double *) at < 0)
+                        put(o, f->name, NULL);
+                else
+                        put_real(o, f->name, *(const double *) at);
+                break;
         case FIELD_BOOL:
-                return json_object_new_boolean(*(const bool *) at);
+                put_bool(o, f->name, *(const bool *) at);
+                break;
         case FIELD_ERRNO:
-                return json_object_new_int(*(const int *) at);
+                put_int(o, f->name, *(const int *) at);
+                break;
         case FIELD_DRIVER:
-                return json_object_new_string(driver_to_string(*(const enum driver *) at));
+                put_string(o, f->name, driver_to_string(*(const enum driver *) at));
+                break;
         case FIELD_AXIS:
-                return json_object_new_string(bench_axis_to_string(*(const enum bench_axis *) at));
+                put_string(o, f->name, bench_axis_to_string(*(const enum bench_axis *) at));
+                break;
         case FIELD_SIDE:
-                return json_of(side_fields, at);
+                put(o, f->name, json_of(side_fields, at));
+                break;
         }
-        return NULL;
 }
 
-static bool put_fields(json_object *o, const struct field *fields, const void *from)
+static void put_fields(json_object *o, const struct field *fields, const void *from)
 {
-        for (const struct field *f = fields; o && f->name; f++) {
-                bool null;
-                json_object *value = json_field(f, field_at(f, from), &null);
-
-                if (!put(o, f->name, value, null))
-                        return false;
-        }
-        return o;
+        for (const struct field *f = fields; f->name; f++)
+                put_field(o, f, field_at(f, from));
 }
 
 static json_object *json_of(const struct field *fields, const void *from)
 {
-        json_object *o = json_object_new_object();
+        json_object *o = json_new();
 
-        return whole(o, put_fields(o, fields, from));
-}
-
-static bool put_real(json_object *o, const char *key, double value)
-{
-        return put(o, key, json_real(value), false);
+        put_fields(o, fields, from);
+        return o;
 }
 
 static json_object *json_conditions(const struct bench_conditions *c)
 {
-        json_object *o = json_of(conditions_fields, c), *drivers = json_object_new_array();
-        bool ok = o && drivers;
+        json_object *o = json_of(conditions_fields, c), *drivers = json_list();
 
-        for (enum driver d = DRIVER_USB_STORAGE; ok && d <= DRIVER_UAS; d++) {
+        for (enum driver d = DRIVER_USB_STORAGE; d <= DRIVER_UAS; d++) {
                 json_object *one = json_of(queue_fields, &c->queues[d]);
 
-                ok = append(drivers, whole(one, one && put_string(one, "driver", driver_to_string(d))));
+                put_string(one, "driver", driver_to_string(d));
+                append(drivers, one);
         }
-        drivers = whole(drivers, ok);
-        return whole(o, ok && put(o, "drivers", drivers, false));
+        put(o, "drivers", drivers);
+        return o;
 }
 
 static json_object *json_doubt(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt)
 {
-        json_object *o = json_object_new_object();
+        json_object *o = json_new();
         char text[DOUBT_TEXT_MAX];
 
-        return whole(o, o && put_string(o, "driver", driver_to_string(d)) &&
-                                put_string(o, "doubt", bench_doubt_to_string(doubt)) &&
-                                put_string(o, "text", doubt_text(b, pattern, d, doubt, text)));
+        put_string(o, "driver", driver_to_string(d));
+        put_string(o, "doubt", bench_doubt_to_string(doubt));
+        put_string(o, "text", doubt_text(b, pattern, d, doubt, text));
+        return o;
 }
 
 json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum driver only)
 {
-        json_object *array = json_object_new_array();
-        bool ok = array;
+        json_object *list = json_list();
 
-        for (enum driver d = 0; ok && d < _DRIVER_MAX; d++) {
+        for (enum driver d = 0; d < _DRIVER_MAX; d++) {
                 unsigned found = only == _DRIVER_MAX || only == d ? doubts_of(b, pattern, d) : 0;
 
-                for (enum bench_doubt doubt = 0; ok && doubt < _BENCH_DOUBT_MAX; doubt++)
+                for (enum bench_doubt doubt = 0; doubt < _BENCH_DOUBT_MAX; doubt++)
                         if (found & (1U << doubt))
-                                ok = append(array, json_doubt(b, pattern, d, doubt));
+                                append(list, json_doubt(b, pattern, d, doubt));
         }
-        return whole(array, ok);
+        return list;
 }
 
 static json_object *json_summary(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
         static const char *const words[_STATS_MEASURE_MAX] = {"bytes_per_sec", "iops", "mean_ns", "p50_ns", "p95_ns", "p99_ns"};
-        json_object *o = json_object_new_object();
+        json_object *o = json_new();
         struct samples s;
         struct summary sum;
 
         stats_samples(b, pattern, d, m, &s);
         stats_summary(&s, &sum);
-        return whole(o, o && put_string(o, "driver", driver_to_string(d)) && put_string(o, "measure", words[m]) &&
-                                put_int(o, "rounds", (int64_t) sum.n) && put_real(o, "median", sum.median) &&
-                                put_real(o, "min", sum.min) && put_real(o, "max", sum.max) &&
-                                put_real(o, "spread_percent", sum.spread_percent));
+        put_string(o, "driver", driver_to_string(d));
+        put_string(o, "measure", words[m]);
+        put_int(o, "rounds", (int64_t) sum.n);
+        put_real(o, "median", sum.median);
+        put_real(o, "min", sum.min);
+        put_real(o, "max", sum.max);
+        put_real(o, "spread_percent", sum.spread_percent);
+        return o;
 }
 
 static json_object *json_summaries(const struct bench *b, unsigned pattern)
 {
-        json_object *array = json_object_new_array();
-        bool ok = array;
+        json_object *list = json_list();
 
-        for (enum driver d = 0; ok && d < _DRIVER_MAX; d++) {
+        for (enum driver d = 0; d < _DRIVER_MAX; d++) {
                 struct samples s;
 
                 stats_samples(b, pattern, d, STATS_BYTES, &s);
-                for (enum stats_measure m = 0; ok && s.n > 0 && m < _STATS_MEASURE_MAX; m++)
-                        ok = append(array, json_summary(b, pattern, d, m));
+                for (enum stats_measure m = 0; s.n > 0 && m < _STATS_MEASURE_MAX; m++)
+                        append(list, json_summary(b, pattern, d, m));
         }
-        return whole(array, ok);
+        return list;
 }
 
 json_object *bench_json_verdict(const struct bench_verdict *v, const char *on)
 {
-        json_object *o = json_object_new_object();
+        json_object *o = json_new();
         char text[VERDICT_TEXT_MAX];
-        bool ok = o && put_string(o, "verdict", bench_word_to_string(v->word)) &&
-                  put_string_or_null(o, "text", verdict_text(v, on, text)) && put_real(o, "p", v->p);
 
-        if (ok && v->has_ratio)
-                ok = put_real(o, "ratio", v->ratio.middle) && put_real(o, "ratio_low", v->ratio.low) &&
-                     put_real(o, "ratio_high", v->ratio.high);
-        return whole(o, ok);
+        put_string(o, "verdict", bench_word_to_string(v->word));
+        put_string_or_null(o, "text", verdict_text(v, on, text));
+        put_real(o, "p", v->p);
+        if (v->has_ratio) {
+                put_real(o, "ratio", v->ratio.middle);
+                put_real(o, "ratio_low", v->ratio.low);
+                put_real(o, "ratio_high", v->ratio.high);
+        }
+        return o;
 }
 
 static json_object *json_result(const struct bench *b, unsigned pattern)
 {
-        json_object *o = json_object_new_object();
+        json_object *o = json_new();
         char text[PATTERN_TEXT_MAX];
         struct bench_verdict v;
 
         verdict_of_pattern(b, pattern, &v);
-        return whole(o, o && put_int(o, "pattern", pattern) && put_string(o, "text", pattern_text(&b->patterns[pattern], text)) &&
-                                put(o, "figures", json_summaries(b, pattern), false) &&
-                                put(o, "comparison", bench_json_verdict(&v, " on UAS"), false) &&
-                                put(o, "doubts", bench_json_doubts(b, pattern, _DRIVER_MAX), false));
+        put_int(o, "pattern", pattern);
+        put_string(o, "text", pattern_text(&b->patterns[pattern], text));
+        put(o, "figures", json_summaries(b, pattern));
+        put(o, "comparison", bench_json_verdict(&v, " on UAS"));
+        put(o, "doubts", bench_json_doubts(b, pattern, _DRIVER_MAX));
+        return o;
 }
 
-static bool put_lists(json_object *o, const struct bench *b)
+static void put_lists(json_object *o, const struct bench *b)
 {
-        json_object *patterns = json_object_new_array(), *runs = json_object_new_array(), *results = json_object_new_array();
-        bool ok = patterns && runs && results;
+        json_object *patterns = json_list(), *runs = json_list(), *results = json_list();
 
-        for (size_t i = 0; ok && i < b->n_patterns; i++)
-                ok = append(patterns, json_of(pattern_fields, &b->patterns[i])) && append(results, json_result(b, (unsigned) i));
-        for (size_t i = 0; ok && i < b->n_runs; i++)
-                ok = append(runs, json_of(run_fields, &b->runs[i]));
-        ok = put(o, "results", whole(results, ok), false) && ok;
-        ok = put(o, "patterns", whole(patterns, ok), false) && ok;
-        return put(o, "runs", whole(runs, ok), false) && ok;
-}
-
-static bool put_finding(json_object *o, const struct bench_finding *f)
-{
-        return put(o, "finding", f->found ? json_of(finding_fields, f) : NULL, !f->found);
+        for (size_t i = 0; i < b->n_patterns; i++) {
+                append(patterns, json_of(pattern_fields, &b->patterns[i]));
+                append(results, json_result(b, (unsigned) i));
+        }
+        for (size_t i = 0; i < b->n_runs; i++)
+                append(runs, json_of(run_fields, &b->runs[i]));
+        put(o, "results", results);
+        put(o, "patterns", patterns);
+        put(o, "runs", runs);
 }
 
 json_object *bench_json(const struct bench *b)
 {
-        json_object *o = json_object_new_object();
+        json_object *o = json_new();
         char overall[2048];
 
-        return whole(o, o && put_finding(o, &b->finding) && put_int(o, "version", BENCH_JSON_VERSION) &&
-                                put_string(o, "id", b->id) && put_fields(o, bench_fields, b) &&
-                                put_string_or_null(o, "verdict", verdict_overall(b, overall, sizeof(overall))) &&
-                                put(o, "conditions", json_conditions(&b->conditions), false) && put_lists(o, b));
+        put(o, "finding", b->finding.found ? json_of(finding_fields, &b->finding) : NULL);
+        put_int(o, "version", BENCH_JSON_VERSION);
+        put_string(o, "id", b->id);
+        put_fields(o, bench_fields, b);
+        put_string_or_null(o, "verdict", verdict_overall(b, overall, sizeof(overall)));
+        put(o, "conditions", json_conditions(&b->conditions));
+        put_lists(o, b);
+        return o;
 }

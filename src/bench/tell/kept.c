@@ -39,10 +39,8 @@ int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name
         if (r < 0)
                 return r;
         o = bench_json(b);
-        text = o ? json_text(o) : NULL;
+        text = json_text(o);
         json_object_put(o);
-        if (!text)
-                return -ENOMEM;
         (void) snprintf(path, sizeof(path), STATE_BENCH "/%s", name);
         r = state_write(roots->var, path, text, true);
         if (r < 0 || !ret_name)

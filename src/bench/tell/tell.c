@@ -9,11 +9,9 @@
 static int tell_json(const struct bench *b, FILE *out)
 {
         json_object *o = bench_json(b);
-        _cleanup_free_ char *text = o ? json_text(o) : NULL;
+        _cleanup_free_ char *text = json_text(o);
 
         json_object_put(o);
-        if (!text)
-                return -ENOMEM;
         return fprintf(out, "%s\n", text) < 0 ? -EIO : 0;
 }
 

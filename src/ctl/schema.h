@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "client/view.h"
+#include "core/bridge-db.h"
+#include "core/explain.h"
+#include "core/keepoff.h"
+#include "core/link.h"
+#include "core/quirk-words.h"
+#include "ctl/events.h"
+#include "ctl/health.h"
+#include "ctl/mentions.h"
+#include "term/json.h"
+
+/* The objects of uasctl(1), JSON. */
+
+json_object *json_disk(const struct view *v);
+json_object *json_rows(const struct explain_row *rows, size_t n);
+json_object *json_quirks(const struct quirk_word *words, size_t n);
+json_object *json_link(const struct link_facts *l);
+json_object *json_names(const struct mentions *m);
+json_object *json_commands(const struct health *h);
+json_object *json_smart(const struct health *h);
+json_object *json_trim(const struct health *h, enum driver driver);
+json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform);
+
+/* OUTPUT of these disks. */
+json_object *json_views(const struct views *v);
+/* OUTPUT of one disk; takes it. */
+json_object *json_of_disk(json_object *disk);
+/* OUTPUT of one disk with a member more; takes value. */
+json_object *json_disk_with(const struct view *v, const char *key, json_object *value);
+
+/* EVENT; changed: names of members, NULL-terminated. */
+json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed);
+/* LOG OUTPUT */
+json_object *json_events(const struct events *e);
+
+/* KERNEL OUTPUT */
+struct json_kernel {
+        const struct keepoff *command_line, *modprobe; /* the latter NULL where usb-storage is built in */
+        const char *initramfs;                         /* command, or NULL */
+};
+json_object *json_kernel(const struct json_kernel *k);
