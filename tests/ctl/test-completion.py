@@ -51,7 +51,7 @@ class Completion(unittest.TestCase):
 
     def test_manual(self):
         manual = read('man/uasctl.1.scd')
-        told = manual.split('# OPTIONS')[1].split('\n# ')[0]
+        told = '\n'.join(text.split('# OPTIONS')[1].split('\n# ')[0] for text in (manual, read('man/uasctl-bench.1.scd')))
         self.assertEqual({o for line in re.findall(r'(?m)^(\*-.*)$', told) for o in re.findall(r'\*(--?[a-zA-Z-]+)\*', line)},
                          self.all_options())
         lines = re.findall(r'(?m)^\*([a-z]+)\*(.*)$', manual.split('# VERBS')[1].split('\n# ')[0])

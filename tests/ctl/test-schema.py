@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-MAN = sys.argv[2] if len(sys.argv) > 2 else 'uasctl.1.scd'
+MAN = sys.argv[2] if len(sys.argv) > 2 else 'uasctl-json.7.scd'
 with open(os.path.join(os.path.dirname(__file__), '../../man', MAN)) as f:
     MANUAL = f.read().split('\n# JSON\n')[1].split('\n# ')[0]
 WORDS = {'string': str, 'number': int, 'real': float, 'boolean': bool}

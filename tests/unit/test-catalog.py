@@ -38,7 +38,7 @@ fields = set(re.findall(r'#define FIELD_\w+ "(\w+)"', read("src/common/names.h")
 code = "".join(read(os.path.join(folder, name)) for folder, _dirs, files in os.walk(os.path.join(top, "src"))
                for name in files if name.endswith(".c"))
 log = read("src/ctl/events.c")
-[manual] = re.findall(r"(?s)## ENDING\n.*?\*event\* \(string\)\n(.*?); of a record", read("man/uasctl.1.scd"))
+[manual] = re.findall(r"(?s)## ENDING\n.*?\*event\* \(string\)\n(.*?); of a record", read("man/uasctl-json.7.scd"))
 catalogs = sorted(glob.glob(os.path.join(top, "src/daemon/*.catalog")))
 original = None
 
@@ -46,7 +46,7 @@ assert names, "no message ids found"
 assert len(catalogs) >= 2 and catalogs[0].endswith("/uasd.catalog"), catalogs
 wrong = ["never sent: " + name for name in names if not re.search(r"\b%s\b" % name, code)]
 wrong += ["uasctl log does not know it: " + name for name in names if not re.search(r"\b%s\b" % name, log)]
-wrong += ["uasctl(1) does not know it: " + name for name in names
+wrong += ["uasctl-json(7) does not know it: " + name for name in names
           if name[8:].lower().replace("_", "-") not in re.findall(r"[\w-]+", manual)]
 for path in catalogs:
     name = os.path.basename(path)

@@ -58,7 +58,7 @@ class Manual(unittest.TestCase):
                     where = line[2:]
                 if not literal and line and not line.startswith(('\t', '```', '#', ';')):
                     self.assertFalse(before.startswith('\t'), f'{page}:{number}: {line}')
-                    if page == 'uasctl.1.scd' and where in ('VERBS', 'OPTIONS'):
+                    if page in ('uasctl.1.scd', 'uasctl-bench.1.scd') and where in ('VERBS', 'OPTIONS'):
                         self.assertTrue(line.startswith('*'), f'{page}:{number}: {line}')
                 before = line
         self.assertIn('# VERBS\n', source('man/uasctl.1.scd'))
