@@ -22,20 +22,21 @@ def prepare(vm, disks, script):
     afterwards. Done once, and kept for the next case that wants the same."""
     with context.clock_stopped():
         image = images.ensure("bookworm")
-        kept = os.path.join(images.cache_dir(), "prepared", images.digest(
-            image.key, script, [disk.media[0].size for disk in disks]))
+        key = images.digest(image.key, script, [disk.media[0].size for disk in disks])
+        kept = os.path.join(images.cache_dir(), "prepared", key)
+        state = saved.ensure(image) if not os.path.isdir(kept) else None
+    with images.locked("prepared-" + key):
         if not os.path.isdir(kept):
-            state = saved.ensure(image)
-    if not os.path.isdir(kept):
-        make(vm, disks, script, image, state)
-        partial = "%s.%d" % (kept, os.getpid())
-        os.makedirs(partial)
-        for number, disk in enumerate(disks):
-            copy(disk.media[0].path, os.path.join(partial, "%d.raw" % number))
-        os.rename(partial, kept)
-    else:
-        for number, disk in enumerate(disks):
-            copy(os.path.join(kept, "%d.raw" % number), disk.media[0].path)
+            make(vm, disks, script, image, state)
+            partial = kept + ".partial"
+            images.remove_tree(partial)
+            os.makedirs(partial)
+            for number, disk in enumerate(disks):
+                copy(disk.media[0].path, os.path.join(partial, "%d.raw" % number))
+            os.rename(partial, kept)
+            return
+    for number, disk in enumerate(disks):
+        copy(os.path.join(kept, "%d.raw" % number), disk.media[0].path)
 
 
 def copy(source, target):
