@@ -70,7 +70,7 @@ static void side(struct bench_side *s, const struct bench_pattern *p, double rat
         s->bytes = (uint64_t) (rate * 10);
         s->iops = rate / (double) p->block_size;
         s->ios = s->bytes / p->block_size;
-        s->mean_ns = 1e9 * p->iodepth / s->iops;
+        s->mean_ns = rate > 0 ? 1e9 * p->iodepth / s->iops : 0;
         s->p50_ns = (uint64_t) (s->mean_ns * 0.9);
         s->p95_ns = (uint64_t) (s->mean_ns * 2);
         s->p99_ns = (uint64_t) (s->mean_ns * 4);
