@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl takes every command that README.md, docs/ and the manual pages show, and prints what they say that it prints.
+
+    test-documents.py UASCTL-IN-TREE
+"""
+
+import glob
+import os
+import re
+import shlex
+import sys
+import unittest
+
+from tree import Tree
+
+PROGRAM = sys.argv[1]
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
+USAGE = 2
+
+
+def read(path):
+    with open(os.path.join(TOP, path)) as f:
+        return f.read()
+
+
+def documents():
+    for pattern in 'README.md', 'docs/*.md', 'man/*.scd':
+        for path in sorted(glob.glob(pattern, root_dir=TOP)):
+            yield path, read(path)
+
+
+def blocks(path, text):
+    """The lines of each block of code."""
+    if path.endswith('.scd'):
+        return [block.splitlines() for block in re.findall(r'(?ms)^```\n(.*?)^```$', text)]
+    return [[line[4:] for line in block.splitlines()] for block in re.findall(r'(?m)(?:^    .*\n)+', text)]
+
+
+def words(line):
+    """The arguments of a line that begins with uasctl; None: it is of another program, or of another machine."""
+    line = re.sub(r'^\$ ', '', line)
+    if not re.match(r'uasctl($| )', line):
+        return None
+    args = shlex.split(re.split(r' [|>]', line)[0], comments=True)[1:]
+    return None if '-H' in args or 'monitor' in args else ['true' if arg == 'CMD' else 'sda' if arg == 'DISK' else arg for arg in args]
+
+
+class Documents(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(PROGRAM)
+        self.addCleanup(self.tree.close)
+        # JMS578 on uas, and a disk of which uasctl examples speak as well; the machine of the documents is a Raspberry Pi.
+        self.tree.disk('2-1', 'sda', 'uas', ids=(0x152d, 0x0578), serial='NA7ABCDE')
+        self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
+        self.tree.write('etc/uasd/policy', '152d:0578:NA7ABCDE=usb-storage\n')
+        self.tree.write('sys/module/usb_storage/initstate', 'live\n')
+        self.tree.write('proc/cmdline', 'quiet\n')
+        os.makedirs(self.tree.path('usr/share/uasd'))
+        os.symlink(os.path.realpath(os.path.join(TOP, 'src/bench/profiles')), self.tree.path('usr/share/uasd/bench'))
+        self.tree.write('boot/firmware/cmdline.txt', 'console=tty1 root=LABEL=root rootwait\n')
+        os.makedirs(self.tree.path('bin'))
+        os.symlink('/bin/true', self.tree.path('bin/rsync'))
+        self.env = {'PATH': self.tree.path('bin') + ':' + os.environ['PATH']}
+
+    def run_line(self, line):
+        return self.tree.run(*words(line), env=self.env)
+
+    def test_commands(self):
+        count = 0
+        for path, text in documents():
+            for line in (line for block in blocks(path, text) for line in block if words(line) is not None):
+                with self.subTest(path=path, line=line):
+                    p = self.run_line(line)
+                    self.assertNotEqual(p.returncode, USAGE, p.stderr)
+                    self.assertGreaterEqual(p.returncode, 0, p.stderr)
+                count += 1
+        self.assertGreater(count, 30)
+
+    def test_output(self):
+        """Behind "$ uasctl ..." in docs/ stands what goes to the standard output."""
+        count = 0
+        for path, text in documents():
+            for block in blocks(path, text):
+                if block[0].startswith('$ uasctl'):
+                    self.assertEqual(self.run_line(block[0]).stdout.splitlines(), block[1:], path)
+                    count += 1
+        self.assertGreater(count, 0)
+
+    def test_verbs_in_text(self):
+        """So do the commands in the middle of a sentence: their verb is one."""
+        known = set(re.findall(r'(?m)^        \{"([a-z]+)", \d', read('src/ctl/verbs.c')))
+        for path, text in documents():
+            for verb in re.findall(r'(?:`|(?<![\w*])\*)uasctl ([a-z]+)', text):
+                self.assertIn(verb, known, path)
+
+
+    def test_bus(self):
+        """Calls by busctl name methods of the contract, with their arguments."""
+        xml = re.sub(r'(?s)<!--.*?-->', '', read('src/daemon/org.uasd1.xml'))
+        manager = re.search(r'(?s)<interface name="org.uasd1.Manager">(.*?)</interface>', xml)[1]
+        methods = {name: ''.join(re.findall(r'type="([^"]+)" direction="in"', body or ''))
+                   for name, body in re.findall(r'(?s)<method name="(\w+)"(?:/>|>(.*?)</method>)', manager)}
+        calls = [shlex.split(line) for path, text in documents() for block in blocks(path, text) for line in block
+                 if re.match('busctl call org.uasd1 .*org.uasd1.Manager ', line)]
+        self.assertGreater(len(calls), 5)
+        for _busctl, _call, _name, path, _interface, method, *rest in calls:
+            self.assertEqual((path, methods[method]), ('/org/uasd1', rest[0] if rest else ''), method)
+
+    def test_rows(self):
+        """Rows of the decision table that a page names are in the table, and each that speaks against uas has its advice."""
+        known = set(re.findall(r'\[REASON_\w+\] = "([a-z-]+)"', read('src/core/types.c')))
+        named = {row for line in re.findall(r'(?m)^\| (rows? .*) decides? \|', read('docs/troubleshooting.md')) for row in re.findall('`([a-z-]+)`', line)}
+        self.assertGreater(len(named), 8)
+        self.assertEqual(named - known, set())
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)
