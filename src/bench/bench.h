@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
  *
  * Rates are per second, sizes in bytes, times of day in microseconds of CLOCK_REALTIME. Latencies are nanoseconds as
  * fio has them since 3.0, from when a request is handed over until it is done (lat): what waits for a place in the
- * kernel's queue is in it. Strings are owned by what they stand in and are NULL where nothing is known.
+ * kernel's queue is in it. Strings are empty where nothing is known.
  */
 
 /* What a sweep varies. Public words: "none", "depth", "jobs", "region", "clients". */
@@ -27,10 +28,13 @@ enum bench_axis {
         _BENCH_AXIS_MAX,
 };
 
+#define BENCH_TEXT_MAX 1024
+
 /* A section of a fio job file. */
 struct bench_pattern {
-        char *name; /* the section: "RND4K-Q32T1" */
-        char *rw;   /* as fio has it: "randread", "rw", ... */
+        char name[256];  /* the section: "RND4K-Q32T1" */
+        char rw[32];     /* as fio has it: "randread", "rw", ... */
+        char engine[64]; /* ioengine= */
         uint64_t block_size;
         uint64_t size; /* of the region each of its jobs works on; 0: the whole disk or file */
         unsigned iodepth;
@@ -40,7 +44,6 @@ struct bench_pattern {
         bool direct;
         bool sync_engine;     /* iodepth is 1 whatever the file says: also libaio, where buffered */
         double axis;          /* of a sweep, every point of which is a pattern: depth, jobs, bytes or clients */
-        char *engine;         /* ioengine= */
         unsigned runtime_sec; /* at most, or exactly if time_based; 0: until all of size is done */
         unsigned ramp_sec;    /* before it, not measured */
         bool time_based;
@@ -79,44 +82,44 @@ struct bench_run {
         double device_read_bytes;    /* of what was read, ramp and all, what came from a device; negative: not known */
         double device_written_bytes; /* the same of what was written, as fio was charged for it */
         int error;                   /* 0, or the negative errno fio ended with */
-        char *host;                  /* of several machines: whose; NULL: all together, or only one */
+        char host[288];              /* of several machines: whose; "": all together, or only one */
 };
 
-/* The queue of requests under one driver; 0 and NULL: not known. */
+/* The queue of requests under one driver; 0 and "": not known. */
 struct bench_queue {
-        char *scheduler;
+        char scheduler[64];
         unsigned queue_depth; /* requests that the disk is given at once */
         unsigned nr_requests; /* requests that wait in the kernel at most */
 };
 
 /* What it was measured on. Links, speeds in megabits a second. */
 struct bench_conditions {
-        char *model;
-        char *bridge;   /* VID:PID and chip where known */
-        char *firmware; /* bcdDevice */
-        char *serial;
-        char *controller;
-        char *kernel;
-        char *fio;
+        char model[BENCH_TEXT_MAX];
+        char bridge[BENCH_TEXT_MAX]; /* VID:PID and chip where known */
+        char firmware[64];           /* bcdDevice */
+        char serial[BENCH_TEXT_MAX];
+        char controller[BENCH_TEXT_MAX];
+        char kernel[BENCH_TEXT_MAX];
+        char fio[BENCH_TEXT_MAX];
         struct bench_queue queues[_DRIVER_MAX];
         unsigned speed_mbps;
         uint64_t disk_size;
         uint64_t memory; /* of the machine: what a page cache may hide */
         bool rotational;
-        char *path; /* --file: what was measured through the file system; NULL: the raw device */
+        char path[PATH_MAX]; /* --file: what was measured through the file system; "": the raw device */
 };
 
 /* What ended a half before its time. The most important thing a bench can find. */
 struct bench_finding {
         bool found;
         enum driver driver;
-        unsigned run; /* index of the run during which it came */
-        char *what;   /* a sentence: "2 commands aborted, 1 reset" */
+        unsigned run;                  /* index of the run during which it came */
+        char what[2 * BENCH_TEXT_MAX]; /* a sentence: "2 commands aborted, 1 reset" */
 };
 
 struct bench {
         char id[37]; /* a UUID: names the result in /var/lib/uasd/bench */
-        char *profile;
+        char profile[BENCH_TEXT_MAX];
         enum bench_axis axis;
         uint64_t started_usec;
         struct bench_conditions conditions;
@@ -129,10 +132,7 @@ struct bench {
         bool single; /* one driver at most was to be measured: there is no comparison, however it ended */
 };
 
-void bench_done(struct bench *b); /* frees all that it owns */
-void bench_run_done(struct bench_run *r);
-void bench_pattern_done(struct bench_pattern *p);
-int bench_pattern_copy(const struct bench_pattern *p, struct bench_pattern *ret);
+void bench_done(struct bench *b);
 /* Whether it changes what is on the disk. */
 bool bench_pattern_writes(const struct bench_pattern *p);
 /* Factor from what fio counted to what was moved with the ramp, which fio leaves out; at the same rate. */
@@ -140,3 +140,39 @@ double bench_with_ramp(const struct bench_pattern *p, const struct bench_run *r)
 
 /* Appends to a text of `size` bytes; what does not fit is left out. */
 void text_add(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
+
+/* The members of a result, once: JSON, CSV and a file that is read back use these tables. */
+
+enum field_type {
+        FIELD_STRING, /* an array; null in JSON if it is empty */
+        FIELD_WORD,   /* the same, never null */
+        FIELD_UINT,   /* unsigned */
+        FIELD_UINT64,
+        FIELD_REAL,
+        FIELD_KNOWN, /* a real; negative, and null in JSON: not known */
+        FIELD_BOOL,
+        FIELD_ERRNO, /* 0 or a negative errno */
+        FIELD_DRIVER,
+        FIELD_AXIS,
+        FIELD_TIME, /* usec of CLOCK_REALTIME */
+        FIELD_SIDE, /* a struct bench_side */
+};
+
+struct field {
+        const char *name; /* NULL: the end of the table */
+        enum field_type type;
+        size_t offset;
+        const char *column; /* in CSV; NULL: the name; "": none */
+        uint64_t max;       /* of a number that is read, 0: what its type holds; of a string: its array */
+};
+
+extern const struct field bench_fields[], finding_fields[], pattern_fields[], run_fields[], side_fields[];
+extern const struct field queue_fields[], conditions_fields[];
+
+static inline const void *field_at(const struct field *f, const void *from)
+{
+        return (const char *) from + f->offset;
+}
+
+const char *bench_axis_to_string(enum bench_axis a);
+int bench_axis_from_string(const char *s); /* -EINVAL */

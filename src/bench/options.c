@@ -10,8 +10,7 @@
 #include "core/config.h"
 
 #define ROUNDS_MAX 60 /* as many as statistics take (bench/tell/stats.h), with room for round 0 */
-#define RUNTIME_MIN_USEC USEC_PER_SEC
-#define RUNTIME_MAX_USEC (24 * 3600 * USEC_PER_SEC)
+#define RUNTIME_MAX_SEC (24 * 3600)
 #define SIZE_MIN (1 << 20)
 #define ARG_FIRST 0x100
 
@@ -55,8 +54,7 @@ static const struct option_row rows[] = {
         {"sweep", "AXIS[=LIST]", "With one figure varied: depth, jobs or region",
          "depth, jobs or region, and a list if one likes: depth=1,8,32", AT(sweep), OPTION_WORD, 0, true},
         {"rounds", "N", "Rounds that count; 5", "a number from 1 to 60", AT(rounds), OPTION_ROUNDS, 'n', true},
-        {"runtime", "SECONDS", "Of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_usec), OPTION_RUNTIME, 0,
-         true},
+        {"runtime", "SECONDS", "Of each run of fio", "whole seconds, from 1 s to 24 h", AT(runtime_sec), OPTION_RUNTIME, 0, true},
         {"pause", "SECONDS", "Between two runs; 5", "a time", AT(pause_usec), OPTION_TIME, 0, true},
         {"size", "SIZE", "Of the region, at most", "a size of 1M or more: 512M, 4G", AT(size), OPTION_SIZE, 0, true},
         {"file", "PATH", "Through the file system: a file, or with --write a directory", "a file or a directory", AT(file),
@@ -107,6 +105,7 @@ void bench_options_help(void)
 static int set_value(const struct option_row *row, const char *argument, void *at)
 {
         unsigned long long n;
+        uint64_t usec;
         int driver;
 
         switch (row->kind) {
@@ -127,9 +126,10 @@ static int set_value(const struct option_row *row, const char *argument, void *a
                 *(unsigned *) at = (unsigned) n;
                 return 0;
         case OPTION_RUNTIME:
-                if (parse_seconds(argument, at) < 0 || *(uint64_t *) at < RUNTIME_MIN_USEC || *(uint64_t *) at > RUNTIME_MAX_USEC)
+                if (parse_seconds(argument, &usec) < 0 || usec % USEC_PER_SEC > 0 || usec / USEC_PER_SEC > RUNTIME_MAX_SEC)
                         return -EINVAL;
-                return *(uint64_t *) at % USEC_PER_SEC > 0 ? -EINVAL : 0;
+                *(unsigned *) at = (unsigned) (usec / USEC_PER_SEC);
+                return usec > 0 ? 0 : -EINVAL;
         case OPTION_TIME:
                 return parse_seconds(argument, at);
         case OPTION_SIZE:

@@ -28,11 +28,11 @@ struct bench_options {
         const char *file;    /* a file, or the directory for one */
         const char *chart;
         bool write, destroy_data, csv, markdown, history, diff, show, remove;
-        unsigned rounds;       /* that count; 0: the default */
-        uint64_t runtime_usec; /* of one run; 0: as the profile says */
-        uint64_t pause_usec;   /* UINT64_MAX: the default */
-        uint64_t size;         /* of the region, in bytes; 0: as the profile says */
-        const char *measures;  /* an option about measuring that was given; NULL: none was */
+        unsigned rounds;      /* that count; 0: the default */
+        unsigned runtime_sec; /* of one run; 0: as the profile says */
+        uint64_t pause_usec;  /* UINT64_MAX: the default */
+        uint64_t size;        /* of the region, in bytes; 0: as the profile says */
+        const char *measures; /* an option about measuring that was given; NULL: none was */
 };
 
 /* Returns the index of the first argument that is no option (argc: none), or -EINVAL, reported. Reorders argv. */

@@ -11,28 +11,22 @@ static void *checked(void *p)
         return p;
 }
 
-static char *text(const char *s)
-{
-        return checked(strdup(s));
-}
-
 struct bench sample_bench(void)
 {
         return (struct bench){
                 .id = "0f3c2a4e-6b1d-4c77-9a55-1d2e3f405162",
-                .profile = text("cdm"),
+                .profile = "cdm",
                 .started_usec = BEGIN,
                 .conditions =
                         {
-                                .model = text("ACME Rotor 4000"),
-                                .bridge = text("1209:5a5a JMS580"),
-                                .firmware = text("1.14"),
-                                .serial = text("S-0815"),
-                                .controller = text("xhci_hcd 0000:00:14.0"),
-                                .kernel = text("6.1.0-test"),
-                                .fio = text("fio-3.33"),
-                                .queues = {[DRIVER_USB_STORAGE] = {text("mq-deadline"), 1, 2},
-                                           [DRIVER_UAS] = {text("mq-deadline"), 30, 256}},
+                                .model = "ACME Rotor 4000",
+                                .bridge = "1209:5a5a JMS580",
+                                .firmware = "1.14",
+                                .serial = "S-0815",
+                                .controller = "xhci_hcd 0000:00:14.0",
+                                .kernel = "6.1.0-test",
+                                .fio = "fio-3.33",
+                                .queues = {[DRIVER_USB_STORAGE] = {"mq-deadline", 1, 2}, [DRIVER_UAS] = {"mq-deadline", 30, 256}},
                                 .speed_mbps = 5000,
                                 .disk_size = 4000787030016ULL,
                                 .memory = 8 * GiB,
@@ -45,8 +39,6 @@ unsigned sample_pattern(struct bench *b, const char *name, const char *rw, uint6
 {
         b->patterns = checked(reallocarray(b->patterns, b->n_patterns + 1, sizeof(*b->patterns)));
         b->patterns[b->n_patterns] = (struct bench_pattern){
-                .name = text(name),
-                .rw = text(rw),
                 .block_size = block_size,
                 .size = 64 * GiB,
                 .iodepth = depth,
@@ -56,11 +48,13 @@ unsigned sample_pattern(struct bench *b, const char *name, const char *rw, uint6
                                                                          : 100,
                 .random = strncmp(rw, "rand", 4) == 0,
                 .direct = true,
-                .engine = text("io_uring"),
+                .engine = "io_uring",
                 .runtime_sec = 10,
                 .ramp_sec = 2,
                 .time_based = true,
         };
+        (void) copy_string(b->patterns[b->n_patterns].name, sizeof(b->patterns[0].name), name);
+        (void) copy_string(b->patterns[b->n_patterns].rw, sizeof(b->patterns[0].rw), rw);
         return (unsigned) b->n_patterns++;
 }
 
@@ -84,7 +78,7 @@ struct bench_run *sample_run(struct bench *b, unsigned pattern, enum driver d, d
         struct bench_run *r;
 
         for (size_t i = 0; i < b->n_runs; i++)
-                round += b->runs[i].pattern == pattern && b->runs[i].driver == d && !b->runs[i].host;
+                round += b->runs[i].pattern == pattern && b->runs[i].driver == d && !*b->runs[i].host;
         b->runs = checked(reallocarray(b->runs, b->n_runs + 1, sizeof(*b->runs)));
         r = &b->runs[b->n_runs];
         *r = (struct bench_run){
@@ -143,7 +137,7 @@ struct bench sample_full(void)
 
         SAMPLE_RUNS(&b, mixed, DRIVER_USB_STORAGE, 281 * 4096, 280 * 4096);
         r = sample_run(&b, mixed, DRIVER_UAS, 579 * 4096);
-        r->host = text("nas2:8765");
+        (void) copy_string(r->host, sizeof(r->host), "nas2:8765");
         r->round = 1;
         r = sample_run(&b, mixed, DRIVER_UAS, 0);
         r->error = -EIO;
@@ -157,9 +151,9 @@ struct bench sample_full(void)
         b.patterns[mixed].axis = 256;
         b.patterns[mixed].sync_engine = true;
         b.axis = BENCH_AXIS_DEPTH;
-        b.finding = (struct bench_finding){true, DRIVER_UAS, (unsigned) b.n_runs - 1, text("2 commands aborted, 1 reset")};
+        b.finding = (struct bench_finding){true, DRIVER_UAS, (unsigned) b.n_runs - 1, "2 commands aborted, 1 reset"};
         b.interrupted = true;
-        b.conditions.path = text("/mnt/usb/scratch");
+        (void) copy_string(b.conditions.path, sizeof(b.conditions.path), "/mnt/usb/scratch");
         return b;
 }
 

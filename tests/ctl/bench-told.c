@@ -20,11 +20,7 @@
 #include "bench/tell/print.h"
 #include "common/log.h"
 
-static void set(char **s, const char *to)
-{
-        free(*s);
-        *s = strdup(to);
-}
+#define SET(member, to) (void) copy_string(member, sizeof(member), to)
 
 /* A device that wants to be more than a name. */
 static struct bench sample_hostile(void)
@@ -33,10 +29,10 @@ static struct bench sample_hostile(void)
         char command[512];
 
         (void) snprintf(command, sizeof(command), "../x '; system(\"touch %s\") #", getenv("TOUCHED") ?: "/nonexistent/x");
-        set(&b.conditions.model, "=cmd|' /C calc'!A0 \033[31m`x` | <b>@all</b>, \"q\"\n# h");
-        set(&b.conditions.bridge, command);
-        set(&b.patterns[0].name, "a'b\"c\\d|e`f<g>&\033]0;h\a");
-        set(&b.profile, command); /* which is in a chart's title */
+        SET(b.conditions.model, "=cmd|' /C calc'!A0 \033[31m`x` | <b>@all</b>, \"q\"\n# h");
+        SET(b.conditions.bridge, command);
+        SET(b.patterns[0].name, "a'b\"c\\d|e`f<g>&\033]0;h\a");
+        SET(b.profile, command); /* which is in a chart's title */
         return b;
 }
 
@@ -67,7 +63,7 @@ static struct bench sample_matrix(void)
         static const unsigned jobs[] = {1, 4, 16, 64};
         struct bench b = sample_bench();
 
-        set(&b.profile, "matrix");
+        SET(b.profile, "matrix");
         for (size_t i = 0; i < 2 * ELEMENTSOF(jobs); i++) {
                 bool random = i >= ELEMENTSOF(jobs);
                 unsigned n = jobs[i % ELEMENTSOF(jobs)], p;
@@ -77,7 +73,7 @@ static struct bench sample_matrix(void)
                 p = sample_pattern(&b, name, random ? "randread" : "read", random ? 4 * KiB : 128 * KiB, 1);
                 b.patterns[p].numjobs = n;
                 b.patterns[p].sync_engine = true;
-                set(&b.patterns[p].engine, "psync");
+                SET(b.patterns[p].engine, "psync");
                 for (unsigned round = 0; round < 4; round++) {
                         double rate = random ? 4096 * (100 + n) : (140 + n) * MB;
 

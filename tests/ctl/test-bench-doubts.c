@@ -111,8 +111,7 @@ static void libaio_buffered(struct bench *b)
 {
         synchronous(b); /* as the profile has it then */
         b->patterns[RND].direct = false;
-        free(b->patterns[RND].engine);
-        b->patterns[RND].engine = strdup("libaio");
+        (void) copy_string(b->patterns[RND].engine, sizeof(b->patterns[RND].engine), "libaio");
         b->conditions.memory = 0;
 }
 static void shallow_beyond_sight(struct bench *b)

@@ -22,8 +22,7 @@ static struct bench bench_of(const struct row *rows, size_t n, enum bench_axis a
                 b.patterns[p].numjobs = rows[i].numjobs;
                 b.patterns[p].axis = rows[i].axis;
                 b.patterns[p].sync_engine = true;
-                free(b.patterns[p].engine);
-                b.patterns[p].engine = strdup(rows[i].engine ?: "psync");
+                (void) copy_string(b.patterns[p].engine, sizeof(b.patterns[p].engine), rows[i].engine ?: "psync");
         }
         return b;
 }

@@ -59,7 +59,7 @@ static void round_trip(void **state)
         assert_string_equal(again.finding.what, full.finding.what);
         assert_string_equal(again.conditions.model, "ACME Rotor 4000");
         assert_string_equal(again.conditions.queues[DRIVER_UAS].scheduler, "mq-deadline");
-        assert_null(again.conditions.queues[DRIVER_NONE].scheduler);
+        assert_string_equal(again.conditions.queues[DRIVER_NONE].scheduler, "");
         assert_int_equal(again.conditions.queues[DRIVER_UAS].queue_depth, 30);
         assert_int_equal(again.conditions.queues[DRIVER_USB_STORAGE].queue_depth, 1);
         assert_int_equal(again.conditions.disk_size, full.conditions.disk_size);

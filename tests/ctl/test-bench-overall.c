@@ -186,7 +186,7 @@ static void findings(void **state)
         char text[512];
 
         assert_string_equal(finding_text(&b, text, sizeof(text)), "");
-        b.finding = (struct bench_finding){true, DRIVER_UAS, 20, strdup("2 commands aborted, 1 reset")};
+        b.finding = (struct bench_finding){true, DRIVER_UAS, 20, "2 commands aborted, 1 reset"};
         assert_int_equal(b.runs[20].pattern, 1);
         assert_string_equal(
                 finding_text(&b, text, sizeof(text)),

@@ -62,7 +62,7 @@ static void runs_that_count(void **state)
         sample_run(&b, p, DRIVER_UAS, 0);
         r = sample_run(&b, p, DRIVER_UAS, 2 * 4096);
         r->order = 0; /* before the others, wherever it stands */
-        sample_run(&b, p, DRIVER_UAS, 6 * 4096)->host = strdup("nas");
+        (void) strcpy(sample_run(&b, p, DRIVER_UAS, 6 * 4096)->host, "nas");
 
         stats_samples(&b, p, DRIVER_UAS, STATS_IOPS, &s);
         assert_int_equal(s.n, 3);

@@ -10,7 +10,7 @@
 static void sweeps(void **state)
 {
         static const struct {
-                enum sweep_axis axis;
+                enum bench_axis axis;
                 unsigned depth, jobs;
                 uint64_t size, available;
                 bool sync;
@@ -19,18 +19,18 @@ static void sweeps(void **state)
                 uint64_t last, region; /* all that the last one works on */
                 const char *name;
         } rows[] = {
-                {SWEEP_DEPTH, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P depth=32"},
-                {SWEEP_DEPTH, 8, 1, GIB, 4 * GIB, true, -EOPNOTSUPP, 0, 0, 0, NULL},
-                {SWEEP_JOBS, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P jobs=32"},
+                {BENCH_AXIS_DEPTH, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P depth=32"},
+                {BENCH_AXIS_DEPTH, 8, 1, GIB, 4 * GIB, true, -EOPNOTSUPP, 0, 0, 0, NULL},
+                {BENCH_AXIS_JOBS, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P jobs=32"},
                 /* Four of 1 GiB each: all of them work on 4 GiB, however many. */
-                {SWEEP_JOBS, 1, 4, GIB, 16 * GIB, true, 0, 6, 32, 4 * GIB, "P jobs=32"},
-                {SWEEP_JOBS, 1, 1, 0, 8 * GIB, true, 0, 6, 32, 8 * GIB, "P jobs=32"},
+                {BENCH_AXIS_JOBS, 1, 4, GIB, 16 * GIB, true, 0, 6, 32, 4 * GIB, "P jobs=32"},
+                {BENCH_AXIS_JOBS, 1, 1, 0, 8 * GIB, true, 0, 6, 32, 8 * GIB, "P jobs=32"},
                 /* Not even a block for more than two. */
-                {SWEEP_JOBS, 1, 1, 0, 8 * KIB, true, 0, 2, 2, 8 * KIB, "P jobs=2"},
-                {SWEEP_REGION, 8, 1, GIB, 100 * GIB, false, 0, 7, 10 * GIB, 10 * GIB, "P region=10G"},
-                {SWEEP_REGION, 8, 4, GIB, 6 * GIB, false, 0, 5, 5 * GIB, 5 * GIB, "P region=5G"},
-                {SWEEP_REGION, 8, 1, GIB, GIB / 4, false, 0, 1, GIB / 4, GIB / 4, "P region=256M"},
-                {SWEEP_REGION, 8, 1, GIB, GIB / 8, false, -ENOSPC, 0, 0, 0, NULL},
+                {BENCH_AXIS_JOBS, 1, 1, 0, 8 * KIB, true, 0, 2, 2, 8 * KIB, "P jobs=2"},
+                {BENCH_AXIS_REGION, 8, 1, GIB, 100 * GIB, false, 0, 7, 10 * GIB, 10 * GIB, "P region=10G"},
+                {BENCH_AXIS_REGION, 8, 4, GIB, 6 * GIB, false, 0, 5, 5 * GIB, 5 * GIB, "P region=5G"},
+                {BENCH_AXIS_REGION, 8, 1, GIB, GIB / 4, false, 0, 1, GIB / 4, GIB / 4, "P region=256M"},
+                {BENCH_AXIS_REGION, 8, 1, GIB, GIB / 8, false, -ENOSPC, 0, 0, 0, NULL},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -43,24 +43,24 @@ static void sweeps(void **state)
                                           .numjobs = rows[i].jobs,
                                           .read_percent = 100,
                                           .sync_engine = rows[i].sync};
-                struct sweep s = {};
+                struct bench_pattern points[SWEEP_VALUES_MAX];
                 const struct bench_pattern *last;
+                struct sweep s = {};
+                const char *word;
+                int n;
 
-                assert_row(i, sweep_make(&p, &(struct sweep_question){.axis = rows[i].axis}, rows[i].available, &s) == rows[i].r);
-                assert_row(i, s.n == rows[i].n);
-                if (s.n == 0)
+                assert_row(i, sweep_parse(bench_axis_to_string(rows[i].axis), &s, &word) == 0 && !s.listed);
+                n = sweep_make(&p, &s, rows[i].available, points);
+                assert_row(i, n == (rows[i].r < 0 ? rows[i].r : (int) rows[i].n));
+                if (n < 0)
                         continue;
-                last = &s.patterns[s.n - 1];
-                assert_row(i, s.values[s.n - 1] == rows[i].last && streq(last->name, rows[i].name));
+                last = &points[n - 1];
+                assert_row(i, last->axis == (double) rows[i].last && streq(last->name, rows[i].name));
                 assert_row(i, fio_region(last, rows[i].available) == rows[i].region);
-                assert_row(i, rows[i].axis == SWEEP_DEPTH ? last->iodepth == rows[i].last : last->iodepth == rows[i].depth);
-                assert_row(i, rows[i].axis == SWEEP_JOBS ? last->numjobs == rows[i].last : last->numjobs == rows[i].jobs);
+                assert_row(i, rows[i].axis == BENCH_AXIS_DEPTH ? last->iodepth == rows[i].last : last->iodepth == rows[i].depth);
+                assert_row(i, rows[i].axis == BENCH_AXIS_JOBS ? last->numjobs == rows[i].last : last->numjobs == rows[i].jobs);
                 assert_row(i, streq(last->rw, "randread") && last->block_size == 4 * KIB && last->read_percent == 100);
-                sweep_done(&s);
         }
-        for (int axis = 0; axis < _SWEEP_MAX; axis++)
-                assert_int_equal(sweep_from_string(sweep_to_string((enum sweep_axis) axis)), axis);
-        assert_int_equal(sweep_from_string("x"), -EINVAL);
 }
 
 /* Lists are taken as they are: nothing of them is dropped without a word. */
@@ -69,17 +69,17 @@ static void lists(void **state)
         static const struct {
                 const char *text;
                 int r;
-                enum sweep_axis axis;
+                enum bench_axis axis;
                 uint64_t values[3];
                 size_t n;
                 const char *word;
         } rows[] = {
                 /* clang-format off */
-                {"depth", 0, SWEEP_DEPTH, {}, 0, NULL},
-                {"depth=3", 0, SWEEP_DEPTH, {3}, 1, NULL},
-                {"jobs=32,5,1", 0, SWEEP_JOBS, {1, 5, 32}, 3, NULL},
-                {"region=1G,256M", 0, SWEEP_REGION, {GIB / 4, GIB}, 2, NULL},
-                {"region=20g", 0, SWEEP_REGION, {20 * GIB}, 1, NULL},
+                {"depth", 0, BENCH_AXIS_DEPTH, {1, 2, 4}, 6, NULL},
+                {"depth=3", 0, BENCH_AXIS_DEPTH, {3}, 1, NULL},
+                {"jobs=32,5,1", 0, BENCH_AXIS_JOBS, {1, 5, 32}, 3, NULL},
+                {"region=1G,256M", 0, BENCH_AXIS_REGION, {GIB / 4, GIB}, 2, NULL},
+                {"region=20g", 0, BENCH_AXIS_REGION, {20 * GIB}, 1, NULL},
                 {"depth=1,64", -ERANGE, 0, {}, 0, "64"},
                 {"depth=0,1", -ERANGE, 0, {}, 0, "0,1"},
                 {"region=1023K", -ERANGE, 0, {}, 0, "1023K"},
@@ -95,16 +95,21 @@ static void lists(void **state)
                 {"colour", -EINVAL, 0, {}, 0, NULL},
                 {"", -EINVAL, 0, {}, 0, NULL},
                 {"=1", -EINVAL, 0, {}, 0, NULL},
+                {"d=1", -EINVAL, 0, {}, 0, NULL},
+                {"none", -EINVAL, 0, {}, 0, NULL},
+                {"clients", -EINVAL, 0, {}, 0, NULL},
                 {"a-word-that-is-no-axis=1", -EINVAL, 0, {}, 0, NULL},
                 /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct sweep_question q = {};
+                struct sweep q = {};
                 const char *word = "untouched";
 
                 assert_row(i, sweep_parse(rows[i].text, &q, &word) == rows[i].r);
-                assert_row(i, q.n == rows[i].n && memcmp(q.values, rows[i].values, rows[i].n * sizeof(q.values[0])) == 0);
+                assert_row(i, q.n == rows[i].n);
+                for (size_t n = 0; n < ELEMENTSOF(rows[i].values) && n < q.n; n++)
+                        assert_row(i, q.values[n] == rows[i].values[n]);
                 assert_row(i, rows[i].r < 0 || q.axis == rows[i].axis);
                 assert_row(i, !rows[i].word == !word && (!word || streq(word, rows[i].word)));
         }
@@ -137,17 +142,16 @@ static void listed_points(void **state)
                                           .iodepth = 8,
                                           .numjobs = 1,
                                           .read_percent = 100};
-                struct sweep_question q;
-                struct sweep s = {};
+                struct bench_pattern points[SWEEP_VALUES_MAX];
+                struct sweep s;
                 const char *word;
+                int n;
 
-                assert_row(i, sweep_parse(rows[i].text, &q, &word) == 0);
-                assert_row(i, sweep_make(&p, &q, rows[i].available, &s) == rows[i].r);
-                assert_row(i, s.n == rows[i].n);
-                if (s.n == 0)
-                        continue;
-                assert_row(i, streq(s.patterns[0].name, rows[i].first) && streq(s.patterns[s.n - 1].name, rows[i].last));
-                sweep_done(&s);
+                assert_row(i, sweep_parse(rows[i].text, &s, &word) == 0);
+                n = sweep_make(&p, &s, rows[i].available, points);
+                assert_row(i, n == (rows[i].r < 0 ? rows[i].r : (int) rows[i].n));
+                if (n > 0)
+                        assert_row(i, streq(points[0].name, rows[i].first) && streq(points[n - 1].name, rows[i].last));
         }
 }
 
@@ -177,6 +181,29 @@ static void regions(void **state)
         }
 }
 
+static void machines(void **state)
+{
+        static const struct {
+                size_t n, count;
+                uint64_t steps[7];
+        } rows[] = {
+                {0, 1, {}},        {1, 1, {1}},          {2, 2, {1, 2}},
+                {3, 3, {1, 2, 3}}, {8, 4, {1, 2, 4, 8}}, {64, 7, {1, 2, 4, 8, 16, 32, 64}},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct sweep s = sweep_clients(rows[i].n);
+                struct bench_pattern p = {.name = "P", .numjobs = 1, .block_size = 4 * KIB}, points[SWEEP_VALUES_MAX];
+                char name[32] = "P";
+
+                assert_row(i, s.axis == (rows[i].n ? BENCH_AXIS_CLIENTS : BENCH_AXIS_NONE) && s.n == rows[i].count);
+                assert_row(i, memcmp(s.values, rows[i].steps, sizeof(rows[i].steps)) == 0);
+                if (rows[i].n)
+                        (void) snprintf(name, sizeof(name), "P clients=%zu", rows[i].n);
+                assert_row(i, sweep_make(&p, &s, GIB, points) == (int) s.n && streq(points[s.n - 1].name, name));
+        }
+}
+
 static void meter(void **state)
 {
         static const struct {
@@ -203,8 +230,8 @@ static void meter(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps), cmocka_unit_test(lists), cmocka_unit_test(listed_points),
-                                           cmocka_unit_test(regions), cmocka_unit_test(meter)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps),  cmocka_unit_test(lists),    cmocka_unit_test(listed_points),
+                                           cmocka_unit_test(regions), cmocka_unit_test(machines), cmocka_unit_test(meter)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

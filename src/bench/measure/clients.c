@@ -67,17 +67,6 @@ int clients_parse(const char *s, char ***ret)
         return 0;
 }
 
-size_t clients_steps(size_t n, size_t *ret, size_t max)
-{
-        size_t count = 0;
-
-        for (size_t step = 1; step < n && count + 1 < max; step *= 2)
-                ret[count++] = step;
-        if (n > 0 && count < max)
-                ret[count++] = n;
-        return count;
-}
-
 /* ---- what they say ---- */
 
 static const char *string_of(json_object *o, const char *key)
@@ -89,14 +78,16 @@ static const char *string_of(json_object *o, const char *key)
                        : "";
 }
 
-static int host_of(json_object *entry, char **ret)
+static void host_of(json_object *entry, char *ret, size_t size)
 {
         const char *name = string_of(entry, "hostname");
         json_object *value;
-        int port = json_object_object_get_ex(entry, "port", &value) ? json_object_get_int(value) : FIO_PORT, r;
+        int port = json_object_object_get_ex(entry, "port", &value) ? json_object_get_int(value) : FIO_PORT;
 
-        r = port == FIO_PORT ? asprintf(ret, "%s", name) : asprintf(ret, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
-        return r < 0 ? -ENOMEM : 0;
+        if (port == FIO_PORT)
+                (void) copy_string(ret, size, name);
+        else
+                (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
 }
 
 /* A machine's jobs are grouped, so it has one entry. */
@@ -111,7 +102,8 @@ static int parse_one(json_object *entry, unsigned jobs, unsigned depth, struct f
         if (r < 0)
                 return r;
         fio_tally_finish(&own, jobs, ret);
-        return host_of(entry, &ret->host);
+        host_of(entry, ret->host, sizeof(ret->host));
+        return 0;
 }
 
 static int parse_list(json_object *list, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
@@ -143,22 +135,11 @@ int clients_parse_json(const char *text, unsigned jobs, unsigned depth, struct b
         json_object *document = fio_document(text), *list;
         int r = -EBADMSG;
 
-        for (size_t i = 0; i < max; i++)
-                ret[i] = (struct bench_run){};
         if (document && max > 0 && json_object_object_get_ex(document, "client_stats", &list) &&
             json_object_is_type(list, json_type_array))
                 r = parse_list(list, jobs, depth, ret, max);
-        for (size_t i = 0; i < max && r < 0; i++)
-                bench_run_done(&ret[i]);
         json_object_put(document);
         return r;
-}
-
-void clients_done(struct bench_run *runs, size_t n)
-{
-        for (size_t i = 0; runs && i < n; i++)
-                bench_run_done(&runs[i]);
-        free(runs);
 }
 
 /* ---- the run ---- */
@@ -221,7 +202,8 @@ static int make_jobs(const struct fio_job *job, size_t n, uint64_t each, char **
 
                 own.offset += i * each * job->pattern->numjobs;
                 own.seed += i;
-                r = fio_job_text(&own, path, each, &ret[i]);
+                ret[i] = fio_job_text(&own, path, each);
+                r = ret[i] ? 0 : -ENOMEM;
         }
         return r;
 }
@@ -310,7 +292,7 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
         if (ret_why && (r < 0 || runs[0].error))
                 *ret_why = fio_words(&result);
         if (r < 0) {
-                clients_done(runs, n + 1);
+                free(runs);
                 return r;
         }
         for (size_t i = 0; i <= n; i++) {

@@ -12,17 +12,14 @@
 int clients_parse(const char *s, char ***ret);
 /* Whether a job file that servers read can name it: an absolute path without what fio has its own meaning for. */
 bool clients_path_ok(const char *path);
-/* How many of n take part in turn: 1, 2, 4, 8 ... and n itself; returns how many steps, at most `max`. */
-size_t clients_steps(size_t n, size_t *ret, size_t max);
 
 /*
  * The first n of hosts, each with numjobs= jobs. job->path is opened by the servers, not here, and job->region has to be said.
- * ret: n + 1 runs, all together first (host NULL), then each; free with clients_done(). Else as fio_run();
+ * ret: n + 1 runs, all together first (no host), then each; to be freed. Else as fio_run();
  * -ECONNREFUSED: a server did not answer (why says which).
  */
 int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_progress_t cb, void *userdata,
                 struct bench_run **ret, char **ret_why);
-void clients_done(struct bench_run *runs, size_t n);
 
 /* The JSON of fio as a client; ret has room for max runs. Their number, or -EBADMSG. */
 int clients_parse_json(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max);

@@ -8,20 +8,6 @@
 #include "sys/udev/bridgedb.h"
 #include "sys/usb/usbdisk.h"
 
-static int copy(char **ret, const char *s)
-{
-        char *copied;
-
-        if (isempty(s))
-                return 0;
-        copied = strdup(s);
-        if (!copied)
-                return -ENOMEM;
-        free(*ret);
-        *ret = copied;
-        return 0;
-}
-
 static uint64_t read_memory(const struct roots *r)
 {
         char text[256];
@@ -32,68 +18,34 @@ static uint64_t read_memory(const struct roots *r)
         return kib * 1024;
 }
 
-int conditions_machine(const struct roots *r, const char *fio, struct bench_conditions *c)
+void conditions_machine(const struct roots *r, struct bench_conditions *c)
 {
-        char text[128];
-        int k;
-
-        k = copy(&c->fio, fio);
-        if (k >= 0 && attr_read(r->proc, "sys/kernel/osrelease", text, sizeof(text)) > 0)
-                k = copy(&c->kernel, text);
+        (void) attr_read(r->proc, "sys/kernel/osrelease", c->kernel, sizeof(c->kernel));
         c->memory = read_memory(r);
-        return k;
 }
 
-static int describe_bridge(const struct roots *r, const struct facts *f, struct bench_conditions *c)
-{
-        struct db_entry e;
-        char text[128];
-        int k;
-
-        if (bridgedb_read(r, f->port, &e) > 0 && e.chip[0])
-                (void) snprintf(text, sizeof(text), "%04x:%04x %s", f->vid, f->pid, e.chip);
-        else
-                (void) snprintf(text, sizeof(text), "%04x:%04x", f->vid, f->pid);
-        k = copy(&c->bridge, text);
-        if (k < 0)
-                return k;
-        (void) snprintf(text, sizeof(text), "%x.%02x", f->bcd >> 8, f->bcd & 0xffU);
-        return copy(&c->firmware, text);
-}
-
-static int describe_controller(const struct facts *f, struct bench_conditions *c)
-{
-        char text[sizeof(f->controller) + sizeof(f->controller_device) + 1];
-
-        (void) snprintf(text, sizeof(text), "%s%s%s", f->controller, f->controller[0] && f->controller_device[0] ? " " : "",
-                        f->controller_device);
-        return copy(&c->controller, text);
-}
-
-int conditions_disk(const struct roots *r, const struct view *v, unsigned lun, struct bench_conditions *c)
+void conditions_disk(const struct roots *r, const struct view *v, unsigned lun, struct bench_conditions *c)
 {
         const struct facts *f = &v->disk.facts;
-        char product[2 * USB_STRING_MAX];
         struct usb_disk d = {};
-        int k;
+        struct db_entry e = {};
 
-        k = copy(&c->model, view_product(v, product, sizeof(product)));
-        if (k >= 0)
-                k = copy(&c->serial, f->serial);
-        if (k >= 0)
-                k = describe_bridge(r, f, c);
-        if (k < 0)
-                return k;
+        (void) view_product(v, c->model, sizeof(c->model));
+        (void) copy_string(c->serial, sizeof(c->serial), f->serial);
+        (void) bridgedb_read(r, f->port, &e);
+        (void) snprintf(c->bridge, sizeof(c->bridge), "%04x:%04x%s%s", f->vid, f->pid, e.chip[0] ? " " : "", e.chip);
+        (void) snprintf(c->firmware, sizeof(c->firmware), "%x.%02x", f->bcd >> 8, f->bcd & 0xffU);
         c->speed_mbps = f->speed_mbps;
         for (size_t i = 0; i < v->disk.n_luns; i++)
                 if (v->disk.luns[i].lun == lun)
                         c->disk_size = v->disk.luns[i].size;
         /* Of these the daemon does not tell. */
-        if (usb_disk_read(r, f->interface, false, &d) > 0) {
-                k = describe_controller(&d.facts, c);
-                usb_disk_done(&d);
-        }
-        return k;
+        if (usb_disk_read(r, f->interface, false, &d) <= 0)
+                return;
+        f = &d.facts;
+        (void) snprintf(c->controller, sizeof(c->controller), "%s%s%s", f->controller,
+                        f->controller[0] && f->controller_device[0] ? " " : "", f->controller_device);
+        usb_disk_done(&d);
 }
 
 char *scheduler_chosen(const char *line, char *ret, size_t size)
@@ -108,18 +60,19 @@ char *scheduler_chosen(const char *line, char *ret, size_t size)
 
 void conditions_driver(const struct roots *r, const char *block, enum driver d, struct bench_conditions *c)
 {
-        char path[BLOCK_NAME_MAX + 32], text[128], name[64];
+        struct bench_queue *q = &c->queues[d];
+        char path[BLOCK_NAME_MAX + 32], text[128];
         uint64_t v;
 
         (void) snprintf(path, sizeof(path), "block/%s/queue/scheduler", block);
         if (attr_read(r->sys, path, text, sizeof(text)) > 0)
-                (void) copy(&c->queues[d].scheduler, scheduler_chosen(text, name, sizeof(name)));
+                (void) scheduler_chosen(text, q->scheduler, sizeof(q->scheduler));
         (void) snprintf(path, sizeof(path), "block/%s/device/queue_depth", block);
         if (attr_read_uint(r->sys, path, 10, &v) >= 0)
-                c->queues[d].queue_depth = (unsigned) v;
+                q->queue_depth = (unsigned) v;
         (void) snprintf(path, sizeof(path), "block/%s/queue/nr_requests", block);
         if (attr_read_uint(r->sys, path, 10, &v) >= 0)
-                c->queues[d].nr_requests = (unsigned) v;
+                q->nr_requests = (unsigned) v;
         (void) snprintf(path, sizeof(path), "block/%s/queue/rotational", block);
         if (attr_read_uint(r->sys, path, 10, &v) >= 0)
                 c->rotational = v != 0;

@@ -7,10 +7,9 @@
 
 /* What a result was measured on: without that it says nothing. All from sysfs, /proc and udev's record. */
 
-/* The machine and fio. 0 or -errno. */
-int conditions_machine(const struct roots *r, const char *fio, struct bench_conditions *c);
-/* The disk, and the LUN that is measured. 0 or -errno. */
-int conditions_disk(const struct roots *r, const struct view *v, unsigned lun, struct bench_conditions *c);
+void conditions_machine(const struct roots *r, struct bench_conditions *c);
+/* The disk, and the LUN that is measured. */
+void conditions_disk(const struct roots *r, const struct view *v, unsigned lun, struct bench_conditions *c);
 /* What its driver makes of it, once it is on it. What cannot be read is left unknown. */
 void conditions_driver(const struct roots *r, const char *block, enum driver d, struct bench_conditions *c);
 

@@ -18,22 +18,19 @@ uint64_t fio_region(const struct bench_pattern *p, uint64_t available)
         return fio_region_each(p, available) * p->numjobs;
 }
 
-/* Options that the job has its own word for. */
-static bool is_ours(const struct fio_job *job, const char *name)
+/* Whether the job has its own word for an option. */
+static bool is_ours(const struct fio_job *job, const char *line)
 {
-        static const char *const always[] = {
-                "description", "group_reporting", "iodepth",       "new_group", "numjobs",
-                "randrepeat",  "randseed",        "readwrite",     "rw",        "size",
-                "stonewall",   "thread",          "allrandrepeat",
+        static const char *const names[] = {
+                "runtime",   "time_based", "timeout",    "description",   "group_reporting", "iodepth",
+                "new_group", "numjobs",    "randrepeat", "randseed",      "readwrite",       "rw",
+                "size",      "stonewall",  "thread",     "allrandrepeat",
         };
-        static const char *const times[] = {"ramp_time", "runtime", "time_based", "timeout"};
+        size_t n = strcspn(line, "=");
 
-        for (size_t i = 0; i < ELEMENTSOF(always); i++)
-                if (streq(name, always[i]))
+        for (size_t i = job->runtime_sec ? 0 : 3; i < ELEMENTSOF(names); i++)
+                if (strlen(names[i]) == n && strncmp(line, names[i], n) == 0)
                         return true;
-        for (size_t i = 0; i < ELEMENTSOF(times) && job->runtime_sec; i++)
-                if (streq(name, times[i]))
-                        return !streq(name, "ramp_time");
         return false;
 }
 
@@ -57,35 +54,23 @@ static void print_ours(const struct fio_job *job, const char *filename, uint64_t
                 (void) fprintf(f, "time_based=1\nruntime=%u\n", job->runtime_sec);
 }
 
-int fio_job_text(const struct fio_job *job, const char *filename, uint64_t each, char **ret)
+char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each)
 {
-        const struct profile_section *s = job->section;
         char *text = NULL;
         size_t size;
-        FILE *f;
+        FILE *f = open_memstream(&text, &size);
 
-        f = open_memstream(&text, &size);
         if (!f)
-                return -ENOMEM;
+                return NULL;
         (void) fputs("[bench]\n", f);
-        for (size_t i = 0; s && i < s->n_options; i++)
-                if (!is_ours(job, s->options[i].name))
-                        (void) fprintf(f, "%s=%s\n", s->options[i].name, s->options[i].value);
-        print_ours(job, filename, each, f);
-        if (fclose(f) != 0) {
-                free(text);
-                return -ENOMEM;
+        for (const char *line = job->section, *next; line && *line; line = next) {
+                next = strchr(line, '\n') + 1;
+                if (!is_ours(job, line))
+                        (void) fwrite(line, 1, (size_t) (next - line), f);
         }
-        *ret = text;
-        return 0;
-}
-
-int fio_jobs_alike(const struct fio_job *a, const struct fio_job *b, uint64_t available)
-{
-        _cleanup_free_ char *first = NULL, *second = NULL;
-
-        if (fio_job_text(a, "", fio_region_each(a->pattern, available), &first) < 0 ||
-            fio_job_text(b, "", fio_region_each(b->pattern, available), &second) < 0)
-                return -ENOMEM;
-        return streq(first, second);
+        print_ours(job, filename, each, f);
+        if (fclose(f) == 0)
+                return text;
+        free(text);
+        return NULL;
 }

@@ -14,11 +14,8 @@
 
 /* Bytes each job works on: a multiple of the block size; 0: not even a block a job. */
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available);
-/* The job file for one pattern: the section, and over it what the job says. */
-int fio_job_text(const struct fio_job *job, const char *filename, uint64_t each, char **ret);
-
-/* Whether fio is told the same of both, on so many bytes: whatever they are called. 1, 0 or -ENOMEM. */
-int fio_jobs_alike(const struct fio_job *a, const struct fio_job *b, uint64_t available);
+/* The job file for one pattern: the section, and over it what the job says. NULL: no memory. */
+char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each);
 
 struct fio_result {
         char *output; /* JSON, and what fio printed beside it */

@@ -13,7 +13,7 @@
 #include "common/util.h"
 #include "sys/io/clock.h"
 
-#define READ_ONCE_BLOCK (1U << 20)
+#define ONCE_BLOCK (1U << 20)
 
 int fio_find(const char **ret)
 {
@@ -139,9 +139,9 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         each = fio_region_each(job->pattern, available);
         if (each == 0)
                 return -ENOSPC;
-        r = fio_job_text(job, FIO_TARGET, each, &text);
-        if (r < 0)
-                return r;
+        text = fio_job_text(job, FIO_TARGET, each);
+        if (!text)
+                return -ENOMEM;
         started = now_realtime();
         r = execute(job, text, target, cb, userdata, &result);
         if (r >= 0)
@@ -157,28 +157,26 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         return 0;
 }
 
+/* A preparation: in whole blocks, one after the other, to the end of the region. */
+static int run_once(struct fio_job *job, const char *rw, const char *section, fio_progress_t cb, void *userdata, char **ret_why)
+{
+        struct bench_pattern p = {.block_size = ONCE_BLOCK, .iodepth = 1, .numjobs = 1, .sync_engine = true};
+        struct bench_run run;
+        int r;
+
+        (void) copy_string(p.rw, sizeof(p.rw), rw);
+        p.read_percent = job->writes ? 0 : 100;
+        job->pattern = &p;
+        job->section = section;
+        r = fio_run(job, cb, userdata, &run, ret_why);
+        return r < 0 ? r : run.error;
+}
+
 int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why)
 {
-        struct bench_pattern p = {
-                .name = "read-once",
-                .rw = "read",
-                .block_size = READ_ONCE_BLOCK,
-                .iodepth = 1,
-                .numjobs = 1,
-                .read_percent = 100,
-                .direct = job->pattern->direct,
-                .sync_engine = true,
-        };
-        struct profile_option options[] = {
-                {"ioengine", "psync"},
-                {"bs", "1m"},
-                {"direct", p.direct ? "1" : "0"},
-        };
-        struct profile_section section = {options, ELEMENTSOF(options)};
         struct fio_job once = *job;
-        struct bench_run run;
         uint64_t available = 0;
-        int r, target;
+        int target;
 
         if (ret_why)
                 *ret_why = NULL;
@@ -189,12 +187,18 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
         /* The region of a sweep is the largest of its points, not that of any one. */
         once.region = job->region ? available : fio_region(job->pattern, available);
         /* Of what is smaller than a block of this nothing has to be woken up. */
-        if (once.region < READ_ONCE_BLOCK)
+        if (once.region < ONCE_BLOCK)
                 return once.region ? 0 : -ENOSPC;
-        once.pattern = &p;
-        once.section = &section;
         once.runtime_sec = 0;
         once.writes = false;
-        r = fio_run(&once, cb, userdata, &run, ret_why);
-        return r < 0 ? r : run.error;
+        return run_once(&once, "read", job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n", cb,
+                        userdata, ret_why);
+}
+
+int fio_lay_out(const char *path, uint64_t size, fio_progress_t cb, void *userdata, char **ret_why)
+{
+        struct fio_job job = {.path = path, .region = size, .writes = true};
+
+        /* Zeros, and what was never written, a file system reads without asking the disk. */
+        return run_once(&job, "write", "ioengine=psync\nbs=1m\nrefill_buffers=1\nend_fsync=1\n", cb, userdata, ret_why);
 }

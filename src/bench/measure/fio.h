@@ -6,11 +6,11 @@
 /* Runs fio, and reads what it says. */
 
 struct fio_job {
-        const char *program;                   /* NULL: fio_find() */
-        const struct bench_pattern *pattern;   /* its depth, jobs and size count, whatever the section says */
-        const struct profile_section *section; /* all else */
-        const char *path;                      /* a block device or a file that is there: opened once, here */
-        uint64_t offset;                       /* the region: from here */
+        const char *program;                 /* NULL: fio_find() */
+        const struct bench_pattern *pattern; /* its depth, jobs and size count, whatever the section says */
+        const char *section;                 /* of a profile: all else */
+        const char *path;                    /* a block device or a file that is there: opened once, here */
+        uint64_t offset;                     /* the region: from here */
         uint64_t region;      /* so many bytes; 0: to the end. Jobs share it out, none reads what another one has read */
         unsigned runtime_sec; /* 0: as the section has it */
         uint64_t seed;        /* of random offsets: another one every run, or caches know them */
@@ -34,6 +34,9 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
 /* Reads the job's region (0: the pattern's) once from end to end, so that what has to be laid out, woken up or mapped is. 0, or
  * as above. */
 int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, char **ret_why);
+
+/* Fills a file that is empty with what no drive and no file system can squeeze. As fio_run(). */
+int fio_lay_out(const char *path, uint64_t size, fio_progress_t cb, void *userdata, char **ret_why);
 
 /* Its absolute path; -ENOENT. */
 int fio_find(const char **ret);

@@ -105,14 +105,12 @@ static int describe(const struct bench_context *c, const struct found *f, const 
         if (k < 0)
                 return k;
         (void) snprintf(b->id, sizeof(b->id), SD_ID128_UUID_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
-        k = conditions_machine(&c->client.roots, fio, &b->conditions);
-        if (k >= 0 && f->view)
-                k = conditions_disk(&c->client.roots, f->view, f->lun, &b->conditions);
-        if (k >= 0 && c->options->file) {
-                b->conditions.path = strdup(c->options->file);
-                k = b->conditions.path ? 0 : -ENOMEM;
-        }
-        return k;
+        (void) copy_string(b->conditions.fio, sizeof(b->conditions.fio), fio);
+        (void) copy_string(b->conditions.path, sizeof(b->conditions.path), c->options->file ?: "");
+        conditions_machine(&c->client.roots, &b->conditions);
+        if (f->view)
+                conditions_disk(&c->client.roots, f->view, f->lun, &b->conditions);
+        return 0;
 }
 
 /* Whether it is known beforehand how long they take. */
@@ -126,7 +124,7 @@ static bool by_the_clock(const struct bench *b)
 
 static void tell_plan(const struct session *s, const struct found *f, size_t n_runs, uint64_t usec)
 {
-        const char *guess = by_the_clock(s->bench) || s->options->runtime_usec
+        const char *guess = by_the_clock(s->bench) || s->options->runtime_sec
                                     ? ""
                                     : ", as a hard disk would: what ends with its region takes as long as the disk";
         char time[PROGRESS_TIME_MAX], size[UNIT_TEXT_MAX];
@@ -188,10 +186,10 @@ static int measure(const struct bench_context *c, struct found *f, struct sessio
         return code;
 }
 
-static int run(const struct bench_context *c, struct found *f, const struct patterns *p, struct bench *b)
+static int run(const struct bench_context *c, struct found *f, const struct asked *asked, struct bench *b)
 {
         struct session s = {
-                .context = c, .options = c->options, .subject = &f->subject, .patterns = p, .bench = b, .errors = ERRORS_NULL};
+                .context = c, .options = c->options, .subject = &f->subject, .asked = asked, .bench = b, .errors = ERRORS_NULL};
         struct step *steps = NULL;
         size_t n_steps, n_runs = 0;
         int code = UASD_EXIT_OK;
@@ -220,7 +218,7 @@ int bench_measure(const struct bench_context *c, const char *what)
         const struct bench_options *o = c->options;
         _cleanup_(found_done) struct found f = FOUND_NULL;
         _cleanup_(profile_freep) struct profile *profile = NULL;
-        _cleanup_(patterns_done) struct patterns patterns = {};
+        _cleanup_free_ struct asked *asked = NULL;
         _cleanup_(bench_done) struct bench b = {};
         _cleanup_free_ char *fio = NULL;
         size_t n_hosts = 0;
@@ -238,7 +236,7 @@ int bench_measure(const struct bench_context *c, const char *what)
         while (f.subject.hosts && f.subject.hosts[n_hosts])
                 n_hosts++;
         code = patterns_make(profile, o, o->size && o->size < f.subject.available ? o->size : f.subject.available, n_hosts, &b,
-                             &patterns);
+                             &asked);
         if (code != UASD_EXIT_OK)
                 return code;
         if (dropped)
@@ -248,5 +246,5 @@ int bench_measure(const struct bench_context *c, const char *what)
                 return UASD_EXIT_FAILED;
         }
         b.single = f.second == DRIVER_NONE;
-        return run(c, &f, &patterns, &b);
+        return run(c, &f, asked, &b);
 }

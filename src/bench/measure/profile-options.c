@@ -186,28 +186,8 @@ static int parse_between(const char *s, uint64_t min, uint64_t max, uint64_t *re
         return profile_size(s, ret) < 0 || *ret < min || *ret > max ? -EINVAL : 0;
 }
 
-static int set_string(char **ret, const char *s)
-{
-        char *copy = strdup(s);
-
-        if (!copy)
-                return -ENOMEM;
-        free(*ret);
-        *ret = copy;
-        return 0;
-}
-
-int profile_pattern_init(struct bench_pattern *ret)
-{
-        struct bench_pattern p = {.block_size = 4096, .iodepth = 1, .numjobs = 1, .read_percent = 50};
-
-        if (set_string(&p.rw, "read") < 0 || set_string(&p.engine, "psync") < 0) {
-                bench_pattern_done(&p);
-                return -ENOMEM;
-        }
-        *ret = p;
-        return 0;
-}
+const struct bench_pattern profile_default = {
+        .rw = "read", .engine = "psync", .block_size = 4096, .iodepth = 1, .numjobs = 1, .read_percent = 50};
 
 /* Until profile_pattern_finish() read_percent is the mix for patterns that read and write. */
 int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value)
@@ -221,9 +201,9 @@ int profile_pattern_apply(struct bench_pattern *p, const char *name, const char 
                 return is_refused(name) ? -EPERM : 0;
         switch (o->kind) {
         case KIND_RW:
-                return find_direction(value) < 0 ? -EINVAL : set_string(&p->rw, value);
+                return find_direction(value) < 0 || !copy_string(p->rw, sizeof(p->rw), value) ? -EINVAL : 0;
         case KIND_ENGINE:
-                return find_engine(value) < 0 ? -EINVAL : set_string(&p->engine, value);
+                return find_engine(value) < 0 || !copy_string(p->engine, sizeof(p->engine), value) ? -EINVAL : 0;
         case KIND_SIZE:
                 r = streq(value, "100%") && o->min == 0 ? 0 : parse_between(value, o->min, o->max, &n);
                 if (r >= 0)

@@ -5,9 +5,9 @@
 
 /* The options of fio that bench itself has to understand; fio checks all others. */
 
-/* Sets a pattern to the defaults of fio on Linux. 0 or -ENOMEM. */
-int profile_pattern_init(struct bench_pattern *ret);
-/* Applies one option. 0, -EINVAL: the value is not understood; -EPERM: a profile cannot have the option; -ENOMEM. */
+/* The defaults of fio on Linux. */
+extern const struct bench_pattern profile_default;
+/* Applies one option. 0; -EINVAL: the value is not understood; -EPERM: a profile cannot have the option. */
 int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value);
 /* Derives what depends on several options. Returns NULL, or what contradicts itself. */
 const char *profile_pattern_finish(struct bench_pattern *p);

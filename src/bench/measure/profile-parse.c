@@ -12,10 +12,10 @@
 
 struct profile_reader {
         struct profile *profile;
-        struct profile_section global;
+        char *global; /* as struct profile has sections */
         struct bench_pattern global_pattern;
         /* Of the section that is being read; NULL: none has begun. */
-        struct profile_section *section;
+        char **section;
         struct bench_pattern *pattern;
         char fault[FAULT_MAX]; /* "": none */
 };
@@ -30,35 +30,24 @@ static _printf_(2, 3) int fault(struct profile_reader *r, const char *format, ..
         return -EBADMSG;
 }
 
-static void section_done(struct profile_section *s)
+static int add_option(char **section, const char *name, const char *value)
 {
-        for (size_t i = 0; i < s->n_options; i++) {
-                free(s->options[i].name);
-                free(s->options[i].value);
-        }
-        free(s->options);
-        *s = (struct profile_section){};
-}
-
-static int add_option(struct profile_section *s, const char *name, const char *value)
-{
-        struct profile_option *grown = reallocarray(s->options, s->n_options + 1, sizeof(*grown)), *o;
+        size_t used = *section ? strlen(*section) : 0, size = strlen(name) + strlen(value) + 3;
+        char *grown = realloc(*section, used + size);
 
         if (!grown)
                 return -ENOMEM;
-        s->options = grown;
-        o = &grown[s->n_options++];
-        *o = (struct profile_option){.name = strdup(name), .value = strdup(value)};
-        return o->name && o->value ? 0 : -ENOMEM;
+        (void) snprintf(grown + used, size, "%s=%s\n", name, value);
+        *section = grown;
+        return 0;
 }
 
 /* A section begins with what [global] has said so far. */
 static int begin_pattern(struct profile_reader *r, const char *name)
 {
         struct profile *p = r->profile;
-        struct profile_section *sections;
         struct bench_pattern *patterns;
-        int k;
+        char **sections;
 
         for (size_t i = 0; i < p->n_patterns; i++)
                 if (streq(p->patterns[i].name, name))
@@ -72,18 +61,11 @@ static int begin_pattern(struct profile_reader *r, const char *name)
                 return -ENOMEM;
         p->patterns = patterns;
         r->section = &sections[p->n_patterns];
-        r->pattern = &patterns[p->n_patterns];
-        k = bench_pattern_copy(&r->global_pattern, r->pattern);
-        if (k < 0)
-                return k;
-        p->n_patterns++;
-        *r->section = (struct profile_section){};
-        r->pattern->name = strdup(name);
-        if (!r->pattern->name)
-                return -ENOMEM;
-        for (size_t i = 0; i < r->global.n_options && k >= 0; i++)
-                k = add_option(r->section, r->global.options[i].name, r->global.options[i].value);
-        return k;
+        r->pattern = &patterns[p->n_patterns++];
+        *r->section = strdup(r->global ?: "");
+        *r->pattern = r->global_pattern;
+        (void) copy_string(r->pattern->name, sizeof(r->pattern->name), name);
+        return *r->section ? 0 : -ENOMEM;
 }
 
 static int read_header(struct profile_reader *r, char *line)
@@ -172,13 +154,6 @@ static int finish(struct profile_reader *r)
                 if (what)
                         return fault(r, "[%s]: %s", p->patterns[i].name, what);
         }
-        for (size_t i = 0; i < r->global.n_options; i++)
-                if (streq(r->global.options[i].name, "description")) {
-                        free(p->description);
-                        p->description = strdup(r->global.options[i].value);
-                        if (!p->description)
-                                return -ENOMEM;
-                }
         return 0;
 }
 
@@ -187,19 +162,18 @@ int profile_parse(const char *name, const char *file, const char *text, size_t s
 {
         _cleanup_(profile_freep) struct profile *p = calloc(1, sizeof(*p));
         _cleanup_free_ char *copy = strndup(text, size);
-        struct profile_reader r = {.profile = p};
+        struct profile_reader r = {.profile = p, .global_pattern = profile_default};
         int line = 0, k;
 
-        if (!p || !copy || !(p->name = strdup(name)) || !(p->text = strndup(text, size)) ||
-            profile_pattern_init(&r.global_pattern) < 0)
+        if (!p || !copy || !(p->text = strndup(text, size)))
                 return -ENOMEM;
+        (void) copy_string(p->name, sizeof(p->name), name);
         k = strlen(copy) < size ? fault(&r, "not a text") : read_lines(&r, copy, &line);
         if (k >= 0) {
                 line = 0;
                 k = finish(&r);
         }
-        section_done(&r.global);
-        bench_pattern_done(&r.global_pattern);
+        free(r.global);
         if (k == -EBADMSG && complain)
                 complain(file, line, r.fault, data);
         if (k >= 0)
@@ -211,15 +185,11 @@ struct profile *profile_free(struct profile *p)
 {
         if (!p)
                 return NULL;
-        for (size_t i = 0; i < p->n_patterns; i++) {
-                bench_pattern_done(&p->patterns[i]);
-                section_done(&p->sections[i]);
-        }
+        for (size_t i = 0; i < p->n_patterns; i++)
+                free(p->sections[i]);
         free(p->patterns);
         free(p->sections);
-        free(p->description);
         free(p->text);
-        free(p->name);
         free(p);
         return NULL;
 }
@@ -230,8 +200,7 @@ size_t profile_drop_writes(struct profile *p)
 
         for (size_t i = 0; i < all; i++) {
                 if (bench_pattern_writes(&p->patterns[i])) {
-                        bench_pattern_done(&p->patterns[i]);
-                        section_done(&p->sections[i]);
+                        free(p->sections[i]);
                         continue;
                 }
                 p->patterns[kept] = p->patterns[i];

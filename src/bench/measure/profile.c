@@ -10,7 +10,6 @@
 #include "common/names.h"
 #include "common/util.h"
 
-#define NAME_LENGTH_MAX 64
 #define FILE_SIZE_MAX (256 * 1024)
 
 /* Where profiles are, the nearer word first. */
@@ -29,7 +28,7 @@ static size_t places(const struct roots *r, struct place ret[2])
 
 static bool name_is_valid(const char *name, size_t n)
 {
-        if (n == 0 || n > NAME_LENGTH_MAX || name[0] == '-')
+        if (n == 0 || n > PROFILE_NAME_MAX || name[0] == '-')
                 return false;
         for (size_t i = 0; i < n; i++)
                 if (!isalnum((unsigned char) name[i]) && name[i] != '-' && name[i] != '_')
@@ -116,7 +115,7 @@ static int names_in(const struct place *p, char ***names, size_t *n)
         }
         while (k >= 0 && (e = readdir(d))) {
                 size_t length = strlen(e->d_name), suffix = strlen(BENCH_SUFFIX);
-                char name[NAME_LENGTH_MAX + 1], path[sizeof(BENCH_SHARE) + NAME_MAX + 1];
+                char name[PROFILE_NAME_MAX + 1], path[sizeof(BENCH_SHARE) + NAME_MAX + 1];
 
                 if (length <= suffix || !streq(e->d_name + length - suffix, BENCH_SUFFIX))
                         continue;

@@ -9,24 +9,15 @@
  * is a pattern. They say how to measure, never what: a file that names files or devices is refused.
  */
 
-/* An option as the file has it; one without a value has "1". */
-struct profile_option {
-        char *name;
-        char *value;
-};
-
-/* All that fio is to be told for one pattern: [global] as it stood above the section, then the section. */
-struct profile_section {
-        struct profile_option *options;
-        size_t n_options;
-};
+#define PROFILE_NAME_MAX 64
 
 struct profile {
-        char *name;
-        char *text;        /* of the file, as fio is to check it */
-        char *description; /* description= of [global]; NULL */
+        char name[PROFILE_NAME_MAX + 1];
+        char *text; /* of the file, as fio is to check it */
         struct bench_pattern *patterns;
-        struct profile_section *sections; /* as many, in the same order */
+        /* As many, in the same order. All that fio is to be told for one pattern, a line "OPTION=VALUE" each: [global] as it
+         * stood above the section, then the section. An option without a value has "1". */
+        char **sections;
         size_t n_patterns;
 };
 

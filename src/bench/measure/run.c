@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "bench/measure/clients.h"
-#include "bench/measure/layout.h"
 #include "bench/measure/traffic.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -143,7 +142,7 @@ int run_read_all(struct session *s)
         char path[64];
         struct fio_job job = {
                 .pattern = &s->bench->patterns[0],
-                .section = s->patterns->sections[0],
+                .section = s->asked[0].section,
                 .path = path_of(s, path, sizeof(path)),
                 .region = run_region_once(s),
         };
@@ -151,27 +150,26 @@ int run_read_all(struct session *s)
 
         s->stop = 0;
         if (s->subject->lay_out)
-                k = lay_out(job.path, s->subject->available, run_tick, s, &words);
+                k = fio_lay_out(job.path, s->subject->available, run_tick, s, &words);
         else
                 k = fio_read_once(&job, run_tick, s, &words);
         return k < 0 || session_signal() ? ended(s, k, words) : 0;
 }
 
-static int add_run(struct session *s, struct bench_run *r, const struct step *step, unsigned order)
+static int add_run(struct session *s, const struct bench_run *r, const struct step *step, unsigned order)
 {
         struct bench_run *grown = reallocarray(s->bench->runs, s->bench->n_runs + 1, sizeof(*grown));
 
         assert(step->pattern < s->bench->n_patterns);
-        if (!grown) {
-                bench_run_done(r);
+        if (!grown)
                 return -ENOMEM;
-        }
         s->bench->runs = grown;
-        r->pattern = step->pattern;
-        r->driver = s->subject->driver;
-        r->round = step->round;
-        r->order = order;
-        grown[s->bench->n_runs++] = *r;
+        grown += s->bench->n_runs++;
+        *grown = *r;
+        grown->pattern = step->pattern;
+        grown->driver = s->subject->driver;
+        grown->round = step->round;
+        grown->order = order;
         return 0;
 }
 
@@ -198,18 +196,15 @@ static int add_clients(struct session *s, struct bench_run *runs, size_t n, cons
         unsigned order = next_order(s);
         int k = 0;
 
-        for (size_t i = 0; i <= n; i++)
-                if (k >= 0)
-                        k = add_run(s, &runs[i], step, order);
-                else
-                        bench_run_done(&runs[i]);
+        for (size_t i = 0; i <= n && k >= 0; i++)
+                k = add_run(s, &runs[i], step, order);
         free(runs);
         return k;
 }
 
 static int run_once(struct session *s, const struct step *step, const struct fio_job *job, char **ret_words)
 {
-        size_t n_clients = s->patterns->clients[step->pattern];
+        size_t n_clients = s->asked[step->pattern].clients;
         uint64_t begin = now_boottime(), took;
         struct traffic before, after;
         struct bench_run r = {}, *many = NULL;
@@ -245,10 +240,10 @@ int run_pattern(struct session *s, const struct step *step)
         char path[64];
         struct fio_job job = {
                 .pattern = p,
-                .section = s->patterns->sections[step->pattern],
+                .section = s->asked[step->pattern].section,
                 .path = path_of(s, path, sizeof(path)),
                 .region = s->subject->hosts || s->options->size ? region_of(s) : 0,
-                .runtime_sec = (unsigned) (s->options->runtime_usec / USEC_PER_SEC),
+                .runtime_sec = s->options->runtime_sec,
                 .seed = SEED_OF(step->pattern, step->round),
                 .writes = s->subject->writes && bench_pattern_writes(p),
         };
@@ -259,8 +254,7 @@ int run_pattern(struct session *s, const struct step *step)
         s->stop = 0;
         k = run_once(s, step, &job, &words);
         if (k >= 0 && session_signal()) { /* fio has been told as well, and ended early */
-                while (s->bench->n_runs > before)
-                        bench_run_done(&s->bench->runs[--s->bench->n_runs]);
+                s->bench->n_runs = before;
                 return -EINTR;
         }
         if (k < 0 || s->bench->runs[before].error != 0) {

@@ -94,7 +94,7 @@ uint64_t session_usec(const struct session *s, const struct step *steps, size_t 
 }
 
 /* The half of the driver it is on is over, before its time. */
-static int end_half(struct session *s, const char *what)
+static void end_half(struct session *s, const char *what)
 {
         struct bench_finding *f = &s->bench->finding;
         enum driver d = s->subject->driver;
@@ -102,15 +102,14 @@ static int end_half(struct session *s, const char *what)
         s->ended[d] = true;
         log_error("On %s: %s. That half is over.", driver_to_string(d), what);
         if (f->found)
-                return 0;
+                return;
         f->found = true;
         f->driver = d;
         f->run = s->bench->n_runs > 0 ? (unsigned) s->bench->n_runs - 1 : 0;
-        f->what = strdup(what);
-        return f->what ? 0 : -ENOMEM;
+        (void) copy_string(f->what, sizeof(f->what), what);
 }
 
-static int trouble(struct session *s)
+static void trouble(struct session *s)
 {
         char seen[ERRORS_TEXT_MAX], what[ERRORS_TEXT_MAX + 400];
 
@@ -121,7 +120,7 @@ static int trouble(struct session *s)
                                 s->subject->lease->history);
         else
                 (void) snprintf(what, sizeof(what), "%s", seen[0] ? seen : "I/O failed");
-        return end_half(s, what);
+        end_half(s, what);
 }
 
 /* On its new driver, or still on the old one. */
@@ -162,9 +161,9 @@ static int step_switch(struct session *s, enum driver to)
         arrive(s, from);
         (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", text);
         s->subject->driver = to; /* it is that one's half */
-        code = end_half(s, what);
+        end_half(s, what);
         s->subject->driver = from;
-        return code < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        return UASD_EXIT_OK;
 }
 
 static int step_pause(struct session *s)
@@ -216,7 +215,8 @@ static int after(struct session *s, int k)
                 return UASD_EXIT_OK;
         switch (k) {
         case -EIO:
-                return trouble(s) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                trouble(s);
+                return UASD_EXIT_OK;
         case -EINTR:
                 s->bench->interrupted = true;
                 log_error("Interrupted.");

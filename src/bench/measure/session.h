@@ -24,7 +24,7 @@ struct session {
         const struct bench_context *context;
         const struct bench_options *options;
         struct subject *subject;
-        const struct patterns *patterns;
+        const struct asked *asked; /* as many as there are patterns */
         struct bench *bench;
         struct errors_watch errors;
         struct bench_progress progress;

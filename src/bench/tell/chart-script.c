@@ -89,7 +89,7 @@ static void label(FILE *f, const struct bench_pattern *p)
 {
         char text[PATTERN_TEXT_MAX];
 
-        word(f, isempty(p->name) ? pattern_text(p, text) : p->name);
+        word(f, !*p->name ? pattern_text(p, text) : p->name);
 }
 
 /* Bars side by side, with the range of the rounds. */
@@ -124,7 +124,7 @@ static void bars(FILE *f, const struct bench *b, enum stats_measure m)
 /* Points of a sweep belong together if all of their names but the last word are alike: "RND4K-Q32T1 depth=4". */
 static size_t base_length(const struct bench_pattern *p)
 {
-        const char *name = p->name ?: "", *end = strrchr(name, ' ');
+        const char *name = p->name, *end = strrchr(name, ' ');
 
         return end ? (size_t) (end - name) : strlen(name);
 }
@@ -185,9 +185,9 @@ static void lines(FILE *f, const struct bench *b, enum stats_measure m)
                 names[b->axis], b->axis == BENCH_AXIS_REGION ? "unset logscale" : "set logscale x 2");
         for (size_t i = 0; i < n; i++) {
                 const struct bench_pattern *p = &b->patterns[all[i].pattern];
-                char name[256];
+                char name[sizeof(p->name)];
 
-                (void) snprintf(name, sizeof(name), "%.*s", (int) base_length(p), p->name ?: "");
+                (void) snprintf(name, sizeof(name), "%.*s", (int) base_length(p), p->name);
                 (void) fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.6 lc rgb '%s' dt %zu title '",
                                i ? "," : "", i, colours[all[i].driver], i / 2 + 1);
                 word(f, name);
@@ -213,8 +213,8 @@ int chart_script(const struct bench *b, bool svg, FILE *f)
                        "set encoding utf8\nset datafile missing '?'\nset grid ytics\nset key below\n"
                        "set multiplot layout 1,%u title '",
                        n);
-        word(f, b->conditions.model ?: "uasctl bench");
-        if (!isempty(b->profile)) {
+        word(f, *b->conditions.model ? b->conditions.model : "uasctl bench");
+        if (*b->profile) {
                 (void) fprintf(f, ", ");
                 word(f, b->profile);
         }

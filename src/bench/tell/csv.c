@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "bench/fields.h"
+#include "bench/bench.h"
 #include "bench/tell/stats.h"
 #include "common/util.h"
 
@@ -14,7 +14,7 @@ static void text(FILE *out, const char *s)
         char harmless[4096];
         bool formula, quotes;
 
-        (void) make_harmless(s ?: "", harmless, sizeof(harmless));
+        (void) make_harmless(s, harmless, sizeof(harmless));
         formula = harmless[0] && strchr("=+-@", harmless[0]);
         quotes = formula || strpbrk(harmless, ",\"\r\n");
         (void) fprintf(out, "%s%s", quotes ? "\"" : "", formula ? "'" : "");
@@ -39,7 +39,7 @@ static void value(FILE *out, const struct field *f, const void *at)
         switch (f->type) {
         case FIELD_STRING:
         case FIELD_WORD:
-                text(out, *(const char *const *) at);
+                text(out, at);
                 break;
         case FIELD_UINT:
                 (void) fprintf(out, "%u", *(const unsigned *) at);

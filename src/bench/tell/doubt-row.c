@@ -47,7 +47,7 @@ static void read_runs(struct doubt_row *row, unsigned pattern)
                 const struct bench_run *r = &row->b->runs[i];
                 const struct bench_side *worse = r->read.mean_ns > r->write.mean_ns ? &r->read : &r->write;
 
-                if (r->pattern != pattern || r->driver != row->driver || r->round == 0 || r->host)
+                if (r->pattern != pattern || r->driver != row->driver || r->round == 0 || *r->host)
                         continue;
                 if (!stats_run_counts(r)) {
                         row->failed++;

@@ -11,7 +11,7 @@ static void depth_text(const struct doubt_row *row, char *ret)
 {
         if (row->p->sync_engine && row->p->iodepth > 1)
                 (void) snprintf(ret, DOUBT_TEXT_MAX, "depth %u does nothing with %s: it was 1", row->p->iodepth,
-                                streq(row->p->engine ?: "", "libaio") ? "libaio that is buffered" : "a synchronous engine");
+                                streq(row->p->engine, "libaio") ? "libaio that is buffered" : "a synchronous engine");
         else if (doubt_row_queue_not_full(row))
                 (void) snprintf(ret, DOUBT_TEXT_MAX, "depth %u%s was reached by %.0f %% of the requests alone",
                                 row->p->iodepth < DEPTH_SEEN ? row->p->iodepth : DEPTH_SEEN,

@@ -18,8 +18,7 @@ static bool alike(const struct bench *b, const struct grid *g, const struct benc
 
         return rest && (b->axis == BENCH_AXIS_JOBS || p->size == q->size) && p->block_size == q->block_size &&
                p->iodepth == q->iodepth && p->read_percent == q->read_percent && p->random == q->random &&
-               p->direct == q->direct && p->sync_engine == q->sync_engine && streq(p->rw ?: "", q->rw ?: "") &&
-               streq(p->engine ?: "", q->engine ?: "");
+               p->direct == q->direct && p->sync_engine == q->sync_engine && streq(p->rw, q->rw) && streq(p->engine, q->engine);
 }
 
 static void add_column(struct grid *g, double value)
@@ -151,7 +150,7 @@ static char *plain_text(const struct bench *b, const struct grid *g, size_t row,
 /* The engine only where nothing else tells two rows apart. It may be from a file that anybody wrote. */
 char *grid_row_text(const struct bench *b, const struct grid *g, size_t row, char ret[static GRID_TEXT_MAX])
 {
-        const char *engine = pattern_of(b, g, row)->engine ?: "", *plain = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+        const char *engine = pattern_of(b, g, row)->engine, *plain = "abcdefghijklmnopqrstuvwxyz0123456789_-";
         char other[GRID_TEXT_MAX];
 
         (void) plain_text(b, g, row, ret);

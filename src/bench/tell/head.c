@@ -18,7 +18,7 @@ size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[stati
         size_t n = 0;
 
         for (size_t i = 0; i < b->n_runs; i++)
-                if (b->runs[i].pattern == pattern && !b->runs[i].host)
+                if (b->runs[i].pattern == pattern && !*b->runs[i].host)
                         run[b->runs[i].driver] = true;
         for (enum driver d = 0; d < _DRIVER_MAX; d++)
                 if (run[d])
@@ -87,7 +87,7 @@ static _printf_(2, 3) void add(char ret[static HEAD_VALUE_MAX], const char *form
 
 static void add_known(char ret[static HEAD_VALUE_MAX], const char *what, const char *value)
 {
-        if (!isempty(value))
+        if (*value)
                 add(ret, "%s%.240s", what, value);
 }
 
@@ -98,9 +98,9 @@ static void disk_line(const struct bench_conditions *c, bool private, char *ret)
         add_known(ret, "", c->model);
         if (c->disk_size > 0)
                 add(ret, "%s", bytes_text(c->disk_size, size));
-        if (c->disk_size > 0 || c->model)
+        if (c->disk_size > 0 || *c->model)
                 add(ret, "%s", c->rotational ? "spinning" : "not spinning");
-        add_known(ret, "serial ", private ? c->serial : NULL);
+        add_known(ret, "serial ", private ? c->serial : "");
 }
 
 static void link_line(const struct bench_conditions *c, char *ret)
@@ -115,13 +115,13 @@ static void link_line(const struct bench_conditions *c, char *ret)
 static void queue_line(const struct bench_conditions *c, char *ret)
 {
         for (enum driver d = DRIVER_USB_STORAGE; d <= DRIVER_UAS; d++) {
-                if (c->queues[d].queue_depth == 0 && !c->queues[d].scheduler)
+                if (c->queues[d].queue_depth == 0 && !*c->queues[d].scheduler)
                         continue;
                 add(ret, "%s", driver_to_string(d));
                 if (c->queues[d].queue_depth > 0)
                         (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " depth %u", c->queues[d].queue_depth);
-                if (c->queues[d].scheduler)
-                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %.64s", c->queues[d].scheduler);
+                if (*c->queues[d].scheduler)
+                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %s", c->queues[d].scheduler);
                 if (c->queues[d].nr_requests > 0)
                         (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %u requests",
                                         c->queues[d].nr_requests);
@@ -166,7 +166,7 @@ size_t bench_head(const struct bench *b, bool private, struct head_line ret[stat
         link_line(c, all[2].value);
         queue_line(c, all[3].value);
         host_line(c, all[4].value);
-        add_known(all[5].value, "", private || !c->path ? c->path : "measured through a file system");
+        add_known(all[5].value, "", private || !*c->path ? c->path : "measured through a file system");
         run_line(b, all[6].value);
         for (size_t i = 0; i < HEAD_MAX; i++)
                 if (all[i].value[0])

@@ -42,7 +42,7 @@ static void single_text(const struct bench *b, char *ret, size_t size)
 static void result_text(const struct bench *b, char *ret, size_t size)
 {
         if (b->finding.found)
-                (void) snprintf(ret, size, "%s failed: %.512s", driver_to_string(b->finding.driver), b->finding.what ?: "");
+                (void) snprintf(ret, size, "%s failed: %.512s", driver_to_string(b->finding.driver), b->finding.what);
         else if (!*verdict_overall(b, ret, size))
                 single_text(b, ret, size);
 }
@@ -52,8 +52,7 @@ static bool is_of_disk(const struct bench *b, uint16_t vid, uint16_t pid, const 
         char id[16];
 
         (void) snprintf(id, sizeof(id), "%04x:%04x", vid, pid);
-        return b->conditions.bridge && strncmp(b->conditions.bridge, id, strlen(id)) == 0 &&
-               streq(b->conditions.serial ?: "", serial ?: "");
+        return strncmp(b->conditions.bridge, id, strlen(id)) == 0 && streq(b->conditions.serial, serial);
 }
 
 enum { AT_ID, AT_DATE, AT_DISK, AT_PROFILE, AT_LINK, AT_ROUNDS, AT_RESULT, _AT_MAX };
@@ -87,8 +86,10 @@ static int add_result(void *to, const struct bench *b)
         const char *const cells[_AT_MAX] = {
                 [AT_ID] = id,
                 [AT_DATE] = day_text(b->started_usec, true, when),
-                [AT_DISK] = HARMLESS(b->conditions.model ?: b->conditions.path ?: "-"),
-                [AT_PROFILE] = HARMLESS(b->profile ?: "-"),
+                [AT_DISK] = HARMLESS(*b->conditions.model  ? b->conditions.model
+                                     : *b->conditions.path ? b->conditions.path
+                                                           : "-"),
+                [AT_PROFILE] = HARMLESS(*b->profile ? b->profile : "-"),
                 [AT_LINK] = link,
                 [AT_ROUNDS] = rounds,
                 [AT_RESULT] = HARMLESS(result),
@@ -108,7 +109,7 @@ static int find_disk(const struct bench_context *c, const struct kept_results *k
         for (size_t i = 0; i < k->n; i++) {
                 _cleanup_(bench_done) struct bench b = {};
 
-                if (kept_read(k, i, &b) == 0 && b.conditions.serial && streq(b.conditions.serial, disk))
+                if (kept_read(k, i, &b) == 0 && *disk && streq(b.conditions.serial, disk))
                         return UASD_EXIT_OK;
         }
         code = source_read(&c->client, DETAIL_NO_USERS, views);
@@ -120,7 +121,7 @@ static bool is_asked_for(const struct bench *b, const char *disk, const struct v
         if (!disk)
                 return true;
         if (!v)
-                return b->conditions.serial && streq(b->conditions.serial, disk);
+                return streq(b->conditions.serial, disk);
         return is_of_disk(b, v->disk.facts.vid, v->disk.facts.pid, v->disk.facts.serial);
 }
 

@@ -6,11 +6,10 @@
 #include <limits.h>
 #include <math.h>
 
-#include "bench/fields.h"
+#include "bench/bench.h"
 #include "common/util.h"
 
 #define DEPTH_MAX 8
-#define STRING_MAX 1024
 #define PATTERNS_MAX 256
 #define RUNS_MAX 65536
 #define REAL_MAX 1e18
@@ -73,23 +72,18 @@ static const char *get_word(struct json_reader *r, json_object *o, const char *k
         json_object *value = member(r, o, key, json_type_string);
         const char *s = value ? json_object_get_string(value) : NULL;
 
-        if (!s || ((size_t) json_object_get_string_len(value) == strlen(s) && strlen(s) <= STRING_MAX))
+        if (!s || (size_t) json_object_get_string_len(value) == strlen(s))
                 return s;
         wrong(r);
         return NULL;
 }
 
-static char *get_string(struct json_reader *r, json_object *o, const char *key)
+static void get_text(struct json_reader *r, json_object *o, const char *key, char *ret, size_t size)
 {
         const char *s = value_of(r, o, key) ? get_word(r, o, key) : NULL;
-        char *copy;
 
-        if (!s || !*s)
-                return NULL;
-        copy = strdup(s);
-        if (!copy)
-                r->error = -ENOMEM;
-        return copy;
+        if (s && !copy_string(ret, size, s))
+                wrong(r);
 }
 
 /* A word of a table; 0 if there is none. */
@@ -126,7 +120,7 @@ static void read_fields(struct json_reader *r, json_object *o, const struct fiel
                 switch (f->type) {
                 case FIELD_STRING:
                 case FIELD_WORD:
-                        *(char **) at = get_string(r, o, f->name);
+                        get_text(r, o, f->name, at, f->max);
                         break;
                 case FIELD_UINT:
                         *(unsigned *) at = (unsigned) get_uint(r, o, f->name, f->max ?: UINT_MAX);
@@ -168,7 +162,6 @@ static void read_queues(struct json_reader *r, json_object *o, struct bench_cond
                 json_object *one = json_object_array_get_idx(list, i);
                 enum driver d = (enum driver) get_enum(r, one, "driver", driver_of);
 
-                fields_free(queue_fields, &c->queues[d]); /* a driver may be there twice */
                 read_fields(r, one, queue_fields, &c->queues[d]);
         }
 }

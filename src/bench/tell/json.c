@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "bench/fields.h"
+#include "bench/bench.h"
 #include "bench/tell/doubts.h"
 #include "bench/tell/verdict.h"
 #include "term/json.h"
@@ -20,10 +20,10 @@ static void put_field(json_object *o, const struct field *f, const void *at)
 {
         switch (f->type) {
         case FIELD_STRING:
-                put_string_or_null(o, f->name, *(const char *const *) at);
+                put_string_or_null(o, f->name, at);
                 break;
         case FIELD_WORD:
-                put_string(o, f->name, *(const char *const *) at ?: "");
+                put_string(o, f->name, at);
                 break;
         case FIELD_UINT:
                 put_int(o, f->name, *(const unsigned *) at);

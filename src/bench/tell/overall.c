@@ -178,7 +178,7 @@ char *finding_text(const struct bench *b, char *ret, size_t size)
         text_add(ret, size, "%s failed", driver_to_string(f->driver));
         if (run && run->pattern < b->n_patterns)
                 text_add(ret, size, " during %s", pattern_text(&b->patterns[run->pattern], pattern));
-        text_add(ret, size, "%s%s.", isempty(f->what) ? "" : ": ", isempty(f->what) ? "" : f->what);
+        text_add(ret, size, "%s%s.", *f->what ? ": " : "", f->what);
         if (f->driver == DRIVER_UAS)
                 text_add(ret, size,
                          " This disk is not safe on uas here: leave it on " DRIVER_NAME_BOT

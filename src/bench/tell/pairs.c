@@ -10,7 +10,7 @@ static bool same_question(const struct bench_pattern *a, const struct bench_patt
 {
         return a->block_size == b->block_size && a->iodepth == b->iodepth && a->numjobs == b->numjobs &&
                a->read_percent == b->read_percent && a->random == b->random && a->direct == b->direct &&
-               a->sync_engine == b->sync_engine && streq(a->rw ?: "", b->rw ?: "") && streq(a->name ?: "", b->name ?: "");
+               a->sync_engine == b->sync_engine && streq(a->rw, b->rw) && streq(a->name, b->name);
 }
 
 /* The only driver it was run under; _DRIVER_MAX: more than one, or none. */
@@ -102,16 +102,16 @@ size_t pair_differs(const struct bench *a, const struct bench *b, const struct p
         if (regions_differ(one, other))
                 (void) snprintf(ret[n++], DOUBT_TEXT_MAX, "not the same question: a region of %s, then one of %s",
                                 bytes_text(one, before), bytes_text(other, then));
-        if (first->engine && second->engine && !streq(first->engine, second->engine))
-                (void) snprintf(ret[n++], DOUBT_TEXT_MAX, "not the same question: the engine %.64s, then %.64s", first->engine,
+        if (*first->engine && *second->engine && !streq(first->engine, second->engine))
+                (void) snprintf(ret[n++], DOUBT_TEXT_MAX, "not the same question: the engine %s, then %s", first->engine,
                                 second->engine);
         duration_text(first, before, sizeof(before));
         duration_text(second, then, sizeof(then));
         if (!streq(before, then))
                 (void) snprintf(ret[n++], DOUBT_TEXT_MAX, "not the same question: %s, then %s", before, then);
-        if (!a->conditions.path != !b->conditions.path)
+        if (!*a->conditions.path != !*b->conditions.path)
                 (void) snprintf(ret[n++], DOUBT_TEXT_MAX, "not the same question: %s, then %s",
-                                a->conditions.path ? "through a file system" : "the raw disk",
-                                b->conditions.path ? "through a file system" : "the raw disk");
+                                *a->conditions.path ? "through a file system" : "the raw disk",
+                                *b->conditions.path ? "through a file system" : "the raw disk");
         return n;
 }

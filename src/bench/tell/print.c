@@ -209,7 +209,7 @@ static int add_row(struct result_printer *p, unsigned pattern, enum driver d, bo
 
         if (!line)
                 return -ENOMEM;
-        if (first && (p->markdown || isempty(what->name)))
+        if (first && (p->markdown || !*what->name))
                 r = set(p, line, AT_PATTERN, pattern_text(what, text));
         else
                 r = first ? set(p, line, AT_PATTERN, HARMLESS(what->name)) : 0;

@@ -41,7 +41,7 @@ double stats_of_run(const struct bench_run *r, enum stats_measure m)
 
 bool stats_run_counts(const struct bench_run *r)
 {
-        return r->round > 0 && r->error == 0 && !r->host && stats_of_run(r, STATS_BYTES) > 0 && stats_of_run(r, STATS_IOPS) > 0;
+        return r->round > 0 && r->error == 0 && !*r->host && stats_of_run(r, STATS_BYTES) > 0 && stats_of_run(r, STATS_IOPS) > 0;
 }
 
 void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret)

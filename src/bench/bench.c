@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/fields.h"
+#include "bench/bench.h"
 
-#include "common/util.h"
+#include <stdarg.h>
+
+#define TEXT_OF(s, m, column) offsetof(struct s, m), column, sizeof(((struct s *) 0)->m)
 
 #define BENCH(m) offsetof(struct bench, m)
 const struct field bench_fields[] = {
-        {"profile", FIELD_WORD, BENCH(profile)},
+        {"profile", FIELD_WORD, TEXT_OF(bench, profile, NULL)},
         {"axis", FIELD_AXIS, BENCH(axis)},
         {"started_usec", FIELD_TIME, BENCH(started_usec), ""},
         {"interrupted", FIELD_BOOL, BENCH(interrupted), ""},
@@ -17,15 +19,15 @@ const struct field bench_fields[] = {
 const struct field finding_fields[] = {
         {"driver", FIELD_DRIVER, FINDING(driver)},
         {"run", FIELD_UINT, FINDING(run)},
-        {"what", FIELD_STRING, FINDING(what)},
+        {"what", FIELD_STRING, TEXT_OF(bench_finding, what, NULL)},
         {},
 };
 
 #define PATTERN(m) offsetof(struct bench_pattern, m)
 const struct field pattern_fields[] = {
-        {"name", FIELD_WORD, PATTERN(name), "pattern"},
-        {"rw", FIELD_WORD, PATTERN(rw)},
-        {"engine", FIELD_STRING, PATTERN(engine)},
+        {"name", FIELD_WORD, TEXT_OF(bench_pattern, name, "pattern")},
+        {"rw", FIELD_WORD, TEXT_OF(bench_pattern, rw, NULL)},
+        {"engine", FIELD_STRING, TEXT_OF(bench_pattern, engine, NULL)},
         {"block_size", FIELD_UINT64, PATTERN(block_size)},
         {"size", FIELD_UINT64, PATTERN(size)},
         {"iodepth", FIELD_UINT, PATTERN(iodepth), NULL, UINT16_MAX},
@@ -61,7 +63,7 @@ const struct field run_fields[] = {
         {"device_read_bytes", FIELD_KNOWN, RUN(device_read_bytes)},
         {"device_written_bytes", FIELD_KNOWN, RUN(device_written_bytes)},
         {"error", FIELD_ERRNO, RUN(error)},
-        {"host", FIELD_STRING, RUN(host)},
+        {"host", FIELD_STRING, TEXT_OF(bench_run, host, NULL)},
         {},
 };
 
@@ -81,7 +83,7 @@ const struct field side_fields[] = {
 
 #define QUEUE(m) offsetof(struct bench_queue, m)
 const struct field queue_fields[] = {
-        {"scheduler", FIELD_STRING, QUEUE(scheduler)},
+        {"scheduler", FIELD_STRING, TEXT_OF(bench_queue, scheduler, NULL)},
         {"queue_depth", FIELD_UINT, QUEUE(queue_depth)},
         {"nr_requests", FIELD_UINT, QUEUE(nr_requests)},
         {},
@@ -89,27 +91,20 @@ const struct field queue_fields[] = {
 
 #define CONDITIONS(m) offsetof(struct bench_conditions, m)
 const struct field conditions_fields[] = {
-        {"model", FIELD_STRING, CONDITIONS(model)},
-        {"bridge", FIELD_STRING, CONDITIONS(bridge)},
-        {"firmware", FIELD_STRING, CONDITIONS(firmware)},
-        {"serial", FIELD_STRING, CONDITIONS(serial)},
-        {"controller", FIELD_STRING, CONDITIONS(controller)},
-        {"kernel", FIELD_STRING, CONDITIONS(kernel)},
-        {"fio", FIELD_STRING, CONDITIONS(fio)},
-        {"path", FIELD_STRING, CONDITIONS(path)},
+        {"model", FIELD_STRING, TEXT_OF(bench_conditions, model, NULL)},
+        {"bridge", FIELD_STRING, TEXT_OF(bench_conditions, bridge, NULL)},
+        {"firmware", FIELD_STRING, TEXT_OF(bench_conditions, firmware, NULL)},
+        {"serial", FIELD_STRING, TEXT_OF(bench_conditions, serial, NULL)},
+        {"controller", FIELD_STRING, TEXT_OF(bench_conditions, controller, NULL)},
+        {"kernel", FIELD_STRING, TEXT_OF(bench_conditions, kernel, NULL)},
+        {"fio", FIELD_STRING, TEXT_OF(bench_conditions, fio, NULL)},
+        {"path", FIELD_STRING, TEXT_OF(bench_conditions, path, NULL)},
         {"speed_mbps", FIELD_UINT, CONDITIONS(speed_mbps)},
         {"disk_size", FIELD_UINT64, CONDITIONS(disk_size)},
         {"memory", FIELD_UINT64, CONDITIONS(memory)},
         {"rotational", FIELD_BOOL, CONDITIONS(rotational)},
         {},
 };
-
-void fields_free(const struct field *fields, void *from)
-{
-        for (const struct field *f = fields; f->name; f++)
-                if (f->type == FIELD_STRING || f->type == FIELD_WORD)
-                        free(*(char *const *) field_at(f, from));
-}
 
 static const char *const axes[_BENCH_AXIS_MAX] = {
         [BENCH_AXIS_NONE] = "none",     [BENCH_AXIS_DEPTH] = "depth",     [BENCH_AXIS_JOBS] = "jobs",
@@ -127,4 +122,31 @@ int bench_axis_from_string(const char *s)
                 if (streq(axes[i], s))
                         return i;
         return -EINVAL;
+}
+
+void bench_done(struct bench *b)
+{
+        free(b->patterns);
+        free(b->runs);
+        *b = (struct bench){};
+}
+
+bool bench_pattern_writes(const struct bench_pattern *p)
+{
+        return p->read_percent < 100;
+}
+
+double bench_with_ramp(const struct bench_pattern *p, const struct bench_run *r)
+{
+        return r->runtime_usec > 0 ? 1 + (double) p->ramp_sec * USEC_PER_SEC / (double) r->runtime_usec : 1;
+}
+
+void text_add(char *ret, size_t size, const char *format, ...)
+{
+        size_t used = strlen(ret);
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(ret + used, size - used, format, ap);
+        va_end(ap);
 }
