@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/doubts.h"
 
-#include "bench/tell/doubt-row.h"
+#include <stdarg.h>
+
+#include "bench/tell/units.h"
 #include "common/util.h"
 
 #define USB2_MBPS 480
-#define SUBMIT_SHARE 0.5 /* of the latency: more than what comes after it */
+#define DEPTH_SHARE 0.9           /* of all requests were to find the queue that full */
+#define DEPTH_SEEN 64U            /* fio tells none above it apart */
+#define SUBMIT_SHARE 0.5          /* of the latency: more than what comes after it */
+#define MEMORY_TIMES 2            /* a buffered region of less than twice the memory is half in it */
+#define CACHE_REGION (1ULL << 30) /* below, caches of the disk and its bridge show */
+#define SYNC_TIMES 1.2            /* of what the writes call for */
 #define SPREAD_PERCENT 10.0
+#define FALL_ROUNDS 5
+#define FALL_SHARE 0.05  /* from the first rounds to the last ones */
 #define DEVICE_SHARE 0.9 /* was to come from a device, or go to one, even if some was moved twice or in part */
 #define REGION_SHARE 0.9 /* of what the profile asks for: whole blocks of it alone are less */
 #define LOAD_SHARE 0.01  /* of the link */
@@ -18,6 +27,22 @@
 #define DISK_READS_QUEUED 2000.0
 #define DISK_WRITES 3000.0 /* its cache sorts them */
 #define DISK_LATENCY 1e6   /* ns: half of its random reads, one at a time */
+
+/* Of one pattern under one driver, what is asked about more than once. */
+struct doubt_row {
+        const struct bench *b;
+        const struct bench_pattern *p;
+        enum driver driver;
+        struct samples bytes, iops, p50;
+        struct summary rate; /* bytes a second */
+        double depth_share, load, halves, lat, slat;
+        double device_share;       /* of what was read, or written with O_DIRECT, in the worst round; 1 if that is not
+                                      known */
+        bool device_written;       /* it was writing */
+        uint64_t region, asked;    /* all jobs together; asked: by the profile, 0: all there is */
+        double syncs, syncs_asked; /* of the round with the most too many; 0: in none */
+        size_t failed, at_once;
+};
 
 static const char *const words[_BENCH_DOUBT_MAX] = {
         [DOUBT_LINK] = "above-link", [DOUBT_USB2] = "usb2",     [DOUBT_DEPTH] = "depth",       [DOUBT_CACHE] = "cache",
@@ -43,35 +68,94 @@ double link_ceiling(unsigned speed_mbps)
         return (speed_mbps == SUPER_SPEED_MBPS ? line * 8 / 10 : line * 128 / 132) * 1024 / (1024 + 32);
 }
 
-static bool above_link(const struct doubt_row *row)
+/* In the worst round, how much of it a device had; what fio is charged for has the ramp in it. */
+static void worst_share(struct doubt_row *row, const struct bench_run *r, bool writing)
 {
-        double ceiling = link_ceiling(row->b->conditions.speed_mbps);
+        const struct bench_side *s = writing ? &r->write : &r->read;
+        double said = (double) s->bytes * bench_with_ramp(row->p, r);
+        double device = writing ? r->device_written_bytes : r->device_read_bytes;
 
-        return ceiling > 0 && row->rate.max > ceiling;
+        if (device < 0 || said <= 0 || device >= row->device_share * said)
+                return;
+        row->device_share = device / said;
+        row->device_written = writing;
 }
 
-/* Of what is given to the kernel, how much the disk can be given: that is its own business, but not what was asked. */
-static bool queue_too_short(const struct doubt_row *row)
+/* Each job may sync once more in the end (end_fsync=). */
+static void most_syncs(struct doubt_row *row, const struct bench_run *r)
 {
-        unsigned depth = row->driver == DRIVER_UAS ? row->b->conditions.queues[DRIVER_UAS].queue_depth : 0;
+        const struct bench_pattern *p = row->p;
+        double writes = (double) r->write.ios, syncs = (double) r->sync.ios, asked;
 
-        return depth > 0 && row->at_once > 2 * (size_t) depth;
+        asked = (p->fsync > 0 ? writes / p->fsync : 0) + (p->fdatasync > 0 ? writes / p->fdatasync : 0);
+        if (asked <= 0 || syncs <= SYNC_TIMES * asked + (p->numjobs ?: 1) || syncs * row->syncs_asked < row->syncs * asked)
+                return;
+        row->syncs = syncs;
+        row->syncs_asked = asked;
 }
 
-/* One request at a time has nothing to wait for but itself. */
-static bool waits_to_be_submitted(const struct doubt_row *row)
+static void read_runs(struct doubt_row *row, unsigned pattern)
 {
-        return row->p->iodepth > 1 && !row->p->sync_engine && row->lat > 0 && row->slat > SUBMIT_SHARE * row->lat;
+        double shares[STATS_SAMPLES_MAX], lats[STATS_SAMPLES_MAX], slats[STATS_SAMPLES_MAX];
+        size_t n = 0;
+
+        row->load = -1;
+        row->device_share = 1;
+        for (size_t i = 0; i < row->b->n_runs; i++) {
+                const struct bench_run *r = &row->b->runs[i];
+                const struct bench_side *worse = r->read.mean_ns > r->write.mean_ns ? &r->read : &r->write;
+
+                if (r->pattern != pattern || r->driver != row->driver || r->round == 0 || *r->host)
+                        continue;
+                if (!stats_run_counts(r)) {
+                        row->failed++;
+                        continue;
+                }
+                row->region = r->region ?: row->region;
+                most_syncs(row, r);
+                worst_share(row, r, false);
+                if (row->p->direct) /* what is written to memory is meant to be there */
+                        worst_share(row, r, true);
+                if (r->other_bytes_per_sec > row->load)
+                        row->load = r->other_bytes_per_sec;
+                if (n == ELEMENTSOF(shares))
+                        continue;
+                shares[n] = r->depth_share;
+                lats[n] = worse->mean_ns;
+                slats[n++] = worse->slat_mean_ns;
+        }
+        row->depth_share = stats_median(shares, n);
+        row->lat = stats_median(lats, n);
+        row->slat = stats_median(slats, n);
 }
 
-static bool in_small_cache(const struct doubt_row *row)
+static void read_row(const struct bench *b, unsigned pattern, enum driver d, struct doubt_row *ret)
 {
-        return row->region > 0 && row->region < DOUBT_CACHE_REGION;
+        const struct bench_pattern *p = &b->patterns[pattern];
+
+        *ret = (struct doubt_row){.b = b, .p = p, .driver = d};
+        read_runs(ret, pattern);
+        ret->asked = p->size * (p->numjobs ?: 1);
+        if (ret->region == 0)
+                ret->region = ret->asked ?: b->conditions.disk_size;
+        stats_samples(b, pattern, d, STATS_BYTES, &ret->bytes);
+        stats_samples(b, pattern, d, STATS_IOPS, &ret->iops);
+        stats_samples(b, pattern, d, STATS_P50, &ret->p50);
+        stats_summary(&ret->bytes, &ret->rate);
+        ret->halves = stats_halves(b, pattern, d);
+        ret->at_once = (size_t) (p->sync_engine ? 1 : p->iodepth) * (p->numjobs ?: 1);
+}
+
+static double median_of(const struct samples *s)
+{
+        struct samples copy = *s;
+
+        return stats_median(copy.values, copy.n);
 }
 
 static bool quicker_than_a_disk(const struct doubt_row *row)
 {
-        double iops = doubt_row_median(&row->iops), p50 = doubt_row_median(&row->p50);
+        double iops = median_of(&row->iops), p50 = median_of(&row->p50);
         bool alone = row->at_once <= 1;
 
         if (!row->b->conditions.rotational)
@@ -83,50 +167,156 @@ static bool quicker_than_a_disk(const struct doubt_row *row)
         return iops > (alone ? DISK_READS_ALONE : DISK_READS_QUEUED) || (alone && p50 > 0 && p50 < DISK_LATENCY);
 }
 
-static bool others_were_busy(const struct doubt_row *row)
+/* Hardly a round that was not slower than all before: by chance that happens to one in 24 rows of five. */
+static bool falls(const struct doubt_row *row, double *ret_share)
 {
-        double ceiling = link_ceiling(row->b->conditions.speed_mbps);
+        const struct samples *s = &row->bytes;
+        struct samples first = {.n = s->n / 3 ?: 1}, last = {.n = s->n / 3 ?: 1};
+        size_t rising = 0;
 
-        return row->load > (ceiling > 0 ? ceiling * LOAD_SHARE : LOAD_UNKNOWN);
+        if (s->n < FALL_ROUNDS)
+                return false;
+        for (size_t i = 0; i < s->n; i++)
+                for (size_t k = i + 1; k < s->n; k++)
+                        rising += s->values[k] >= s->values[i];
+        memcpy(first.values, s->values, first.n * sizeof(double));
+        memcpy(last.values, s->values + s->n - last.n, last.n * sizeof(double));
+        *ret_share = 1 - median_of(&last) / median_of(&first);
+        return rising * 10 <= s->n * (s->n - 1) / 2 && *ret_share >= FALL_SHARE;
 }
 
-static bool doubted(const struct doubt_row *row, enum bench_doubt d)
+/* Returns true. */
+static _printf_(2, 3) bool say(char ret[static DOUBT_TEXT_MAX], const char *format, ...)
 {
-        unsigned speed = row->b->conditions.speed_mbps;
-        double share;
+        va_list ap;
 
-        if (d == DOUBT_ERRORS)
-                return row->failed > 0;
-        if (row->bytes.n == 0) /* no number to doubt */
+        va_start(ap, format);
+        (void) vsnprintf(ret, DOUBT_TEXT_MAX, format, ap);
+        va_end(ap);
+        return true;
+}
+
+static bool depth(const struct doubt_row *row, char *ret)
+{
+        unsigned wanted = row->p->iodepth;
+        unsigned given = row->driver == DRIVER_UAS ? row->b->conditions.queues[DRIVER_UAS].queue_depth : 0;
+
+        if (wanted > 1 && row->p->sync_engine)
+                return say(ret, "depth %u does nothing with %s: it was 1", wanted,
+                           streq(row->p->engine, "libaio") ? "libaio that is buffered" : "a synchronous engine");
+        if (wanted > 1 && row->depth_share < DEPTH_SHARE)
+                return say(ret, "depth %u%s was reached by %.0f %% of the requests alone",
+                           wanted < DEPTH_SEEN ? wanted : DEPTH_SEEN, wanted > DEPTH_SEEN ? " or more" : "",
+                           100 * row->depth_share);
+        /* That is the disk's own business, but not what was asked. */
+        return given > 0 && row->at_once > 2 * (size_t) given &&
+               say(ret, "the disk is given %u requests at once, not %zu: the others wait in the kernel", given, row->at_once);
+}
+
+/*
+ * One request at a time has nothing to wait for but itself. fio's two averages are not of quite the same requests: what is handed
+ * over may seem to take longer than all of it.
+ */
+static bool submission(const struct doubt_row *row, char *ret)
+{
+        char all[UNIT_TEXT_MAX], part[UNIT_TEXT_MAX];
+
+        if (row->p->iodepth <= 1 || row->p->sync_engine || row->lat <= 0 || row->slat <= SUBMIT_SHARE * row->lat)
                 return false;
+        (void) figure_text(row->lat, STATS_MEAN, false, all);
+        (void) figure_text(row->slat, STATS_MEAN, false, part);
+        return row->slat < row->lat ? say(ret,
+                                          "of %s on average %s went by before a request was handed over: perhaps since the "
+                                          "kernel's queue was full",
+                                          all, part)
+                                    : say(ret,
+                                          "nearly all of the %s on average went by before a request was handed over: perhaps "
+                                          "since the kernel's queue was full",
+                                          all);
+}
+
+static bool cache(const struct doubt_row *row, char *ret)
+{
+        uint64_t memory = row->b->conditions.memory;
+        char region[UNIT_TEXT_MAX], limit[UNIT_TEXT_MAX];
+
+        (void) bytes_text(row->region, region);
+        if (!row->p->direct && memory > 0 && row->region / MEMORY_TIMES < memory)
+                return say(ret, "buffered, and of %s the machine's memory (%.0f GB) can answer", region, (double) memory / 1e9);
+        return row->region > 0 && row->region < CACHE_REGION &&
+               say(ret, "%s is small: below %s caches of the disk and its bridge answer", region,
+                   bytes_text(CACHE_REGION, limit));
+}
+
+static bool region(const struct doubt_row *row, char *ret)
+{
+        unsigned jobs = row->p->numjobs ?: 1;
+        char asked[UNIT_TEXT_MAX], was[UNIT_TEXT_MAX];
+
+        return (double) row->region < REGION_SHARE * (double) row->asked &&
+               say(ret, "the profile asks for %s%s, this was %s", bytes_text(row->asked / jobs, asked), jobs > 1 ? " a job" : "",
+                   bytes_text(row->region / jobs, was));
+}
+
+/* Whether there is this doubt; ret: why, with its numbers. */
+static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[static DOUBT_TEXT_MAX])
+{
+        unsigned mbps = row->b->conditions.speed_mbps;
+        double ceiling = link_ceiling(mbps), share = 0;
+        char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX], speed[UNIT_TEXT_MAX];
+
+        if (row->bytes.n == 0 && d != DOUBT_ERRORS) /* no number to doubt */
+                return false;
+        (void) speed_text(mbps, speed);
         switch (d) {
         case DOUBT_LINK:
-                return above_link(row);
+                return ceiling > 0 && row->rate.max > ceiling &&
+                       say(ret, "%s is more than a link at %s can carry (%s): a cache answered",
+                           figure_text(row->rate.max, STATS_BYTES, false, one), speed,
+                           figure_text(ceiling, STATS_BYTES, false, two));
         case DOUBT_USB2:
-                return speed > 0 && speed <= USB2_MBPS;
+                return mbps > 0 && mbps <= USB2_MBPS &&
+                       say(ret, "linked at %s: a USB 2 link carries %s at most, whatever the disk can do", speed,
+                           figure_text(ceiling, STATS_BYTES, false, one));
         case DOUBT_DEPTH:
-                return doubt_row_queue_not_full(row) || queue_too_short(row);
+                return depth(row, ret);
         case DOUBT_SUBMIT:
-                return waits_to_be_submitted(row);
+                return submission(row, ret);
         case DOUBT_CACHE:
-                return doubt_row_in_memory(row) || in_small_cache(row);
+                return cache(row, ret);
         case DOUBT_REGION:
-                return (double) row->region < REGION_SHARE * (double) row->asked;
+                return region(row, ret);
         case DOUBT_SYNCS:
-                return row->syncs > 0;
+                return row->syncs > 0 && say(ret,
+                                             "synced %.0f times where %.0f were asked for: older versions of fio sync again with "
+                                             "each read that follows",
+                                             row->syncs, row->syncs_asked);
         case DOUBT_MEMORY:
-                return row->device_share < DEVICE_SHARE;
+                return row->device_share < DEVICE_SHARE &&
+                       say(ret, "%sof what was %s %.0f %% %s a device: memory %s the rest",
+                           row->p->direct ? "O_DIRECT is not honoured, " : "", row->device_written ? "written" : "read",
+                           100 * row->device_share, row->device_written ? "went to" : "came from",
+                           row->device_written ? "took" : "answered");
         case DOUBT_DISK:
-                return quicker_than_a_disk(row);
+                return quicker_than_a_disk(row) &&
+                       say(ret, "no spinning disk is so quick: a cache answered, or it does not spin");
         case DOUBT_SPREAD:
-                return row->rate.spread_percent > SPREAD_PERCENT;
+                return row->rate.spread_percent > SPREAD_PERCENT &&
+                       say(ret, "the rounds differ by %.0f %% of their average", row->rate.spread_percent);
         case DOUBT_HEAT:
-                return doubt_row_falls(row, &share);
+                return falls(row, &share) &&
+                       say(ret, "slower round by round, by %.0f %% in all: heat, or garbage collection", 100 * share);
         case DOUBT_HALVES:
-                return row->halves > HALVES;
+                return row->halves > HALVES &&
+                       say(ret, "%.0f %% apart before and after the other driver: less between the two is no difference",
+                           100 * (row->halves - 1));
         case DOUBT_LOAD:
-                return others_were_busy(row);
+                return row->load > (ceiling > 0 ? ceiling * LOAD_SHARE : LOAD_UNKNOWN) &&
+                       say(ret, "others moved up to %s on the same bus, or on the disk itself",
+                           figure_text(row->load, STATS_BYTES, false, one));
         case DOUBT_ERRORS:
+                return row->failed > 0 &&
+                       say(ret, "%zu of its runs failed and %s not counted", row->failed, row->failed == 1 ? "is" : "are");
         case _BENCH_DOUBT_MAX:
                 break;
         }
@@ -135,14 +325,25 @@ static bool doubted(const struct doubt_row *row, enum bench_doubt d)
 
 unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d)
 {
-        unsigned found = 0;
+        char text[DOUBT_TEXT_MAX];
         struct doubt_row row;
+        unsigned found = 0;
 
-        doubt_row_read(b, pattern, d, &row);
+        read_row(b, pattern, d, &row);
         for (enum bench_doubt doubt = 0; doubt < _BENCH_DOUBT_MAX; doubt++)
-                if (doubted(&row, doubt))
+                if (doubted(&row, doubt, text))
                         found |= 1U << doubt;
         return found;
+}
+
+char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt, char ret[static DOUBT_TEXT_MAX])
+{
+        struct doubt_row row;
+
+        ret[0] = '\0';
+        read_row(b, pattern, d, &row);
+        (void) doubted(&row, doubt, ret);
+        return ret;
 }
 
 unsigned doubts_of_comparison(bool differs)

@@ -34,7 +34,7 @@ unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d);
  */
 unsigned doubts_of_comparison(bool differs);
 
-/* The sentence with its numbers, of one of those bits. */
+/* The sentence with its numbers, of one of those bits; "" of others. */
 #define DOUBT_TEXT_MAX 256
 char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt, char ret[static DOUBT_TEXT_MAX]);
 
