@@ -204,34 +204,10 @@ static void machines(void **state)
         }
 }
 
-static void meter(void **state)
-{
-        static const struct {
-                const char *pieces[4];
-                double done;
-        } rows[] = {
-                {{"Jobs: 2 (f=2): [r(2)][60.0%][r=269MiB/s][r=68.8k IOPS][eta 00m:02s]\r"}, 0.6},
-                {{"Jobs: 1 (f=1)\r", "Jobs: 1 (f=1): [r(1)][1", "2.", "5%][r=1][eta 1s]\r"}, 0.125},
-                {{"[10.0%][x]", "[99.9%]"}, 0.999},
-                {{"[100.0%]"}, 1},
-                {{"[7%]"}, 0.07},
-                {{"[-.-%]"}, 0},
-                {{"[%][.5%][1000.0%][5.0%done][aaaaaaaaaaaaaaaaaaaaaaaa5%]"}, 0},
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct fio_meter m = {};
-
-                for (size_t j = 0; j < ELEMENTSOF(rows[i].pieces) && rows[i].pieces[j]; j++)
-                        fio_meter_feed(&m, rows[i].pieces[j], strlen(rows[i].pieces[j]));
-                assert_row(i, m.done > rows[i].done - 1e-9 && m.done < rows[i].done + 1e-9);
-        }
-}
-
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps),  cmocka_unit_test(lists),    cmocka_unit_test(listed_points),
-                                           cmocka_unit_test(regions), cmocka_unit_test(machines), cmocka_unit_test(meter)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps), cmocka_unit_test(lists), cmocka_unit_test(listed_points),
+                                           cmocka_unit_test(regions), cmocka_unit_test(machines)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

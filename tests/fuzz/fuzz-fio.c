@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fio's JSON, job files of users, lists of hosts and fio's line of progress, the kind in the first byte. */
+/* fio's JSON, job files of users and lists of hosts, the kind in the first byte. */
 #include <math.h>
 
 #include "bench/measure/clients.h"
@@ -122,17 +122,6 @@ static void check_hosts(const char *text)
                 strv_free(list);
 }
 
-static void check_meter(const char *text, size_t size)
-{
-        struct fio_meter whole = {}, pieces = {};
-
-        fio_meter_feed(&whole, text, size);
-        for (size_t i = 0; i < size; i++)
-                fio_meter_feed(&pieces, text + i, 1);
-        CHECK(whole.done >= 0 && whole.done <= 1);
-        CHECK(whole.done == pieces.done);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         char *text;
@@ -149,9 +138,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 break;
         case 'h':
                 check_hosts(text);
-                break;
-        case 'm':
-                check_meter(text, size - 1);
                 break;
         default:
                 break;

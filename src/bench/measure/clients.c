@@ -4,15 +4,9 @@
 #include <ctype.h>
 #include <sys/wait.h>
 
-#include "bench/measure/fio-json.h"
 #include "bench/measure/fio-parts.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
-
-/* Where `fio --server` listens if nobody says otherwise. */
-#define FIO_PORT 8765
-/* fio's own sum; it leaves the percentiles out. */
-#define ALL_CLIENTS "All clients"
 
 /* ---- who ---- */
 
@@ -67,98 +61,7 @@ int clients_parse(const char *s, char ***ret)
         return 0;
 }
 
-/* ---- what they say ---- */
-
-static const char *string_of(json_object *o, const char *key)
-{
-        json_object *value;
-
-        return json_object_object_get_ex(o, key, &value) && json_object_is_type(value, json_type_string)
-                       ? json_object_get_string(value)
-                       : "";
-}
-
-static void host_of(json_object *entry, char *ret, size_t size)
-{
-        const char *name = string_of(entry, "hostname");
-        json_object *value;
-        int port = json_object_object_get_ex(entry, "port", &value) ? json_object_get_int(value) : FIO_PORT;
-
-        if (port == FIO_PORT)
-                (void) copy_string(ret, size, name);
-        else
-                (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
-}
-
-/* A machine's jobs are grouped, so it has one entry. */
-static int parse_one(json_object *entry, unsigned jobs, unsigned depth, struct fio_tally *all, struct bench_run *ret)
-{
-        _cleanup_(fio_tally_done) struct fio_tally own = {};
-        int r;
-
-        r = fio_tally_add(all, entry, depth);
-        if (r >= 0)
-                r = fio_tally_add(&own, entry, depth);
-        if (r < 0)
-                return r;
-        fio_tally_finish(&own, jobs, ret);
-        host_of(entry, ret->host, sizeof(ret->host));
-        return 0;
-}
-
-static int parse_list(json_object *list, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
-{
-        _cleanup_(fio_tally_done) struct fio_tally all = {};
-        size_t n = 0;
-
-        for (size_t i = 0; i < json_object_array_length(list); i++) {
-                json_object *entry = json_object_array_get_idx(list, i);
-                int r;
-
-                if (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS))
-                        continue;
-                if (n + 1 >= max)
-                        return -EBADMSG;
-                r = parse_one(entry, jobs, depth, &all, &ret[n + 1]);
-                if (r < 0)
-                        return r;
-                n++;
-        }
-        if (n == 0)
-                return -EBADMSG;
-        fio_tally_finish(&all, jobs * (unsigned) n, &ret[0]);
-        return (int) n + 1;
-}
-
-int clients_parse_json(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
-{
-        json_object *document = fio_document(text), *list;
-        int r = -EBADMSG;
-
-        if (document && max > 0 && json_object_object_get_ex(document, "client_stats", &list) &&
-            json_object_is_type(list, json_type_array))
-                r = parse_list(list, jobs, depth, ret, max);
-        json_object_put(document);
-        return r;
-}
-
 /* ---- the run ---- */
-
-/* fio says nothing of progress here, so time does. */
-struct clock {
-        fio_progress_t cb;
-        void *userdata;
-        uint64_t started, expected; /* CLOCK_MONOTONIC, and a span, in usec; expected 0: not known */
-};
-
-static int on_progress(double done, void *userdata)
-{
-        struct clock *c = userdata;
-
-        if (c->expected > 0)
-                done = (double) (now_monotonic() - c->started) / (double) c->expected;
-        return c->cb ? c->cb(done > 1 ? 1 : done, c->userdata) : 0;
-}
 
 bool clients_path_ok(const char *path)
 {
@@ -210,7 +113,7 @@ static int make_jobs(const struct fio_job *job, size_t n, uint64_t each, char **
 
 static int make_arguments(char *const *hosts, size_t n, char ***ret)
 {
-        static const char *const first[] = {"fio", "--output-format=json+", FIO_OUTPUT};
+        static const char *const first[] = {"fio", "--output-format=json", FIO_OUTPUT};
         char **list = NULL;
         size_t count = 0;
         int r = 0;
@@ -234,21 +137,16 @@ static int make_arguments(char *const *hosts, size_t n, char ***ret)
         return 0;
 }
 
-static int execute(const struct fio_job *job, char *const *hosts, size_t n, uint64_t each, struct clock *clock,
+static int execute(const struct fio_job *job, char *const *hosts, size_t n, uint64_t each, fio_progress_t cb, void *userdata,
                    struct fio_result *ret)
 {
-        const char *program = job->program;
         char *jobs[FIO_JOBS_MAX + 1] = {}, **arguments = NULL;
-        int r = 0;
+        int r = make_jobs(job, n, each, jobs);
 
-        if (!program)
-                r = fio_find(&program);
-        if (r >= 0)
-                r = make_jobs(job, n, each, jobs);
         if (r >= 0)
                 r = make_arguments(hosts, n, &arguments);
         if (r >= 0)
-                r = fio_execute(program, arguments, jobs, -1, on_progress, clock, ret);
+                r = fio_execute(job->program, arguments, jobs, -1, cb, userdata, ret);
         for (size_t i = 0; i < n; i++)
                 free(jobs[i]);
         strv_free(arguments);
@@ -259,8 +157,6 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
                 struct bench_run **ret, char **ret_why)
 {
         const struct bench_pattern *p = job->pattern;
-        unsigned seconds = job->runtime_sec ?: p->time_based ? p->runtime_sec : 0;
-        struct clock clock = {cb, userdata, now_monotonic(), seconds ? (seconds + p->ramp_sec) * USEC_PER_SEC : 0};
         _cleanup_(fio_result_done) struct fio_result result = {};
         struct bench_run *runs = NULL;
         uint64_t each, started;
@@ -277,7 +173,7 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
         if (each == 0)
                 return -ENOSPC;
         started = now_realtime();
-        r = execute(job, hosts, n, each, &clock, &result);
+        r = execute(job, hosts, n, each, cb, userdata, &result);
         if (r < 0)
                 return r;
         runs = calloc(n + 1, sizeof(*runs));

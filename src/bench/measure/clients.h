@@ -21,5 +21,8 @@ bool clients_path_ok(const char *path);
 int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_progress_t cb, void *userdata,
                 struct bench_run **ret, char **ret_why);
 
+/* Where `fio --server` listens if nobody says otherwise. */
+#define FIO_PORT 8765
+
 /* The JSON of fio as a client; ret has room for max runs. Their number, or -EBADMSG. */
 int clients_parse_json(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max);

@@ -37,7 +37,6 @@ struct handover {
 struct child {
         pid_t pid;
         int stdout_fd;
-        struct fio_meter meter;
         int stopped; /* what the callback returned */
         uint64_t stopped_msec, told_msec;
         bool killed;
@@ -46,45 +45,6 @@ struct child {
 static uint64_t now_msec(void)
 {
         return now_monotonic() / USEC_PER_MSEC;
-}
-
-/* ---- progress ---- */
-
-/* "[37.5%]" */
-static bool is_percent(const char *word, double *ret)
-{
-        size_t n = strspn(word, "0123456789");
-        double value = 0, digit = 1;
-
-        if (n == 0 || n > 3)
-                return false;
-        for (size_t i = 0; i < n; i++)
-                value = 10 * value + (word[i] - '0');
-        word += n;
-        if (*word == '.')
-                for (word++; *word >= '0' && *word <= '9'; word++)
-                        value += (*word - '0') * (digit /= 10);
-        if (!streq(word, "%"))
-                return false;
-        *ret = value >= 100 ? 1 : value / 100;
-        return true;
-}
-
-void fio_meter_feed(struct fio_meter *m, const char *text, size_t n)
-{
-        for (size_t i = 0; i < n; i++) {
-                if (text[i] == '[') {
-                        m->inside = true;
-                        m->n = 0;
-                } else if (m->inside && text[i] == ']') {
-                        m->word[m->n] = '\0';
-                        m->inside = false;
-                        (void) is_percent(m->word, &m->done);
-                } else if (m->inside && m->n + 1 < sizeof(m->word))
-                        m->word[m->n++] = text[i];
-                else
-                        m->inside = false;
-        }
 }
 
 /* ---- the child ---- */
@@ -149,7 +109,7 @@ static void tick(struct child *c, fio_progress_t cb, void *userdata)
 
         if (now - c->told_msec >= TICK_MSEC) {
                 c->told_msec = now;
-                r = cb ? cb(c->meter.done, userdata) : 0;
+                r = cb ? cb(userdata) : 0;
                 if (r < 0 && !c->stopped) {
                         c->stopped = r;
                         c->stopped_msec = now;
@@ -169,15 +129,13 @@ static void follow(struct child *c, fio_progress_t cb, void *userdata)
 
         for (;;) {
                 struct pollfd p = {.fd = c->stdout_fd, .events = POLLIN};
-                ssize_t n = 0;
 
                 if (poll(&p, 1, TICK_MSEC) > 0) {
-                        n = read(c->stdout_fd, text, sizeof(text));
+                        ssize_t n = read(c->stdout_fd, text, sizeof(text));
+
                         if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
                                 return;
                 }
-                if (n > 0)
-                        fio_meter_feed(&c->meter, text, (size_t) n);
                 tick(c, cb, userdata);
         }
 }
@@ -238,6 +196,18 @@ static int start(struct child *c, const char *program, char *const *arguments, s
         return 0;
 }
 
+int fio_find(const char **ret)
+{
+        static const char *const paths[] = {"/usr/bin/fio", "/bin/fio"};
+
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++)
+                if (access(paths[i], X_OK) == 0) {
+                        *ret = paths[i];
+                        return 0;
+                }
+        return -ENOENT;
+}
+
 int fio_execute(const char *program, char *const *arguments, char *const *jobs, int target, fio_progress_t cb, void *userdata,
                 struct fio_result *ret)
 {
@@ -248,6 +218,8 @@ int fio_execute(const char *program, char *const *arguments, char *const *jobs, 
         size_t size;
         int r = prepare(&h, jobs, target);
 
+        if (r >= 0 && !program)
+                r = fio_find(&program);
         if (r >= 0)
                 r = start(&c, program, arguments, &h);
         if (r >= 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/measure/fio-json.h"
-
+/* What fio's JSON has of jobs, added up. fio 3.1 to 3.41 were looked at; before 3.0 times were in microseconds. */
 #include <ctype.h>
+#include <json-c/json.h>
 #include <math.h>
 
-#include "bench/measure/fio.h"
+#include "bench/measure/clients.h"
 #include "common/util.h"
 
 /* A run of three years; beyond that it is no number of fio's. */
@@ -13,9 +13,26 @@
 #define NUMBER_MAX 1e18
 #define MSEC_PER_SEC 1000.0
 #define KIB 1024.0
+/* fio's own sum over machines, which leaves the percentiles out. */
+#define ALL_CLIENTS "All clients"
 
-static const double quantiles[] = {0.50, 0.95, 0.99};
 static const char *const percentile_keys[] = {"50.000000", "95.000000", "99.000000"};
+
+struct tally_side {
+        uint64_t bytes, ios, runtime_ms;
+        double bytes_per_sec, iops; /* sums of fio's own, for where there is no run time */
+        double mean_sum, slat_sum;  /* means by number of I/Os */
+        /* p50, p95, p99 of the job, or the machine, that has the highest: none of all together is above it */
+        uint64_t highest[ELEMENTSOF(percentile_keys)];
+};
+
+struct tally {
+        struct tally_side read, write, sync;
+        double depth_sum, depth_weight;
+        double cpu_sum;
+        size_t entries;
+        int error;
+};
 
 /* ---- members ---- */
 
@@ -77,7 +94,8 @@ static json_object *parse_one(const char *text)
         return o;
 }
 
-json_object *fio_document(const char *text)
+/* In a text that may begin and end with other words; NULL: there is none. */
+static json_object *parse_document(const char *text)
 {
         _cleanup_free_ char *copy = strdup(text);
 
@@ -102,33 +120,10 @@ static uint64_t sum(uint64_t a, uint64_t b)
         return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static int add_bins(struct fio_tally_side *s, json_object *bins)
-{
-        struct fio_bin *more;
-        size_t n = (size_t) json_object_object_length(bins);
-
-        if (n == 0)
-                return 0;
-        more = reallocarray(s->bins, s->n_bins + n, sizeof(*more));
-        if (!more)
-                return -ENOMEM;
-        s->bins = more;
-        json_object_object_foreach(bins, key, value)
-        {
-                unsigned long long ns;
-                int64_t count = json_object_get_int64(value);
-
-                /* Versions before 3.0 had words among them. */
-                if (count > 0 && parse_uint(key, 10, UINT64_MAX, &ns) >= 0)
-                        s->bins[s->n_bins++] = (struct fio_bin){ns, (uint64_t) count};
-        }
-        return 0;
-}
-
 /* 3.1 has the percentiles of lat under clat; and where there are none of lat, those of clat are the best there is. */
-static json_object *part_of_latency(json_object *o, const char *key)
+static json_object *percentiles_of(json_object *o)
 {
-        return member(member(o, "lat_ns"), key) ?: member(member(o, "clat_ns"), key);
+        return member(member(o, "lat_ns"), "percentile") ?: member(member(o, "clat_ns"), "percentile");
 }
 
 static double mean_of(json_object *o)
@@ -146,14 +141,13 @@ static uint64_t count_syncs(json_object *o)
         return timed > ios ? timed : ios;
 }
 
-static int add_side(struct fio_tally_side *s, json_object *o, uint64_t ios)
+static void add_side(struct tally_side *s, json_object *o, uint64_t ios)
 {
-        json_object *percentile = part_of_latency(o, "percentile"), *bins = part_of_latency(o, "bins");
+        json_object *percentile = percentiles_of(o);
         uint64_t runtime = get_count(o, "runtime"), bandwidth = get_count(o, "bw_bytes");
 
         if (ios == 0)
-                return 0;
-        s->entries++;
+                return;
         s->ios = sum(s->ios, ios);
         s->bytes = sum(s->bytes, get_count(o, "io_bytes"));
         if (runtime > s->runtime_ms && runtime <= RUNTIME_MS_MAX)
@@ -169,10 +163,6 @@ static int add_side(struct fio_tally_side *s, json_object *o, uint64_t ios)
                 if (ns > s->highest[i])
                         s->highest[i] = ns;
         }
-        if (!bins || !json_object_is_type(bins, json_type_object))
-                return 0;
-        s->with_bins++;
-        return add_bins(s, bins);
 }
 
 /* Of all I/O, how much was submitted at a depth of the same power of two, or a higher one; fio tells none above 64 apart. */
@@ -190,21 +180,17 @@ static double depth_reached(json_object *levels, unsigned depth)
         return percent > 100 ? 1 : percent / 100;
 }
 
-int fio_tally_add(struct fio_tally *t, json_object *entry, unsigned depth)
+/* One entry of "jobs" or "client_stats"; depth: what iodepth= asked for. */
+static void tally_add(struct tally *t, json_object *entry, unsigned depth)
 {
         json_object *read = member(entry, "read"), *write = member(entry, "write"), *levels = member(entry, "iodepth_level");
         json_object *sync = member(entry, "sync");
         uint64_t reads = get_count(read, "total_ios"), writes = get_count(write, "total_ios"), error = get_count(entry, "error");
         double ios = (double) reads + (double) writes;
-        int r;
 
-        r = add_side(&t->read, read, reads);
-        if (r >= 0)
-                r = add_side(&t->write, write, writes);
-        if (r >= 0)
-                r = add_side(&t->sync, sync, count_syncs(sync));
-        if (r < 0)
-                return r;
+        add_side(&t->read, read, reads);
+        add_side(&t->write, write, writes);
+        add_side(&t->sync, sync, count_syncs(sync));
         t->entries++;
         t->cpu_sum += get_number(entry, "usr_cpu") + get_number(entry, "sys_cpu");
         if (levels) {
@@ -213,35 +199,10 @@ int fio_tally_add(struct fio_tally *t, json_object *entry, unsigned depth)
         }
         if (error && !t->error)
                 t->error = error < 4096 ? -(int) error : -EIO;
-        return 0;
 }
 
-static int compare_bins(const void *a, const void *b)
+static void finish_side(const struct tally_side *s, struct bench_side *ret)
 {
-        const struct fio_bin *x = a, *y = b;
-
-        return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
-
-/* As fio does it: the first latency below which, or at which, so many are. */
-static uint64_t quantile_of(const struct fio_bin *bins, size_t n, double quantile)
-{
-        double all = 0, below = 0;
-
-        for (size_t i = 0; i < n; i++)
-                all += (double) bins[i].count;
-        for (size_t i = 0; i < n; i++) {
-                below += (double) bins[i].count;
-                if (below >= quantile * all)
-                        return bins[i].ns;
-        }
-        return n > 0 ? bins[n - 1].ns : 0;
-}
-
-static void finish_side(struct fio_tally_side *s, struct bench_side *ret)
-{
-        uint64_t *percentiles[] = {&ret->p50_ns, &ret->p95_ns, &ret->p99_ns};
-
         ret->bytes = s->bytes;
         ret->ios = s->ios;
         /* All of it by the longest time: rates of jobs that end one after the other cannot be summed up. */
@@ -249,17 +210,13 @@ static void finish_side(struct fio_tally_side *s, struct bench_side *ret)
         ret->iops = s->runtime_ms ? (double) s->ios * MSEC_PER_SEC / (double) s->runtime_ms : s->iops;
         ret->mean_ns = s->ios ? s->mean_sum / (double) s->ios : 0;
         ret->slat_mean_ns = s->ios ? s->slat_sum / (double) s->ios : 0;
-        /* Of jobs told apart without their bins only so much is known: no percentile of all is above the highest. */
-        for (size_t i = 0; i < ELEMENTSOF(percentiles); i++)
-                *percentiles[i] = s->highest[i];
-        if (s->entries < 2 || s->with_bins < s->entries || s->n_bins == 0)
-                return;
-        qsort(s->bins, s->n_bins, sizeof(*s->bins), compare_bins);
-        for (size_t i = 0; i < ELEMENTSOF(percentiles); i++)
-                *percentiles[i] = quantile_of(s->bins, s->n_bins, quantiles[i]);
+        ret->p50_ns = s->highest[0];
+        ret->p95_ns = s->highest[1];
+        ret->p99_ns = s->highest[2];
 }
 
-void fio_tally_finish(struct fio_tally *t, unsigned jobs, struct bench_run *ret)
+/* jobs: numjobs= behind every entry, grouped or not. */
+static void tally_finish(struct tally *t, unsigned jobs, struct bench_run *ret)
 {
         uint64_t longest = t->read.runtime_ms > t->write.runtime_ms ? t->read.runtime_ms : t->write.runtime_ms;
 
@@ -277,27 +234,63 @@ void fio_tally_finish(struct fio_tally *t, unsigned jobs, struct bench_run *ret)
         finish_side(&t->sync, &ret->sync);
 }
 
-void fio_tally_done(struct fio_tally *t)
-{
-        free(t->read.bins);
-        free(t->write.bins);
-        free(t->sync.bins);
-        *t = (struct fio_tally){};
-}
-
 int fio_parse(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret)
 {
-        _cleanup_(fio_tally_done) struct fio_tally t = {};
-        json_object *document = fio_document(text), *list = member(document, "jobs");
-        int r = -EBADMSG;
+        json_object *document = parse_document(text), *list = member(document, "jobs");
+        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        struct tally t = {};
 
-        if (list && json_object_is_type(list, json_type_array) && json_object_array_length(list) > 0) {
-                r = 0;
-                for (size_t i = 0; i < json_object_array_length(list) && r >= 0; i++)
-                        r = fio_tally_add(&t, json_object_array_get_idx(list, i), depth);
-        }
-        if (r >= 0)
-                fio_tally_finish(&t, jobs, ret);
+        for (size_t i = 0; i < n; i++)
+                tally_add(&t, json_object_array_get_idx(list, i), depth);
+        if (n > 0)
+                tally_finish(&t, jobs, ret);
         json_object_put(document);
-        return r;
+        return n > 0 ? 0 : -EBADMSG;
+}
+
+/* ---- several machines ---- */
+
+static const char *string_of(json_object *o, const char *key)
+{
+        json_object *value = member(o, key);
+
+        return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+static void host_of(json_object *entry, char *ret, size_t size)
+{
+        const char *name = string_of(entry, "hostname");
+        json_object *value = member(entry, "port");
+        int port = value ? json_object_get_int(value) : FIO_PORT;
+
+        if (port == FIO_PORT)
+                (void) copy_string(ret, size, name);
+        else
+                (void) snprintf(ret, size, strchr(name, ':') ? "[%s]:%i" : "%s:%i", name, port);
+}
+
+int clients_parse_json(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max)
+{
+        json_object *document = parse_document(text), *list = member(document, "client_stats");
+        size_t n_entries = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0, n = 1;
+        struct tally all = {};
+
+        for (size_t i = 0; i < n_entries && n <= max; i++) {
+                json_object *entry = json_object_array_get_idx(list, i);
+                struct tally own = {}; /* a machine's jobs are grouped, so it has one entry */
+
+                if (!json_object_is_type(entry, json_type_object) || streq(string_of(entry, "jobname"), ALL_CLIENTS))
+                        continue;
+                if (n < max) {
+                        tally_add(&all, entry, depth);
+                        tally_add(&own, entry, depth);
+                        tally_finish(&own, jobs, &ret[n]);
+                        host_of(entry, ret[n].host, sizeof(ret[n].host));
+                }
+                n++;
+        }
+        if (n > 1 && n <= max)
+                tally_finish(&all, jobs * (unsigned) (n - 1), &ret[0]);
+        json_object_put(document);
+        return n > 1 && n <= max ? (int) n : -EBADMSG;
 }

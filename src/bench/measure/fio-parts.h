@@ -25,21 +25,12 @@ struct fio_result {
 };
 
 /*
- * Runs it to its end. jobs: texts of job files, at most FIO_JOBS_MAX, NULL behind them; NULL: none. target: for FIO_TARGET,
- * or negative. 0 also if fio failed; what the callback returned if that was less than 0; -ENOENT: there is no such program.
+ * Runs it to its end. program: NULL: fio_find(). jobs: texts of job files, at most FIO_JOBS_MAX, NULL behind them; NULL: none.
+ * target: for FIO_TARGET, or negative. 0 also if fio failed; what the callback returned if that was less than 0; -ENOENT: there
+ * is no such program.
  */
 int fio_execute(const char *program, char *const *arguments, char *const *jobs, int target, fio_progress_t cb, void *userdata,
                 struct fio_result *ret);
 void fio_result_done(struct fio_result *r);
 /* fio's words, blanks and endless repetition taken away; NULL: none. */
 char *fio_words(const struct fio_result *r);
-
-/* What stands between brackets in fio's line of progress, whole or in pieces. */
-struct fio_meter {
-        char word[16];
-        size_t n;
-        bool inside;
-        double done;
-};
-
-void fio_meter_feed(struct fio_meter *m, const char *text, size_t n);

@@ -8,35 +8,18 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "bench/measure/fio-json.h"
 #include "bench/measure/fio-parts.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 
 #define ONCE_BLOCK (1U << 20)
 
-int fio_find(const char **ret)
-{
-        static const char *const paths[] = {"/usr/bin/fio", "/bin/fio"};
-
-        for (size_t i = 0; i < ELEMENTSOF(paths); i++)
-                if (access(paths[i], X_OK) == 0) {
-                        *ret = paths[i];
-                        return 0;
-                }
-        return -ENOENT;
-}
-
 int fio_version(const char *program, char **ret)
 {
         char *const arguments[] = {"fio", FIO_OUTPUT, "--version", NULL};
         _cleanup_(fio_result_done) struct fio_result result = {};
-        int r = 0;
+        int r = fio_execute(program, arguments, NULL, -1, NULL, NULL, &result);
 
-        if (!program)
-                r = fio_find(&program);
-        if (r >= 0)
-                r = fio_execute(program, arguments, NULL, -1, NULL, NULL, &result);
         if (r < 0)
                 return r;
         *ret = fio_words(&result);
@@ -83,21 +66,14 @@ static int open_target(const struct fio_job *job, uint64_t *ret_available)
 
 static int execute(const struct fio_job *job, char *text, int target, fio_progress_t cb, void *userdata, struct fio_result *ret)
 {
-        char *arguments[8] = {"fio", "--output-format=json+", FIO_OUTPUT, "--eta=always"};
-        const char *program = job->program;
-        size_t n = 4;
-        int r;
+        char *arguments[6] = {"fio", "--output-format=json", FIO_OUTPUT};
+        size_t n = 3;
 
         assert(job->writes || !bench_pattern_writes(job->pattern));
-        if (!program) {
-                r = fio_find(&program);
-                if (r < 0)
-                        return r;
-        }
         if (!job->writes)
                 arguments[n++] = "--readonly";
         arguments[n] = FIO_JOBS;
-        return fio_execute(program, arguments, (char *[]){text, NULL}, target, cb, userdata, ret);
+        return fio_execute(job->program, arguments, (char *[]){text, NULL}, target, cb, userdata, ret);
 }
 
 /* What it read or wrote makes the result, its words the reason if there is none. */

@@ -18,10 +18,10 @@ struct fio_job {
 };
 
 /*
- * Called five times a second or so; done: 0..1, as fio says. Less than 0 ends fio, and is what fio_run() returns then.
- * Until fio is gone it is still called, its result ignored.
+ * Called five times a second or so. Less than 0 ends fio, and is what fio_run() returns then. Until fio is gone it is still
+ * called, its result ignored.
  */
-typedef int (*fio_progress_t)(double done, void *userdata);
+typedef int (*fio_progress_t)(void *userdata);
 
 /*
  * One run. 0: *ret is filled in but for pattern, driver, round and order; ret->error says whether fio met an error

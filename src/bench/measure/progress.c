@@ -7,13 +7,14 @@
 
 #define RENEW_USEC (250 * USEC_PER_MSEC)
 
-void bench_progress_step(struct bench_progress *p, const char *what, uint64_t done_usec, uint64_t total_usec)
+void bench_progress_step(struct bench_progress *p, uint64_t done_usec, uint64_t step_usec, uint64_t total_usec)
 {
-        (void) copy_string(p->what, sizeof(p->what), what);
-        p->done_usec = done_usec;
-        p->total_usec = total_usec;
+        p->begin = now_boottime();
         p->drawn = 0;
-        bench_progress_show(p, 0);
+        p->done_usec = done_usec;
+        p->step_usec = step_usec;
+        p->total_usec = total_usec;
+        bench_progress_show(p);
 }
 
 char *bench_progress_time(uint64_t usec, char ret[static PROGRESS_TIME_MAX])
@@ -29,10 +30,11 @@ char *bench_progress_time(uint64_t usec, char ret[static PROGRESS_TIME_MAX])
         return ret;
 }
 
-void bench_progress_show(struct bench_progress *p, uint64_t within_usec)
+void bench_progress_show(struct bench_progress *p)
 {
-        char line[256], left[PROGRESS_TIME_MAX];
-        uint64_t now = now_boottime(), done = p->done_usec + within_usec;
+        char line[sizeof(p->what) + 64], left[PROGRESS_TIME_MAX];
+        uint64_t now = now_boottime(), within = now - p->begin,
+                 done = p->done_usec + (within < p->step_usec ? within : p->step_usec);
 
         if (p->drawn && now - p->drawn < RENEW_USEC)
                 return;

@@ -50,14 +50,13 @@ static int look(struct session *s, bool io_failed)
         return errors_look(&s->errors, io_failed) || (lease && lease->distrusted) ? -EIO : 0;
 }
 
-int run_tick(double done, void *userdata)
+int run_tick(void *userdata)
 {
         struct session *s = userdata;
 
         if (s->stop < 0) /* what ends is no longer asked after */
                 return s->stop;
-        if (done >= 0)
-                bench_progress_show(&s->progress, (uint64_t) (done * (double) s->step_usec));
+        bench_progress_show(&s->progress);
         if (session_signal())
                 s->stop = -EINTR;
         else if (now_boottime() >= s->looked + LOOK_USEC)

@@ -7,7 +7,7 @@
 
 /* For fio, and for pauses: shows how far it is, and looks after the disk. Less than 0: it is to end, s->stop
  * says why. */
-int run_tick(double done, void *userdata);
+int run_tick(void *userdata);
 
 /* These return 0; -EINTR, -EIO, -ENODEV, -EPIPE as s->stop; other -errno, told. */
 int run_read_all(struct session *s);

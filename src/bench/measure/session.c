@@ -168,20 +168,18 @@ static int step_switch(struct session *s, enum driver to)
 
 static int step_pause(struct session *s)
 {
-        uint64_t begin = now_boottime(), now;
+        uint64_t begin = now_boottime();
 
         s->stop = 0;
-        while ((now = now_boottime()) < begin + s->pause_usec) {
-                double done = (double) (now - begin) / (double) s->pause_usec;
-
-                if (run_tick(done, s) < 0)
+        while (now_boottime() < begin + s->pause_usec) {
+                if (run_tick(s) < 0)
                         return s->stop;
                 (void) nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
         }
         return 0;
 }
 
-static const char *describe(const struct session *s, const struct step *step, char *ret, size_t size)
+static void describe(const struct session *s, const struct step *step, char *ret, size_t size)
 {
         const char *driver = step->driver == DRIVER_NONE ? "" : driver_to_string(step->driver);
 
@@ -205,7 +203,6 @@ static const char *describe(const struct session *s, const struct step *step, ch
         case _STEP_KIND_MAX:
                 break;
         }
-        return ret;
 }
 
 /* What a step ended with: an exit status; OK: go on. */
@@ -255,14 +252,13 @@ int session_run(struct session *s, const struct step *steps, size_t n)
         for (size_t i = steps_next(steps, n, 0, s->ended); code == UASD_EXIT_OK && i < n;
              i = steps_next(steps, n, i + 1, s->ended)) {
                 uint64_t left = session_usec(s, steps, n, i), done = now_boottime() - begin;
-                char what[160];
 
                 if (session_signal()) {
                         code = after(s, -EINTR);
                         break;
                 }
-                s->step_usec = left - session_usec(s, steps, n, i + 1);
-                bench_progress_step(&s->progress, describe(s, &steps[i], what, sizeof(what)), done, done + left);
+                describe(s, &steps[i], s->progress.what, sizeof(s->progress.what));
+                bench_progress_step(&s->progress, done, left - session_usec(s, steps, n, i + 1), done + left);
                 code = do_step(s, &steps[i]);
         }
         progress_clear();

@@ -31,9 +31,8 @@ struct session {
         bool ended[_DRIVER_MAX];
         uint64_t *run_usec; /* by pattern: how long a run takes */
         uint64_t pause_usec;
-        uint64_t step_usec; /* what the step at hand will take */
-        uint64_t looked;    /* when the disk was looked after last */
-        int stop;           /* why a run was ended: -EINTR, -EIO: trouble, -ENODEV: unplugged, -EPIPE: the lease */
+        uint64_t looked; /* when the disk was looked after last */
+        int stop;        /* why a run was ended: -EINTR, -EIO: trouble, -ENODEV: unplugged, -EPIPE: the lease */
         int seen_signal;
 };
 
