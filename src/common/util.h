@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@
                 _f;                                                                                                              \
         })
 
+/* Microseconds: a span, or a point in time of the clock that is named beside it. */
+typedef uint64_t usec_t;
 #define USEC_PER_SEC 1000000ULL
 #define USEC_PER_MSEC 1000ULL
 

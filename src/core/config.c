@@ -30,11 +30,11 @@ static bool digit(char c)
 }
 
 /* One number with its unit off the front of *s; a number alone is seconds. */
-static int parse_span(const char **s, uint64_t *ret)
+static int parse_span(const char **s, usec_t *ret)
 {
         static const struct {
                 const char *name;
-                uint64_t usec;
+                usec_t usec;
         } units[] = {
                 {"", USEC_PER_SEC},         {"us", 1},
                 {"ms", USEC_PER_MSEC},      {"s", USEC_PER_SEC},
@@ -64,12 +64,12 @@ static int parse_span(const char **s, uint64_t *ret)
         return -EINVAL;
 }
 
-int parse_seconds(const char *s, uint64_t *ret_usec)
+int parse_seconds(const char *s, usec_t *ret_usec)
 {
-        uint64_t total = 0;
+        usec_t total = 0;
 
         do {
-                uint64_t v;
+                usec_t v;
                 int r = parse_span(&s, &v);
 
                 if (r < 0)

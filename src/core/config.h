@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "core/types.h"
 
 /* uasd.conf(5), its meaning. Files are read by sys/state/conf.c; this knows sections and keys alone. */
@@ -13,10 +14,10 @@ struct disk_rule { /* [Disk VID:PID] or [Disk VID:PID:SERIAL] */
 
 struct config {
         enum policy policy;         /* Policy=, default auto */
-        uint64_t quiet_usec;        /* QuietSec=, default 2 s */
-        uint64_t hold_usec;         /* HoldSec=, default 20 s; 0: never hold */
+        usec_t quiet_usec;          /* QuietSec=, default 2 s */
+        usec_t hold_usec;           /* HoldSec=, default 20 s; 0: never hold */
         enum driver unknown_target; /* Unknown=, default uas */
-        uint64_t trial_usec;        /* TrialSec=, default 10 min */
+        usec_t trial_usec;          /* TrialSec=, default 10 min */
         struct disk_rule *rules;
         size_t n_rules;
 };
@@ -34,4 +35,4 @@ int config_set(struct config *c, const char *section, const char *key, const cha
 enum policy config_policy(const struct config *c, uint16_t vid, uint16_t pid, const char *serial);
 
 /* "20", "20s", "500ms", "1min", "infinity" is refused. Returns 0 or -EINVAL. */
-int parse_seconds(const char *s, uint64_t *ret_usec);
+int parse_seconds(const char *s, usec_t *ret_usec);

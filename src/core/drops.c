@@ -62,7 +62,7 @@ void drops_gone(struct drops *d, const struct facts *f, bool explained, const st
         p->away = !explained && !woken;
 }
 
-static unsigned add(struct dropping *p, uint64_t now)
+static unsigned add(struct dropping *p, usec_t now)
 {
         if (p->n > 0 && now > p->at[p->n - 1] + DROPS_MEMORY_USEC) {
                 p->n = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "core/facts.h"
 
 /*
@@ -29,24 +30,24 @@ struct dropping {
         char port[INTERFACE_NAME_MAX]; /* "2-1"; empty: nobody's */
         uint16_t vid, pid;             /* who went there last */
         char serial[USB_STRING_MAX];
-        unsigned devnum;           /* it had */
-        uint64_t seen;             /* when that was */
-        bool away;                 /* and it may come back */
-        uint64_t at[DROPS_ENOUGH]; /* its last drops, the oldest first */
+        unsigned devnum;         /* it had */
+        usec_t seen;             /* when that was */
+        bool away;               /* and it may come back */
+        usec_t at[DROPS_ENOUGH]; /* its last drops, the oldest first */
         unsigned n;
         bool told; /* of this series, which goes on until there was none for as long as one counts */
 };
 
 struct drops {
         struct dropping ports[DROPS_PORTS_MAX];
-        bool begun;      /* the next is known: a disk has come since uasd began */
-        uint64_t asleep; /* as last seen */
-        uint64_t woken;  /* when it was seen to be more; 0: never */
+        bool begun;    /* the next is known: a disk has come since uasd began */
+        usec_t asleep; /* as last seen */
+        usec_t woken;  /* when it was seen to be more; 0: never */
 };
 
 /* The machine's clocks: now, and how much of that it has slept. */
 struct drops_time {
-        uint64_t now, asleep;
+        usec_t now, asleep;
 };
 
 /* A disk has gone. explained: uasd was at work on it, or its bridge is known to have failed. */

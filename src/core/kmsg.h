@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/util.h"
+
 /*
  * One record of /dev/kmsg, as one read(2) returns it:
  *
@@ -17,7 +19,7 @@
 struct kmsg {
         bool user; /* a program wrote it, not the kernel: it proves nothing */
         uint64_t seq;
-        uint64_t usec; /* since boot, without the time asleep */
+        usec_t usec; /* since boot, without the time asleep */
         char text[256];
         char subsystem[16];
         char device[64]; /* "+scsi:host0", "c189:129", "+pci:0000:00:14.0" */

@@ -33,15 +33,15 @@ bool life_stranded(const struct life *l)
         return l->disk.facts.driver == DRIVER_NONE && disk_went_wrong(&l->disk);
 }
 
-void learn_retry(struct life *l, uint64_t now)
+void learn_retry(struct life *l, usec_t now)
 {
-        uint64_t pause = USEC_PER_SEC << (l->use.retries < 6 ? l->use.retries : 6);
+        usec_t pause = USEC_PER_SEC << (l->use.retries < 6 ? l->use.retries : 6);
 
         l->use.retries++;
         l->use.retry_at = now + (pause < RETRY_MOST_USEC ? pause : RETRY_MOST_USEC);
 }
 
-static void seen_in_use(struct life *l, const struct event *e, uint64_t now)
+static void seen_in_use(struct life *l, const struct event *e, usec_t now)
 {
         l->use.busy = l->use.waited = true;
         l->use.free_since = 0;
@@ -60,7 +60,7 @@ static void seen_in_use(struct life *l, const struct event *e, uint64_t now)
                 learn_retry(l, now);
 }
 
-static void seen_users(struct life *l, const struct event *e, uint64_t now)
+static void seen_users(struct life *l, const struct event *e, usec_t now)
 {
         l->use.looked = true;
         if (e->in_use) {
@@ -80,7 +80,7 @@ static void seen_users(struct life *l, const struct event *e, uint64_t now)
  * Its hold is over and it is free to be mounted: whoever does so now must not meet our claim. It is looked at
  * again when something changes, or after a while.
  */
-void learn_released(struct life *l, uint64_t now)
+void learn_released(struct life *l, usec_t now)
 {
         l->hold.active = l->use.hidden = false;
         l->use.looked = l->use.busy = l->use.waited = true;
@@ -147,7 +147,7 @@ static void foreign_outcome(const struct life *l, const struct event *e, struct 
                         driver_to_string(d->facts.driver));
 }
 
-static void done(struct life *l, const struct event *e, uint64_t now)
+static void done(struct life *l, const struct event *e, usec_t now)
 {
         bool overtaken = l->attempt.asked_meanwhile && l->disk.decision.target != l->attempt.to;
         bool elsewhere = l->attempt.to != DRIVER_NONE && l->disk.facts.driver != l->attempt.to;
@@ -204,7 +204,7 @@ static void trouble(struct life *l)
         l->disk.outcome = (struct outcome){.code = -1};
 }
 
-void learn(struct life *l, const struct event *e, uint64_t now)
+void learn(struct life *l, const struct event *e, usec_t now)
 {
         switch (e->type) {
         case EVENT_SCANNED:

@@ -62,7 +62,7 @@ static enum state derive(const struct life *l)
 
 /* ---- and what is to be done about it ---- */
 
-static uint64_t later(uint64_t a, uint64_t b)
+static usec_t later(usec_t a, usec_t b)
 {
         return a > b ? a : b;
 }
@@ -84,9 +84,9 @@ static void begin(struct life *l, struct actions *ret)
 }
 
 /* Returns when to be woken. */
-static uint64_t act_held(struct life *l, const struct environment *env, uint64_t now, struct actions *ret, struct actions *last)
+static usec_t act_held(struct life *l, const struct environment *env, usec_t now, struct actions *ret, struct actions *last)
 {
-        uint64_t start = later(now, later(l->use.retry_at, l->attempt.not_before));
+        usec_t start = later(now, later(l->use.retry_at, l->attempt.not_before));
         bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !used_up(l) && !l->inhibited && !env->stopping &&
                    !env->sleeping && l->hold.deadline >= start + HOLD_LEAST_USEC;
 
@@ -104,9 +104,9 @@ static uint64_t act_held(struct life *l, const struct environment *env, uint64_t
 }
 
 /* Returns when to be woken. */
-static uint64_t act_waiting(struct life *l, const struct environment *env, uint64_t now, struct actions *last)
+static usec_t act_waiting(struct life *l, const struct environment *env, usec_t now, struct actions *last)
 {
-        uint64_t ready;
+        usec_t ready;
 
         if (env->stopping || env->sleeping || l->inhibited)
                 return USEC_INFINITY;
@@ -148,7 +148,7 @@ static uint64_t act_waiting(struct life *l, const struct environment *env, uint6
 }
 
 /* Returns when to be woken. */
-static uint64_t act_trial(struct life *l, const struct environment *env, uint64_t now, struct actions *last)
+static usec_t act_trial(struct life *l, const struct environment *env, usec_t now, struct actions *last)
 {
         if (!l->trial.until) {
                 l->trial.until = now + env->trial_usec;
@@ -182,13 +182,13 @@ static void check(const struct life *l)
         assert(!l->lease.over || l->lease.active);
 }
 
-void machine_step(struct life *l, const struct environment *env, const struct event *e, uint64_t now, struct actions *ret)
+void machine_step(struct life *l, const struct environment *env, const struct event *e, usec_t now, struct actions *ret)
 {
         enum state before = l->disk.state;
         enum reason reason = l->disk.decision.reason;
         bool inhibited = l->inhibited;
         int code = l->disk.outcome.code;
-        uint64_t wake = USEC_INFINITY;
+        usec_t wake = USEC_INFINITY;
         /* What may feed an event back while it is carried out: nothing of this step may come after it. */
         struct actions last = {.n = 0};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "core/disk.h"
 
 /*
@@ -33,7 +34,7 @@ enum event_type {
 
 struct event {
         enum event_type type;
-        uint64_t deadline;
+        usec_t deadline;
         bool in_use;
         bool by_name; /* of EVENT_USERS: every process was asked */
         bool told;    /* of EVENT_USERS: the end of each use will be an event */
@@ -51,9 +52,9 @@ struct environment {
         bool booted;   /* PID 1 has finished starting: unheld disks may be claimed */
         bool stopping; /* shutdown or kexec is under way, or uasd ends: nothing begins */
         bool sleeping; /* the machine is going to sleep: nothing begins until it is awake again */
-        uint64_t quiet_usec;
-        uint64_t trial_usec;
-        uint64_t asleep_usec; /* so much of the time since boot the machine has slept */
+        usec_t quiet_usec;
+        usec_t trial_usec;
+        usec_t asleep_usec; /* so much of the time since boot the machine has slept */
 };
 
 /* Under a hold, what a switch and its undo need at least; with less left it is released at once. */
@@ -77,16 +78,16 @@ struct life {
 
         struct {
                 bool active;
-                uint64_t deadline;
+                usec_t deadline;
         } hold;
         struct {
-                bool busy;           /* as last seen */
-                bool looked;         /* it has been seen at all */
-                bool hidden;         /* a quick look does not see the users: looks go by name */
-                bool named;          /* and a look by name has seen them */
-                bool waited;         /* was seen in use: the quiet time counts also for a request */
-                uint64_t free_since; /* 0: in use, or not known */
-                uint64_t retry_at;   /* no event may tell of the end of its use: looked at again then; 0: never */
+                bool busy;         /* as last seen */
+                bool looked;       /* it has been seen at all */
+                bool hidden;       /* a quick look does not see the users: looks go by name */
+                bool named;        /* and a look by name has seen them */
+                bool waited;       /* was seen in use: the quiet time counts also for a request */
+                usec_t free_since; /* 0: in use, or not known */
+                usec_t retry_at;   /* no event may tell of the end of its use: looked at again then; 0: never */
                 unsigned retries;
         } use;
         struct {
@@ -96,7 +97,7 @@ struct life {
                 bool tried;           /* one automatic attempt was made on this attachment */
                 bool requested;       /* a user asked: may try again, and need not be quiet first */
                 unsigned flights;     /* tries to get off uas that went wrong, since it failed there */
-                uint64_t not_before;  /* the next of them */
+                usec_t not_before;    /* the next of them */
         } attempt;
         struct {
                 bool active;    /* a program has it for itself, or had it and it is not back yet */
@@ -106,13 +107,13 @@ struct life {
                 bool failed_before; /* what was tried before the lease went wrong: that is so after it as well */
         } lease;
         struct {
-                uint64_t until;  /* 0: not on trial */
-                uint64_t asleep; /* what was slept before, and what that was put off by */
+                usec_t until;  /* 0: not on trial */
+                usec_t asleep; /* what was slept before, and what that was put off by */
         } trial;
         bool cancelled; /* a user said no to what waited; kept in the attachment's mark */
         bool inhibited; /* no work may be disturbed: nothing begins */
         bool watched;   /* ACTION_WATCH is in force */
-        uint64_t timer; /* asked for last; USEC_INFINITY: none */
+        usec_t timer;   /* asked for last; USEC_INFINITY: none */
 };
 
 enum action_type {
@@ -133,7 +134,7 @@ struct action {
         bool automatic; /* nobody asked */
         bool by_name;
         bool plugged; /* nobody has seen it on this attachment: it mounts as usual afterwards */
-        uint64_t deadline;
+        usec_t deadline;
 };
 
 /* SWITCH, LOOK or PASSED come last: carrying them out may bring the next event. */
@@ -144,4 +145,4 @@ struct actions {
 };
 
 void life_init(struct life *l);
-void machine_step(struct life *l, const struct environment *env, const struct event *e, uint64_t now, struct actions *ret);
+void machine_step(struct life *l, const struct environment *env, const struct event *e, usec_t now, struct actions *ret);

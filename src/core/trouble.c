@@ -58,19 +58,19 @@ static void drop(struct trouble *t, size_t at)
         t->n--;
 }
 
-static void forget_old(struct trouble *t, uint64_t usec)
+static void forget_old(struct trouble *t, usec_t usec)
 {
         while (t->n > 0 && usec > t->bursts[0].last + MEMORY_USEC)
                 drop(t, 0);
 }
 
-bool trouble_pending(struct trouble *t, uint64_t usec)
+bool trouble_pending(struct trouble *t, usec_t usec)
 {
         forget_old(t, usec);
         return t->n > 0;
 }
 
-static bool belongs(const struct burst *b, const struct sign *s, uint64_t usec)
+static bool belongs(const struct burst *b, const struct sign *s, usec_t usec)
 {
         /* Signs of the cable do not make a bridge's burst heavier. */
         return b->blame == s->blame && usec <= b->last + BURST_GAP_USEC &&
@@ -78,7 +78,7 @@ static bool belongs(const struct burst *b, const struct sign *s, uint64_t usec)
 }
 
 /* Returns true for news: a new burst, or one that has become heavier. */
-static bool add(struct trouble *t, const struct sign *s, uint64_t usec)
+static bool add(struct trouble *t, const struct sign *s, usec_t usec)
 {
         for (size_t i = t->n; i-- > 0;) {
                 struct burst *b = t->bursts + i;
@@ -98,13 +98,13 @@ static bool add(struct trouble *t, const struct sign *s, uint64_t usec)
         return true;
 }
 
-static bool excused(const struct trouble *t, uint64_t usec)
+static bool excused(const struct trouble *t, usec_t usec)
 {
         return t->excuse_what && usec <= t->excuse + EXCUSE_USEC;
 }
 
 /* What a bad port did to the bridge is not held against the bridge, also what came just before it was told. */
-static void excuse(struct trouble *t, const struct sign *s, uint64_t usec)
+static void excuse(struct trouble *t, const struct sign *s, usec_t usec)
 {
         t->excuse = usec;
         t->excuse_what = s->what;
@@ -149,7 +149,7 @@ static void judge(struct trouble *t, const struct sign *s, bool news, struct fin
         }
 }
 
-void trouble_take(struct trouble *t, const struct sign *s, uint64_t usec, struct finding *ret)
+void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct finding *ret)
 {
         struct finding f = {.finding = FINDING_NONE};
 
@@ -214,7 +214,7 @@ static bool take_word(const char **line, char *ret, size_t size)
         return true;
 }
 
-static bool take_usec(const char **line, uint64_t *ret)
+static bool take_usec(const char **line, usec_t *ret)
 {
         unsigned long long v;
         char word[24];

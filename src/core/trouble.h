@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "core/disk.h"
 #include "core/kmsg.h"
 
@@ -23,7 +24,7 @@
 #define BURSTS_MAX 8
 
 struct burst {
-        uint64_t first, last;
+        usec_t first, last;
         enum blame blame;
         enum weight weight;
         const char *what;
@@ -32,7 +33,7 @@ struct burst {
 struct trouble {
         struct burst bursts[BURSTS_MAX]; /* the oldest first */
         size_t n;
-        uint64_t excuse; /* when the last sign was that excuses */
+        usec_t excuse; /* when the last sign was that excuses */
         const char *excuse_what;
         enum blame excuse_blame;
         enum blame told;   /* what has been blamed already */
@@ -61,9 +62,9 @@ void trouble_init(struct trouble *t);
 bool sign_is_about(const struct sign *s, const struct facts *f, const char *host);
 
 /* True while something is on the account, as of this time. */
-bool trouble_pending(struct trouble *t, uint64_t usec);
+bool trouble_pending(struct trouble *t, usec_t usec);
 
-void trouble_take(struct trouble *t, const struct sign *s, uint64_t usec, struct finding *ret);
+void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct finding *ret);
 
 /*
  * An account as lines of text, to be kept while uasd is restarted: what has been weighed is not weighed again, and what it came

@@ -20,13 +20,13 @@
 #include "sys/udev/trigger.h"
 #include "sys/users/users.h"
 
-static int on_timer(sd_event_source *s, uint64_t usec, void *data)
+static int on_timer(sd_event_source *s, usec_t usec, void *data)
 {
         queue_event(data, &(struct event){.type = EVENT_TIMER});
         return 0;
 }
 
-static void set_timer(struct entry *e, uint64_t usec)
+static void set_timer(struct entry *e, usec_t usec)
 {
         int r = 0;
 
@@ -113,7 +113,7 @@ void entry_step(struct entry *e, const struct event *event)
         enum state before = e->life.disk.state;
         bool cancelled = e->life.cancelled, in_use = e->life.use.busy, foreign = event->type == EVENT_DONE && event->foreign;
         struct actions actions;
-        uint64_t now;
+        usec_t now;
 
         assert(queue_draining(m));
         if (foreign) {

@@ -4,6 +4,7 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
+#include "common/util.h"
 #include "core/config.h"
 #include "core/drops.h"
 #include "core/history.h"
@@ -39,7 +40,7 @@ struct entry {
         bool announced;         /* on the bus */
         sd_event_source *timer; /* of the machine */
         struct {
-                uint64_t since; /* CLOCK_BOOTTIME in usec; 0: it has a driver */
+                usec_t since; /* CLOCK_BOOTTIME in usec; 0: it has a driver */
                 sd_event_source *timer;
         } unbound;
         struct disk_request request;
@@ -60,8 +61,8 @@ struct entry {
                 bool acted;             /* and what that came to has been acted upon */
                 struct history unkept;  /* could not be put on record */
                 bool has_unkept;
-        } trouble;         /* feature/trouble.c */
-        uint64_t users_at; /* feature/users-cache.c: CLOCK_BOOTTIME in usec of the last search by name */
+        } trouble;       /* feature/trouble.c */
+        usec_t users_at; /* feature/users-cache.c: CLOCK_BOOTTIME in usec of the last search by name */
 };
 
 struct manager {

@@ -100,7 +100,7 @@ static void entry_gone(struct entry *e)
         kmsg_arm(m->kmsg);
 }
 
-static int on_unbound(sd_event_source *s, uint64_t usec, void *data)
+static int on_unbound(sd_event_source *s, usec_t usec, void *data)
 {
         struct entry *e = data;
 
@@ -111,7 +111,7 @@ static int on_unbound(sd_event_source *s, uint64_t usec, void *data)
 
 static void note_unbound(struct entry *e, struct facts *f)
 {
-        uint64_t now = now_boottime();
+        usec_t now = now_boottime();
 
         if (f->driver != DRIVER_NONE) {
                 e->unbound.since = 0;
@@ -168,7 +168,7 @@ static void take_snapshot(struct entry *e, struct usb_disk *d)
 static void learn_hold(struct entry *e)
 {
         struct event hold = {.type = EVENT_HOLD};
-        uint64_t now = now_boottime();
+        usec_t now = now_boottime();
         bool held = hold_in_force(&e->manager->roots, &e->life.disk.facts, now, &hold.deadline);
 
         if (held == e->life.hold.active)

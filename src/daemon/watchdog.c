@@ -12,14 +12,14 @@
 #define REST_USEC USEC_PER_SEC
 
 struct watchdog {
-        uint64_t period_usec; /* WatchdogSec=; 0: PID 1 does not watch */
-        uint64_t told_at;     /* CLOCK_MONOTONIC; 0: told that uasd is at rest */
+        usec_t period_usec; /* WatchdogSec=; 0: PID 1 does not watch */
+        usec_t told_at;     /* CLOCK_MONOTONIC; 0: told that uasd is at rest */
 };
 
 /* An event is about to be handled. If that takes longer than the period, PID 1 ends uasd and starts another one. */
 static void watchdog_work(struct watchdog *w)
 {
-        uint64_t now = now_monotonic();
+        usec_t now = now_monotonic();
 
         if (w->period_usec == 0 || (w->told_at > 0 && now - w->told_at < w->period_usec / 4))
                 return;

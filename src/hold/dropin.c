@@ -30,7 +30,7 @@ int limits_write(int dirfd, const struct hold_limits *l)
 static int limits_line(const char *key, const char *value, void *data)
 {
         struct hold_limits *l = data;
-        uint64_t *v = streq(key, KEY_HOLD) ? &l->hold : streq(key, KEY_DEVICE_TIMEOUT) ? &l->device_timeout : NULL;
+        usec_t *v = streq(key, KEY_HOLD) ? &l->hold : streq(key, KEY_DEVICE_TIMEOUT) ? &l->device_timeout : NULL;
 
         return v && *value ? parse_seconds(value, v) : 0;
 }

@@ -12,8 +12,8 @@
  * that file.
  */
 struct hold_limits {
-        uint64_t hold;           /* usec a hold may last, and the timer with it */
-        uint64_t device_timeout; /* usec until PID 1 gives up a device that a boot waits for */
+        usec_t hold;           /* usec a hold may last, and the timer with it */
+        usec_t device_timeout; /* usec until PID 1 gives up a device that a boot waits for */
 };
 
 /* Taken off them for what then travels through udev and PID 1 on a machine that boots. */

@@ -45,10 +45,10 @@ static bool disk_is_there(const struct roots *r, const char *interface)
         return found;
 }
 
-static int move(const struct roots *r, const struct usb_disk *d, enum driver target, uint64_t budget, const struct runner *run)
+static int move(const struct roots *r, const struct usb_disk *d, enum driver target, usec_t budget, const struct runner *run)
 {
         const char *interface = d->facts.interface;
-        uint64_t deadline = now_boottime() + budget;
+        usec_t deadline = now_boottime() + budget;
         bool early = d->n_luns == 0;
         int k = run->run_switch(interface, target, deadline);
 
@@ -67,7 +67,7 @@ static int move(const struct roots *r, const struct usb_disk *d, enum driver tar
 }
 
 /* Whether a boot has time for it in the root file system's coldplug, where nobody was told of the disk. */
-static bool fits_coldplug(const struct roots *r, const struct usb_disk *d, uint64_t *budget)
+static bool fits_coldplug(const struct roots *r, const struct usb_disk *d, usec_t *budget)
 {
         struct hold_limits l;
 
@@ -85,7 +85,7 @@ int early_interface(const struct roots *r, const char *interface, const struct r
         _cleanup_(config_done) struct config c;
         struct decision decision;
         bool initramfs = in_initramfs(r);
-        uint64_t budget = EARLY_BUDGET;
+        usec_t budget = EARLY_BUDGET;
         int k;
 
         config_init(&c);

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "common/util.h"
 #include "core/types.h"
 #include "sys/io/roots.h"
 
@@ -14,7 +15,7 @@
  * RUN_KILLED or -errno; target DRIVER_NONE: --recover.
  */
 struct runner {
-        int (*run_switch)(const char *interface, enum driver target, uint64_t deadline);
+        int (*run_switch)(const char *interface, enum driver target, usec_t deadline);
         void (*load)(const char *module);
 };
 
@@ -29,5 +30,5 @@ int early_interface(const struct roots *r, const char *interface, const struct r
 int early_let_go(const struct roots *r);
 
 /* run.c */
-int run_switch(const char *interface, enum driver target, uint64_t deadline);
+int run_switch(const char *interface, enum driver target, usec_t deadline);
 void run_modprobe(const char *module);

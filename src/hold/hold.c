@@ -192,7 +192,7 @@ static bool held(const struct roots *r, const struct block_event *e, const struc
 static bool waited(const struct roots *r, const struct block_event *e, const struct usb_disk *d, const struct config *c)
 {
         const struct block *this = find_block(d, e->block);
-        uint64_t deadline, now = now_boottime(), wait = AWAIT_USEC;
+        usec_t deadline, now = now_boottime(), wait = AWAIT_USEC;
 
         if (!adds_disk(e) || !this || c->hold_usec == 0 || hold_forbidden(r) || told(r, this) != TOLD_NOTHING ||
             !switch_awaited(r, d->facts.interface))

@@ -30,7 +30,7 @@ static void child(char *const argv[], const sigset_t *mask)
 }
 
 /* One that hangs in the kernel is not waited for: it stops as soon as it wakes up. */
-static int run(char *const argv[], uint64_t end)
+static int run(char *const argv[], usec_t end)
 {
         sigset_t sigchld, before;
         int status = 0;
@@ -45,7 +45,7 @@ static int run(char *const argv[], uint64_t end)
         if (pid == 0)
                 child(argv, &before);
         for (;;) {
-                uint64_t now = now_boottime();
+                usec_t now = now_boottime();
                 struct timespec left;
 
                 if (waitpid(pid, &status, WNOHANG) == pid)
@@ -62,7 +62,7 @@ static int run(char *const argv[], uint64_t end)
         return RUN_KILLED;
 }
 
-int run_switch(const char *interface, enum driver target, uint64_t deadline)
+int run_switch(const char *interface, enum driver target, usec_t deadline)
 {
         char hold[48];
         char *move[] = {(char *) PROGRAM_SWITCH,

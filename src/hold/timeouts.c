@@ -10,10 +10,10 @@
 #define DEFAULT_USEC (90 * USEC_PER_SEC)
 
 /* Takes the value up to a character of `end` into account. 0 and infinity are no limit. */
-static int take(const char *value, const char *end, uint64_t *min)
+static int take(const char *value, const char *end, usec_t *min)
 {
         char text[64];
-        uint64_t v;
+        usec_t v;
         size_t n = strcspn(value, end);
 
         if (n > 0 && (value[0] == '"' || value[0] == '\'')) {
@@ -36,7 +36,7 @@ static int take(const char *value, const char *end, uint64_t *min)
 #define TAB_KEY "x-systemd.device-timeout="
 
 /* fstab and crypttab have their options in the fourth field; a comment's do not count. */
-static int take_tab_line(const char *line, uint64_t *min)
+static int take_tab_line(const char *line, usec_t *min)
 {
         const char *p = line + strspn(line, " \t");
 
@@ -62,7 +62,7 @@ static int take_tab_line(const char *line, uint64_t *min)
 }
 
 /* One of two keys of a file of systemd. */
-static int take_key_line(const char *line, const char *const keys[static 2], uint64_t *min)
+static int take_key_line(const char *line, const char *const keys[static 2], usec_t *min)
 {
         line += strspn(line, " \t");
         for (size_t i = 0; i < 2; i++) {
@@ -77,20 +77,20 @@ static int take_key_line(const char *line, const char *const keys[static 2], uin
         return 0;
 }
 
-static int take_system_conf_line(const char *line, uint64_t *min)
+static int take_system_conf_line(const char *line, usec_t *min)
 {
         return take_key_line(line, (const char *const[]){"DefaultDeviceTimeoutSec", "DefaultTimeoutStartSec"}, min);
 }
 
-static int take_device_line(const char *line, uint64_t *min)
+static int take_device_line(const char *line, usec_t *min)
 {
         return take_key_line(line, (const char *const[]){"JobRunningTimeoutSec", "JobTimeoutSec"}, min);
 }
 
 struct option_file {
         int dirfd;
-        int (*take_line)(const char *line, uint64_t *min);
-        uint64_t *min;
+        int (*take_line)(const char *line, usec_t *min);
+        usec_t *min;
 };
 
 static int read_file(const struct option_file *f, const char *path)
@@ -135,7 +135,7 @@ static int read_dropins(const struct option_file *f, const char *parent, const c
         return r == -ENOENT || r == -EBADF || r == -ENOTDIR ? 0 : r;
 }
 
-static int read_system_conf(int dirfd, uint64_t *min)
+static int read_system_conf(int dirfd, usec_t *min)
 {
         const struct option_file f = {dirfd, take_system_conf_line, min};
         int r = read_file(&f, "systemd/system.conf");
@@ -165,7 +165,7 @@ static int read_device(const char *name, void *data)
 }
 
 /* What systemd's generators make of fstab and the command line is made at the same time as this is run. */
-static int read_devices(int dirfd, uint64_t *min)
+static int read_devices(int dirfd, usec_t *min)
 {
         struct option_file f = {dirfd, take_device_line, min};
         int r = dir_each(dirfd, UNITS, read_device, &f);
@@ -173,7 +173,7 @@ static int read_devices(int dirfd, uint64_t *min)
         return r == -ENOENT || r == -EBADF ? 0 : r;
 }
 
-static int read_cmdline(const struct roots *r, uint64_t *min)
+static int read_cmdline(const struct roots *r, usec_t *min)
 {
         static const char *const keys[] = {"systemd.default_device_timeout_sec=", "systemd.default_timeout_start_sec="};
         char text[4096], *save = NULL;
@@ -191,9 +191,9 @@ static int read_cmdline(const struct roots *r, uint64_t *min)
         return k;
 }
 
-int smallest_device_timeout(const struct roots *r, uint64_t *ret_usec)
+int smallest_device_timeout(const struct roots *r, usec_t *ret_usec)
 {
-        uint64_t min = DEFAULT_USEC;
+        usec_t min = DEFAULT_USEC;
         struct option_file tab = {r->etc, take_tab_line, &min}, credential = {r->run, take_tab_line, &min};
         const int trees[] = {r->lib, r->run, r->etc};
         int k;

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "common/util.h"
 #include "sys/io/roots.h"
 
 /*
@@ -10,4 +11,4 @@
  * own default from system.conf and the kernel command line. Returns 0, or -EBADMSG if one of them cannot be
  * read: then nobody knows; other -errno.
  */
-int smallest_device_timeout(const struct roots *r, uint64_t *ret_usec);
+int smallest_device_timeout(const struct roots *r, usec_t *ret_usec);

@@ -11,7 +11,7 @@
  */
 static int fits_the_boot(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
 {
-        uint64_t began, now;
+        usec_t began, now;
         int r;
 
         r = pid1_get_usec(pid1, deadline, PID1_PATH, PID1_MANAGER, "UnitsLoadFinishTimestampMonotonic", &began);
@@ -29,7 +29,7 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *path;
-        uint64_t now;
+        usec_t now;
         int r;
 
         now = now_monotonic();
@@ -39,7 +39,7 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
                 r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
         while (r >= 0 && (r = sd_bus_message_read(reply, "(ssssssouso)", NULL, NULL, NULL, NULL, NULL, NULL, &path, NULL, NULL,
                                                   NULL)) > 0) {
-                uint64_t end = 0;
+                usec_t end = 0;
 
                 r = pid1_get_usec(pid1, deadline, path, PID1_SYSTEMD ".Timer", "NextElapseUSecMonotonic", &end);
                 if (r >= 0 && end > now && now + l->hold + MARGIN_USEC > end)

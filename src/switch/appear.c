@@ -27,7 +27,7 @@ struct announced {
 /* udev's own record says whether it has seen this instance: that of the one before went with it. */
 static bool recorded(const struct transaction *t, const struct block *b)
 {
-        uint64_t usec;
+        usec_t usec;
         char id[32];
 
         (void) snprintf(id, sizeof(id), "b%u:%u", b->major, b->minor);
@@ -162,9 +162,9 @@ const char *why_late(const struct transaction *t)
 }
 
 /* What is left of a budget, usec. *haste: when a signal was first seen to wait. */
-static uint64_t left(struct awake deadline, struct awake *haste)
+static usec_t left(struct awake deadline, struct awake *haste)
 {
-        uint64_t usec = awake_left(deadline), less;
+        usec_t usec = awake_left(deadline), less;
 
         if (haste->usec == 0 && signal_waits())
                 *haste = awake_in(HASTE_BUDGET);

@@ -14,7 +14,7 @@
 #define ALONE_USEC (AWAIT_USEC / 2)
 #define UDEV_BUDGET (3 * USEC_PER_SEC)
 
-static uint64_t length(const struct transaction *t)
+static usec_t length(const struct transaction *t)
 {
         return t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
 }
@@ -25,7 +25,7 @@ static uint64_t length(const struct transaction *t)
  */
 static int arm(struct transaction *t)
 {
-        uint64_t now = now_boottime();
+        usec_t now = now_boottime();
 
         if (length(t) == 0 || cmdline_has(&t->roots, CMDLINE_NO_HOLD))
                 return -ECANCELED;
@@ -83,7 +83,7 @@ void switch_hold_begin(struct transaction *t)
 
 int switch_hold_if_long_left(const struct transaction *t)
 {
-        uint64_t left = awake_left((struct awake){t->unseen.usec + ALONE_USEC});
+        usec_t left = awake_left((struct awake){t->unseen.usec + ALONE_USEC});
 
         if (!t->awaited || t->holding)
                 return -1;

@@ -21,13 +21,13 @@
 /* When the undo has to begin for the hold to suffice. */
 static struct awake hold_leaves(const struct transaction *t)
 {
-        uint64_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
+        usec_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
 
         return (struct awake){end - (third < UNDO_BUDGET ? third : UNDO_BUDGET)};
 }
 
 /* The end of a budget, or what a hold leaves. */
-static struct awake until(const struct transaction *t, uint64_t budget)
+static struct awake until(const struct transaction *t, usec_t budget)
 {
         struct awake end = awake_in(budget);
 
@@ -361,7 +361,7 @@ int transaction_run(struct transaction *t)
         finish_earlier(t);
         t->began = now_awake();
         if (t->hold_deadline) {
-                uint64_t now = now_boottime();
+                usec_t now = now_boottime();
 
                 t->hold_until = awake_in(t->hold_deadline > now ? t->hold_deadline - now : 0);
         }

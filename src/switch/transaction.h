@@ -42,7 +42,7 @@ struct transaction {
         bool plugged;            /* at plug-in or boot: afterwards it mounts as usual */
         bool machine;            /* the progress and the result go to uasd, as lines on stdout */
         bool no_udev;            /* udev waits for us: it tells nothing, and need not be told */
-        uint64_t hold_deadline;  /* CLOCK_BOOTTIME; 0: nobody waits for it to be released */
+        usec_t hold_deadline;    /* CLOCK_BOOTTIME; 0: nobody waits for it to be released */
         struct awake hold_until; /* the same, for budgets */
 
         /* What was found */
@@ -83,7 +83,7 @@ struct transaction {
         int pid1_error; /* 0: it can be asked; -ENOENT: it need not be asked, or there is none; else: it does not answer */
         bool pid1_asked;
         struct pid1_question stopping;
-        uint64_t armed; /* CLOCK_BOOTTIME in usec at which the dead man's timer was started; 0: it was not */
+        usec_t armed; /* CLOCK_BOOTTIME in usec at which the dead man's timer was started; 0: it was not */
 
         /* How it ended */
         int code; /* enum uasd_exit */

@@ -49,7 +49,7 @@ static int attach(struct bus *b, sd_bus *bus)
 
 static void join_system_bus(struct bus *b);
 
-static int on_rejoin(sd_event_source *s, uint64_t usec, void *data)
+static int on_rejoin(sd_event_source *s, usec_t usec, void *data)
 {
         struct bus *b = data;
 

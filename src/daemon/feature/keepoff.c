@@ -19,7 +19,7 @@ struct keepoff_state {
         bool due;               /* what is wanted has changed, perhaps */
         struct kept_disks seen; /* what was wanted of the disks that were here since uasd began: they may come back */
         sd_event_source *timer; /* it could not be done: tried again, */
-        uint64_t pause;         /* ... after this many usec; 0: it was done */
+        usec_t pause;           /* ... after this many usec; 0: it was done */
         sd_bus *pid1;           /* it is being asked for usb_storage */
         char left_out[512];     /* the disks that were reported last as those for whom the quirks have no room */
 };
@@ -67,7 +67,7 @@ static void look(struct manager *m)
                 queue_post(m, POST_RESCAN_ALL);
 }
 
-static int on_again(sd_event_source *s, uint64_t usec, void *data)
+static int on_again(sd_event_source *s, usec_t usec, void *data)
 {
         queue_call(data, look);
         return 0;
@@ -100,7 +100,7 @@ static bool any_kept_off(const struct kept_disks *kept)
 /* why: -ETIMEDOUT or -ENOENT, as of keepoff_apply(). */
 static void try_again(struct manager *m, int why)
 {
-        uint64_t last = m->keepoff->pause;
+        usec_t last = m->keepoff->pause;
         int r, on = SD_EVENT_OFF;
 
         if (m->keepoff->timer && sd_event_source_get_enabled(m->keepoff->timer, &on) > 0)

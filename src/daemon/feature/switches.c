@@ -33,7 +33,7 @@ static bool lock_held(const struct manager *m, const char *interface, bool *ret_
         return false;
 }
 
-static int on_foreign(sd_event_source *source, uint64_t usec, void *data)
+static int on_foreign(sd_event_source *source, usec_t usec, void *data)
 {
         struct entry *e = data;
 
@@ -45,7 +45,7 @@ static int on_foreign(sd_event_source *source, uint64_t usec, void *data)
 /* The record goes before the lock, and no event tells of the lock, for which others wait too: so uasd asks until it is free. */
 static void ask_later(struct entry *e)
 {
-        uint64_t when = now_boottime() + FOREIGN_USEC;
+        usec_t when = now_boottime() + FOREIGN_USEC;
         int r = 0;
 
         if (!e->foreign.timer)

@@ -150,7 +150,7 @@ void trouble_switched(struct entry *e)
 
 /* ---- what the kernel says ---- */
 
-bool trouble_sign(struct manager *m, const struct sign *s, uint64_t usec, bool live)
+bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool live)
 {
         bool any = false;
 

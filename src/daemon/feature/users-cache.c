@@ -16,7 +16,7 @@
  */
 #define FRESH_USEC (500 * USEC_PER_MSEC)
 
-static bool is_asked(const struct entry *e, const struct entry *of, uint64_t now)
+static bool is_asked(const struct entry *e, const struct entry *of, usec_t now)
 {
         bool waits = e->life.disk.state == STATE_WAITING;
 
@@ -101,7 +101,7 @@ static void take_users(struct entry *e, struct users_of *of)
 struct users_walk {
         struct manager *manager;
         struct worker *worker;
-        uint64_t began;
+        usec_t began;
         bool late; /* nobody waits for it any more */
         size_t n;
         struct entry **asked; /* NULL in it: it is gone */
@@ -212,7 +212,7 @@ static void on_walked(void *data, const void *answer, size_t size)
         struct users_walk *w = data;
         struct manager *m = w->manager;
         struct reader r = {answer, size};
-        uint64_t now = now_monotonic();
+        usec_t now = now_monotonic();
         bool whole = true;
 
         m->walk = NULL;
@@ -260,7 +260,7 @@ static void walk(struct manager *m, struct users_walk *w)
 void users_cache_refresh(struct entry *e)
 {
         struct manager *m = e->manager;
-        uint64_t now = now_boottime();
+        usec_t now = now_boottime();
         bool deep = e->life.disk.state == STATE_WAITING;
         struct users_walk *w;
 

@@ -14,7 +14,7 @@ struct boot {
         struct manager *manager;
         sd_bus *pid1;
         sd_event_source *again;
-        uint64_t pause; /* before the next question, usec */
+        usec_t pause; /* before the next question, usec */
 };
 
 #define PAUSE_USEC USEC_PER_SEC
@@ -22,7 +22,7 @@ struct boot {
 
 static void ask(struct boot *b);
 
-static int on_again(sd_event_source *s, uint64_t usec, void *data)
+static int on_again(sd_event_source *s, usec_t usec, void *data)
 {
         struct boot *b = data;
 

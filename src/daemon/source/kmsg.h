@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "daemon/manager.h"
 
 /* What the kernel says, while a disk is on uas. Returns true if an account has changed. */
-typedef bool (*kmsg_sign_fn)(struct manager *m, const struct sign *s, uint64_t usec, bool live);
+typedef bool (*kmsg_sign_fn)(struct manager *m, const struct sign *s, usec_t usec, bool live);
 int kmsg_new(struct manager *m, kmsg_sign_fn take, struct kmsg_watch **ret);
 void kmsg_free(struct kmsg_watch *w);
 void kmsg_arm(struct kmsg_watch *w);   /* disks came, went, or changed their driver */

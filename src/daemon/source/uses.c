@@ -51,11 +51,11 @@ static void look_at_all(struct use_watch *w)
                         queue_entry(m->entries[i], POST_LOOK);
 }
 
-static int on_again(sd_event_source *s, uint64_t usec, void *data);
+static int on_again(sd_event_source *s, usec_t usec, void *data);
 
 static void look_again_soon(struct use_watch *w)
 {
-        uint64_t delay = AGAIN_FIRST_USEC << w->repeats;
+        usec_t delay = AGAIN_FIRST_USEC << w->repeats;
         int r = 0;
 
         if (w->repeats++ >= AGAIN_MOST) {
@@ -98,7 +98,7 @@ void use_watch_lost(struct use_watch *w)
         use_watch_changed(w); /* and again, as if each had been told: what is going may not have let go yet */
 }
 
-static int on_again(sd_event_source *s, uint64_t usec, void *data)
+static int on_again(sd_event_source *s, usec_t usec, void *data)
 {
         if (((struct use_watch *) data)->n > 0)
                 changed(data);

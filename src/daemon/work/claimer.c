@@ -79,7 +79,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
 }
 
 /* It hangs in the kernel, and will be reaped when it does no longer. */
-static int on_limit(sd_event_source *s, uint64_t usec, void *data)
+static int on_limit(sd_event_source *s, usec_t usec, void *data)
 {
         static const struct outcome late = {.code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time"};
         struct claimer *c = data;

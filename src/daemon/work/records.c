@@ -205,7 +205,7 @@ void record_judge(const struct manager *m, struct facts *f)
 
 void record_stop(struct manager *m)
 {
-        uint64_t deadline = now_monotonic() + STOP_USEC;
+        usec_t deadline = now_monotonic() + STOP_USEC;
 
         while (m->recorder && worker_wait(m->recorder, deadline))
                 ;

@@ -138,7 +138,7 @@ bool strings_known(struct manager *m, struct facts *f)
 
 void strings_wait(struct manager *m)
 {
-        uint64_t deadline = now_monotonic() + START_USEC;
+        usec_t deadline = now_monotonic() + START_USEC;
 
         for (struct naming *n = m->namings; n; n = n->next)
                 if (n->worker)

@@ -75,7 +75,7 @@ static int start(struct use_probe *p)
         return worker_start(m, in_child, on_answer, p, p->ends, &p->worker);
 }
 
-static int on_pause(sd_event_source *s, uint64_t usec, void *data)
+static int on_pause(sd_event_source *s, usec_t usec, void *data)
 {
         struct use_probe *p = data;
 

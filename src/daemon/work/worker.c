@@ -113,12 +113,12 @@ void worker_orphan(struct worker *w)
         (void) kill(w->pid, SIGKILL); /* reaped when it goes; it may hang */
 }
 
-bool worker_wait(struct worker *w, uint64_t deadline)
+bool worker_wait(struct worker *w, usec_t deadline)
 {
         struct pollfd p = {.fd = w->fd, .events = POLLIN};
 
         while (!take_output(w)) {
-                uint64_t now = now_monotonic();
+                usec_t now = now_monotonic();
 
                 if (now >= deadline || poll(&p, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1) < 0)
                         return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "daemon/manager.h"
 
 /* A child that does one thing, and answers. */
@@ -11,4 +12,4 @@ int worker_start(struct manager *m, worker_fn work, worker_done_fn done, void *d
 /* Kills it, and done is not called any more. */
 void worker_orphan(struct worker *w);
 /* Waits without the event loop. Returns false if the answer is not complete at the deadline (CLOCK_MONOTONIC). */
-bool worker_wait(struct worker *w, uint64_t deadline);
+bool worker_wait(struct worker *w, usec_t deadline);

@@ -48,7 +48,7 @@ static int collect_round(io_context_t ctx, unsigned depth, struct awake deadline
         struct io_event events[DEPTH_MAX];
 
         for (unsigned done = 0; done < depth;) {
-                uint64_t left = awake_left(deadline);
+                usec_t left = awake_left(deadline);
                 struct timespec ts = {(time_t) (left / USEC_PER_SEC), (long) (left % USEC_PER_SEC) * 1000};
                 int n = io_getevents(ctx, 1, depth - done, events, &ts);
 

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static uint64_t now_of(clockid_t clock)
+static usec_t now_of(clockid_t clock)
 {
         struct timespec ts;
 
@@ -11,17 +11,17 @@ static uint64_t now_of(clockid_t clock)
         return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
 }
 
-uint64_t now_boottime(void)
+usec_t now_boottime(void)
 {
         return now_of(CLOCK_BOOTTIME);
 }
 
-uint64_t now_realtime(void)
+usec_t now_realtime(void)
 {
         return now_of(CLOCK_REALTIME);
 }
 
-uint64_t now_monotonic(void)
+usec_t now_monotonic(void)
 {
         return now_of(CLOCK_MONOTONIC);
 }
@@ -31,9 +31,9 @@ struct awake now_awake(void)
         return (struct awake){now_monotonic()};
 }
 
-uint64_t now_and_asleep(uint64_t *ret_asleep)
+usec_t now_and_asleep(usec_t *ret_asleep)
 {
-        uint64_t awake = now_monotonic(), now = now_boottime();
+        usec_t awake = now_monotonic(), now = now_boottime();
 
         *ret_asleep = now - awake;
         return now;

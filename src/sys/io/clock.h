@@ -5,38 +5,38 @@
 
 #include "common/util.h"
 
-uint64_t now_boottime(void); /* usec */
-uint64_t now_realtime(void); /* usec; a time of day */
+usec_t now_boottime(void); /* usec */
+usec_t now_realtime(void); /* usec; a time of day */
 
 /*
  * A moment on the clock that stands still while the machine sleeps (CLOCK_MONOTONIC). Budgets end at such a moment: a disk is
  * not late because the lid was closed. A hold ends on CLOCK_BOOTTIME. The type keeps the two apart.
  */
 struct awake {
-        uint64_t usec;
+        usec_t usec;
 };
 
 struct awake now_awake(void);
 
-static inline struct awake awake_in(uint64_t usec)
+static inline struct awake awake_in(usec_t usec)
 {
         return (struct awake){now_awake().usec + usec};
 }
 
 /* The time until `end`, usec. 0: it is over. */
-static inline uint64_t awake_left(struct awake end)
+static inline usec_t awake_left(struct awake end)
 {
-        uint64_t now = now_awake().usec;
+        usec_t now = now_awake().usec;
 
         return now < end.usec ? end.usec - now : 0;
 }
 
 /* The time since `begin`, usec. */
-static inline uint64_t awake_since(struct awake begin)
+static inline usec_t awake_since(struct awake begin)
 {
         return now_awake().usec - begin.usec;
 }
 
-uint64_t now_monotonic(void); /* usec; the clock of udev, PID 1 and the kernel log */
+usec_t now_monotonic(void); /* usec; the clock of udev, PID 1 and the kernel log */
 /* now_boottime(), and how much of that the machine has slept; what lies between the two readings counts as sleep as well. */
-uint64_t now_and_asleep(uint64_t *ret_asleep);
+usec_t now_and_asleep(usec_t *ret_asleep);

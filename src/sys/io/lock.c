@@ -19,7 +19,7 @@ int lock_until(int fd, struct awake deadline)
         const struct sigaction act = {.sa_handler = on_alarm};
         struct itimerval timer = {.it_interval.tv_usec = 50000}, off = {0};
         struct sigaction before;
-        uint64_t left;
+        usec_t left;
         int r = 0;
 
         if (flock(fd, LOCK_EX | LOCK_NB) >= 0)

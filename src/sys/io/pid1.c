@@ -51,7 +51,7 @@ int pid1_attach(sd_bus *pid1, sd_event *event)
 /* One round of what sd-bus has to do; waits until there is something. */
 static int process(sd_bus *bus, struct awake deadline)
 {
-        uint64_t left = awake_left(deadline);
+        usec_t left = awake_left(deadline);
         int r = sd_bus_process(bus, NULL);
 
         if (r == 0)
@@ -75,7 +75,7 @@ int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const c
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         int r = ready(pid1, deadline);
-        uint64_t left = awake_left(deadline);
+        usec_t left = awake_left(deadline);
         va_list ap;
 
         if (r >= 0)
@@ -90,8 +90,7 @@ int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const c
         return r < 0 ? r : sd_bus_call(pid1, call, left, NULL, ret);
 }
 
-int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property,
-                  uint64_t *ret)
+int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property, usec_t *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r = pid1_call(pid1, deadline, &reply, path, PROPERTIES, "Get", "ss", interface, property);

@@ -35,7 +35,7 @@ int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const c
               const char *member, const char *types, ...);
 /* A property of the type t. */
 int pid1_get_usec(sd_bus *pid1, struct awake deadline, const char *path, const char *interface, const char *property,
-                  uint64_t *ret);
+                  usec_t *ret);
 int pid1_state(sd_bus *pid1, struct awake deadline, enum pid1_state *ret);
 /* Starts UNIT_RELEASE_TIMER for the interface, again if it runs: the dead man's timer of a hold. */
 int pid1_arm_release(sd_bus *pid1, struct awake deadline, const char *interface);

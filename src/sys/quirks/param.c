@@ -12,7 +12,7 @@
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
 
-int quirks_lock(const struct roots *r, uint64_t usec)
+int quirks_lock(const struct roots *r, usec_t usec)
 {
         struct awake deadline = awake_in(usec);
         _cleanup_close_ int fd = -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "core/quirks.h"
 #include "sys/io/roots.h"
 
@@ -13,7 +14,7 @@
  * Takes the machine-wide lock; close the descriptor to give it back. Waits for at most `usec`, time awake. If a killed
  * uasd-switch has left the entry of its bind in the parameter, the entry is removed now.
  */
-int quirks_lock(const struct roots *r, uint64_t usec);
+int quirks_lock(const struct roots *r, usec_t usec);
 int quirks_param_read(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
 /* Its inode: another one each time that usb_storage is loaded, and what was put in before has gone then. 0: it is not there. */
 uint64_t quirks_param_inode(const struct roots *r);

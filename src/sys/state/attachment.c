@@ -152,7 +152,7 @@ static int attachment_write(const struct roots *r, const struct facts *f, const 
  */
 static int attachment_lock(const struct roots *r)
 {
-        uint64_t deadline = now_monotonic() + LOCK_BUDGET;
+        usec_t deadline = now_monotonic() + LOCK_BUDGET;
         _cleanup_close_ int fd = -1;
 
         (void) state_mkdir(r->run, RUN_DIR);
@@ -285,7 +285,7 @@ int attachments_prune(const struct roots *r)
         return k;
 }
 
-bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, uint64_t *ret_deadline)
+bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, usec_t *ret_deadline)
 {
         struct attachment_mark a;
         struct hold_mark m;

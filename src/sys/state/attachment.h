@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "common/util.h"
 #include "core/facts.h"
 #include "sys/io/clock.h"
 #include "sys/io/roots.h"
@@ -14,7 +15,7 @@
 /* hold/INTERFACE: its block devices are held. */
 struct hold_mark {
         unsigned busnum, devnum; /* the attachment it is for: stale with any other */
-        uint64_t deadline;       /* CLOCK_BOOTTIME usec; past it the mark holds nothing */
+        usec_t deadline;         /* CLOCK_BOOTTIME usec; past it the mark holds nothing */
 };
 
 /* No hold is longer. A deadline further off is of another boot, where /run outlived it. */
@@ -71,7 +72,7 @@ int attachment_drop_override(const struct roots *r, const struct facts *f, enum 
 int attachments_prune(const struct roots *r);
 
 /* True if the interface has a hold mark for this attachment, with time left, and was not released. */
-bool hold_in_force(const struct roots *r, const struct facts *f, uint64_t now, uint64_t *ret_deadline);
+bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, usec_t *ret_deadline);
 
 /* Marks the attachment as released and removes the hold. Triggering `add` is the caller's (sys/udev/trigger.h). */
 int hold_release(const struct roots *r, const struct facts *f);

@@ -28,7 +28,7 @@ void facts_complete_hwdb(const struct roots *r, struct facts *f)
         char id[UDEVDB_ID_MAX], modalias[USB_STRING_MAX + 32], platform[PLATFORM_MAX];
         struct lookup l = {.modalias = modalias};
         struct db_entry entry;
-        uint64_t usec;
+        usec_t usec;
         enum verdict v;
 
         if (!udevdb_usb_id(r, f->port, id) || udevdb_initialized(r, id, &usec) != 0 || sd_hwdb_new(&l.hwdb) < 0)

@@ -58,7 +58,7 @@ int udevdb_property(const struct roots *r, const char *id, const char *key, char
         return udevdb_find(r, id, prefix, ret, size);
 }
 
-int udevdb_initialized(const struct roots *r, const char *id, uint64_t *ret_usec)
+int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec)
 {
         unsigned long long usec;
         char text[32];

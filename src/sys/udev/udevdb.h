@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/util.h"
 #include "sys/io/roots.h"
 
 /*
@@ -20,7 +21,7 @@ bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEV
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size);
 /* When udev was done with the first event of this device, in usec of CLOCK_MONOTONIC: 1 and the time; 0 if it was not yet;
  * -errno. */
-int udevdb_initialized(const struct roots *r, const char *id, uint64_t *ret_usec);
+int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec);
 /* True if the device ever carried the tag. */
 bool udevdb_tagged(const struct roots *r, const char *id, const char *tag);
 /* "\x20" back to " ", in place, as udev writes ID_MODEL_ENC and the like. What is no such escape stays as it is. */
