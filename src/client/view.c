@@ -55,27 +55,21 @@ const struct view *views_find(const struct views *v, const char *interface)
         return NULL;
 }
 
-int view_take_life(struct view *v, const struct views *daemon)
+void view_take_life(struct view *v, struct views *daemon)
 {
-        const struct view *d = views_find(daemon, v->disk.facts.interface);
-        _cleanup_free_ char *reason = NULL, *reason_id = NULL;
+        struct view *d = (struct view *) views_find(daemon, v->disk.facts.interface);
 
         if (!d)
-                return 0;
-        reason = strdup(d->reason);
-        reason_id = strdup(d->reason_id);
-        if (!reason || !reason_id)
-                return -ENOMEM;
+                return;
         free(v->reason);
         free(v->reason_id);
-        v->reason = TAKE_PTR(reason);
-        v->reason_id = TAKE_PTR(reason_id);
+        v->reason = TAKE_PTR(d->reason);
+        v->reason_id = TAKE_PTR(d->reason_id);
         v->disk.state = d->disk.state;
         v->disk.unattended = d->disk.unattended;
         v->disk.outcome = d->disk.outcome;
         v->disk.decision.target = d->disk.decision.target;
         memcpy(v->disk.lease, d->disk.lease, sizeof(v->disk.lease));
-        return 0;
 }
 
 char *view_block_names(const struct view *v, char *ret, size_t size)

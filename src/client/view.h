@@ -24,10 +24,10 @@ void views_sort(struct views *v);                  /* 2-2 before 2-10 */
 const struct view *views_find(const struct views *v, const char *interface);
 
 /*
- * The daemon knows how it went; the facts are the kernel's. Takes state, reason, target and outcome from what the daemon says
- * of the same disk; nothing if it knows none. 0 or -ENOMEM.
+ * The daemon knows how it went; the facts are the kernel's. Moves state, reason, target and outcome out of what the daemon
+ * says of the same disk; nothing if it knows none.
  */
-int view_take_life(struct view *v, const struct views *daemon);
+void view_take_life(struct view *v, struct views *daemon);
 
 /* "2-1:1.0 (sdb)", for talk. */
 #define VIEW_LABEL_MAX (INTERFACE_NAME_MAX + 64)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The exit codes of uasctl and uasd-switch (uasctl(1), EXIT STATUS). */
+/* The exit statuses of uasctl, uasctl-bench and uasd-switch (uasctl(1), EXIT STATUS). */
 enum uasd_exit {
         UASD_EXIT_OK = 0, /* done, or already so */
         UASD_EXIT_FAILED = 1,
@@ -13,4 +13,8 @@ enum uasd_exit {
         UASD_EXIT_ROLLED_BACK = 7, /* tried, and taken back */
         UASD_EXIT_UNAUTHORIZED = 8,
         UASD_EXIT_TOOL_MISSING = 77,
+        /* Of uasctl inhibit, for its command, as shells have them. */
+        UASD_EXIT_NOT_RUN = 126,
+        UASD_EXIT_NOT_FOUND = 127,
+        UASD_EXIT_BY_SIGNAL = 128, /* and the number of the signal */
 };

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/source.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "core/bridge-db.h"
@@ -194,26 +193,19 @@ static int find(const struct ctl *c, const struct facts *f, struct findings *ret
         return history_each(&c->client.roots, take_record, ret);
 }
 
-int report_hwdb(const struct ctl *c, const char *disk)
+int report_hwdb(const struct ctl *c, const struct view *v)
 {
-        _cleanup_(views_done) struct views views = {};
+        const struct facts *f = &v->disk.facts;
         struct findings found = {};
         struct db_entry known;
-        const struct view *v;
-        const struct facts *f;
-        int code, k;
+        int r = find(c, f, &found);
 
-        code = source_local_disk(&c->client, disk, &views, &v);
-        if (code != UASD_EXIT_OK)
-                return code;
-        f = &v->disk.facts;
-        k = find(c, f, &found);
         (void) bridgedb_read(&c->client.roots, f->port, &known);
-        if (k < 0 && k != -ENOBUFS) {
-                log_error("Cannot read what is on record of %s: %s", f->interface, strerror(-k));
+        if (r < 0 && r != -ENOBUFS) {
+                log_error("Cannot read what is on record of %s: %s", f->interface, strerror(-r));
                 return UASD_EXIT_FAILED;
         }
-        if (k == -ENOBUFS || known.n_says + found.n > DB_SAYS_MAX) {
+        if (r == -ENOBUFS || known.n_says + found.n > DB_SAYS_MAX) {
                 log_error("An entry has room for %i statements, and of %04x:%04x there are more.", DB_SAYS_MAX, f->vid, f->pid);
                 return UASD_EXIT_FAILED;
         }

@@ -8,6 +8,7 @@
 #include "common/util.h"
 #include "ctl/journal.h"
 #include "sys/state/history.h"
+#include "term/program.h"
 
 void events_done(struct events *e)
 {
@@ -18,16 +19,11 @@ void events_done(struct events *e)
         *e = (struct events){};
 }
 
-/* Room for one more; NULL: no memory. */
 static struct log_entry *grow(struct events *e)
 {
-        struct log_entry *grown = reallocarray(e->list, e->n + 1, sizeof(*grown));
-
-        if (!grown)
-                return NULL;
-        e->list = grown;
-        grown[e->n] = (struct log_entry){};
-        return &grown[e->n++];
+        e->list = need(reallocarray(e->list, e->n + 1, sizeof(*e->list)));
+        e->list[e->n] = (struct log_entry){};
+        return &e->list[e->n++];
 }
 
 static int compare(const void *a, const void *b)
@@ -90,22 +86,18 @@ static int match_all(sd_journal *j, const struct events_filter *f)
         return k;
 }
 
-static int take_entry(sd_journal *j, struct events *e)
+static void take_entry(sd_journal *j, struct events *e)
 {
         struct log_entry *event = grow(e);
         _cleanup_free_ char *id = NULL;
-        int k = 0;
 
-        if (!event)
-                return -ENOMEM;
         (void) sd_journal_get_realtime_usec(j, &event->usec);
         for (size_t i = 0; i < ELEMENTSOF(fields); i++)
-                event->values[fields[i].value] = journal_value(j, fields[i].name, &k);
-        id = journal_value(j, "MESSAGE_ID", &k);
+                event->values[fields[i].value] = journal_value(j, fields[i].name);
+        id = journal_value(j, "MESSAGE_ID");
         for (size_t i = 0; id && i < ELEMENTSOF(endings); i++)
                 if (streq(endings[i].id, id))
-                        event->values[EVENT_WORD] = strdup(endings[i].word);
-        return event->values[EVENT_WORD] ? k : -ENOMEM;
+                        event->values[EVENT_WORD] = need(strdup(endings[i].word));
 }
 
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e)
@@ -127,7 +119,7 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
                 if (k == 0)
                         return 0;
                 if (k > 0)
-                        k = take_entry(j, e);
+                        take_entry(j, e);
         }
         return k;
 }
@@ -162,19 +154,14 @@ static int take_record(const char *key, const struct history *h, void *data)
         if (r->filter->disk && !r->filter->disk->serial[0] && !streq(key, r->key))
                 return 0;
         event = grow(r->events);
-        if (!event)
-                return -ENOMEM;
         event->usec = usec;
         event->record = true;
-        event->values[EVENT_WORD] = strdup(history_state_to_string(h->state));
-        event->values[EVENT_USB_ID] = strndup(key, (size_t) (at - key));
-        event->values[EVENT_PORT] = strdup(at + 1);
+        event->values[EVENT_WORD] = need(strdup(history_state_to_string(h->state)));
+        event->values[EVENT_USB_ID] = need(strndup(key, (size_t) (at - key)));
+        event->values[EVENT_PORT] = need(strdup(at + 1));
         if (asprintf(&event->values[EVENT_TEXT], "%s with firmware %x.%02x on Linux %s%s%s", event->values[EVENT_WORD],
                      h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason[0] ? ": " : "", h->reason) < 0)
-                event->values[EVENT_TEXT] = NULL;
-        for (enum event_value v = 0; v < _EVENT_VALUE_MAX; v++)
-                if (!event->values[v] && (v == EVENT_WORD || v == EVENT_USB_ID || v == EVENT_PORT || v == EVENT_TEXT))
-                        return -ENOMEM;
+                need(NULL);
         return 0;
 }
 

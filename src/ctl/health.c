@@ -8,15 +8,14 @@
 #include "sys/state/trims.h"
 #include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
+#include "term/program.h"
 
-int health_read(const struct roots *r, const struct view *v, struct health *ret)
+void health_read(const struct roots *r, const struct view *v, struct health *ret)
 {
-        struct health h = {.luns = calloc(v->disk.n_luns + 1, sizeof(*h.luns))};
+        struct health h = {.luns = need(calloc(v->disk.n_luns + 1, sizeof(*h.luns)))};
         _cleanup_(usb_disk_done) struct usb_disk u = {};
         const struct facts *f = &v->disk.facts;
 
-        if (!h.luns)
-                return -ENOMEM;
         /* What is kept of a disk may be known by its port and controller, which the daemon does not tell. */
         if (usb_disk_read(r, f->interface, true, &u) > 0)
                 f = &u.facts;
@@ -34,7 +33,6 @@ int health_read(const struct roots *r, const struct view *v, struct health *ret)
                 h.n_luns++;
         }
         *ret = h;
-        return 0;
 }
 
 void health_ask(const struct roots *r, const char *root, const struct view *v, struct health *h)
@@ -74,17 +72,6 @@ static void print_commands(const char *key, const struct lun_health *l)
         output_field(key, text);
 }
 
-/* Advice speaks of DISK: the name of this one makes it a command to paste. */
-static void name_disk(const char *text, const char *id, char *ret, size_t size)
-{
-        const char *at = strstr(text, "DISK");
-
-        if (at)
-                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - text), text, id, at + strlen("DISK"));
-        else
-                (void) copy_string(ret, size, text);
-}
-
 void health_print_trim(const struct health *h, const struct view *v)
 {
         bool first = true;
@@ -95,8 +82,8 @@ void health_print_trim(const struct health *h, const struct view *v)
 
                 if (!l->trim.mode[0] && l->trim.used_bytes == 0)
                         continue;
-                name_disk(trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)), v->disk.facts.interface,
-                          named, sizeof(named));
+                (void) output_named(trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)),
+                                    v->disk.facts.interface, named, sizeof(named));
                 (void) snprintf(text, sizeof(text), "%s: %s.", l->lun->disk.name, named);
                 output_sentence(first ? "TRIM" : "", text);
                 first = false;

@@ -24,8 +24,8 @@ struct health {
         size_t n_luns;
 };
 
-/* Of v it keeps the LUNs. 0 or -ENOMEM. */
-int health_read(const struct roots *r, const struct view *v, struct health *ret);
+/* Of v it keeps the LUNs. */
+void health_read(const struct roots *r, const struct view *v, struct health *ret);
 /* Besides, what smartctl says of its disks, or why it is not asked: this may take seconds. root: as in struct
  * ctl. */
 void health_ask(const struct roots *r, const char *root, const struct view *v, struct health *h);

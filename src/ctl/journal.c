@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "sys/io/sysfs.h"
+#include "term/program.h"
 
 int journal_open(const char *root, sd_journal **ret)
 {
@@ -23,18 +24,14 @@ int journal_match(sd_journal *j, const char *field, const char *value)
         return sd_journal_add_match(j, text, 0);
 }
 
-char *journal_value(sd_journal *j, const char *field, int *ret_error)
+char *journal_value(sd_journal *j, const char *field)
 {
         size_t size, name = strlen(field) + 1;
         const void *data;
-        char *value;
 
         if (sd_journal_get_data(j, field, &data, &size) < 0 || size < name)
                 return NULL;
-        value = strndup((const char *) data + name, size - name);
-        if (!value)
-                *ret_error = -ENOMEM;
-        return value;
+        return need(strndup((const char *) data + name, size - name));
 }
 
 int journal_boot(const struct roots *r, char ret[static SD_ID128_STRING_MAX])

@@ -12,7 +12,7 @@
 int journal_open(const char *root, sd_journal **ret);
 void journal_closep(sd_journal **j);
 int journal_match(sd_journal *j, const char *field, const char *value);
-/* A copy of the field's value; NULL: it has none, or *ret_error. */
-char *journal_value(sd_journal *j, const char *field, int *ret_error);
+/* A copy of the field's value; NULL: it has none. */
+char *journal_value(sd_journal *j, const char *field);
 /* This boot, as _BOOT_ID has it. */
 int journal_boot(const struct roots *r, char ret[static SD_ID128_STRING_MAX]);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/kernel-log.h"
 
-#include <time.h>
-
 #include "ctl/journal.h"
 #include "ctl/output.h"
 
@@ -59,22 +57,20 @@ static void add(struct kernel_log *l, uint64_t usec, char *text)
         l->lines[l->n++] = (struct kernel_line){.usec = usec, .text = text};
 }
 
-static int take_entry(sd_journal *j, struct kernel_search *s, struct kernel_log *l)
+static void take_entry(sd_journal *j, struct kernel_search *s, struct kernel_log *l)
 {
         _cleanup_free_ char *device = NULL, *text = NULL;
         uint64_t usec = 0;
-        int k = 0;
 
-        device = journal_value(j, "_KERNEL_DEVICE", &k);
-        text = journal_value(j, "MESSAGE", &k);
+        device = journal_value(j, "_KERNEL_DEVICE");
+        text = journal_value(j, "MESSAGE");
         if (!device || !text)
-                return k;
+                return;
         note_host(s, text);
         if (!is_about(s, device, text))
-                return 0;
+                return;
         (void) sd_journal_get_realtime_usec(j, &usec);
         add(l, usec, TAKE_PTR(text));
-        return 0;
 }
 
 int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_log *ret)
@@ -107,7 +103,7 @@ int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_lo
                 if (k == 0)
                         return 0;
                 if (k > 0)
-                        k = take_entry(j, &s, ret);
+                        take_entry(j, &s, ret);
         }
         return k;
 }
@@ -117,13 +113,9 @@ void kernel_log_print(const struct kernel_log *l)
         if (l->n > 0)
                 printf("\nWhat the kernel said in this boot:\n");
         for (size_t i = 0; i < l->n; i++) {
-                time_t seconds = (time_t) (l->lines[i].usec / USEC_PER_SEC);
-                char clock[32] = "-";
-                struct tm tm;
+                char clock[CLOCK_MAX];
 
-                if (localtime_r(&seconds, &tm))
-                        (void) strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &tm);
-                printf("%s  ", clock);
+                printf("%s  ", output_clock(l->lines[i].usec, clock));
                 output_part(l->lines[i].text);
                 putchar('\n');
         }

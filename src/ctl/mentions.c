@@ -9,6 +9,7 @@
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 #include "sys/users/mounttab.h"
+#include "term/program.h"
 
 struct mention_search {
         const struct roots *roots;
@@ -73,85 +74,66 @@ static char *lasting_name(const struct roots *r, const struct block *b)
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 if (udevdb_property(r, id, names[i].key, value, sizeof(value)) > 0) {
                         (void) snprintf(text, sizeof(text), "%s%s", names[i].prefix, value);
-                        return strdup(text);
+                        return need(strdup(text));
                 }
         return NULL;
 }
 
-/* 0, also if it is none of this disk's or lasts. */
-static int look_at(const struct mention_search *s, const char *file, const char *where, const char *name)
+static void look_at(const struct mention_search *s, const char *file, const char *where, const char *name)
 {
-        struct mention m = {.file = file, .kind = devname_of(name)}, *grown;
+        struct mention m = {.file = file, .kind = devname_of(name)};
         const struct block *b;
 
         if (m.kind == DEVNAME_LASTS)
-                return 0;
+                return;
         b = resolve(s, name);
         if (!b && !(m.kind == DEVNAME_DRIVER && has_serial(s, name)))
-                return 0;
-        grown = reallocarray(s->found->list, s->found->n + 1, sizeof(*grown));
-        if (!grown)
-                return -ENOMEM;
-        s->found->list = grown;
-        m.name = strdup(name);
-        m.where = where ? strdup(where) : NULL;
+                return;
+        m.name = need(strdup(name));
+        m.where = where ? need(strdup(where)) : NULL;
         m.instead = b ? lasting_name(s->roots, b) : NULL;
-        grown[s->found->n++] = m;
-        return m.name && (m.where || !where) ? 0 : -ENOMEM;
+        s->found->list = need(reallocarray(s->found->list, s->found->n + 1, sizeof(m)));
+        s->found->list[s->found->n++] = m;
 }
 
 static int look_at_mount(const struct mount_line *line, void *data)
 {
-        return line->source ? look_at(data, "/etc/fstab", line->target, line->source) : 0;
+        if (line->source)
+                look_at(data, "/etc/fstab", line->target, line->source);
+        return 0;
 }
 
-static int look_at_fstab(const struct mention_search *s)
-{
-        int k = mount_lines(s->roots->etc, "fstab", TABLE_FSTAB, look_at_mount, (void *) s);
-
-        return k == -ENOMEM ? k : 0;
-}
-
-static int look_at_crypttab(const struct mention_search *s)
+static void look_at_crypttab(const struct mention_search *s)
 {
         _cleanup_fclose_ FILE *f = NULL;
         _cleanup_free_ char *line = NULL;
         size_t size = 0;
-        int fd, k = 0;
+        int fd;
 
         fd = openat(s->roots->etc, "crypttab", O_RDONLY | O_CLOEXEC);
         f = fd < 0 ? NULL : fdopen(fd, "re");
         if (!f) {
                 (void) close_keep_errno(fd);
-                return 0;
+                return;
         }
-        while (k == 0 && getline(&line, &size, f) >= 0) {
+        while (getline(&line, &size, f) >= 0) {
                 char *state = NULL, *mapping = strtok_r(line, " \t\n", &state), *name = strtok_r(NULL, " \t\n", &state);
 
                 if (mapping && *mapping != '#' && name)
-                        k = look_at(s, "/etc/crypttab", mapping, name);
+                        look_at(s, "/etc/crypttab", mapping, name);
         }
-        return k;
 }
 
-int mentions_read(const struct roots *r, const char *interface, struct mentions *ret)
+void mentions_read(const struct roots *r, const char *interface, struct mentions *ret)
 {
-        _cleanup_(mentions_done) struct mentions found = {};
         _cleanup_(usb_disk_done) struct usb_disk d = {};
-        const struct mention_search s = {r, &d, &found};
-        int k;
+        struct mention_search s = {r, &d, ret};
 
         *ret = (struct mentions){};
         if (usb_disk_read(r, interface, true, &d) <= 0)
-                return 0;
-        k = look_at_fstab(&s);
-        if (k == 0)
-                k = look_at_crypttab(&s);
-        if (k < 0)
-                return k;
-        *ret = found;
-        found = (struct mentions){};
-        return 0;
+                return;
+        (void) mount_lines(r->etc, "fstab", TABLE_FSTAB, look_at_mount, &s);
+        look_at_crypttab(&s);
 }
 
 void mentions_print(const struct mentions *m)

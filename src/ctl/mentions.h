@@ -21,7 +21,7 @@ struct mentions {
         size_t n;
 };
 
-/* Those of this interface's disk. 0 or -ENOMEM; a file that cannot be read has no lines. */
-int mentions_read(const struct roots *r, const char *interface, struct mentions *ret);
+/* Those of this interface's disk. A file that cannot be read has no lines. */
+void mentions_read(const struct roots *r, const char *interface, struct mentions *ret);
 void mentions_done(struct mentions *m);
 void mentions_print(const struct mentions *m);

@@ -2,56 +2,92 @@
 #include "ctl/options.h"
 
 #include <getopt.h>
+#include <stddef.h>
 #include <time.h>
 
 #include "common/log.h"
 #include "common/util.h"
 #include "core/config.h"
 
-enum {
-        ARG_VERSION = 0x100,
-        ARG_JSON,
-        ARG_NO_LEGEND,
-        ARG_NO_PAGER,
-        ARG_NO_ASK_PASSWORD,
-        ARG_DRY_RUN,
-        ARG_FORCE,
-        ARG_WAIT,
-        ARG_TEXTFILE,
-        ARG_KERNEL,
-        ARG_TREE,
-        ARG_SINCE,
-        ARG_REDACT,
-        ARG_HWDB,
-        ARG_DISK,
-        ARG_WHY,
-        ARG_LIST,
+#define LETTERS "hqo:H:"
+#define MORE "\n                               "
+
+/* An option a row. argument: as in --help; NULL: it takes none. at: of the field that its argument is put into. */
+static const struct option_row {
+        enum option_bit bit;
+        char letter;
+        const char *name, *argument;
+        size_t at;
+        const char *help;
+} rows[] = {
+#define AT(field) offsetof(struct options, field)
+        /* clang-format off */
+        {OPTION_HELP, 'h', "help", NULL, 0, "Show this help"},
+        {OPTION_VERSION, 0, "version", NULL, 0, "Show the version"},
+        {OPTION_JSON, 0, "json", NULL, 0, "Print JSON; refused where there is none"},
+        {OPTION_OUTPUT, 'o', "output", "=[+]COLUMN,...", AT(columns), "list: show these columns; with +: these as well"},
+        {OPTION_TREE, 0, "tree", NULL, 0, "list: show buses and hubs as well"},
+        {OPTION_NO_LEGEND, 0, "no-legend", NULL, 0, "Print no headings"},
+        {OPTION_NO_PAGER, 0, "no-pager", NULL, 0, "Do not show long text through a pager"},
+        {OPTION_QUIET, 'q', "quiet", NULL, 0, "Say errors alone"},
+        {OPTION_HOST, 'H', "host", "=[USER@]HOST", AT(host), "Ask uasd on another machine, by ssh"},
+        {OPTION_NO_ASK_PASSWORD, 0, "no-ask-password", NULL, 0, "Do not ask for a password"},
+        {OPTION_DRY_RUN, 0, "dry-run", NULL, 0, "switch: say what would be done, and do nothing"},
+        {OPTION_FORCE, 0, "force", NULL, 0, "switch, policy: even where kernel or database forbid uas;" MORE "trim: even where the disk does not offer it"},
+        {OPTION_KERNEL, 0, "kernel", NULL, 0, "policy: print lines for boot loader and modprobe.d"},
+        {OPTION_WAIT, 0, "wait", "[=SECONDS]", AT(wait), "switch, wait: wait for the end, at most that long"},
+        {OPTION_DISK, 0, "disk", "=DISK", AT(disk), "inhibit: switches of this disk alone"},
+        {OPTION_WHY, 0, "why", "=TEXT", AT(why), "inhibit: the reason, for others to read"},
+        {OPTION_LIST, 0, "list", NULL, 0, "inhibit: show who inhibits switches"},
+        {OPTION_REDACT, 0, "redact", NULL, 0, "report: without serial numbers, mount points and the journal's words"},
+        {OPTION_HWDB, 0, "hwdb", "=DISK", AT(hwdb), "report: what is known here of its bridge, to be contributed"},
+        {OPTION_SINCE, 0, "since", "=TIME", AT(since), "log: from then on; a date, or how long ago"},
+        {OPTION_TEXTFILE, 0, "textfile", "=DIR", AT(textfile), "metrics: write DIR/uasd.prom, for node_exporter"},
+        /* clang-format on */
 };
 
-static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, ARG_VERSION},
-        {"json", no_argument, NULL, ARG_JSON},
-        {"no-legend", no_argument, NULL, ARG_NO_LEGEND},
-        {"no-pager", no_argument, NULL, ARG_NO_PAGER},
-        {"no-ask-password", no_argument, NULL, ARG_NO_ASK_PASSWORD},
-        {"quiet", no_argument, NULL, 'q'},
-        {"host", required_argument, NULL, 'H'},
-        {"output", required_argument, NULL, 'o'},
-        {"dry-run", no_argument, NULL, ARG_DRY_RUN},
-        {"force", no_argument, NULL, ARG_FORCE},
-        {"tree", no_argument, NULL, ARG_TREE},
-        {"wait", optional_argument, NULL, ARG_WAIT},
-        {"redact", no_argument, NULL, ARG_REDACT},
-        {"hwdb", required_argument, NULL, ARG_HWDB},
-        {"disk", required_argument, NULL, ARG_DISK},
-        {"why", required_argument, NULL, ARG_WHY},
-        {"list", no_argument, NULL, ARG_LIST},
-        {"since", required_argument, NULL, ARG_SINCE},
-        {"textfile", required_argument, NULL, ARG_TEXTFILE},
-        {"kernel", no_argument, NULL, ARG_KERNEL},
-        {},
-};
+/* getopt_long() with the table; index of the row + FIRST for long options. */
+#define FIRST 0x100
+
+static int next_option(int argc, char **argv, const char *letters)
+{
+        struct option options[ELEMENTSOF(rows) + 1] = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const char *argument = rows[i].argument;
+                int takes = !argument ? no_argument : *argument == '[' ? optional_argument : required_argument;
+
+                options[i] = (struct option){rows[i].name, takes, NULL, FIRST + (int) i};
+        }
+        return getopt_long(argc, argv, letters, options, NULL);
+}
+
+/* NULL: getopt has reported that there is none. */
+static const struct option_row *row_of(int c)
+{
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                if (c == FIRST + (int) i || (rows[i].letter && c == rows[i].letter))
+                        return &rows[i];
+        return NULL;
+}
+
+const char *options_name(unsigned bits)
+{
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                if (bits & rows[i].bit)
+                        return rows[i].name;
+        return NULL;
+}
+
+void options_help(void)
+{
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char letter[] = {'-', rows[i].letter, ',', '\0'}, left[40];
+
+                (void) snprintf(left, sizeof(left), "--%s%s", rows[i].name, rows[i].argument ?: "");
+                printf("  %-3s %-24s %s\n", rows[i].letter ? letter : "", left, rows[i].help);
+        }
+}
 
 /* A local date with or without time, or how long ago. */
 static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
@@ -78,115 +114,50 @@ static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
         return 0;
 }
 
-/* argv[0] is passed over. Returns as options_parse(). */
-static int parse(int argc, char **argv, const char *letters, struct options *ret)
+/* What the options say together. Returns 0 or -EINVAL, reported. */
+static int check(struct options *o)
 {
-        struct options o = *ret;
+        o->help = o->given & OPTION_HELP;
+        o->version = o->given & OPTION_VERSION;
+        o->json = o->given & OPTION_JSON;
+        o->legend = !(o->given & OPTION_NO_LEGEND);
+        o->pager = !(o->given & OPTION_NO_PAGER);
+        o->quiet = o->given & OPTION_QUIET;
+        o->ask_password = !(o->given & OPTION_NO_ASK_PASSWORD);
+        o->redact = o->given & OPTION_REDACT;
+        o->wait_usec = UINT64_MAX;
+        if (o->host && !*o->host)
+                log_error("--host= takes a machine: [USER@]HOST.");
+        else if (o->wait && parse_seconds(o->wait, &o->wait_usec) < 0)
+                log_error("--wait=%s is no time.", o->wait);
+        else if (o->since && parse_since(o->since, time(NULL), &o->since_usec) < 0)
+                log_error("--since=%s is no time: it takes 2026-11-20, 2026-11-20 15:45:07 or 2h.", o->since);
+        else if (o->textfile && !*o->textfile)
+                log_error("--textfile= takes a directory.");
+        else if (o->json && (o->given & (OPTION_OUTPUT | OPTION_TREE)))
+                log_error("--output and --tree are about the table; --json shows everything.");
+        else if (o->redact && o->hwdb)
+                log_error("--redact and --hwdb exclude each other.");
+        else
+                return 0;
+        return -EINVAL;
+}
+
+/* argv[0] is passed over. Returns as options_parse(). */
+static int parse(int argc, char **argv, const char *letters, struct options *o)
+{
         int c;
 
         optind = 0;
-        while ((c = getopt_long(argc, argv, letters, long_options, NULL)) >= 0)
-                switch (c) {
-                case 'h':
-                        o.help = true;
-                        break;
-                case 'q':
-                        o.quiet = true;
-                        break;
-                case 'H':
-                        if (isempty(optarg)) {
-                                log_error("--host= takes a machine: [USER@]HOST.");
-                                return -EINVAL;
-                        }
-                        o.given |= OPTION_HOST;
-                        o.host = optarg;
-                        break;
-                case 'o':
-                        o.given |= OPTION_OUTPUT;
-                        o.columns = optarg;
-                        break;
-                case ARG_VERSION:
-                        o.version = true;
-                        break;
-                case ARG_JSON:
-                        o.given |= OPTION_JSON;
-                        o.json = true;
-                        break;
-                case ARG_NO_LEGEND:
-                        o.legend = false;
-                        break;
-                case ARG_NO_PAGER:
-                        o.pager = false;
-                        break;
-                case ARG_NO_ASK_PASSWORD:
-                        o.ask_password = false;
-                        break;
-                case ARG_DRY_RUN:
-                        o.given |= OPTION_DRY_RUN;
-                        break;
-                case ARG_FORCE:
-                        o.given |= OPTION_FORCE;
-                        break;
-                case ARG_KERNEL:
-                        o.given |= OPTION_KERNEL;
-                        break;
-                case ARG_TREE:
-                        o.given |= OPTION_TREE;
-                        break;
-                case ARG_WAIT:
-                        o.given |= OPTION_WAIT;
-                        o.wait_usec = UINT64_MAX;
-                        if (optarg && parse_seconds(optarg, &o.wait_usec) < 0) {
-                                log_error("--wait=%s is no time.", optarg);
-                                return -EINVAL;
-                        }
-                        break;
-                case ARG_REDACT:
-                        o.given |= OPTION_REDACT;
-                        o.redact = true;
-                        break;
-                case ARG_HWDB:
-                        o.given |= OPTION_HWDB;
-                        o.hwdb = optarg;
-                        break;
-                case ARG_SINCE:
-                        o.given |= OPTION_SINCE;
-                        if (parse_since(optarg, time(NULL), &o.since_usec) < 0) {
-                                log_error("--since=%s is no time: it takes 2026-11-20, 2026-11-20 15:45:07 or 2h.", optarg);
-                                return -EINVAL;
-                        }
-                        break;
-                case ARG_TEXTFILE:
-                        o.given |= OPTION_TEXTFILE;
-                        if (isempty(optarg)) {
-                                log_error("--textfile= takes a directory.");
-                                return -EINVAL;
-                        }
-                        o.textfile = optarg;
-                        break;
-                case ARG_DISK:
-                        o.given |= OPTION_DISK;
-                        o.disk = optarg;
-                        break;
-                case ARG_WHY:
-                        o.given |= OPTION_WHY;
-                        o.why = optarg;
-                        break;
-                case ARG_LIST:
-                        o.given |= OPTION_LIST;
-                        break;
-                default: /* getopt has told */
+        while ((c = next_option(argc, argv, letters)) >= 0) {
+                const struct option_row *row = row_of(c);
+
+                if (!row)
                         return -EINVAL;
-                }
-        if (o.json && (o.given & (OPTION_OUTPUT | OPTION_TREE))) {
-                log_error("--output and --tree are about the table; --json shows everything.");
-                return -EINVAL;
+                o->given |= row->bit;
+                if (row->at)
+                        memcpy((char *) o + row->at, &optarg, sizeof(optarg));
         }
-        if (o.redact && o.hwdb) {
-                log_error("--redact and --hwdb exclude each other.");
-                return -EINVAL;
-        }
-        *ret = o;
         return optind;
 }
 
@@ -194,7 +165,7 @@ int options_first_word(int argc, char **argv)
 {
         optind = 0;
         opterr = 0;
-        while (getopt_long(argc, argv, "+hqo:H:", long_options, NULL) >= 0)
+        while (next_option(argc, argv, "+" LETTERS) >= 0)
                 ;
         opterr = 1;
         return optind;
@@ -202,25 +173,26 @@ int options_first_word(int argc, char **argv)
 
 int options_parse(int argc, char **argv, struct options *ret)
 {
-        struct options o = {.legend = true, .pager = true, .ask_password = true, .wait_usec = UINT64_MAX};
-        int verb = options_first_word(argc, argv), k;
+        struct options o = {};
+        int verb = options_first_word(argc, argv), first;
         char *name;
 
         if (argc > 0)
                 argv[0] = (char *) "uasctl"; /* getopt says it, and it is to be as in all else that is said */
         if (verb >= argc || !streq(argv[verb], VERB_INHIBIT)) {
-                k = parse(argc, argv, "hqo:H:", &o);
+                first = parse(argc, argv, LETTERS, &o);
         } else {
                 /* Before the verb, and between it and the command. */
-                k = parse(verb, argv, "+hqo:H:", &o);
+                first = parse(verb, argv, "+" LETTERS, &o);
                 name = argv[verb];
                 argv[verb] = argv[0]; /* for what getopt says */
-                if (k >= 0)
-                        k = parse(argc - verb, argv + verb, "+hqo:H:", &o);
-                if (k > 0)
-                        argv[k += verb - 1] = name;
+                if (first >= 0)
+                        first = parse(argc - verb, argv + verb, "+" LETTERS, &o);
+                if (first > 0)
+                        argv[first += verb - 1] = name;
         }
-        if (k >= 0)
-                *ret = o;
-        return k;
+        if (first < 0 || check(&o) < 0)
+                return -EINVAL;
+        *ret = o;
+        return first;
 }

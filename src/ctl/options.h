@@ -4,32 +4,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Options some verbs alone take, the others refuse: what was to be a dry run must not become a real one. */
 enum option_bit {
-        OPTION_DRY_RUN = 1 << 0,
-        OPTION_FORCE = 1 << 1,
-        OPTION_WAIT = 1 << 2,
-        OPTION_TEXTFILE = 1 << 3,
-        OPTION_KERNEL = 1 << 4,
-        OPTION_OUTPUT = 1 << 5,
-        OPTION_TREE = 1 << 6,
-        OPTION_SINCE = 1 << 7,
-        OPTION_REDACT = 1 << 8,
-        OPTION_HWDB = 1 << 10,
-        OPTION_HOST = 1 << 11,
-        OPTION_DISK = 1 << 12,
-        OPTION_WHY = 1 << 13,
-        OPTION_LIST = 1 << 14,
-        OPTION_JSON = 1 << 15,
+        /* Every verb takes these. */
+        OPTION_HELP = 1 << 0,
+        OPTION_VERSION = 1 << 1,
+        OPTION_NO_LEGEND = 1 << 2,
+        OPTION_NO_PAGER = 1 << 3,
+        OPTION_NO_ASK_PASSWORD = 1 << 4,
+        OPTION_QUIET = 1 << 5,
+        /* Some verbs take these, and the others refuse them: what was to be a dry run must not become a real one. */
+        OPTION_DRY_RUN = 1 << 6,
+        OPTION_FORCE = 1 << 7,
+        OPTION_WAIT = 1 << 8,
+        OPTION_TEXTFILE = 1 << 9,
+        OPTION_KERNEL = 1 << 10,
+        OPTION_OUTPUT = 1 << 11,
+        OPTION_TREE = 1 << 12,
+        OPTION_SINCE = 1 << 13,
+        OPTION_REDACT = 1 << 14,
+        OPTION_HWDB = 1 << 15,
+        OPTION_HOST = 1 << 16,
+        OPTION_DISK = 1 << 17,
+        OPTION_WHY = 1 << 18,
+        OPTION_LIST = 1 << 19,
+        OPTION_JSON = 1 << 20,
 };
+#define OPTIONS_OF_ALL (OPTION_HELP | OPTION_VERSION | OPTION_NO_LEGEND | OPTION_NO_PAGER | OPTION_NO_ASK_PASSWORD | OPTION_QUIET)
 
 struct options {
         bool help, version;
         bool json, legend, pager, quiet, ask_password, redact;
         unsigned given;         /* enum option_bit */
         const char *columns;    /* of --output=, as it was given; NULL: it was not */
-        uint64_t wait_usec;     /* of --wait=; UINT64_MAX: as long as it takes */
-        uint64_t since_usec;    /* of --since=, since 1970; 0: everything */
+        const char *wait;       /* of --wait=, as it was given; NULL: no time was */
+        uint64_t wait_usec;     /* UINT64_MAX: as long as it takes */
+        const char *since;      /* of --since=, as it was given */
+        uint64_t since_usec;    /* since 1970; 0: everything */
         const char *host;       /* of --host=; NULL: this machine */
         const char *textfile;   /* directory; NULL: to stdout */
         const char *hwdb;       /* the disk that was named; NULL: none */
@@ -43,3 +53,7 @@ struct options {
 int options_first_word(int argc, char **argv);
 /* Returns the index of the first argument that is no option (argc: none), or -EINVAL, told. Reorders argv. */
 int options_parse(int argc, char **argv, struct options *ret);
+/* The name of one of these options; NULL: there are none. */
+const char *options_name(unsigned bits);
+/* Their part of --help. */
+void options_help(void);

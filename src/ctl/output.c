@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/output.h"
 
+#include <time.h>
+
 #include "common/util.h"
 #include "term/fold.h"
+#include "term/program.h"
 #include "term/table.h"
 
 /* Four characters for every byte that is not harmless. */
@@ -32,14 +35,8 @@ const char *sgr_of_state(enum state s)
         return "";
 }
 
-enum { ROW_MARK, ROW_REASON, ROW_FITS, ROW_FOUND };
-
-static const struct table_column row_columns[] = {
-        [ROW_MARK] = {"", 0},
-        [ROW_REASON] = {"ROW", 0},
-        [ROW_FITS] = {"FITS", 0},
-        [ROW_FOUND] = {"FOUND", SCOLS_FL_WRAP},
-};
+#define ROW_FOUND 3 /* the column */
+static const struct table_column row_columns[] = {{""}, {"ROW"}, {"FITS"}, {"FOUND", SCOLS_FL_WRAP}};
 
 /* What the columns before it leave; 0: no width is to be kept to, or that is less than what a word takes. */
 static unsigned found_room(const struct explain_row *rows, size_t n)
@@ -53,82 +50,54 @@ static unsigned found_room(const struct explain_row *rows, size_t n)
         return style_width() > used + 20 ? style_width() - (unsigned) used : 0;
 }
 
-static int add_row(struct libscols_table *t, const struct explain_row *row, unsigned room)
-{
-        struct libscols_line *line = scols_table_new_line(t, NULL);
-        _cleanup_free_ char *found = fold(SENTENCE(row->found), room);
-        int r;
-
-        if (!line || !found)
-                return -ENOMEM;
-        r = scols_line_set_data(line, ROW_MARK, !row->decides ? "" : style_utf8() ? "→" : "->");
-        if (r == 0)
-                r = scols_line_set_data(line, ROW_REASON, reason_to_string(row->reason));
-        if (r == 0)
-                r = scols_line_set_data(line, ROW_FITS, row->fits ? "yes" : "no");
-        if (r == 0)
-                r = scols_line_set_data(line, ROW_FOUND, found);
-        if (r == 0 && row->decides)
-                r = scols_line_set_color(line, SGR_BOLD);
-        return r;
-}
-
 int output_rows(const struct explain_row *rows, size_t n, bool legend)
 {
         struct libscols_table *t = table_new(row_columns, ELEMENTSOF(row_columns), legend);
         unsigned room = found_room(rows, n);
-        int r = t && room ? fold_column(scols_table_get_column(t, ROW_FOUND)) : 0;
+        int r = room ? fold_column(scols_table_get_column(t, ROW_FOUND)) : 0;
 
-        for (size_t i = 0; t && i < n && r == 0; i++)
-                r = add_row(t, &rows[i], room);
+        for (size_t i = 0; i < n; i++) {
+                const struct explain_row *row = &rows[i];
+                _cleanup_free_ char *found = need(fold(SENTENCE(row->found), room));
+                struct libscols_line *line =
+                        table_row(t, NULL,
+                                  (const char *const[]){!row->decides  ? ""
+                                                        : style_utf8() ? "→"
+                                                                       : "->",
+                                                        reason_to_string(row->reason), row->fits ? "yes" : "no", found});
+
+                if (row->decides)
+                        (void) scols_line_set_color(line, SGR_BOLD);
+        }
         return table_print(t, r);
 }
 
-enum { SAYS_HOLDS, SAYS_VERDICT, SAYS_FIRMWARE, SAYS_HOST, SAYS_SOURCE, SAYS_DATE, SAYS_NOTE };
-
 static const struct table_column says_columns[] = {
-        [SAYS_HOLDS] = {"HOLDS", 0},           [SAYS_VERDICT] = {"VERDICT", 0},
-        [SAYS_FIRMWARE] = {"FIRMWARE", 0},     [SAYS_HOST] = {"HOST", 0},
-        [SAYS_SOURCE] = {"SOURCE", 0},         [SAYS_DATE] = {"DATE", 0},
-        [SAYS_NOTE] = {"NOTE", SCOLS_FL_WRAP},
+        {"HOLDS"}, {"VERDICT"}, {"FIRMWARE"}, {"HOST"}, {"SOURCE"}, {"DATE"}, {"NOTE", SCOLS_FL_WRAP},
 };
 
-static int add_says(struct libscols_table *t, const struct db_says *s, uint16_t bcd, const char *platform)
+static void add_says(struct libscols_table *t, const struct db_says *s, uint16_t bcd, const char *platform)
 {
-        struct libscols_line *line = scols_table_new_line(t, NULL);
-        bool firmware = db_firmware_fits(s, bcd), host = db_host_fits(s, platform);
+        const char *holds = !db_firmware_fits(s, bcd) ? "other firmware" : db_host_fits(s, platform) ? "yes" : "other host";
         char range[16] = "any";
-        int r = 0;
 
-        if (!line)
-                return -ENOMEM;
         if (s->bcd_min > 0 || s->bcd_max < UINT16_MAX)
                 (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
                                 s->bcd_max & 0xff);
-        const char *cells[] = {
-                [SAYS_HOLDS] = firmware && host ? "yes"
-                               : firmware       ? "other host"
-                                                : "other firmware",
-                [SAYS_VERDICT] = verdict_to_string(s->verdict),
-                [SAYS_FIRMWARE] = range,
-                [SAYS_HOST] = streq(s->host, "*") ? "any" : HARMLESS(s->host, sizeof(s->host)),
-                [SAYS_SOURCE] = HARMLESS(s->source, sizeof(s->source)),
-                [SAYS_DATE] = HARMLESS(s->date, sizeof(s->date)),
-                [SAYS_NOTE] = HARMLESS(s->note, sizeof(s->note)),
-        };
-        for (size_t i = 0; i < ELEMENTSOF(cells) && r == 0; i++)
-                r = scols_line_set_data(line, i, cells[i]);
-        return r;
+        (void) table_row(t, NULL,
+                         (const char *const[]){holds, verdict_to_string(s->verdict), range,
+                                               streq(s->host, "*") ? "any" : HARMLESS(s->host, sizeof(s->host)),
+                                               HARMLESS(s->source, sizeof(s->source)), HARMLESS(s->date, sizeof(s->date)),
+                                               HARMLESS(s->note, sizeof(s->note))});
 }
 
 int output_says(const struct db_entry *e, uint16_t bcd, const char *platform, bool legend)
 {
         struct libscols_table *t = table_new(says_columns, ELEMENTSOF(says_columns), legend);
-        int r = 0;
 
-        for (size_t i = 0; t && i < e->n_says && r == 0; i++)
-                r = add_says(t, &e->says[i], bcd, platform);
-        return table_print(t, r);
+        for (size_t i = 0; i < e->n_says; i++)
+                add_says(t, &e->says[i], bcd, platform);
+        return table_print(t, 0);
 }
 
 void output_field(const char *key, const char *value)
@@ -143,22 +112,38 @@ void output_sentence(const char *key, const char *value)
                 printf("%10s%s %s\n", key, *key ? ":" : " ", SENTENCE(value));
 }
 
+const char *output_named(const char *text, const char *id, char *ret, size_t size)
+{
+        const char *at = strstr(text, "DISK");
+
+        if (at)
+                (void) snprintf(ret, size, "%.*s%s%s", (int) (at - text), text, id, at + strlen("DISK"));
+        else
+                (void) copy_string(ret, size, text);
+        return ret;
+}
+
 void output_decision(const struct explain_row *rows, size_t n, const char *remedy, const char *id)
 {
         const struct explain_row *row = explain_deciding(rows, n);
-        char text[512] = "";
-        const char *at;
+        char text[512];
 
         if (!row)
                 return;
         putchar('\n');
         output_field("Decides", reason_to_string(row->reason));
         output_sentence("Means", row->means);
-        /* Remedies speak of DISK: the name of this one makes them commands to paste. */
-        remedy = remedy ?: row->remedy;
-        if (remedy && (at = strstr(remedy, "DISK")))
-                (void) snprintf(text, sizeof(text), "%.*s%s%s", (int) (at - remedy), remedy, id, at + strlen("DISK"));
-        output_sentence("Remedy", text[0] ? text : remedy);
+        output_sentence("Remedy", output_named(remedy ?: row->remedy ?: "", id, text, sizeof(text)));
+}
+
+const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX])
+{
+        time_t seconds = (time_t) (usec / USEC_PER_SEC);
+        struct tm tm;
+
+        if (usec == 0 || !localtime_r(&seconds, &tm) || strftime(ret, CLOCK_MAX, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+                return "-";
+        return ret;
 }
 
 void output_part(const char *text)

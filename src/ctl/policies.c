@@ -108,14 +108,7 @@ json_object *json_policies(const struct policy_rows *p)
         return json_document("policies", list);
 }
 
-enum { COLUMN_DISK, COLUMN_POLICY, COLUMN_BY, COLUMN_PLUGGED };
-
-static const struct table_column columns[] = {
-        [COLUMN_DISK] = {"DISK", 0},
-        [COLUMN_POLICY] = {"POLICY", 0},
-        [COLUMN_BY] = {"BY", 0},
-        [COLUMN_PLUGGED] = {"PLUGGED", SCOLS_FL_WRAP},
-};
+static const struct table_column columns[] = {{"DISK"}, {"POLICY"}, {"BY"}, {"PLUGGED", SCOLS_FL_WRAP}};
 
 static const char *by(enum policy_source s)
 {
@@ -133,35 +126,26 @@ static const char *by(enum policy_source s)
         return "-";
 }
 
-static int add_line(struct libscols_table *t, const struct policy_row *p)
+static void add_line(struct libscols_table *t, const struct policy_row *p)
 {
-        struct libscols_line *line = scols_table_new_line(t, NULL);
         char id[HISTORY_KEY_MAX], policy[32], disks[512] = "";
-        int r;
 
-        if (!line)
-                return -ENOMEM;
         for (size_t i = 0; i < p->n_disks; i++)
                 (void) snprintf(disks + strlen(disks), sizeof(disks) - strlen(disks), "%s%s", i ? " " : "", p->disks[i]);
         (void) snprintf(policy, sizeof(policy), "%s%s", policy_to_string(p->policy), p->forced ? ", forced" : "");
-        r = scols_line_set_data(line, COLUMN_DISK, harmless_sentence(p->id, id, sizeof(id)));
-        if (r == 0)
-                r = scols_line_set_data(line, COLUMN_POLICY, policy);
-        if (r == 0)
-                r = scols_line_set_data(line, COLUMN_BY, by(p->source));
-        if (r == 0)
-                r = scols_line_set_data(line, COLUMN_PLUGGED, *disks ? disks : "-");
-        return r;
+        (void) table_row(
+                t, NULL,
+                (const char *const[]){harmless_sentence(p->id, id, sizeof(id)), policy, by(p->source), *disks ? disks : "-"});
 }
 
 int policies_show(const struct ctl *c)
 {
         _cleanup_(policy_rows_done) struct policy_rows rows = {};
         struct libscols_table *t;
-        int r = 0, code = read_all(c, &rows);
+        int r = read_all(c, &rows);
 
-        if (code != UASD_EXIT_OK)
-                return code;
+        if (r != UASD_EXIT_OK)
+                return r;
         if (c->options->json) {
                 json_print(json_policies(&rows));
                 return UASD_EXIT_OK;
@@ -171,9 +155,9 @@ int policies_show(const struct ctl *c)
                 return UASD_EXIT_OK;
         }
         t = table_new(columns, ELEMENTSOF(columns), c->options->legend);
-        for (size_t i = 0; t && i < rows.n && r == 0; i++)
-                r = add_line(t, &rows.list[i]);
-        return table_print(t, r) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        for (size_t i = 0; i < rows.n; i++)
+                add_line(t, &rows.list[i]);
+        return table_print(t, 0) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
 int policies_show_id(const struct ctl *c, const char *id)

@@ -6,9 +6,14 @@
 #include "ctl/context.h"
 #include "sys/state/policy-list.h"
 
-/* `uasctl policy` without a disk: every policy that somebody has set. Returns an enum uasd_exit. */
+/* Parts of `policy`. They report errors; each returns an enum uasd_exit. */
+
+/* Prints every policy that somebody has set. */
 int policies_show(const struct ctl *c);
 /* Prints the policy of a disk that is not plugged in. */
 int policies_show_id(const struct ctl *c, const char *id);
-/* {"version":1,"policies":[...]}; NULL: no memory. */
+/* --kernel; what: a disk, or NULL for all that is kept. */
+int policy_kernel(struct ctl *c, const char *what);
+
+/* POLICIES OUTPUT */
 json_object *json_policies(const struct policy_rows *p);

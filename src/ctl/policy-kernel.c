@@ -8,7 +8,7 @@
 #include "core/history.h"
 #include "core/policy.h"
 #include "ctl/boot-place.h"
-#include "ctl/policy.h"
+#include "ctl/policies.h"
 #include "ctl/schema.h"
 #include "sys/quirks/initramfs.h"
 #include "sys/quirks/keepoff.h"
@@ -219,41 +219,38 @@ static void print_text(const struct ctl *c, const struct lines *l)
                        l->modprobe.made.quirks);
 }
 
-static int choose(const struct ctl *c, const struct views *views, const char *what, const struct view **ret)
+static int choose(struct ctl *c, const char *what)
 {
         char label[VIEW_LABEL_MAX];
-        int code = source_select(&c->client, views, what, ret);
+        int r = ctl_select(c, what);
 
-        if (code != UASD_EXIT_OK || (*ret)->disk.decision.target != DRIVER_NONE)
-                return code;
-        log_error("%s stays on what it has, whatever the kernel is told: %s", view_label(*ret, label),
-                  reason_sentence((*ret)->disk.decision.reason));
-        return (*ret)->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
+        if (r != UASD_EXIT_OK || c->v->disk.decision.target != DRIVER_NONE)
+                return r;
+        log_error("%s stays on what it has, whatever the kernel is told: %s", view_label(c->v, label),
+                  reason_sentence(c->v->disk.decision.reason));
+        return c->v->disk.decision.rest == STATE_INCAPABLE ? UASD_EXIT_INCAPABLE : UASD_EXIT_REFUSED;
 }
 
-int policy_kernel(const struct ctl *c, const char *what)
+int policy_kernel(struct ctl *c, const char *what)
 {
         _cleanup_(lines_done) struct lines lines = {};
-        _cleanup_(views_done) struct views views = {};
-        const struct view *one = NULL;
-        int code, left_out;
+        int left_out, r = source_local(&c->client, false, &c->views);
 
-        code = source_local(&c->client, false, &views);
-        leave_out_overrides(&views);
-        if (code == UASD_EXIT_OK && what)
-                code = choose(c, &views, what, &one);
-        if (code == UASD_EXIT_OK)
-                code = read_kept(c, &views, &lines);
-        if (code == UASD_EXIT_OK)
-                code = make(&lines, one);
-        if (code != UASD_EXIT_OK)
-                return code;
+        leave_out_overrides(&c->views);
+        if (r == UASD_EXIT_OK && what)
+                r = choose(c, what);
+        if (r == UASD_EXIT_OK)
+                r = read_kept(c, &c->views, &lines);
+        if (r == UASD_EXIT_OK)
+                r = make(&lines, c->v);
+        if (r != UASD_EXIT_OK)
+                return r;
         left_out = say_left_out(&lines.command_line, "on the kernel command line");
         if (!lines.quirks.built_in && say_left_out(&lines.modprobe, "in modprobe.d") != UASD_EXIT_OK)
                 left_out = UASD_EXIT_FAILED;
-        if (one && left_out != UASD_EXIT_OK)
+        if (c->v && left_out != UASD_EXIT_OK)
                 return left_out; /* a line without it is not what was asked for */
-        say_alike(&lines, &views, one);
+        say_alike(&lines, &c->views, c->v);
         if (!*lines.command_line.made.own && !*lines.modprobe.made.own)
                 log_info("There is nothing to be added: the kernel does by itself, or as it is told already, what is wanted.");
         else

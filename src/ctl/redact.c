@@ -3,6 +3,7 @@
 
 #include "common/util.h"
 #include "core/history.h"
+#include "term/program.h"
 
 #define SERIAL_MIN 4         /* what is shorter, such as "0", says nothing, and is in most lines */
 #define PACKAGES "/usr/lib/" /* what stands here is the same on other machines */
@@ -12,46 +13,31 @@ struct serials {
         size_t n;
 };
 
-static void serials_done(struct serials *s)
-{
-        strv_free(s->list);
-}
-
-/* "SERIAL-1" in place of it; what is empty says something, too. 0 or -ENOMEM. */
-static int redact_serial(struct serials *known, char *serial, size_t size)
+/* "SERIAL-1" in place of it; what is empty says something, too. */
+static void redact_serial(struct serials *known, char *serial, size_t size)
 {
         size_t i = 0;
-        int k = 0;
 
         if (!serial[0])
-                return 0;
+                return;
         while (i < known->n && !streq(known->list[i], serial))
                 i++;
-        if (i == known->n)
-                k = strv_push(&known->list, &known->n, serial);
+        if (i == known->n && strv_push(&known->list, &known->n, serial) < 0)
+                need(NULL);
         (void) snprintf(serial, size, "SERIAL-%zu", i + 1);
-        return k;
 }
 
-static int replace(char **s, const char *by)
+/* Takes by. */
+static void put_text(char **s, char *by)
 {
-        char *copy = *s ? strdup(by) : NULL;
-
-        if (*s && !copy)
-                return -ENOMEM;
         free(*s);
-        *s = copy;
-        return 0;
+        *s = need(by);
 }
 
-/* Mount points have labels and names of people in them, commands what they work on. */
-static int redact_user(struct user *u)
+static void redact(char **s)
 {
-        int k = u->where && !streq(u->where, "/") ? replace(&u->where, REDACTED) : 0;
-
-        if (k >= 0)
-                k = replace(&u->unit, REDACTED);
-        return k < 0 ? k : replace(&u->command, REDACTED);
+        if (*s)
+                put_text(s, strdup(REDACTED));
 }
 
 static void redact_text(char *text, size_t size)
@@ -60,109 +46,112 @@ static void redact_text(char *text, size_t size)
                 (void) copy_string(text, size, REDACTED);
 }
 
+/* "Before it (redacted)": keeps the first n characters. */
+static void redact_from(char **s, size_t n)
+{
+        char *told;
+
+        if (asprintf(&told, "%.*s" REDACTED, (int) n, *s) < 0)
+                need(NULL);
+        put_text(s, told);
+}
+
 /* Sentences about who uses it, or why it is distrusted, are made anew. */
-static int redact_disk(struct serials *known, struct view *v)
+static void redact_disk(struct serials *known, struct view *v)
 {
         struct disk *d = &v->disk;
         char text[1024];
-        int k = redact_serial(known, d->facts.serial, sizeof(d->facts.serial));
 
-        for (size_t i = 0; i < d->n_users && k >= 0; i++)
-                k = redact_user(&d->users[i]);
+        redact_serial(known, d->facts.serial, sizeof(d->facts.serial));
+        /* Mount points have labels and names of people in them, commands what they work on. */
+        for (size_t i = 0; i < d->n_users; i++) {
+                struct user *u = &d->users[i];
+
+                if (u->where && !streq(u->where, "/"))
+                        redact(&u->where);
+                redact(&u->unit);
+                redact(&u->command);
+        }
         redact_text(d->outcome.text, sizeof(d->outcome.text));
         redact_text(d->facts.distrust_reason, sizeof(d->facts.distrust_reason));
         d->facts.distrust_date[0] = d->facts.distrust_kernel[0] = '\0';
         redact_text(d->inhibited, sizeof(d->inhibited));
         redact_text(d->lease, sizeof(d->lease));
         (void) disk_history(d, v->history, sizeof(v->history));
-        return k < 0 ? k : replace(&v->reason, disk_reason(d, text, sizeof(text)));
+        put_text(&v->reason, strdup(disk_reason(d, text, sizeof(text))));
 }
 
 /* What is said in words names who used the disk. Of a record the words are the last: "distrusted with firmware 1.00 on Linux 6.1:
  * ...". */
-static int redact_words(struct log_entry *e)
+static void redact_words(struct log_entry *e)
 {
-        char **text = &e->values[EVENT_TEXT], *words, *told;
-        int k;
+        char **text = &e->values[EVENT_TEXT], *words;
 
-        if (!e->record || !*text)
-                return replace(text, REDACTED);
+        if (!e->record || !*text) {
+                redact(text);
+                return;
+        }
         words = strstr(*text, ": ");
-        if (!words)
-                return 0;
-        k = asprintf(&told, "%.*s: " REDACTED, (int) (words - *text), *text);
-        if (k < 0)
-                return -ENOMEM;
-        free(*text);
-        *text = told;
-        return 0;
+        if (words)
+                redact_from(text, (size_t) (words + strlen(": ") - *text));
 }
 
-static int redact_event(struct serials *known, struct log_entry *e)
+static void redact_event(struct serials *known, struct log_entry *e)
 {
         char **id = &e->values[EVENT_USB_ID], *serial, text[USB_ID_MAX];
-        int k = redact_words(e);
 
-        if (k < 0 || !*id)
-                return k;
+        redact_words(e);
+        if (!*id)
+                return;
         (void) copy_string(text, sizeof(text), *id);
         serial = strchr(text, ':');
         serial = serial ? strchr(serial + 1, ':') : NULL;
-        if (!serial)
-                return replace(id, REDACTED);
+        if (!serial) {
+                redact(id);
+                return;
+        }
         serial++;
-        k = redact_serial(known, serial, sizeof(text) - (size_t) (serial - text));
-        return k < 0 ? k : replace(id, text);
+        redact_serial(known, serial, sizeof(text) - (size_t) (serial - text));
+        put_text(id, strdup(text));
 }
 
 /* What the kernel was told by a device: of what else was at that port, too. And serials anywhere else. */
-static int redact_line(const struct serials *known, char **text)
+static void redact_line(const struct serials *known, char **text)
 {
         static const char *const told[] = {"SerialNumber: ", "Product: ", "Manufacturer: "};
-        char *at, *line;
 
         for (size_t i = 0; i < ELEMENTSOF(told); i++) {
-                at = strstr(*text, told[i]);
+                const char *at = strstr(*text, told[i]);
+
                 if (!at)
                         continue;
-                if (asprintf(&line, "%.*s%s" REDACTED, (int) (at - *text), *text, told[i]) < 0)
-                        return -ENOMEM;
-                free(*text);
-                *text = line;
+                redact_from(text, (size_t) (at + strlen(told[i]) - *text));
                 break;
         }
         for (size_t i = 0; i < known->n; i++)
                 if (strlen(known->list[i]) >= SERIAL_MIN && strstr(*text, known->list[i]))
-                        return replace(text, REDACTED);
-        return 0;
+                        redact(text);
 }
 
-int redact_all(struct views *views, struct events *events, struct kernel_log *kernel)
+void redact_all(struct views *views, struct events *events, struct kernel_log *kernel)
 {
         struct serials known = {};
-        int k = 0;
 
-        for (size_t i = 0; i < views->n && k >= 0; i++)
-                k = redact_disk(&known, &views->list[i]);
-        for (size_t i = 0; i < events->n && k >= 0; i++)
-                k = redact_event(&known, &events->list[i]);
-        for (size_t i = 0; i < kernel->n && k >= 0; i++)
-                k = redact_line(&known, &kernel->lines[i].text);
-        serials_done(&known);
-        return k;
+        for (size_t i = 0; i < views->n; i++)
+                redact_disk(&known, &views->list[i]);
+        for (size_t i = 0; i < events->n; i++)
+                redact_event(&known, &events->list[i]);
+        for (size_t i = 0; i < kernel->n; i++)
+                redact_line(&known, &kernel->lines[i].text);
+        strv_free(known.list);
 }
 
-int redact_quirks(struct quirk_facts *q)
+void redact_quirks(struct quirk_facts *q)
 {
         for (size_t i = 0; i < q->lines.n; i++) {
-                char *told, **file = &q->lines.list[i].file, *name = *file ? strrchr(*file, '/') : NULL;
+                char **file = &q->lines.list[i].file, *name = *file ? strrchr(*file, '/') : NULL;
 
-                if (!name || strncmp(*file, PACKAGES, strlen(PACKAGES)) == 0)
-                        continue;
-                if (asprintf(&told, "%.*s/" REDACTED, (int) (name - *file), *file) < 0)
-                        return -ENOMEM;
-                free(*file);
-                *file = told;
+                if (name && strncmp(*file, PACKAGES, strlen(PACKAGES)) != 0)
+                        redact_from(file, (size_t) (name + 1 - *file));
         }
-        return 0;
 }

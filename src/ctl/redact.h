@@ -10,8 +10,8 @@
 
 /*
  * What is nobody's business, taken out of the data before anything is told of it: report --redact. Serials go by number, so
- * that two of the same are still seen to be the same. 0 or -ENOMEM.
+ * that two of the same are still seen to be the same.
  */
-int redact_all(struct views *views, struct events *events, struct kernel_log *kernel);
+void redact_all(struct views *views, struct events *events, struct kernel_log *kernel);
 /* Names of files that the administrator has given; those that came with packages stay. */
-int redact_quirks(struct quirk_facts *q);
+void redact_quirks(struct quirk_facts *q);

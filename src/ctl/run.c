@@ -1,12 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/run.h"
 
+#include <limits.h>
+
 #include "common/log.h"
+#include "common/names.h"
 #include "common/util.h"
-#include "ctl/verb-bench.h"
 #include "ctl/verbs.h"
 #include "term/program.h"
 #include "term/progress.h"
+
+/* Becomes uasctl-bench, with all words but the verb. Returns only if that fails, reported. */
+static int bench_exec(const char *root, char **argv, int verb)
+{
+        char path[PATH_MAX];
+
+        if ((size_t) snprintf(path, sizeof(path), "%s" PROGRAM_BENCH, root ?: "") >= sizeof(path))
+                return UASD_EXIT_FAILED;
+        for (char **word = argv + verb; *word; word++)
+                word[0] = word[1];
+        (void) execv(path, argv);
+        if (errno == ENOENT) {
+                log_error("'bench' is a program of its own, and it is not installed: install the package uasd-bench.");
+                return UASD_EXIT_TOOL_MISSING;
+        }
+        log_error("Cannot run %s: %s", path, strerror(errno));
+        return UASD_EXIT_FAILED;
+}
 
 static int run(int argc, char **argv, const char *root)
 {
@@ -41,7 +61,8 @@ static int run(int argc, char **argv, const char *root)
                 log_error("There is no sysfs to look at: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
-        return verb->run(&(struct ctl){&o, {roots, o.host, o.ask_password}, root}, argv + first + (first < argc));
+        return verb_run(verb, &(struct ctl){.options = &o, .client = {roots, o.host, o.ask_password}, .root = root},
+                        argv + first + (first < argc));
 }
 
 int uasctl_run(int argc, char **argv, const char *root)

@@ -19,7 +19,7 @@ struct tree {
 };
 
 void tree_done(struct tree *t);
-/* The line below which the disk at this port ("2-1.4") stands, made if need be with those above it. NULL: no memory. */
+/* The line below which the disk at this port ("2-1.4") stands, made if need be with those above it. NULL: it hangs on none. */
 struct libscols_line *tree_above(struct tree *t, const char *port);
-/* Below the line of a disk with more than one LUN, a line each. 0 or -ENOMEM. */
-int tree_luns(struct tree *t, struct libscols_line *disk, const struct view *v);
+/* Below the line of a disk with more than one LUN, a line each. */
+void tree_luns(struct tree *t, struct libscols_line *disk, const struct view *v);

@@ -2,7 +2,6 @@
 #include "ctl/verbs.h"
 #include "sys/udev/bridgedb.h"
 
-#include "client/source.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "term/pager.h"
@@ -40,24 +39,16 @@ static int print_text(const struct ctl *c, const struct facts *f, const struct d
         return output_says(e, f->bcd, platform, c->options->legend);
 }
 
-int verb_db(const struct ctl *c, char **args)
+int verb_db(struct ctl *c, char **args)
 {
-        _cleanup_(views_done) struct views views = {};
+        const struct facts *f = &c->v->disk.facts;
         char platform[PLATFORM_MAX];
-        const struct view *v;
         struct db_entry entry;
-        const struct facts *f;
-        int code, k = 0;
 
-        code = source_local_disk(&c->client, args[0], &views, &v);
-        if (code != UASD_EXIT_OK)
-                return code;
-        f = &v->disk.facts;
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
         platform_read(&c->client.roots, platform);
-        if (c->options->json)
-                json_print(json_disk_with(v, "database", json_database(&entry, f->bcd, platform)));
-        else
-                k = print_text(c, f, &entry, platform);
-        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        if (!c->options->json)
+                return print_text(c, f, &entry, platform) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        json_print(json_disk_with(c->v, "database", json_database(&entry, f->bcd, platform)));
+        return UASD_EXIT_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
 
-#include "client/source.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/boot-place.h"
@@ -109,7 +108,7 @@ static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret
                                 command ? ": " : ".", command ?: "");
 }
 
-/* Takes nothing of v. 0 or -ENOMEM. */
+/* Takes nothing of v. 0 or -errno. */
 static int tell(const struct ctl *c, const struct view *v, struct explanation *ret)
 {
         const struct facts *f = &v->disk.facts;
@@ -123,7 +122,8 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
                                sizeof(ret->unbound));
         tell_initramfs(c, f, ret->initramfs, sizeof(ret->initramfs));
         link_read(&c->client.roots, f, &ret->link);
-        return mentions_read(&c->client.roots, f->interface, &ret->names);
+        mentions_read(&c->client.roots, f->interface, &ret->names);
+        return 0;
 }
 
 static void print_json(const struct view *v, const struct explanation *t)
@@ -151,26 +151,16 @@ static void say_other_view(const struct view *v, const struct explanation *t)
                         v->reason_id);
 }
 
-int verb_explain(const struct ctl *c, char **args)
+int verb_explain(struct ctl *c, char **args)
 {
-        _cleanup_(views_done) struct views views = {}, daemon = {};
         _cleanup_(explanation_done) struct explanation told = {};
-        const struct view *found;
-        struct view *v;
-        int code, k = 0;
 
-        code = source_local_disk(&c->client, args[0], &views, &found);
-        if (code != UASD_EXIT_OK)
-                return code;
-        v = &views.list[found - views.list];
-        if (source_look(&c->client, &daemon) && view_take_life(v, &daemon) < 0)
+        (void) ctl_ask_daemon(c);
+        if (tell(c, c->v, &told) < 0)
                 return UASD_EXIT_FAILED;
-        if (tell(c, v, &told) < 0)
-                return UASD_EXIT_FAILED;
-        say_other_view(v, &told);
-        if (c->options->json)
-                print_json(v, &told);
-        else
-                k = print_text(c, v, &told);
-        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        say_other_view(c->v, &told);
+        if (!c->options->json)
+                return print_text(c, c->v, &told) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        print_json(c->v, &told);
+        return UASD_EXIT_OK;
 }

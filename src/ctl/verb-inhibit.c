@@ -16,21 +16,16 @@
 
 /* uasctl inhibit: while a command runs, no switch begins. */
 
-/* As shells have it. */
-#define EXIT_NOT_RUN 126
-#define EXIT_NOT_FOUND 127
-#define EXIT_BY_SIGNAL 128
-
 __attribute__((noreturn)) static void in_child(char **command, pid_t parent, const sigset_t *mask)
 {
         /* It was promised not to be disturbed: without us it is not to go on. */
         (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent)
-                _exit(EXIT_NOT_RUN);
+                _exit(UASD_EXIT_NOT_RUN);
         (void) sigprocmask(SIG_SETMASK, mask, NULL);
         (void) execvp(command[0], command);
         log_error("%s cannot be run: %s", command[0], strerror(errno));
-        _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+        _exit(errno == ENOENT ? UASD_EXIT_NOT_FOUND : UASD_EXIT_NOT_RUN);
 }
 
 /* Until it has ended. The terminal's signals are for the command; it says how it takes them. */
@@ -59,7 +54,7 @@ static int wait_for(pid_t pid, int signals, int lock)
                 if (gone < 0)
                         return UASD_EXIT_FAILED;
                 if (gone > 0)
-                        return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BY_SIGNAL + WTERMSIG(status);
+                        return WIFEXITED(status) ? WEXITSTATUS(status) : UASD_EXIT_BY_SIGNAL + WTERMSIG(status);
         }
 }
 
@@ -82,85 +77,70 @@ static int run(char **command, int lock)
                 in_child(command, parent, &before);
         if (pid < 0) {
                 log_error("%s cannot be run: %s", command[0], strerror(errno));
-                return EXIT_NOT_RUN;
+                return UASD_EXIT_NOT_RUN;
         }
         return wait_for(pid, signals, lock);
 }
 
-/* Without uasd there is nothing to inhibit. A disk that is named has to be there all the same. */
-static int go_without(const struct ctl *c)
-{
-        _cleanup_(views_done) struct views views = {};
-        const struct view *v;
-        int code = c->options->disk ? source_local(&c->client, false, &views) : UASD_EXIT_OK;
-
-        if (code == UASD_EXIT_OK && c->options->disk)
-                code = source_select(&c->client, &views, c->options->disk, &v);
-        if (code == UASD_EXIT_OK)
-                log_info("uasd is not running: no switch can begin, unless it is started meanwhile.");
-        return code;
-}
-
-/* disk: "" for any. ret_lock stays as it is where there is no uasd. */
-static int take(const struct ctl *c, const char *command, int *ret_lock)
+/* ret_lock stays as it is where there is no uasd. */
+static int take(struct ctl *c, const char *command, int *ret_lock)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        _cleanup_(remote_close) struct remote remote = {};
-        _cleanup_(views_done) struct views views = {};
-        const char *slash = strrchr(command, '/');
+        const char *slash = strrchr(command, '/'), *disk = c->options->disk;
         struct remote_call call = {
                 .method = "Inhibit", .disk = "", .value = slash && slash[1] ? slash + 1 : command, .why = c->options->why ?: ""};
-        const struct view *v;
-        int code, fd;
+        int fd, r;
+        /* Without uasd there is nothing to inhibit. A disk that is named must exist all the same. */
+        bool without = source_not_running(&c->client, &c->remote, &c->views, &r);
 
-        if (source_not_running(&c->client, &remote, &views, &code))
-                return go_without(c);
-        if (code == UASD_EXIT_OK && c->options->disk) {
-                code = source_select(&c->client, &views, c->options->disk, &v);
-                if (code == UASD_EXIT_OK)
-                        call.disk = v->disk.facts.interface;
-        }
-        if (code == UASD_EXIT_OK)
-                code = request_reply(&c->client, &remote, &call, &reply);
-        if (code != UASD_EXIT_OK)
-                return code;
+        if (without)
+                r = disk ? source_local(&c->client, false, &c->views) : UASD_EXIT_OK;
+        if (r == UASD_EXIT_OK && disk)
+                r = ctl_select(c, disk);
+        if (r == UASD_EXIT_OK && without)
+                log_info("uasd is not running: no switch can begin, unless it is started meanwhile.");
+        if (r != UASD_EXIT_OK || without)
+                return r;
+        call.disk = c->v ? c->v->disk.facts.interface : "";
+        r = request_reply(&c->client, &c->remote, &call, &reply);
+        if (r != UASD_EXIT_OK)
+                return r;
         /* Not for the command, and not for what that leaves behind. */
         if (sd_bus_message_read(reply, "h", &fd) < 0 || (*ret_lock = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
                 log_error("uasd's answer is not understood.");
                 return UASD_EXIT_FAILED;
         }
+        /* A run of the command may take days: no connection stays open for it. */
+        remote_close(&c->remote);
         return UASD_EXIT_OK;
 }
 
-static int list(const struct ctl *c)
+static int list(struct ctl *c)
 {
         _cleanup_(inhibitors_done) struct inhibitors all = {};
-        _cleanup_(remote_close) struct remote remote = {};
-        _cleanup_(views_done) struct views views = {};
-        int code, k;
+        int r = ctl_read(c, FROM_DAEMON, NULL);
 
-        code = source_connect(&c->client, &remote, &views);
-        if (code != UASD_EXIT_OK)
-                return code;
-        k = inhibitors_read(&remote, &all);
-        if (k == -ENOSYS)
-                return source_lacks(&remote, "Inhibitors");
-        if (k < 0)
-                return source_lost(k);
+        if (r != UASD_EXIT_OK)
+                return r;
+        r = inhibitors_read(&c->remote, &all);
+        if (r == -ENOSYS)
+                return source_lacks(&c->remote, "Inhibitors");
+        if (r < 0)
+                return source_lost(r);
         if (c->options->json)
                 json_print(json_inhibitors(&all));
         else if (all.n == 0)
                 log_info("Nobody inhibits switches.");
         else
-                k = inhibitors_table(&all, c->options->legend);
-        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                r = inhibitors_table(&all, c->options->legend);
+        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
-int verb_inhibit(const struct ctl *c, char **args)
+int verb_inhibit(struct ctl *c, char **args)
 {
         _cleanup_close_ int lock = -1;
         bool listing = c->options->given & OPTION_LIST;
-        int code;
+        int r;
 
         if (listing != !args[0] || (listing && c->options->given & (OPTION_DISK | OPTION_WHY))) {
                 log_error(listing ? "--list lists, and takes neither a command nor --disk and --why."
@@ -173,6 +153,6 @@ int verb_inhibit(const struct ctl *c, char **args)
                 log_error("The output is the command's own: --json is for --list.");
                 return UASD_EXIT_USAGE;
         }
-        code = take(c, args[0], &lock);
-        return code == UASD_EXIT_OK ? run(args, lock) : code;
+        r = take(c, args[0], &lock);
+        return r == UASD_EXIT_OK ? run(args, lock) : r;
 }

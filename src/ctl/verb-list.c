@@ -20,21 +20,22 @@ static const char *colour_of_cell(enum column c, const struct view *v)
         return c == COLUMN_SPEED && facts_slow_link(&v->disk.facts) ? SGR_YELLOW : NULL;
 }
 
-static int add_disk(struct tree *t, const struct view *v, bool tree)
+static void add_disk(struct tree *t, const struct view *v, bool tree)
 {
-        struct libscols_line *line = scols_table_new_line(t->table, tree ? tree_above(t, v->disk.facts.port) : NULL);
         const struct columns *c = t->columns;
-        int r = line ? 0 : -ENOMEM;
+        char rooms[COLUMNS_MAX][CELL_MAX];
+        const char *cells[COLUMNS_MAX];
+        struct libscols_line *line;
 
-        for (size_t i = 0; i < c->n && r == 0; i++) {
-                char room[CELL_MAX];
-                const char *text = column_text(c->list[i], v, room);
-
-                r = scols_line_set_data(line, i, *text ? text : "-");
-                if (r == 0)
-                        r = scols_cell_set_color(scols_line_get_cell(line, i), colour_of_cell(c->list[i], v));
+        for (size_t i = 0; i < c->n; i++) {
+                cells[i] = column_text(c->list[i], v, rooms[i]);
+                cells[i] = *cells[i] ? cells[i] : "-";
         }
-        return r == 0 && tree ? tree_luns(t, line, v) : r;
+        line = table_row(t->table, tree ? tree_above(t, v->disk.facts.port) : NULL, cells);
+        for (size_t i = 0; i < c->n; i++)
+                (void) scols_cell_set_color(scols_line_get_cell(line, i), colour_of_cell(c->list[i], v));
+        if (tree)
+                tree_luns(t, line, v);
 }
 
 /* Of a table too wide long sentences are cut first, then what the disk is called; what is told in a word stays whole. */
@@ -56,7 +57,6 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         struct table_column columns[COLUMNS_MAX];
         struct tree t = {.roots = &ctl->client.roots, .columns = c};
         bool tree = ctl->options->given & OPTION_TREE;
-        int r = 0;
 
         for (size_t i = 0; i < c->n; i++)
                 columns[i] = describe(c->list[i]);
@@ -64,12 +64,12 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
                 columns[0].flags = SCOLS_FL_TREE;
         t.table = table_new(columns, c->n, ctl->options->legend);
         /* What was asked for by name is not left out. */
-        if (t.table && !ctl->options->columns)
+        if (!ctl->options->columns)
                 (void) scols_table_enable_nowrap(t.table, true);
-        for (size_t i = 0; t.table && i < v->n && r == 0; i++)
-                r = add_disk(&t, &v->list[i], tree);
+        for (size_t i = 0; i < v->n; i++)
+                add_disk(&t, &v->list[i], tree);
         tree_done(&t);
-        return table_print(t.table, r);
+        return table_print(t.table, 0);
 }
 
 /* No more is asked for than is shown. */
@@ -84,23 +84,24 @@ static int read_for(const struct ctl *ctl, const struct columns *c, struct views
         return source_read(&ctl->client, users ? DETAIL_ALL : brief ? DETAIL_BRIEF : DETAIL_NO_USERS, ret);
 }
 
-int verb_list(const struct ctl *c, char **args)
+int verb_list(struct ctl *c, char **args)
 {
-        _cleanup_(views_done) struct views views = {};
         struct columns columns;
-        int code, k = 0;
+        int r;
 
         if (columns_parse(c->options->columns, &columns) < 0)
                 return UASD_EXIT_USAGE;
-        code = read_for(c, &columns, &views);
-        if (code != UASD_EXIT_OK)
-                return code;
-        if (c->options->json)
-                json_print(json_views(&views));
-        else if (views.n > 0) {
-                pager_open(c->options->pager);
-                k = print_list(c, &views, &columns);
-        } else
+        r = read_for(c, &columns, &c->views);
+        if (r != UASD_EXIT_OK)
+                return r;
+        if (c->options->json) {
+                json_print(json_views(&c->views));
+                return UASD_EXIT_OK;
+        }
+        if (c->views.n == 0) {
                 log_info("There are no USB disks.");
-        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+                return UASD_EXIT_OK;
+        }
+        pager_open(c->options->pager);
+        return print_list(c, &c->views, &columns) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

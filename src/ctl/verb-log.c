@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <time.h>
-
-#include "client/source.h"
 #include "common/log.h"
-#include "ctl/absent.h"
 #include "ctl/events.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
@@ -11,13 +7,9 @@
 
 static void print_event(const struct log_entry *e)
 {
-        time_t seconds = (time_t) (e->usec / USEC_PER_SEC);
-        char clock[32] = "-";
-        struct tm tm;
+        char clock[CLOCK_MAX];
 
-        if (e->usec > 0 && localtime_r(&seconds, &tm))
-                (void) strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &tm);
-        printf("%-19s  %-12s  ", clock, e->record ? "on record" : e->values[EVENT_WORD]);
+        printf("%-19s  %-12s  ", output_clock(e->usec, clock), e->record ? "on record" : e->values[EVENT_WORD]);
         if (e->record) {
                 output_part(e->values[EVENT_USB_ID]);
                 printf(" at ");
@@ -41,32 +33,24 @@ static void say_what_is_missing(const struct events *e)
                 log_info("Nothing is known to have happened.");
 }
 
-int verb_log(const struct ctl *c, char **args)
+int verb_log(struct ctl *c, char **args)
 {
-        _cleanup_(views_done) struct views views = {};
         _cleanup_(events_done) struct events events = {};
         struct events_filter filter = {.since_usec = c->options->since_usec};
-        int code = UASD_EXIT_OK, k;
-        char id[HISTORY_KEY_MAX];
-        const struct view *v;
+        int r = args[0] ? ctl_read(c, FROM_KERNEL, NULL) : UASD_EXIT_OK;
 
-        if (args[0]) {
-                code = source_local(&c->client, true, &views);
-                if (code == UASD_EXIT_OK && absent_recorded(c, &views, args[0], id))
-                        filter.id = id;
-                else if (code == UASD_EXIT_OK) {
-                        code = source_select(&c->client, &views, args[0], &v);
-                        filter.disk = code == UASD_EXIT_OK ? &v->disk.facts : NULL;
-                }
-                if (code != UASD_EXIT_OK)
-                        return code;
-        }
-        k = events_from_journal(c->root, &filter, &events);
-        if (k < 0)
-                log_warning("Cannot read the journal: %s", strerror(-k));
-        k = events_from_records(&c->client.roots, &filter, &events);
-        if (k < 0)
-                log_warning("Cannot read what is on record: %s", strerror(-k));
+        if (r == UASD_EXIT_OK && args[0])
+                r = ctl_select_recorded(c, args[0]);
+        if (r != UASD_EXIT_OK)
+                return r;
+        filter.disk = c->v ? &c->v->disk.facts : NULL;
+        filter.id = *c->id ? c->id : NULL;
+        r = events_from_journal(c->root, &filter, &events);
+        if (r < 0)
+                log_warning("Cannot read the journal: %s", strerror(-r));
+        r = events_from_records(&c->client.roots, &filter, &events);
+        if (r < 0)
+                log_warning("Cannot read what is on record: %s", strerror(-r));
         say_what_is_missing(&events);
         events_sort(&events);
         if (c->options->json)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 
-#include "client/source.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/events.h"
@@ -96,26 +95,30 @@ static void write_state(struct metrics_writer *w, const struct metric_family *f,
                                (const struct metric_label[]){{OF_DISK(v)}, {"state", state_to_string(s)}, {}});
 }
 
+static void write_number(struct metrics_writer *w, const struct metric_family *f, const struct view *v, uint64_t n)
+{
+        metrics_sample(w, f, n, (const struct metric_label[]){{OF_DISK(v)}, {}});
+}
+
 static void write_speed(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
 {
-        metrics_sample(w, f, (uint64_t) v->disk.facts.speed_mbps * BYTES_PER_MBIT,
-                       (const struct metric_label[]){{OF_DISK(v)}, {}});
+        write_number(w, f, v, (uint64_t) v->disk.facts.speed_mbps * BYTES_PER_MBIT);
 }
 
 static void write_distrusted(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
 {
-        metrics_sample(w, f, v->disk.facts.distrusted, (const struct metric_label[]){{OF_DISK(v)}, {}});
+        write_number(w, f, v, v->disk.facts.distrusted);
 }
 
 static void write_passed(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
 {
-        metrics_sample(w, f, v->disk.facts.trial_passed, (const struct metric_label[]){{OF_DISK(v)}, {}});
+        write_number(w, f, v, v->disk.facts.trial_passed);
 }
 
 static void write_last(struct metrics_writer *w, const struct metric_family *f, const struct view *v)
 {
         if (v->disk.outcome.code >= 0)
-                metrics_sample(w, f, (uint64_t) v->disk.outcome.code, (const struct metric_label[]){{OF_DISK(v)}, {}});
+                write_number(w, f, v, (uint64_t) v->disk.outcome.code);
 }
 
 static const struct {
@@ -201,34 +204,24 @@ static int write_textfile(const struct measured *m, const char *folder)
         return k < 0 ? k : state_write(dir, TEXTFILE, text, false);
 }
 
-int verb_metrics(const struct ctl *c, char **args)
+int verb_metrics(struct ctl *c, char **args)
 {
-        _cleanup_(views_done) struct views views = {}, daemon = {};
         _cleanup_(events_done) struct events events = {};
-        struct measured m = {.roots = &c->client.roots, .views = &views, .events = &events};
+        struct measured m = {.roots = &c->client.roots, .views = &c->views, .events = &events, .daemon = ctl_ask_daemon(c)};
         const char *folder = c->options->textfile;
-        int code, k = 0;
+        int r;
 
-        code = source_local(&c->client, true, &views);
-        if (code != UASD_EXIT_OK)
-                return code;
-        m.daemon = source_look(&c->client, &daemon);
-        for (size_t i = 0; k >= 0 && i < views.n; i++)
-                k = view_take_life(&views.list[i], &daemon);
-        if (k < 0)
-                return UASD_EXIT_FAILED;
         read_events(c, &events);
         if (!folder) {
                 write_all(&(struct metrics_writer){.out = stdout}, &m);
                 return UASD_EXIT_OK;
         }
-        k = write_textfile(&m, folder);
-        if (k < 0) {
-                log_error("Cannot write %s/" TEXTFILE ": %s%s", folder, strerror(-k),
-                          k == -ENOENT || k == -ENOTDIR ? ". It takes the directory that node_exporter reads."
-                          : k == -EACCES                ? ". Run it as root."
-                                                        : "");
-                return UASD_EXIT_FAILED;
-        }
-        return UASD_EXIT_OK;
+        r = write_textfile(&m, folder);
+        if (r >= 0)
+                return UASD_EXIT_OK;
+        log_error("Cannot write %s/" TEXTFILE ": %s%s", folder, strerror(-r),
+                  r == -ENOENT || r == -ENOTDIR ? ". It takes the directory that node_exporter reads."
+                  : r == -EACCES                ? ". Run it as root."
+                                                : "");
+        return UASD_EXIT_FAILED;
 }

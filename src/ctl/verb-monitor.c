@@ -9,6 +9,7 @@
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
+#include "term/program.h"
 #include "term/progress.h"
 
 /* ---- what differs ---- */
@@ -144,17 +145,6 @@ static struct snapshot *find_told(struct monitor *m, const char *id)
         return NULL;
 }
 
-static int keep_told(struct monitor *m, const struct snapshot *now)
-{
-        struct snapshot *grown = reallocarray(m->told, m->n_told + 1, sizeof(*grown));
-
-        if (!grown)
-                return -ENOMEM;
-        m->told = grown;
-        grown[m->n_told++] = *now;
-        return 0;
-}
-
 /* Every signal is printed as it comes, by what it carries, so that no state is missed. */
 static void on_disk(const struct view *v, enum disk_event e, void *data)
 {
@@ -174,8 +164,8 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
                 *before = now;
         } else {
                 k = tell(m, v, e == DISK_PRESENT ? "present" : "added", NULL, &now);
-                if (k >= 0)
-                        k = keep_told(m, &now);
+                m->told = need(reallocarray(m->told, m->n_told + 1, sizeof(*m->told)));
+                m->told[m->n_told++] = now;
         }
         m->error = k < 0 ? k : m->error;
 }
@@ -193,32 +183,22 @@ static int follow(struct monitor *m, struct daemon_watch *w)
         return k < 0 ? k : m->error;
 }
 
-int verb_monitor(const struct ctl *c, char **args)
+int verb_monitor(struct ctl *c, char **args)
 {
-        struct monitor m = {.json = c->options->json};
+        struct monitor m = {.json = c->options->json, .only = c->v ? c->v->disk.facts.interface : NULL};
         struct daemon_watch watch = DAEMON_WATCH_NULL;
-        _cleanup_(remote_close) struct remote remote = {};
-        _cleanup_(views_done) struct views first = {};
-        const struct view *one = NULL;
-        int code, k;
+        int r;
 
-        code = source_connect(&c->client, &remote, &first);
-        if (code == UASD_EXIT_OK && args[0])
-                code = source_select(&c->client, &first, args[0], &one);
-        if (code != UASD_EXIT_OK)
-                return code;
-        if (one)
-                m.only = one->disk.facts.interface;
         watch.on_disk = on_disk;
         watch.data = &m;
         watch.disk = m.only;
         watch.on_step = progress_show;
         watch.hangup_fd = STDOUT_FILENO; /* tells by itself that its reader has gone */
-        k = daemon_watch_open(&watch, &remote);
-        if (k >= 0)
-                k = follow(&m, &watch);
+        r = daemon_watch_open(&watch, &c->remote);
+        if (r >= 0)
+                r = follow(&m, &watch);
         daemon_watch_close(&watch);
         free(m.told);
         /* What cannot be written is reported at the end; a reader that has gone is no failure. */
-        return k == -EPIPE && !m.deaf ? UASD_EXIT_OK : m.deaf ? UASD_EXIT_FAILED : source_lost(k);
+        return r == -EPIPE && !m.deaf ? UASD_EXIT_OK : m.deaf ? UASD_EXIT_FAILED : source_lost(r);
 }

@@ -1,26 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/request.h"
 #include "common/log.h"
+#include "ctl/boot-place.h"
 #include "ctl/verbs.h"
 
-static int simple(const struct ctl *c, char **args, const char *method, const char *done)
+/* The requests that have no options: release, cancel, forget. */
+
+static int request(struct ctl *c, const char *method, const char *done)
 {
-        _cleanup_(views_done) struct views views = {};
         char label[VIEW_LABEL_MAX];
-        const struct view *v;
-        int code = request_disk(&c->client, args[0], method, NULL, false, &views, &v);
+        int r = ctl_call(c, method, NULL);
 
-        if (code == UASD_EXIT_OK)
-                log_info("%s: %s", view_label(v, label), done);
-        return code;
+        if (r == UASD_EXIT_OK)
+                log_info("%s: %s", c->v ? view_label(c->v, label) : c->id, done);
+        return r;
 }
 
-int verb_release(const struct ctl *c, char **args)
+int verb_release(struct ctl *c, char **args)
 {
-        return simple(c, args, "Release", "released; nothing waits for it any more");
+        return request(c, "Release", "released; nothing waits for it any more");
 }
 
-int verb_cancel(const struct ctl *c, char **args)
+int verb_cancel(struct ctl *c, char **args)
 {
-        return simple(c, args, "Cancel", "nothing waits for it any more");
+        return request(c, "Cancel", "nothing waits for it any more");
+}
+
+int verb_forget(struct ctl *c, char **args)
+{
+        int r = ctl_read(c, FROM_DAEMON, NULL);
+
+        if (r == UASD_EXIT_OK)
+                r = ctl_select_or_id(c, args[0]);
+        if (r == UASD_EXIT_OK)
+                r = request(c, c->v ? "Forget" : "ForgetOf", "its history is forgotten");
+        if (r == UASD_EXIT_OK)
+                say_initramfs_is_old(c);
+        return r;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/source.h"
 #include "core/explain.h"
 #include "ctl/events.h"
 #include "ctl/kernel-log.h"
@@ -16,81 +15,58 @@
 
 static int print_disk(const struct ctl *c, const struct view *v)
 {
+        _cleanup_(quirk_facts_done) struct quirk_facts quirks = {};
+        _cleanup_(health_done) struct health health = {};
         const struct facts *f = &v->disk.facts;
         struct explain_row rows[_REASON_MAX];
         struct quirk_word words[WORDS_MAX];
-        struct quirk_facts quirks = {};
         char platform[PLATFORM_MAX];
         struct db_entry entry;
-        struct health health = {};
         json_object *o;
-        size_t n;
-        int k;
+        int r;
 
-        k = quirk_facts_read(&c->client.roots, &quirks);
-        if (k >= 0 && c->options->redact)
-                k = redact_quirks(&quirks);
-        if (k >= 0)
-                k = health_read(&c->client.roots, v, &health);
-        if (k < 0) {
-                quirk_facts_done(&quirks);
-                return k;
-        }
+        r = quirk_facts_read(&c->client.roots, &quirks);
+        if (r < 0)
+                return r;
+        if (c->options->redact)
+                redact_quirks(&quirks);
+        health_read(&c->client.roots, v, &health);
         platform_read(&c->client.roots, platform);
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
-        n = explain(f, rows, ELEMENTSOF(rows));
         o = json_disk(v);
-        put(o, "rows", json_rows(rows, n));
+        put(o, "rows", json_rows(rows, explain(f, rows, ELEMENTSOF(rows))));
         put(o, "quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words))));
         put(o, "database", json_database(&entry, f->bcd, platform));
         put(o, "commands", json_commands(&health));
         put(o, "trim", json_trim(&health, f->driver));
         put(o, "link", json_link(&health.link));
         json_print(json_of_disk(o));
-        health_done(&health);
-        quirk_facts_done(&quirks);
-        return k;
+        return 0;
 }
 
-static int read_all(const struct ctl *c, const struct views *daemon, struct views *views, struct events *events,
-                    struct kernel_log *kernel)
+int verb_report(struct ctl *c, char **args)
 {
-        int k = 0;
-
-        for (size_t i = 0; i < views->n && k >= 0; i++)
-                k = view_take_life(&views->list[i], daemon);
-        if (k >= 0 && events_from_journal(c->root, &(struct events_filter){}, events) == -ENOMEM)
-                k = -ENOMEM;
-        if (k >= 0 && events_from_records(&c->client.roots, &(struct events_filter){}, events) == -ENOMEM)
-                k = -ENOMEM;
-        if (k >= 0 && kernel_log_read(c, views, kernel) == -ENOMEM)
-                k = -ENOMEM;
-        events_sort(events);
-        return k < 0 || !c->options->redact ? k : redact_all(views, events, kernel);
-}
-
-int verb_report(const struct ctl *c, char **args)
-{
-        _cleanup_(views_done) struct views views = {}, daemon = {};
         _cleanup_(events_done) struct events events = {};
         _cleanup_(kernel_log_done) struct kernel_log kernel = {};
         struct events newest;
         bool answers;
-        int code, k;
+        int r = ctl_read(c, FROM_KERNEL, c->options->hwdb);
 
+        if (r != UASD_EXIT_OK)
+                return r;
         if (c->options->hwdb)
-                return report_hwdb(c, c->options->hwdb);
-        code = source_local(&c->client, true, &views);
-        if (code != UASD_EXIT_OK)
-                return code;
-        answers = source_look(&c->client, &daemon);
-        k = read_all(c, &daemon, &views, &events, &kernel);
-        if (k < 0)
-                return UASD_EXIT_FAILED;
+                return report_hwdb(c, c->v);
+        answers = ctl_ask_daemon(c);
+        (void) events_from_journal(c->root, &(struct events_filter){}, &events);
+        (void) events_from_records(&c->client.roots, &(struct events_filter){}, &events);
+        (void) kernel_log_read(c, &c->views, &kernel);
+        events_sort(&events);
+        if (c->options->redact)
+                redact_all(&c->views, &events, &kernel);
         report_machine(c, answers);
-        for (size_t i = 0; i < views.n && k >= 0; i++) {
+        for (size_t i = 0; i < c->views.n && r >= 0; i++) {
                 putchar('\n');
-                k = print_disk(c, &views.list[i]);
+                r = print_disk(c, &c->views.list[i]);
         }
         newest = events;
         if (events.n > EVENTS_MAX) {
@@ -98,8 +74,8 @@ int verb_report(const struct ctl *c, char **args)
                 newest.n = EVENTS_MAX;
         }
         putchar('\n');
-        if (k >= 0)
+        if (r >= 0)
                 json_print(json_events(&newest));
         kernel_log_print(&kernel);
-        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

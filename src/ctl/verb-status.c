@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/source.h"
 #include "common/log.h"
 #include "ctl/boot-place.h"
 #include "ctl/health.h"
@@ -31,46 +30,32 @@ static void print_one(const struct ctl *c, const struct view *v, const struct he
         mentions_print(m);
 }
 
-/* one: it was named, so it may be asked how it is. disks: NULL for text. 0 or -ENOMEM. */
-static int tell(const struct ctl *c, const struct view *v, bool one, bool first, json_object *disks)
+/* disks: NULL for text. */
+static void tell(const struct ctl *c, const struct view *v, bool first, json_object *disks)
 {
         _cleanup_(health_done) struct health h = {};
         _cleanup_(mentions_done) struct mentions m = {};
-        int k = health_read(&c->client.roots, v, &h);
 
-        if (k == 0)
-                k = mentions_read(&c->client.roots, v->disk.facts.interface, &m);
-        if (k < 0)
-                return k;
-        if (one)
+        health_read(&c->client.roots, v, &h);
+        mentions_read(&c->client.roots, v->disk.facts.interface, &m);
+        if (c->v) /* it was named, so it may be asked how it is */
                 health_ask(&c->client.roots, c->root, v, &h);
         if (disks)
                 append(disks, json_one(v, &h, &m));
         else
                 print_one(c, v, &h, &m, first);
-        return 0;
 }
 
-int verb_status(const struct ctl *c, char **args)
+int verb_status(struct ctl *c, char **args)
 {
-        _cleanup_(views_done) struct views views = {};
-        const struct view *one = NULL;
-        json_object *disks;
-        struct views shown;
-        int code, k = 0;
+        const struct views shown = c->v ? (struct views){(struct view *) c->v, 1} : c->views;
+        json_object *disks = c->options->json ? json_list() : NULL;
 
-        code = source_read(&c->client, DETAIL_ALL, &views);
-        if (code == UASD_EXIT_OK && args[0])
-                code = source_select(&c->client, &views, args[0], &one);
-        if (code != UASD_EXIT_OK)
-                return code;
-        shown = one ? (struct views){(struct view *) one, 1} : views;
-        disks = c->options->json ? json_list() : NULL;
         if (!disks && shown.n == 0)
                 log_info("There are no USB disks.");
-        for (size_t i = 0; k == 0 && i < shown.n; i++)
-                k = tell(c, &shown.list[i], one, i == 0, disks);
-        if (k == 0 && disks)
+        for (size_t i = 0; i < shown.n; i++)
+                tell(c, &shown.list[i], i == 0, disks);
+        if (disks)
                 json_print(json_document("disks", disks));
-        return k < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        return UASD_EXIT_OK;
 }

@@ -90,29 +90,27 @@ static bool is_inhibited(struct remote *remote, const char *id)
 }
 
 /* What uasd alone knows: leases and inhibitors. Without it only the kernel is asked. */
-static int dry_run(const struct ctl *c, const char *what, const struct wish *w)
+static int dry_run(struct ctl *c, const char *what, const struct wish *w)
 {
-        _cleanup_(remote_close) struct remote remote = {};
-        _cleanup_(views_done) struct views views = {}, theirs = {};
-        const struct view *v, *told = NULL;
+        _cleanup_(views_done) struct views theirs = {};
+        const struct view *told = NULL;
         char label[VIEW_LABEL_MAX];
         struct plan plan;
-        int code;
+        int r = ctl_read(c, FROM_KERNEL, what);
 
-        code = source_local_disk(&c->client, what, &views, &v);
-        if (code != UASD_EXIT_OK)
-                return code;
-        plan_switch(v, w->target, w->force, &plan);
-        if (source_ask(&c->client, &remote, &theirs))
-                told = views_find(&theirs, v->disk.facts.interface);
+        if (r != UASD_EXIT_OK)
+                return r;
+        plan_switch(c->v, w->target, w->force, &plan);
+        if (source_ask(&c->client, &c->remote, &theirs))
+                told = views_find(&theirs, c->v->disk.facts.interface);
         if (told && told->disk.lease[0]) {
-                log_error("%s: would not be switched. %s", view_label(v, label), told->disk.lease);
+                log_error("%s: would not be switched. %s", view_label(c->v, label), told->disk.lease);
                 return UASD_EXIT_REFUSED;
         }
-        if (told && plan.code == UASD_EXIT_OK && decision_wants_switch(&v->disk.facts, &plan.decision) &&
-            is_inhibited(&remote, v->disk.facts.interface))
+        if (told && plan.code == UASD_EXIT_OK && decision_wants_switch(&c->v->disk.facts, &plan.decision) &&
+            is_inhibited(&c->remote, c->v->disk.facts.interface))
                 plan.code = UASD_EXIT_DEFERRED;
-        return tell_plan(v, w, &plan);
+        return tell_plan(c->v, w, &plan);
 }
 
 static int tell_outcome(const char *label, const struct outcome *o)
@@ -191,36 +189,31 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
         }
 }
 
-static int request(const struct ctl *c, const char *what, const struct wish *w)
+static int request(struct ctl *c, const char *what, const struct wish *w)
 {
-        _cleanup_(remote_close) struct remote remote = {};
-        _cleanup_(views_done) struct views views = {};
         _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
         _cleanup_free_ char *job = NULL;
-        struct remote_call call = {.method = "Switch", .force = w->force};
+        struct remote_call call = {
+                .method = "Switch", .value = w->target == DRIVER_NONE ? "" : driver_to_string(w->target), .force = w->force};
         char label[VIEW_LABEL_MAX];
-        const struct view *v;
-        int code, k;
+        int r = ctl_read(c, FROM_DAEMON, what);
 
-        code = source_connect_disk(&c->client, what, &remote, &views, &v);
-        if (code != UASD_EXIT_OK)
-                return code;
-        watch.disk = v->disk.facts.interface;
+        if (r != UASD_EXIT_OK)
+                return r;
+        call.disk = watch.disk = c->v->disk.facts.interface;
         watch.on_step = progress_show;
-        k = daemon_watch_open(&watch, &remote);
-        if (k < 0)
-                return source_lost(k);
-        call.disk = v->disk.facts.interface;
-        call.value = w->target == DRIVER_NONE ? "" : driver_to_string(w->target);
-        code = request_call(&c->client, &remote, &call, &job);
-        if (code != UASD_EXIT_OK)
-                return code;
-        tell_wish(v, w);
+        r = daemon_watch_open(&watch, &c->remote);
+        if (r < 0)
+                return source_lost(r);
+        r = request_call(&c->client, &c->remote, &call, &job);
+        if (r != UASD_EXIT_OK)
+                return r;
+        tell_wish(c->v, w);
         watch.job = job; /* its end, should it have come already, is still in the queue */
-        return follow(c, &watch, w, v->disk.facts.interface, view_label(v, label));
+        return follow(c, &watch, w, call.disk, view_label(c->v, label));
 }
 
-int verb_switch(const struct ctl *c, char **args)
+int verb_switch(struct ctl *c, char **args)
 {
         struct wish w = {
                 .force = c->options->given & OPTION_FORCE,

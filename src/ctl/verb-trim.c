@@ -1,48 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "client/request.h"
-#include "client/source.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/health.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 
-static int show(const struct ctl *c, const char *what)
+static int show(struct ctl *c, const char *what)
 {
-        _cleanup_(views_done) struct views views = {};
         _cleanup_(health_done) struct health h = {};
-        const struct view *v;
-        int code = source_read(&c->client, DETAIL_ALL, &views);
+        int r = ctl_read(c, FROM_EITHER, what);
 
-        if (code == UASD_EXIT_OK)
-                code = source_select(&c->client, &views, what, &v);
-        if (code != UASD_EXIT_OK)
-                return code;
-        if (health_read(&c->client.roots, v, &h) < 0)
-                return UASD_EXIT_FAILED;
+        if (r != UASD_EXIT_OK)
+                return r;
+        health_read(&c->client.roots, c->v, &h);
         if (c->options->json)
-                json_print(json_disk_with(v, "trim", json_trim(&h, v->disk.facts.driver)));
+                json_print(json_disk_with(c->v, "trim", json_trim(&h, c->v->disk.facts.driver)));
         else
-                health_print_trim(&h, v);
+                health_print_trim(&h, c->v);
         return UASD_EXIT_OK;
 }
 
-static int set(const struct ctl *c, const char *what, const char *word)
+static int set(struct ctl *c, const char *what, const char *word)
 {
-        _cleanup_(views_done) struct views views = {};
         char label[VIEW_LABEL_MAX];
-        const struct view *v;
-        int code = request_disk(&c->client, what, "SetTrim", word, c->options->given & OPTION_FORCE, &views, &v);
+        int r = ctl_read(c, FROM_DAEMON, what);
 
-        if (code != UASD_EXIT_OK)
-                return code;
-        log_info("%s: TRIM is %s from now on.", view_label(v, label), word);
+        if (r == UASD_EXIT_OK)
+                r = ctl_call(c, "SetTrim", word);
+        if (r != UASD_EXIT_OK)
+                return r;
+        log_info("%s: TRIM is %s from now on.", view_label(c->v, label), word);
         if (streq(word, "on"))
                 log_info("A bridge that gets it wrong loses data: have a backup before the first fstrim.");
         return UASD_EXIT_OK;
 }
 
-int verb_trim(const struct ctl *c, char **args)
+int verb_trim(struct ctl *c, char **args)
 {
         if (!args[1] || streq(args[1], "off")) {
                 if (c->options->given & OPTION_FORCE) {

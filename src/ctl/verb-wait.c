@@ -75,27 +75,22 @@ static int wait_local(const struct ctl *c, const char *id, uint64_t end)
         }
 }
 
-int verb_wait(const struct ctl *c, char **args)
+int verb_wait(struct ctl *c, char **args)
 {
-        _cleanup_(remote_close) struct remote remote = {};
-        _cleanup_(views_done) struct views views = {};
-        char id[INTERFACE_NAME_MAX];
         uint64_t now = now_boottime(), end = UINT64_MAX;
-        const struct view *v;
-        int code = UASD_EXIT_OK;
+        const char *id;
         bool daemon;
+        int r = UASD_EXIT_OK;
 
         if (c->options->wait_usec < UINT64_MAX - now)
                 end = now + c->options->wait_usec;
-        daemon = c->client.host || source_ask(&c->client, &remote, &views);
-        if (c->client.host)
-                code = source_connect(&c->client, &remote, &views);
-        if (!daemon)
-                code = source_local(&c->client, true, &views);
-        if (code == UASD_EXIT_OK)
-                code = source_select(&c->client, &views, args[0], &v);
-        if (code != UASD_EXIT_OK)
-                return code;
-        (void) copy_string(id, sizeof(id), v->disk.facts.interface);
-        return daemon ? wait_remote(&remote, id, end) : wait_local(c, id, end);
+        daemon = c->client.host || source_ask(&c->client, &c->remote, &c->views);
+        if (c->client.host || !daemon)
+                r = ctl_read(c, daemon ? FROM_DAEMON : FROM_KERNEL, NULL);
+        if (r == UASD_EXIT_OK)
+                r = ctl_select(c, args[0]);
+        if (r != UASD_EXIT_OK)
+                return r;
+        id = c->v->disk.facts.interface;
+        return daemon ? wait_remote(&c->remote, id, end) : wait_local(c, id, end);
 }

@@ -8,50 +8,29 @@
 
 const struct verb verbs[] = {
         /* clang-format off */
-        {"list", 0, 0, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, "", "List USB disks and what drives them (also without a verb)", verb_list},
-        {"status", 0, 1, OPTION_JSON | OPTION_HOST, "[DISK]", "Show one disk or all of them in full", verb_status},
-        {"explain", 1, 1, OPTION_JSON, "DISK", "Show why a disk gets the driver it gets", verb_explain},
-        {"db", 1, 1, OPTION_JSON, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
-        {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT | OPTION_HOST, "DISK [uas|usb-storage]",
+        {"list", 0, 0, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, FROM_NOWHERE, "", "List USB disks and what drives them (also without a verb)", verb_list},
+        {"status", 0, 1, OPTION_JSON | OPTION_HOST, FROM_EITHER, "[DISK]", "Show one disk or all of them in full", verb_status},
+        {"explain", 1, 1, OPTION_JSON, FROM_KERNEL, "DISK", "Show why a disk gets the driver it gets", verb_explain},
+        {"db", 1, 1, OPTION_JSON, FROM_KERNEL, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
+        {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT | OPTION_HOST, FROM_NOWHERE, "DISK [uas|usb-storage]",
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
-        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, "[DISK] [auto|uas|usb-storage|ignore]",
+        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",
          "Show or set what is kept for a disk, or list all of it; --kernel: for the kernel", verb_policy, 1},
-        {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, "DISK [on|off]", "Show or set whether a disk is told what is free", verb_trim, 1},
-        {"release", 1, 1, OPTION_HOST, "DISK", "End a hold and cancel what waits, now", verb_release},
-        {"cancel", 1, 1, OPTION_HOST, "DISK", "Cancel what waits", verb_cancel},
-        {"forget", 1, 1, OPTION_HOST, "DISK", "Clear a disk's history and distrust", verb_forget},
-        {"inhibit", 0, UINT_MAX, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, "[COMMAND...]",
+        {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, FROM_NOWHERE, "DISK [on|off]", "Show or set whether a disk is told what is free", verb_trim, 1},
+        {"release", 1, 1, OPTION_HOST, FROM_DAEMON, "DISK", "End a hold and cancel what waits, now", verb_release},
+        {"cancel", 1, 1, OPTION_HOST, FROM_DAEMON, "DISK", "Cancel what waits", verb_cancel},
+        {"forget", 1, 1, OPTION_HOST, FROM_NOWHERE, "DISK", "Clear a disk's history and distrust", verb_forget},
+        {"inhibit", 0, UINT_MAX, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, FROM_NOWHERE, "[COMMAND...]",
          "Run a command, while which no switch begins; --list: who does that", verb_inhibit},
-        {"monitor", 0, 1, OPTION_JSON | OPTION_HOST, "[DISK]", "Show what happens, as it happens", verb_monitor},
-        {"log", 0, 1, OPTION_JSON | OPTION_SINCE, "[DISK]", "Show what has become of disks, newest last", verb_log},
-        {"bench", 0, UINT_MAX, 0, "[DISK]", "Measure a disk, and compare its drivers", NULL},
-        {"metrics", 0, 0, OPTION_TEXTFILE, "", "Print metrics of all disks, for Prometheus", verb_metrics},
-        {"report", 0, 0, OPTION_REDACT | OPTION_HWDB, "", "Print all that a bug report needs", verb_report},
-        {"wait", 1, 1, OPTION_WAIT | OPTION_HOST, "DISK", "Wait until nothing is to come for a disk", verb_wait},
+        {"monitor", 0, 1, OPTION_JSON | OPTION_HOST, FROM_DAEMON, "[DISK]", "Show what happens, as it happens", verb_monitor},
+        {"log", 0, 1, OPTION_JSON | OPTION_SINCE, FROM_NOWHERE, "[DISK]", "Show what has become of disks, newest last", verb_log},
+        {"bench", 0, UINT_MAX, 0, FROM_NOWHERE, "[DISK]", "Measure a disk, and compare its drivers", NULL},
+        {"metrics", 0, 0, OPTION_TEXTFILE, FROM_KERNEL, "", "Print metrics of all disks, for Prometheus", verb_metrics},
+        {"report", 0, 0, OPTION_REDACT | OPTION_HWDB, FROM_NOWHERE, "", "Print all that a bug report needs", verb_report},
+        {"wait", 1, 1, OPTION_WAIT | OPTION_HOST, FROM_NOWHERE, "DISK", "Wait until nothing is to come for a disk", verb_wait},
         /* clang-format on */
 };
 const size_t n_verbs = ELEMENTSOF(verbs);
-
-static const struct {
-        enum option_bit bit;
-        const char *name;
-} bits[] = {
-        /* clang-format off */
-        {OPTION_DRY_RUN, "--dry-run"},
-        {OPTION_FORCE, "--force"},
-        {OPTION_WAIT, "--wait"},
-        {OPTION_TEXTFILE, "--textfile"},
-        {OPTION_KERNEL, "--kernel"},
-        {OPTION_OUTPUT, "--output"},
-        {OPTION_TREE, "--tree"},
-        {OPTION_SINCE, "--since"},
-        {OPTION_REDACT, "--redact"},
-        {OPTION_HWDB, "--hwdb"},
-        {OPTION_DISK, "--disk"},
-        {OPTION_WHY, "--why"},
-        {OPTION_LIST, "--list"},
-        /* clang-format on */
-};
 
 const struct verb *verb_find(const char *name)
 {
@@ -76,6 +55,7 @@ static bool fits_host(const struct options *o, const struct verb *v)
 const struct verb *verb_check(const struct options *o, char **words)
 {
         const struct verb *v = verb_find(words[0] ?: "list");
+        const char *refused;
         unsigned n = 0;
 
         if (!v) {
@@ -91,11 +71,11 @@ const struct verb *verb_check(const struct options *o, char **words)
         }
         if (!fits_host(o, v))
                 return NULL;
-        for (size_t i = 0; i < ELEMENTSOF(bits); i++)
-                if ((o->given & bits[i].bit) && !(v->takes & bits[i].bit)) {
-                        log_error("'%s' does not take %s.", v->name, bits[i].name);
-                        return NULL;
-                }
+        refused = options_name(o->given & ~(v->takes | OPTIONS_OF_ALL | OPTION_HOST | OPTION_JSON));
+        if (refused) {
+                log_error("'%s' does not take --%s.", v->name, refused);
+                return NULL;
+        }
         /* Everybody's option, but nobody is to take something else for JSON. */
         if ((o->given & OPTION_JSON) && (!(v->takes & OPTION_JSON) || (v->shows && n > v->shows))) {
                 log_error("'%s' has no JSON to print%s: without --json it is done.", v->name,
@@ -103,6 +83,17 @@ const struct verb *verb_check(const struct options *o, char **words)
                 return NULL;
         }
         return v;
+}
+
+int verb_run(const struct verb *v, struct ctl *c, char **args)
+{
+        int r = ctl_read(c, v->disks, args[0]);
+
+        if (r == UASD_EXIT_OK)
+                r = v->run(c, args);
+        remote_close(&c->remote);
+        views_done(&c->views);
+        return r;
 }
 
 void verbs_help(void)
@@ -122,29 +113,8 @@ void verbs_help(void)
         printf("\nDISK is sdb, a device node or link, a mount point, a port (2-1), an interface\n"
                "(2-1:1.0), VID:PID or a serial number, as long as it fits one disk; for policy,\n"
                "forget and log VID:PID:SERIAL also of a disk that is not plugged in.\n\n"
-               "Options:\n"
-               "  -h, --help                   Show this help\n"
-               "      --version                Show the version\n"
-               "      --json                   Print JSON; refused where there is none\n"
-               "  -o, --output=[+]COLUMN,...   list: show these columns; with +: these as well\n"
-               "      --tree                   list: show buses and hubs as well\n"
-               "      --no-legend              Print no headings\n"
-               "      --no-pager               Do not show long text through a pager\n"
-               "  -q, --quiet                  Say errors alone\n"
-               "  -H, --host=[USER@]HOST       Ask uasd on another machine, by ssh\n"
-               "      --no-ask-password        Do not ask for a password\n"
-               "      --dry-run                switch: say what would be done, and do nothing\n"
-               "      --force                  switch, policy: even where kernel or database forbid uas;\n"
-               "                               trim: even where the disk does not offer it\n"
-               "      --kernel                 policy: print lines for boot loader and modprobe.d\n"
-               "      --wait[=SECONDS]         switch, wait: wait for the end, at most that long\n"
-               "      --disk=DISK              inhibit: switches of this disk alone\n"
-               "      --why=TEXT               inhibit: the reason, for others to read\n"
-               "      --list                   inhibit: show who inhibits switches\n"
-               "      --redact                 report: without serial numbers, mount points and the journal's words\n"
-               "      --hwdb=DISK              report: what is known here of its bridge, to be contributed\n"
-               "      --since=TIME             log: from then on; a date, or how long ago\n"
-               "      --textfile=DIR           metrics: write DIR/uasd.prom, for node_exporter\n\n"
-               "uasctl bench --help shows its own options.\n"
+               "Options:\n");
+        options_help();
+        printf("\nuasctl bench --help shows its own options.\n"
                "See uasctl(1) for the exit status.\n");
 }

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "common/exit-codes.h"
 #include "ctl/context.h"
 
 /*
- * A verb tells what goes wrong itself and returns an enum uasd_exit. args: what follows it, NULL-terminated,
- * as many as its row allows.
+ * A verb reports errors itself and returns an exit status: an enum uasd_exit, or with inhibit that of its command. args: what
+ * follows it, NULL-terminated, as many as its row allows.
  */
 struct verb {
         const char *name;
         unsigned min_args, max_args;
-        unsigned takes;        /* enum option_bit */
-        const char *arguments; /* for --help */
+        unsigned takes;          /* enum option_bit */
+        enum disks_source disks; /* it finds these in c->views, and args[0] in c->v */
+        const char *arguments;   /* for --help */
         const char *help;
-        int (*run)(const struct ctl *c, char **args); /* NULL: a program of its own */
+        int (*run)(struct ctl *c, char **args); /* NULL: a program of its own */
         unsigned shows; /* with more arguments it changes what it shows with these; 0: it does one thing alone */
 };
+
+#define VERB_BENCH "bench"
 
 extern const struct verb verbs[];
 extern const size_t n_verbs;
@@ -24,21 +26,23 @@ extern const size_t n_verbs;
 const struct verb *verb_find(const char *name);
 /* words: the verb and its arguments, NULL-terminated; none: list. The row to run, or NULL, told. */
 const struct verb *verb_check(const struct options *o, char **words);
+/* Reads the disks that it wants, and runs it. Returns its exit status. */
+int verb_run(const struct verb *v, struct ctl *c, char **args);
 void verbs_help(void);
 
-int verb_list(const struct ctl *c, char **args);
-int verb_status(const struct ctl *c, char **args);
-int verb_explain(const struct ctl *c, char **args);
-int verb_db(const struct ctl *c, char **args);
-int verb_switch(const struct ctl *c, char **args);
-int verb_policy(const struct ctl *c, char **args);
-int verb_trim(const struct ctl *c, char **args);
-int verb_release(const struct ctl *c, char **args);
-int verb_cancel(const struct ctl *c, char **args);
-int verb_forget(const struct ctl *c, char **args);
-int verb_monitor(const struct ctl *c, char **args);
-int verb_log(const struct ctl *c, char **args);
-int verb_metrics(const struct ctl *c, char **args);
-int verb_report(const struct ctl *c, char **args);
-int verb_inhibit(const struct ctl *c, char **args);
-int verb_wait(const struct ctl *c, char **args);
+int verb_list(struct ctl *c, char **args);
+int verb_status(struct ctl *c, char **args);
+int verb_explain(struct ctl *c, char **args);
+int verb_db(struct ctl *c, char **args);
+int verb_switch(struct ctl *c, char **args);
+int verb_policy(struct ctl *c, char **args);
+int verb_trim(struct ctl *c, char **args);
+int verb_release(struct ctl *c, char **args);
+int verb_cancel(struct ctl *c, char **args);
+int verb_forget(struct ctl *c, char **args);
+int verb_monitor(struct ctl *c, char **args);
+int verb_log(struct ctl *c, char **args);
+int verb_metrics(struct ctl *c, char **args);
+int verb_report(struct ctl *c, char **args);
+int verb_inhibit(struct ctl *c, char **args);
+int verb_wait(struct ctl *c, char **args);

@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "term/program.h"
 #include "term/style.h"
 
 struct libscols_table *table_new(const struct table_column *columns, size_t n, bool legend)
 {
-        struct libscols_table *t = scols_new_table();
+        struct libscols_table *t = need(scols_new_table());
         unsigned width = style_width();
 
-        if (!t)
-                return NULL;
         (void) scols_table_enable_colors(t, style_colours());
         /* What is harmless already it would escape again; without UTF-8 that is the lesser evil. */
         (void) scols_table_enable_noencoding(t, style_utf8());
@@ -25,11 +24,18 @@ struct libscols_table *table_new(const struct table_column *columns, size_t n, b
         if (width > 0)
                 (void) scols_table_set_termwidth(t, width);
         for (size_t i = 0; i < n; i++)
-                if (!scols_table_new_column(t, columns[i].name, columns[i].hint, columns[i].flags)) {
-                        scols_unref_table(t);
-                        return NULL;
-                }
+                need(scols_table_new_column(t, columns[i].name, columns[i].hint, columns[i].flags));
         return t;
+}
+
+struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *above, const char *const *cells)
+{
+        struct libscols_line *line = need(scols_table_new_line(t, above));
+
+        for (size_t i = 0; i < scols_table_get_ncols(t); i++)
+                if (scols_line_set_data(line, i, cells[i]) < 0)
+                        need(NULL);
+        return line;
 }
 
 static void mark_cut_cell(struct libscols_cell *cell, unsigned width)
@@ -37,10 +43,11 @@ static void mark_cut_cell(struct libscols_cell *cell, unsigned width)
         const char *data = scols_cell_get_data(cell);
         size_t n = data ? strlen(data) + 1 : 0;
         /* The mark takes up to two bytes more than what it stands for. */
-        char *s = data ? malloc(n + 2) : NULL;
+        char *s;
 
-        if (!s)
+        if (!data)
                 return;
+        s = need(malloc(n + 2));
         memcpy(s, data, n);
         style_shorten(s, width);
         (void) scols_cell_set_data(cell, s);
@@ -105,8 +112,6 @@ static int mark_cuts(struct libscols_table *t)
 
 int table_print(struct libscols_table *t, int r)
 {
-        if (!t)
-                return -ENOMEM;
         if (r == 0 && style_width() > 0)
                 r = mark_cuts(t);
         if (r == 0)

@@ -13,9 +13,10 @@ struct table_column {
 };
 
 /*
- * A table as wide as the terminal, what is cut off by the flags of its columns; its cells are to be harmless. NULL: no
- * memory.
+ * A table as wide as the terminal, what is cut off by the flags of its columns; its cells are to be harmless.
  */
 struct libscols_table *table_new(const struct table_column *columns, size_t n, bool legend);
+/* Adds a line with a cell for each column, below the line `above`, or NULL. Returns it. */
+struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *above, const char *const *cells);
 /* Takes t; r: how filling it went. 0 or a negative errno. */
 int table_print(struct libscols_table *t, int r);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "bench/options.h"
-#include "ctl/verb-bench.h"
 #include "ctl/verbs.h"
 
 /*

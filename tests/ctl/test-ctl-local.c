@@ -289,7 +289,7 @@ static int run(const struct fixture *f, const struct options *o, char *ret, size
         saved = dup(STDOUT_FILENO);
         fd = openat(f->roots.run, "output", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         assert_true(saved >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
-        code = v->run(&(struct ctl){.options = o, .client = {.roots = f->roots}}, copy + 1);
+        code = verb_run(v, &(struct ctl){.options = o, .client = {.roots = f->roots}}, copy + 1);
         (void) fflush(stdout);
         assert_true(dup2(saved, STDOUT_FILENO) >= 0);
         (void) close(saved);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "samples.h"
 
-#include "ctl/verb-bench.h"
 #include "ctl/verbs.h"
 
 #define WORDS 8
@@ -104,7 +103,7 @@ static void values(void **state)
         assert_false(o.legend);
         assert_false(o.ask_password);
         assert_false(o.json);
-        assert_int_equal(o.given, OPTION_WAIT);
+        assert_int_equal(o.given, OPTION_WAIT | OPTION_QUIET | OPTION_NO_LEGEND | OPTION_NO_ASK_PASSWORD);
         assert_int_equal(o.wait_usec, 60 * USEC_PER_SEC);
         assert_string_equal(words[1], "sda");
         assert_null(words[2]);

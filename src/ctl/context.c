@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/context.h"
+
+#include "client/request.h"
+#include "client/select.h"
+#include "client/source.h"
+#include "common/names.h"
+#include "ctl/journal.h"
+#include "sys/state/history.h"
+#include "sys/state/policies.h"
+#include "term/program.h"
+
+int ctl_read(struct ctl *c, enum disks_source from, const char *what)
+{
+        int r = UASD_EXIT_OK;
+
+        switch (from) {
+        case FROM_NOWHERE:
+                return UASD_EXIT_OK;
+        case FROM_DAEMON:
+                r = source_connect(&c->client, &c->remote, &c->views);
+                break;
+        case FROM_KERNEL:
+                r = source_local(&c->client, true, &c->views);
+                break;
+        case FROM_EITHER:
+                r = source_read(&c->client, DETAIL_ALL, &c->views);
+                break;
+        }
+        return r == UASD_EXIT_OK && what ? ctl_select(c, what) : r;
+}
+
+int ctl_select(struct ctl *c, const char *what)
+{
+        return source_select(&c->client, &c->views, what, &c->v);
+}
+
+bool ctl_ask_daemon(struct ctl *c)
+{
+        _cleanup_(views_done) struct views daemon = {};
+        bool answers = source_look(&c->client, &daemon);
+
+        for (size_t i = 0; i < c->views.n; i++)
+                view_take_life(&c->views.list[i], &daemon);
+        return answers;
+}
+
+int ctl_call(struct ctl *c, const char *method, const char *value)
+{
+        return request_call(&c->client, &c->remote,
+                            &(struct remote_call){.method = method,
+                                                  .disk = c->v ? c->v->disk.facts.interface : c->id,
+                                                  .value = value,
+                                                  .force = c->options->given & OPTION_FORCE},
+                            NULL);
+}
+
+/* ---- disks that are not plugged in ---- */
+
+static bool is_plugged_in(const struct ctl *c, const char *what)
+{
+        _cleanup_free_ const struct view **found = need(calloc(c->views.n + 1, sizeof(*found)));
+        int r = select_disks(&c->client.roots, &c->views, what, found);
+
+        return r != 0 && r != -ENOENT;
+}
+
+int ctl_select_or_id(struct ctl *c, const char *what)
+{
+        if (!is_plugged_in(c, what) && history_id_parse(what, c->id, sizeof(c->id)))
+                return UASD_EXIT_OK;
+        return ctl_select(c, what);
+}
+
+struct id_search {
+        const char *what; /* the serial number; or all of the id */
+        char *id;
+        bool found;
+};
+
+/* id: "VID:PID:SERIAL", perhaps with "@PORT" behind it. */
+static void look_at_id(struct id_search *s, const char *id, size_t n)
+{
+        size_t bridge = strlen("1234:5678:"), len = strlen(s->what);
+
+        if (s->found || n < bridge || n >= HISTORY_KEY_MAX)
+                return;
+        if ((n - bridge != len || strncasecmp(id + bridge, s->what, len) != 0) &&
+            (n != len || strncasecmp(id, s->what, len) != 0))
+                return;
+        (void) snprintf(s->id, HISTORY_KEY_MAX, "%.*s", (int) n, id);
+        s->found = true;
+}
+
+static int look_at_policy(const char *key, enum policy p, bool forced, void *data)
+{
+        look_at_id(data, key, strcspn(key, "@"));
+        return 0;
+}
+
+static int look_at_record(const char *key, const struct history *h, void *data)
+{
+        look_at_id(data, key, strcspn(key, "@"));
+        return 0;
+}
+
+static void look_at_journal(const struct ctl *c, struct id_search *s)
+{
+        _cleanup_(journal_closep) sd_journal *j = NULL;
+        size_t size, name = strlen(FIELD_USB_ID "=");
+        const void *data;
+
+        if (journal_open(c->root, &j) < 0 || sd_journal_query_unique(j, FIELD_USB_ID) < 0)
+                return;
+        while (!s->found && sd_journal_enumerate_unique(j, &data, &size) > 0)
+                if (size > name)
+                        look_at_id(s, (const char *) data + name, size - name);
+}
+
+int ctl_select_recorded(struct ctl *c, const char *what)
+{
+        struct id_search s = {.what = what, .id = c->id};
+
+        if (!isempty(what) && !strchr(what, '/') && !is_plugged_in(c, what)) {
+                (void) history_each(&c->client.roots, look_at_record, &s);
+                (void) policy_each(&c->client.roots, look_at_policy, &s);
+                look_at_journal(c, &s);
+        }
+        return s.found ? UASD_EXIT_OK : ctl_select(c, what);
+}
