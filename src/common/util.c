@@ -82,30 +82,34 @@ void strv_free(char **list)
         free(list);
 }
 
+size_t utf8_decode(const char *s, uint32_t *ret)
+{
+        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+        const unsigned char *p = (const unsigned char *) s;
+        size_t n = *p < 0x80 ? 1 : (*p & 0xe0) == 0xc0 ? 2 : (*p & 0xf0) == 0xe0 ? 3 : (*p & 0xf8) == 0xf0 ? 4 : 0;
+        uint32_t c = n == 1 ? *p : n ? *p & (0xffu >> (n + 1)) : 0;
+
+        for (size_t i = 1; i < n; i++) {
+                if ((p[i] & 0xc0) != 0x80)
+                        return 0;
+                c = c << 6 | (p[i] & 0x3f);
+        }
+        if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+                return 0;
+        *ret = c;
+        return n;
+}
+
 /* Length of the well-formed, printable UTF-8 character at s, else 0. */
 static size_t character_length(const unsigned char *s)
 {
-        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
         uint32_t c;
-        size_t n;
+        size_t n = utf8_decode((const char *) s, &c);
 
-        if (*s < 0x80)
+        if (n == 0)
+                return 0;
+        if (n == 1)
                 return isprint(*s) && *s != '\\' ? 1 : 0;
-        if ((*s & 0xe0) == 0xc0)
-                n = 2, c = *s & 0x1f;
-        else if ((*s & 0xf0) == 0xe0)
-                n = 3, c = *s & 0x0f;
-        else if ((*s & 0xf8) == 0xf0)
-                n = 4, c = *s & 0x07;
-        else
-                return 0;
-        for (size_t i = 1; i < n; i++) {
-                if ((s[i] & 0xc0) != 0x80)
-                        return 0;
-                c = c << 6 | (s[i] & 0x3f);
-        }
-        if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-                return 0;
         /* C1 controls; soft hyphen; bidi and zero-width marks; line separators; BOM; interlinear; tags */
         if (c < 0xa0 || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
             (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff))

@@ -76,6 +76,8 @@ bool copy_string(char *ret, size_t size, const char *s);
 /* A NULL-terminated list of strings, and all of it freed. */
 int strv_push(char ***list, size_t *n, const char *s);
 void strv_free(char **list);
+/* The length of the well-formed UTF-8 character at s; 0: there is none. */
+size_t utf8_decode(const char *s, uint32_t *ret);
 /* Control and format characters and broken UTF-8 made visible as \xNN: for anything a device or a user named. */
 char *make_harmless(const char *s, char *ret, size_t size);
 /* The same for sentences of ours. Names in them may be harmless already: "\x1b" shall not become "\x5cx1b". */

@@ -4,25 +4,6 @@
 #include "common/util.h"
 #include "term/program.h"
 
-/* The well-formed character at s, its length in *ret_n; U+FFFD and 1 if there is none. */
-static uint32_t next_character(const unsigned char *s, size_t *ret_n)
-{
-        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-        size_t n = *s < 0x80 ? 1 : (*s & 0xe0) == 0xc0 ? 2 : (*s & 0xf0) == 0xe0 ? 3 : (*s & 0xf8) == 0xf0 ? 4 : 0;
-        uint32_t c = n == 1 ? *s : n ? *s & (0xffu >> (n + 1)) : 0xfffd;
-
-        *ret_n = 1;
-        for (size_t i = 1; i < n; i++) {
-                if ((s[i] & 0xc0) != 0x80)
-                        return 0xfffd;
-                c = c << 6 | (s[i] & 0x3f);
-        }
-        if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-                return 0xfffd;
-        *ret_n = n;
-        return c;
-}
-
 json_object *json_new(void)
 {
         return need(json_object_new_object());
@@ -78,6 +59,14 @@ void put_bool(json_object *o, const char *key, bool value)
         put(o, key, need(json_object_new_boolean(value)));
 }
 
+json_object *append_new(json_object *list)
+{
+        json_object *o = json_new();
+
+        append(list, o);
+        return o;
+}
+
 void append_string(json_object *list, const char *s)
 {
         append(list, need(json_object_new_string(s)));
@@ -98,11 +87,11 @@ static char *text_of(json_object *o, int flags)
                 (void *) json_object_to_json_string_ext(o, flags | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
         char *ret = need(malloc(strlen(text) * 6 + 1)), *p = ret;
 
-        for (const unsigned char *s = (const unsigned char *) text; *s;) {
-                size_t n;
-                uint32_t c = next_character(s, &n);
+        while (*text) {
+                uint32_t c = 0xfffd;
+                size_t n = utf8_decode(text, &c);
 
-                s += n;
+                text += n ?: 1;
                 if (c < 0x7f)
                         *p++ = (char) c;
                 else if (c < 0x10000)

@@ -22,6 +22,7 @@ void put_hex(json_object *o, const char *key, uint16_t value);           /* four
 void put_int(json_object *o, const char *key, int64_t value);
 void put_uint(json_object *o, const char *key, uint64_t value);
 void put_bool(json_object *o, const char *key, bool value);
+json_object *append_new(json_object *list); /* an object, which it returns */
 void append_string(json_object *list, const char *s);
 
 /* {"version":1,key:value} */

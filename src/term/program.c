@@ -14,22 +14,22 @@
 
 int program_run(program_fn run, int argc, char **argv, const char *root)
 {
-        int code;
+        int r;
 
         /* Not LC_ALL: each category is a file to be read, and sentences and CSV need numbers as C writes them. */
         (void) setlocale(LC_CTYPE, "");
         (void) setlocale(LC_MESSAGES, "");
         log_open("uasctl", LOG_INFO);
-        code = run(argc, argv, root);
+        r = run(argc, argv, root);
         progress_clear();
         /* If the disk behind stdout is full, that must not count as success. A reader who leaves the pager early has seen enough.
          */
         if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
                 log_error("Cannot write to the standard output: %s", strerror(errno));
-                return code == UASD_EXIT_OK ? UASD_EXIT_FAILED : code;
+                return r == UASD_EXIT_OK ? UASD_EXIT_FAILED : r;
         }
         (void) pager_close();
-        return code;
+        return r;
 }
 
 void *need(void *p)
