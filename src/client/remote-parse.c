@@ -13,26 +13,28 @@ struct property {
         const char *name, *contents;
         int (*read)(sd_bus_message *m, const struct property *p, struct view *v);
         size_t offset, size;
+        int (*from_string)(const char *); /* of a word of core/types.h */
+        int otherwise;                    /* value of ""; negative: it is not allowed */
 };
 
 static int read_buffer(sd_bus_message *m, const struct property *p, struct view *v)
 {
         const char *s;
-        int k = sd_bus_message_read_basic(m, 's', &s);
+        int r = sd_bus_message_read_basic(m, 's', &s);
 
-        if (k >= 0)
+        if (r >= 0)
                 (void) copy_string((char *) v + p->offset, p->size, s);
-        return k;
+        return r;
 }
 
 static int read_allocated(sd_bus_message *m, const struct property *p, struct view *v)
 {
         char **field = (char **) (void *) ((char *) v + p->offset), *copy;
         const char *s;
-        int k = sd_bus_message_read_basic(m, 's', &s);
+        int r = sd_bus_message_read_basic(m, 's', &s);
 
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         copy = strdup(s);
         if (!copy)
                 return -ENOMEM;
@@ -55,10 +57,10 @@ static int read_driver(sd_bus_message *m, const struct property *p, struct view 
 {
         struct facts *f = &v->disk.facts;
         const char *s;
-        int k = sd_bus_message_read_basic(m, 's', &s);
+        int r = sd_bus_message_read_basic(m, 's', &s);
 
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         (void) copy_string(f->driver_name, sizeof(f->driver_name), s);
         f->driver = isempty(s)                  ? DRIVER_NONE
                     : streq(s, DRIVER_NAME_UAS) ? DRIVER_UAS
@@ -69,62 +71,25 @@ static int read_driver(sd_bus_message *m, const struct property *p, struct view 
 
 static int read_capable(sd_bus_message *m, const struct property *p, struct view *v)
 {
-        int b, k = sd_bus_message_read_basic(m, 'b', &b);
+        int b, r = sd_bus_message_read_basic(m, 'b', &b);
 
-        if (k >= 0)
+        if (r >= 0)
                 v->disk.facts.caps.uas = v->disk.facts.caps.pipes = b;
-        return k;
+        return r;
 }
 
-/* One of the words of core/types.h; "" means `otherwise`. */
-static int read_word(sd_bus_message *m, int (*from_string)(const char *), int otherwise, int *ret)
+static int read_word(sd_bus_message *m, const struct property *p, struct view *v)
 {
         const char *s;
-        int k = sd_bus_message_read_basic(m, 's', &s);
+        int word, r = sd_bus_message_read_basic(m, 's', &s);
 
-        if (k < 0)
-                return k;
-        k = isempty(s) ? otherwise : from_string(s);
-        if (k < 0)
+        if (r < 0)
+                return r;
+        word = isempty(s) ? p->otherwise : p->from_string(s);
+        if (word < 0)
                 return -EBADMSG;
-        *ret = k;
+        memcpy((char *) v + p->offset, &word, p->size);
         return 0;
-}
-
-static int read_policy(sd_bus_message *m, const struct property *p, struct view *v)
-{
-        int word, k = read_word(m, policy_from_string, -EINVAL, &word);
-
-        if (k >= 0)
-                v->disk.facts.policy = (enum policy) word;
-        return k;
-}
-
-static int read_target(sd_bus_message *m, const struct property *p, struct view *v)
-{
-        int word, k = read_word(m, driver_from_string, DRIVER_NONE, &word);
-
-        if (k >= 0)
-                v->disk.decision.target = (enum driver) word;
-        return k;
-}
-
-static int read_state(sd_bus_message *m, const struct property *p, struct view *v)
-{
-        int word, k = read_word(m, state_from_string, -EINVAL, &word);
-
-        if (k >= 0)
-                v->disk.state = (enum state) word;
-        return k;
-}
-
-static int read_verdict(sd_bus_message *m, const struct property *p, struct view *v)
-{
-        int word, k = read_word(m, verdict_from_string, -EINVAL, &word);
-
-        if (k >= 0)
-                v->disk.facts.verdict = (enum verdict) word;
-        return k;
 }
 
 static int read_disks(sd_bus_message *m, const struct property *p, struct view *v)
@@ -133,14 +98,14 @@ static int read_disks(sd_bus_message *m, const struct property *p, struct view *
         const char *name;
         uint64_t size;
         uint32_t lun;
-        int k;
+        int r;
 
-        k = sd_bus_message_enter_container(m, 'a', "(sut)");
-        if (k < 0)
-                return k;
+        r = sd_bus_message_enter_container(m, 'a', "(sut)");
+        if (r < 0)
+                return r;
         luns_free(TAKE_PTR(d->luns), d->n_luns);
         d->n_luns = 0;
-        while ((k = sd_bus_message_read(m, "(sut)", &name, &lun, &size)) > 0) {
+        while ((r = sd_bus_message_read(m, "(sut)", &name, &lun, &size)) > 0) {
                 struct lun *grown = reallocarray(d->luns, d->n_luns + 1, sizeof(*grown));
 
                 if (!grown)
@@ -149,7 +114,7 @@ static int read_disks(sd_bus_message *m, const struct property *p, struct view *
                 grown[d->n_luns] = (struct lun){.lun = lun, .size = size};
                 (void) copy_string(grown[d->n_luns++].disk.name, BLOCK_NAME_MAX, name);
         }
-        return k < 0 ? k : sd_bus_message_exit_container(m);
+        return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
 static int copy_if_said(const char *s, char **ret)
@@ -165,14 +130,14 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
         const char *kind, *device, *where, *namespace, *command, *unit;
         struct disk *d = &v->disk;
         uint32_t pid;
-        int k;
+        int r;
 
-        k = sd_bus_message_enter_container(m, 'a', "(sssssus)");
-        if (k < 0)
-                return k;
+        r = sd_bus_message_enter_container(m, 'a', "(sssssus)");
+        if (r < 0)
+                return r;
         users_free(TAKE_PTR(d->users), d->n_users);
         d->n_users = 0;
-        while ((k = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) > 0) {
+        while ((r = sd_bus_message_read(m, "(sssssus)", &kind, &device, &where, &namespace, &command, &pid, &unit)) > 0) {
                 struct user *grown = reallocarray(d->users, d->n_users + 1, sizeof(*grown)), *u;
                 int type = user_kind_from_string(kind);
 
@@ -190,7 +155,7 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
                 /* The bus has no kind for it: its name tells. */
                 u->btrfs = u->kind == USER_HOLDER && strncmp(where, HOLDER_BTRFS, strlen(HOLDER_BTRFS)) == 0;
         }
-        return k < 0 ? k : sd_bus_message_exit_container(m);
+        return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
 static int read_outcome(sd_bus_message *m, const struct property *p, struct view *v)
@@ -198,10 +163,10 @@ static int read_outcome(sd_bus_message *m, const struct property *p, struct view
         struct outcome *o = &v->disk.outcome;
         const char *step, *text;
         int32_t code;
-        int k = sd_bus_message_read(m, "(iss)", &code, &step, &text);
+        int r = sd_bus_message_read(m, "(iss)", &code, &step, &text);
 
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         o->code = code;
         (void) copy_string(o->step, sizeof(o->step), step);
         (void) copy_string(o->text, sizeof(o->text), text);
@@ -223,12 +188,12 @@ static const struct property properties[] = {
         {"UsbVersion", "s", read_buffer, AT(disk.facts.usb_version)},
         {"Driver", "s", read_driver},
         {"Capable", "b", read_capable},
-        {"Policy", "s", read_policy},
-        {"Target", "s", read_target},
-        {"State", "s", read_state},
+        {"Policy", "s", read_word, AT(disk.facts.policy), policy_from_string, -EINVAL},
+        {"Target", "s", read_word, AT(disk.decision.target), driver_from_string, DRIVER_NONE},
+        {"State", "s", read_word, AT(disk.state), state_from_string, -EINVAL},
         {"Reason", "s", read_allocated, AT(reason)},
         {"ReasonId", "s", read_allocated, AT(reason_id)},
-        {"Verdict", "s", read_verdict},
+        {"Verdict", "s", read_word, AT(disk.facts.verdict), verdict_from_string, -EINVAL},
         {"History", "s", read_buffer, AT(history)},
         {"Host", "s", read_buffer, AT(disk.host)},
         {"Disks", "a(sut)", read_disks},
@@ -249,37 +214,29 @@ static int read_property(sd_bus_message *m, struct view *v)
 {
         const struct property *p;
         const char *name;
-        int k;
+        int r = sd_bus_message_read_basic(m, 's', &name);
 
-        k = sd_bus_message_read_basic(m, 's', &name);
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         p = property_find(name);
         if (!p)
                 return sd_bus_message_skip(m, "v");
-        k = sd_bus_message_enter_container(m, 'v', p->contents);
-        if (k < 0)
-                return k;
-        k = p->read(m, p, v);
-        return k < 0 ? k : sd_bus_message_exit_container(m);
+        r = sd_bus_message_enter_container(m, 'v', p->contents);
+        if (r >= 0)
+                r = p->read(m, p, v);
+        return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
 static int read_properties(sd_bus_message *m, struct view *v)
 {
-        int k;
+        int r = sd_bus_message_enter_container(m, 'a', "{sv}");
 
-        k = sd_bus_message_enter_container(m, 'a', "{sv}");
-        if (k < 0)
-                return k;
-        while ((k = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                k = read_property(m, v);
-                if (k < 0)
-                        return k;
-                k = sd_bus_message_exit_container(m);
-                if (k < 0)
-                        return k;
+        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
+                r = read_property(m, v);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(m);
         }
-        return k < 0 ? k : sd_bus_message_exit_container(m);
+        return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
 /* 1: it was a disk. */
@@ -287,33 +244,25 @@ static int read_object(sd_bus_message *m, struct view *v)
 {
         const char *path, *interface;
         bool found = false;
-        int k;
+        int r = sd_bus_message_read_basic(m, 'o', &path);
 
-        k = sd_bus_message_read_basic(m, 'o', &path);
-        if (k < 0)
-                return k;
-        k = sd_bus_message_enter_container(m, 'a', "{sa{sv}}");
-        if (k < 0)
-                return k;
-        while ((k = sd_bus_message_enter_container(m, 'e', "sa{sv}")) > 0) {
-                k = sd_bus_message_read_basic(m, 's', &interface);
-                if (k < 0)
-                        return k;
+        if (r >= 0)
+                r = sd_bus_message_enter_container(m, 'a', "{sa{sv}}");
+        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "sa{sv}")) > 0) {
+                r = sd_bus_message_read_basic(m, 's', &interface);
+                if (r < 0)
+                        return r;
                 if (!found && streq(interface, UASD_BUS_DISK)) {
-                        k = read_properties(m, v);
+                        r = read_properties(m, v);
                         found = true;
                 } else
-                        k = sd_bus_message_skip(m, "a{sv}");
-                if (k < 0)
-                        return k;
-                k = sd_bus_message_exit_container(m);
-                if (k < 0)
-                        return k;
+                        r = sd_bus_message_skip(m, "a{sv}");
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(m);
         }
-        if (k < 0)
-                return k;
-        k = sd_bus_message_exit_container(m);
-        return k < 0 ? k : found;
+        if (r >= 0)
+                r = sd_bus_message_exit_container(m);
+        return r < 0 ? r : found;
 }
 
 static int finish(struct view *v)
@@ -333,29 +282,18 @@ static int finish(struct view *v)
 
 static int parse(sd_bus_message *m, struct views *views)
 {
-        int k;
+        int r = sd_bus_message_enter_container(m, 'a', "{oa{sa{sv}}}");
 
-        k = sd_bus_message_enter_container(m, 'a', "{oa{sa{sv}}}");
-        if (k < 0)
-                return k;
-        while ((k = sd_bus_message_enter_container(m, 'e', "oa{sa{sv}}")) > 0) {
+        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "oa{sa{sv}}")) > 0) {
                 _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
 
-                k = read_object(m, &v);
-                if (k < 0)
-                        return k;
-                if (k > 0) {
-                        k = finish(&v);
-                        if (k >= 0)
-                                k = views_add(views, &v);
-                        if (k < 0)
-                                return k;
-                }
-                k = sd_bus_message_exit_container(m);
-                if (k < 0)
-                        return k;
+                r = read_object(m, &v);
+                if (r > 0)
+                        r = finish(&v) ?: views_add(views, &v);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(m);
         }
-        return k;
+        return r;
 }
 
 /* In the order of UASD_BUS_BRIEF. */
@@ -365,34 +303,32 @@ static const char *const brief[] = {
 
 static int parse_brief(sd_bus_message *m, struct views *views)
 {
-        int k = sd_bus_message_enter_container(m, 'a', "(" UASD_BUS_BRIEF ")");
+        int r = sd_bus_message_enter_container(m, 'a', "(" UASD_BUS_BRIEF ")");
 
-        while (k >= 0 && (k = sd_bus_message_enter_container(m, 'r', UASD_BUS_BRIEF)) > 0) {
+        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'r', UASD_BUS_BRIEF)) > 0) {
                 _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
 
-                for (size_t i = 0; k >= 0 && i < ELEMENTSOF(brief); i++) {
+                for (size_t i = 0; r >= 0 && i < ELEMENTSOF(brief); i++) {
                         const struct property *p = property_find(brief[i]);
 
-                        k = p->read(m, p, &v);
+                        r = p->read(m, p, &v);
                 }
-                if (k >= 0)
-                        k = finish(&v);
-                if (k >= 0)
-                        k = views_add(views, &v);
-                if (k >= 0)
-                        k = sd_bus_message_exit_container(m);
+                if (r >= 0)
+                        r = finish(&v) ?: views_add(views, &v);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(m);
         }
-        return k;
+        return r;
 }
 
 static int parse_all(int (*parse_them)(sd_bus_message *m, struct views *views), sd_bus_message *m, struct views *ret)
 {
         _cleanup_(views_done) struct views views = {};
-        int k;
+        int r;
 
-        k = parse_them(m, &views);
-        if (k < 0)
-                return k == -ENOMEM ? k : -EBADMSG;
+        r = parse_them(m, &views);
+        if (r < 0)
+                return r == -ENOMEM ? r : -EBADMSG;
         views_sort(&views);
         *ret = views;
         views = (struct views){};
@@ -412,20 +348,20 @@ int remote_parse_brief(sd_bus_message *m, struct views *ret)
 int remote_parse_added(sd_bus_message *m, struct view *ret)
 {
         _cleanup_(view_done) struct view v = {.disk.outcome.code = -1};
-        int k = read_object(m, &v);
+        int r = read_object(m, &v);
 
-        if (k > 0 && finish(&v) < 0)
-                k = -EBADMSG;
-        if (k > 0) {
+        if (r > 0 && finish(&v) < 0)
+                r = -EBADMSG;
+        if (r > 0) {
                 *ret = v;
                 v = (struct view){};
         }
-        return k;
+        return r;
 }
 
 int remote_parse_changed(sd_bus_message *m, struct view *v)
 {
-        int k = read_properties(m, v);
+        int r = read_properties(m, v);
 
-        return k < 0 ? k : finish(v);
+        return r < 0 ? r : finish(v);
 }

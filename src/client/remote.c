@@ -24,73 +24,49 @@ static int wait_ready(sd_bus *bus, uint64_t deadline)
 {
         for (;;) {
                 uint64_t usec;
-                int k;
+                int r;
 
-                k = sd_bus_is_ready(bus);
-                if (k != 0)
-                        return k < 0 ? k : 0;
-                k = sd_bus_process(bus, NULL);
-                if (k < 0)
-                        return k;
-                if (k > 0)
+                r = sd_bus_is_ready(bus);
+                if (r != 0)
+                        return r < 0 ? r : 0;
+                r = sd_bus_process(bus, NULL);
+                if (r < 0)
+                        return r;
+                if (r > 0)
                         continue;
-                k = left(deadline, &usec);
-                if (k < 0)
-                        return k;
-                k = sd_bus_wait(bus, usec);
-                if (k < 0 && k != -EINTR)
-                        return k;
+                r = left(deadline, &usec);
+                if (r < 0)
+                        return r;
+                r = sd_bus_wait(bus, usec);
+                if (r < 0 && r != -EINTR)
+                        return r;
         }
 }
 
-static int open_system(sd_bus **ret, uint64_t deadline)
-{
-        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
-        int k;
-
-        k = sd_bus_open_system(&bus);
-        if (k < 0)
-                return k;
-        k = wait_ready(bus, deadline);
-        if (k < 0)
-                return k;
-        *ret = TAKE_PTR(bus);
-        return 0;
-}
-
-static int open_private(const char *socket, sd_bus **ret, uint64_t deadline)
+/* Where uasd is asked: on the system bus of `host`, or peer to peer on `socket`, or with neither on this machine's system bus. */
+static int open_bus(const char *host, const char *socket, uint64_t deadline, sd_bus **ret)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
         char address[256];
-        int k;
+        int r;
 
-        if ((size_t) snprintf(address, sizeof(address), "unix:path=%s", socket) >= sizeof(address))
-                return -ENAMETOOLONG;
-        k = sd_bus_new(&bus);
-        if (k < 0)
-                return k;
-        k = sd_bus_set_address(bus, address);
-        if (k < 0)
-                return k;
-        k = sd_bus_start(bus);
-        if (k < 0)
-                return k;
-        k = wait_ready(bus, deadline);
-        if (k < 0)
-                return k;
-        *ret = TAKE_PTR(bus);
-        return 0;
-}
-
-static int open_host(const char *host, sd_bus **ret)
-{
-        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
-        int k = sd_bus_open_system_remote(&bus, host);
-
-        if (k >= 0)
-                k = wait_ready(bus, now_boottime() + LOGIN_USEC);
-        if (k < 0)
-                return k;
+        if (host)
+                r = sd_bus_open_system_remote(&bus, host);
+        else if (!socket)
+                r = sd_bus_open_system(&bus);
+        else if ((size_t) snprintf(address, sizeof(address), "unix:path=%s", socket) >= sizeof(address))
+                r = -ENAMETOOLONG;
+        else {
+                r = sd_bus_new(&bus);
+                if (r >= 0)
+                        r = sd_bus_set_address(bus, address);
+                if (r >= 0)
+                        r = sd_bus_start(bus);
+        }
+        if (r >= 0)
+                r = wait_ready(bus, host ? now_boottime() + LOGIN_USEC : deadline);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(bus);
         return 0;
 }
@@ -99,39 +75,32 @@ static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t 
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         uint64_t usec;
-        int k;
+        int r;
 
-        k = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, interface, method);
-        if (k < 0)
-                return k;
-        k = sd_bus_message_set_auto_start(m, false); /* to look at disks starts nothing */
-        if (k < 0)
-                return k;
-        k = left(deadline, &usec);
-        if (k < 0)
-                return k;
+        r = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, interface, method);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_set_auto_start(m, false); /* to look at disks starts nothing */
+        if (r < 0)
+                return r;
+        r = left(deadline, &usec);
+        if (r < 0)
+                return r;
         return sd_bus_call(bus, m, usec, NULL, ret);
 }
 
-static int read_disks(sd_bus *bus, uint64_t deadline, struct views *ret)
+/* brief: with ListDisks, unless uasd is older than that. */
+static int read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct views *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int k = ask(bus, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", deadline, &reply);
+        int r = brief ? ask(bus, UASD_BUS_MANAGER, "ListDisks", deadline, &reply) : -EBADR;
 
-        return k < 0 ? k : remote_parse(reply, ret);
+        if (r >= 0)
+                return remote_parse_brief(reply, ret);
+        if (r == -EBADR)
+                r = ask(bus, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", deadline, &reply);
+        return r < 0 ? r : remote_parse(reply, ret);
 }
-
-static int read_brief(sd_bus *bus, uint64_t deadline, struct views *ret)
-{
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int k = ask(bus, UASD_BUS_MANAGER, "ListDisks", deadline, &reply);
-
-        if (k == -EBADR) /* an older uasd */
-                return read_disks(bus, deadline, ret);
-        return k < 0 ? k : remote_parse_brief(reply, ret);
-}
-
-typedef int (*read_fn)(sd_bus *bus, uint64_t deadline, struct views *ret);
 
 /* Three things a caller tells apart: too slow, not understood, not there. */
 static int summary(int k)
@@ -141,44 +110,40 @@ static int summary(int k)
         return -ENOTCONN;
 }
 
-/* socket: NULL for the system bus. */
-static int open_and_read(const char *socket, uint64_t deadline, read_fn read, struct remote *ret, struct views *ret_disks)
+static int open_and_read(const char *host, const char *socket, bool brief, uint64_t limit_usec, struct remote *ret,
+                         struct views *ret_disks)
 {
-        _cleanup_(remote_close) struct remote r = {.peer = socket};
-        int k = socket ? open_private(socket, &r.bus, deadline) : open_system(&r.bus, deadline);
+        _cleanup_(remote_close) struct remote remote = {.peer = socket};
+        uint64_t deadline = now_boottime() + limit_usec;
+        int r = open_bus(host, socket, deadline, &remote.bus);
 
-        if (k >= 0)
-                k = read(r.bus, deadline, ret_disks);
-        if (k < 0)
-                return summary(k);
-        *ret = r;
-        r = (struct remote){};
+        if (r < 0)
+                return host ? -EHOSTUNREACH : summary(r);
+        /* The login took its own time. */
+        r = read_disks(remote.bus, brief, host ? now_boottime() + limit_usec : deadline, ret_disks);
+        if (r < 0)
+                return summary(r);
+        *ret = remote;
+        remote = (struct remote){};
         return 0;
 }
 
 int remote_open(const char *private_socket, enum remote_use use, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
 {
         const char *first = use == REMOTE_ORDER ? NULL : private_socket, *second = use == REMOTE_ORDER ? private_socket : NULL;
-        uint64_t deadline = now_boottime() + limit_usec;
-        read_fn read = use == REMOTE_LOOK_BRIEF ? read_brief : read_disks;
-        int k = open_and_read(first, deadline, read, ret, ret_disks);
+        bool brief = use == REMOTE_LOOK_BRIEF;
+        uint64_t start = now_boottime(), used;
+        int r = open_and_read(NULL, first, brief, limit_usec, ret, ret_disks);
 
-        return k == -ENOTCONN && private_socket ? open_and_read(second, deadline, read, ret, ret_disks) : k;
+        if (r != -ENOTCONN || !private_socket)
+                return r;
+        used = now_boottime() - start;
+        return open_and_read(NULL, second, brief, used < limit_usec ? limit_usec - used : 0, ret, ret_disks);
 }
 
 int remote_open_host(const char *host, uint64_t limit_usec, struct remote *ret, struct views *ret_disks)
 {
-        _cleanup_(remote_close) struct remote r = {};
-        int k = open_host(host, &r.bus);
-
-        if (k < 0)
-                return -EHOSTUNREACH;
-        k = read_disks(r.bus, now_boottime() + limit_usec, ret_disks);
-        if (k < 0)
-                return summary(k);
-        *ret = r;
-        r = (struct remote){};
-        return 0;
+        return open_and_read(host, NULL, false, limit_usec, ret, ret_disks);
 }
 
 void remote_close(struct remote *r)
@@ -188,7 +153,7 @@ void remote_close(struct remote *r)
 
 int remote_read(struct remote *r, uint64_t limit_usec, struct views *ret)
 {
-        int k = read_disks(r->bus, now_boottime() + limit_usec, ret);
+        int k = read_disks(r->bus, false, now_boottime() + limit_usec, ret);
 
         return k < 0 ? summary(k) : 0;
 }
@@ -209,38 +174,30 @@ bool remote_ask_version(const char *private_socket, uint64_t limit_usec, char re
         uint64_t deadline = now_boottime() + limit_usec;
         _cleanup_(remote_close) struct remote r = {};
 
-        if (open_system(&r.bus, deadline) >= 0 && remote_version(&r, ret))
+        if (open_bus(NULL, NULL, deadline, &r.bus) >= 0 && remote_version(&r, ret))
                 return true;
         remote_close(&r);
-        return private_socket && open_private(private_socket, &r.bus, deadline) >= 0 && remote_version(&r, ret);
+        return private_socket && open_bus(NULL, private_socket, deadline, &r.bus) >= 0 && remote_version(&r, ret);
 }
 
 int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **ret_reply, sd_bus_error *ret_error)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        int k;
+        int k = sd_bus_message_new_method_call(r->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, c->method);
 
-        k = sd_bus_message_new_method_call(r->bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, c->method);
-        if (k < 0)
-                return k;
-        k = sd_bus_message_set_auto_start(m, false);
-        if (k < 0)
-                return k;
-        k = sd_bus_message_set_allow_interactive_authorization(m, c->interactive);
-        if (k < 0)
-                return k;
-        k = sd_bus_message_append(m, "s", c->disk);
-        if (k >= 0 && c->why)
-                k = sd_bus_message_append(m, "ss", c->value, c->why);
-        else if (k >= 0 && c->value) {
+        if (k >= 0)
+                k = sd_bus_message_set_auto_start(m, false);
+        if (k >= 0)
+                k = sd_bus_message_set_allow_interactive_authorization(m, c->interactive);
+        if (k >= 0)
+                k = sd_bus_message_append(m, "s", c->disk);
+        if (k >= 0 && c->value)
                 k = sd_bus_message_append(m, "s", c->value);
-                if (k >= 0 && c->force)
-                        k = sd_bus_message_append(m, "a{sv}", 1, "force", "b", true);
-                else if (k >= 0)
-                        k = sd_bus_message_append(m, "a{sv}", 0);
-        }
-        if (k < 0)
-                return k;
-        k = sd_bus_call(r->bus, m, c->interactive ? CALL_INTERACTIVE_USEC : ORDER_USEC, ret_error, ret_reply);
+        if (k >= 0 && c->why)
+                k = sd_bus_message_append(m, "s", c->why);
+        else if (k >= 0 && c->value)
+                k = c->force ? sd_bus_message_append(m, "a{sv}", 1, "force", "b", true) : sd_bus_message_append(m, "a{sv}", 0);
+        if (k >= 0)
+                k = sd_bus_call(r->bus, m, c->interactive ? CALL_INTERACTIVE_USEC : ORDER_USEC, ret_error, ret_reply);
         return k < 0 ? k : 0;
 }

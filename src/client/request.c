@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/request.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
-#include "client/agent.h"
 #include "client/source.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -24,13 +25,67 @@ static const struct {
         {SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, UASD_EXIT_UNAUTHORIZED},
 };
 
-int request_code(const sd_bus_error *e)
+/* The exit status for an error of the daemon or the bus. */
+static int request_code(const sd_bus_error *e)
 {
         for (size_t i = 0; i < ELEMENTSOF(errors); i++)
                 if (sd_bus_error_has_name(e, errors[i].name))
                         return errors[i].code;
         return UASD_EXIT_FAILED;
 }
+
+/* ---- the agent that asks for a password on this terminal ---- */
+
+#define AGENT "/usr/bin/pkttyagent"
+#define AGENT_READY_MSEC 5000
+
+static void agent_run(int notify, int parent)
+{
+        char fd[16];
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent)
+                _exit(EXIT_FAILURE);
+        (void) snprintf(fd, sizeof(fd), "%i", notify);
+        (void) execl(AGENT, AGENT, "--notify-fd", fd, "--fallback", (char *) NULL);
+        _exit(EXIT_FAILURE);
+}
+
+static pid_t agent_start(void)
+{
+        _cleanup_close_ int reading = -1, writing = -1;
+        int ends[2], parent = getpid();
+        pid_t pid;
+
+        if (!isatty(STDIN_FILENO) || access(AGENT, X_OK) < 0 || pipe(ends) < 0)
+                return 0;
+        reading = ends[0];
+        writing = ends[1];
+        pid = fork();
+        if (pid < 0)
+                return 0;
+        if (pid == 0) {
+                (void) close(reading);
+                agent_run(writing, parent);
+        }
+        writing = close_keep_errno(writing);
+        /* It closes the pipe when it is registered, or dies. */
+        (void) poll(&(struct pollfd){reading, POLLIN, 0}, 1, AGENT_READY_MSEC);
+        return pid;
+}
+
+static void agent_stop(pid_t *agent)
+{
+        if (*agent <= 0)
+                return;
+        (void) kill(*agent, SIGTERM);
+        (void) kill(*agent, SIGCONT);
+        while (waitpid(*agent, NULL, 0) < 0 && errno == EINTR)
+                ;
+        *agent = 0;
+}
+
+/* ---- requests ---- */
 
 int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply)
 {
@@ -74,17 +129,4 @@ int request_call(const struct client *c, struct remote *r, const struct remote_c
         }
         *ret_job = strdup(job);
         return *ret_job ? UASD_EXIT_OK : UASD_EXIT_FAILED;
-}
-
-int request_disk(const struct client *c, const char *what, const char *method, const char *value, bool force, struct views *ret,
-                 const struct view **ret_disk)
-{
-        _cleanup_(remote_close) struct remote remote = {};
-        struct remote_call call = {.method = method, .value = value, .force = force};
-        int code = source_connect_disk(c, what, &remote, ret, ret_disk);
-
-        if (code != UASD_EXIT_OK)
-                return code;
-        call.disk = (*ret_disk)->disk.facts.interface;
-        return request_call(c, &remote, &call, NULL);
 }

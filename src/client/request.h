@@ -13,15 +13,5 @@ int request_call(const struct client *c, struct remote *r, const struct remote_c
 /* The same, with the answer itself: for methods that begin no job. */
 int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply);
 
-/*
- * Connects, and hands in a request that begins no job, for the one disk the user means. value: NULL for methods that take
- * none; else force goes with it. *ret_disk is in *ret, and goes with it.
- */
-int request_disk(const struct client *c, const char *what, const char *method, const char *value, bool force, struct views *ret,
-                 const struct view **ret_disk);
-
 /* Behind what is refused without force, and not with it. */
 #define FORCE_HELPS "Use --force to override."
-
-/* The exit status for an error of the daemon or the bus. */
-int request_code(const sd_bus_error *e);

@@ -81,10 +81,10 @@ static int add_slave(const char *name, void *data)
 static int add_below(struct selection *s, const char *block)
 {
         char interface[INTERFACE_NAME_MAX], slaves[BLOCK_NAME_MAX + sizeof("class/block//slaves")];
-        int k;
+        int r;
 
-        k = usb_disk_of_block(s->roots, block, interface);
-        if (k >= 0) {
+        r = usb_disk_of_block(s->roots, block, interface);
+        if (r >= 0) {
                 add_matching(s, fits_interface, interface);
                 return 0;
         }
@@ -92,9 +92,9 @@ static int add_below(struct selection *s, const char *block)
                 return 0;
         (void) snprintf(slaves, sizeof(slaves), "class/block/%s/slaves", block);
         s->depth++;
-        k = dir_each(s->roots->sys, slaves, add_slave, s);
+        r = dir_each(s->roots->sys, slaves, add_slave, s);
         s->depth--;
-        return k == -ENOENT ? 0 : k;
+        return r == -ENOENT ? 0 : r;
 }
 
 struct mounted {
@@ -123,18 +123,18 @@ static int device_of_mount(const char *path, dev_t *ret)
 {
         struct mounted m = {.path = path};
         struct stat st;
-        int k = mount_lines(AT_FDCWD, "/proc/self/mountinfo", TABLE_MOUNTINFO, take_mount, &m);
+        int r = mount_lines(AT_FDCWD, "/proc/self/mountinfo", TABLE_MOUNTINFO, take_mount, &m);
 
-        if (k >= 0 && !m.found)
-                k = -ENOTBLK;
-        else if (k >= 0 && major(m.devno) != 0)
+        if (r >= 0 && !m.found)
+                r = -ENOTBLK;
+        else if (r >= 0 && major(m.devno) != 0)
                 *ret = m.devno;
-        else if (k >= 0 && m.source && stat(m.source, &st) >= 0 && S_ISBLK(st.st_mode))
+        else if (r >= 0 && m.source && stat(m.source, &st) >= 0 && S_ISBLK(st.st_mode))
                 *ret = st.st_rdev;
-        else if (k >= 0)
-                k = -EXDEV;
+        else if (r >= 0)
+                r = -EXDEV;
         free(m.source);
-        return k;
+        return r;
 }
 
 static int device_of_path(const char *what, dev_t *ret)
@@ -155,17 +155,17 @@ static int add_path(struct selection *s, const char *what)
 {
         char link[64], block[BLOCK_NAME_MAX];
         dev_t dev = 0;
-        int k;
+        int r;
 
-        k = device_of_path(what, &dev);
-        if (k < 0)
-                return k;
+        r = device_of_path(what, &dev);
+        if (r < 0)
+                return r;
         (void) snprintf(link, sizeof(link), "dev/block/%u:%u", major(dev), minor(dev));
         if (link_basename(s->roots->sys, link, block, sizeof(block)) < 0)
                 return -EXDEV;
-        k = add_below(s, block);
-        if (k < 0)
-                return k;
+        r = add_below(s, block);
+        if (r < 0)
+                return r;
         return s->n > 0 ? 0 : -EXDEV;
 }
 

@@ -56,11 +56,11 @@ static const char *why_no_answer(const struct client *c, int error, char ret[sta
 static bool ask(const struct client *c, enum remote_use use, struct remote *ret_remote, struct views *ret)
 {
         char why[WHY_MAX];
-        int k = open_remote(c, use, ret_remote, ret);
+        int r = open_remote(c, use, ret_remote, ret);
 
-        if (k < 0)
-                log_info("%s: this is what the kernel itself shows.", why_no_answer(c, k, why));
-        return k >= 0;
+        if (r < 0)
+                log_info("%s: this is what the kernel itself shows.", why_no_answer(c, r, why));
+        return r >= 0;
 }
 
 bool source_ask(const struct client *c, struct remote *ret_remote, struct views *ret)
@@ -77,10 +77,10 @@ bool source_look(const struct client *c, struct views *ret)
 
 int source_local(const struct client *c, bool users, struct views *ret)
 {
-        int k = local_read(&c->roots, users, ret);
+        int r = local_read(&c->roots, users, ret);
 
-        if (k < 0) {
-                log_error("Cannot read the USB disks from sysfs: %s", strerror(-k));
+        if (r < 0) {
+                log_error("Cannot read the USB disks from sysfs: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
         for (size_t i = 0; i < ret->n; i++)
@@ -101,57 +101,46 @@ int source_read(const struct client *c, enum detail detail, struct views *ret)
         return source_local(c, detail == DETAIL_ALL, ret);
 }
 
-static int tell_unconnected(const struct client *c, int k)
+static int tell_unconnected(const struct client *c, int error)
 {
-        char why[WHY_MAX];
+        char room[WHY_MAX];
+        const char *why = error == -EHOSTUNREACH ? "its system bus cannot be reached by ssh" : why_no_answer(c, error, room);
 
-        if (c->host) {
-                log_error("%s: %s", c->host,
-                          k == -EHOSTUNREACH ? "its system bus cannot be reached by ssh" : why_no_answer(c, k, why));
-                return UASD_EXIT_FAILED;
-        }
-        switch (k) {
-        case -ETIMEDOUT:
-                log_error("%s; 'systemctl status uasd' may tell more.", why_no_answer(c, k, why));
-                break;
-        case -EBADMSG:
-                log_error("%s", why_no_answer(c, k, why));
-                break;
-        default:
-                log_error("%s, and only it can do that: systemctl start uasd", why_no_answer(c, k, why));
-        }
+        if (c->host)
+                log_error("%s: %s", c->host, why);
+        else
+                log_error("%s%s", why,
+                          error == -ETIMEDOUT ? "; 'systemctl status uasd' may tell more."
+                          : error == -EBADMSG ? ""
+                                              : ", and only it can do that: systemctl start uasd");
         return UASD_EXIT_FAILED;
 }
 
 int source_connect(const struct client *c, struct remote *ret_remote, struct views *ret)
 {
-        int k = open_remote(c, REMOTE_ORDER, ret_remote, ret);
+        int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
-        return k < 0 ? tell_unconnected(c, k) : UASD_EXIT_OK;
+        return r < 0 ? tell_unconnected(c, r) : UASD_EXIT_OK;
 }
 
 bool source_not_running(const struct client *c, struct remote *ret_remote, struct views *ret, int *ret_code)
 {
-        int k = open_remote(c, REMOTE_ORDER, ret_remote, ret);
+        int r = open_remote(c, REMOTE_ORDER, ret_remote, ret);
 
-        if (k == -ENOTCONN && !c->host)
+        if (r == -ENOTCONN && !c->host)
                 return true;
-        *ret_code = k < 0 ? tell_unconnected(c, k) : UASD_EXIT_OK;
+        *ret_code = r < 0 ? tell_unconnected(c, r) : UASD_EXIT_OK;
         return false;
 }
 
 int source_lacks(struct remote *r, const char *member)
 {
-        char theirs[REMOTE_VERSION_MAX];
+        char theirs[REMOTE_VERSION_MAX],
+                which[REMOTE_VERSION_MAX + 80] = "of another version than this uasctl (" UASD_VERSION ")";
 
         if (remote_version(r, theirs) && !streq(theirs, UASD_VERSION))
-                log_error("The uasd that runs is version %s, and this uasctl " UASD_VERSION ": it knows no '%s'. "
-                          "After an update: systemctl restart uasd",
-                          theirs, member);
-        else
-                log_error("The uasd that runs is of another version than this uasctl (" UASD_VERSION "): it knows no '%s'. "
-                          "After an update: systemctl restart uasd",
-                          member);
+                (void) snprintf(which, sizeof(which), "version %s, and this uasctl " UASD_VERSION, theirs);
+        log_error("The uasd that runs is %s: it knows no '%s'. After an update: systemctl restart uasd", which, member);
         return UASD_EXIT_FAILED;
 }
 
@@ -165,7 +154,7 @@ int source_select(const struct client *c, const struct views *v, const char *wha
 {
         const struct view **found;
         char label[VIEW_LABEL_MAX], product[2 * USB_STRING_MAX];
-        int k;
+        int r;
 
         if (c->host && strchr(what, '/')) {
                 log_error("'%s' is a path of this machine; a disk of %s goes by name, port, VID:PID or serial number.", what,
@@ -175,38 +164,31 @@ int source_select(const struct client *c, const struct views *v, const char *wha
         found = calloc(v->n + 1, sizeof(struct view *));
         if (!found)
                 return UASD_EXIT_FAILED;
-        k = select_disks(&c->roots, v, what, found);
-        if (k == 1)
+        r = select_disks(&c->roots, v, what, found);
+        if (r == 1)
                 *ret = found[0];
-        else if (k > 1) {
+        else if (r > 1) {
                 log_error("'%s' fits more than one disk:", what);
-                for (int i = 0; i < k; i++)
+                for (int i = 0; i < r; i++)
                         log_error("  %s  %s  serial %s", view_label(found[i], label),
                                   view_product(found[i], product, sizeof(product)),
                                   found[i]->disk.facts.serial[0] ? found[i]->disk.facts.serial : "none");
-        } else if (k == -EXDEV)
+        } else if (r == -EXDEV)
                 log_error("'%s' is not on a USB disk.", what);
-        else if (k == -ENOTBLK)
+        else if (r == -ENOTBLK)
                 log_error("'%s' is neither a disk nor a mount point.", what);
-        else if (k < 0 && k != -ENOENT)
-                log_error("Cannot look at '%s': %s", what, strerror(-k));
+        else if (r < 0 && r != -ENOENT)
+                log_error("Cannot look at '%s': %s", what, strerror(-r));
         else
                 log_error("There is no USB disk '%s'; uasctl lists them.", what);
         free(found);
-        return k == 1 ? UASD_EXIT_OK : k > 1 ? UASD_EXIT_USAGE : UASD_EXIT_NO_DISK;
-}
-
-int source_local_disk(const struct client *c, const char *what, struct views *ret, const struct view **ret_disk)
-{
-        int code = source_local(c, true, ret);
-
-        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
+        return r == 1 ? UASD_EXIT_OK : r > 1 ? UASD_EXIT_USAGE : UASD_EXIT_NO_DISK;
 }
 
 int source_connect_disk(const struct client *c, const char *what, struct remote *ret_remote, struct views *ret,
                         const struct view **ret_disk)
 {
-        int code = source_connect(c, ret_remote, ret);
+        int r = source_connect(c, ret_remote, ret);
 
-        return code == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : code;
+        return r == UASD_EXIT_OK ? source_select(c, ret, what, ret_disk) : r;
 }

@@ -32,7 +32,6 @@ bool source_not_running(const struct client *c, struct remote *ret_remote, struc
 int source_select(const struct client *c, const struct views *v, const char *what, const struct view **ret);
 
 /* Both in one; *ret_disk is in *ret, and goes with it. */
-int source_local_disk(const struct client *c, const char *what, struct views *ret, const struct view **ret_disk);
 int source_connect_disk(const struct client *c, const char *what, struct remote *ret_remote, struct views *ret,
                         const struct view **ret_disk);
 

@@ -94,16 +94,8 @@ const char *view_driver(const struct view *v)
 {
         const struct facts *f = &v->disk.facts;
 
-        switch (f->driver) {
-        case DRIVER_UAS:
-                return DRIVER_NAME_UAS;
-        case DRIVER_USB_STORAGE:
-                return DRIVER_NAME_BOT;
-        case DRIVER_NONE:
-        case DRIVER_OTHER:
-        case _DRIVER_MAX:
-                break;
-        }
+        if (f->driver == DRIVER_UAS || f->driver == DRIVER_USB_STORAGE)
+                return driver_to_string(f->driver);
         return f->driver_name[0] ? f->driver_name : NULL;
 }
 
@@ -129,32 +121,20 @@ char *view_product(const struct view *v, char *ret, size_t size)
 
 char *user_text(const struct user *u, char *ret, size_t size)
 {
-        size_t used = 0;
+        const struct {
+                const char *does, *what;
+        } texts[_USER_KIND_MAX] = {
+                [USER_MOUNT] = {"mounted on ", u->where ?: "?"},
+                [USER_SWAP] = {"used as swap", ""},
+                [USER_HOLDER] = {"held by ", u->where ?: "another block device"},
+                [USER_OPEN] = {"opened by ", u->command ?: "a process"},
+                [USER_LOOP] = {"behind ", u->where ?: "a loop device"},
+                [USER_CLAIM] = {"claimed by ", u->command ?: u->where ?: "somebody"},
+        };
+        bool elsewhere = u->kind == USER_MOUNT && u->namespace;
+        size_t used = (size_t) snprintf(ret, size, "%s%s%s%s", texts[u->kind].does, texts[u->kind].what,
+                                        elsewhere ? " in the namespace " : "", elsewhere ? u->namespace : "");
 
-        switch (u->kind) {
-        case USER_MOUNT:
-                used = (size_t) snprintf(ret, size, "mounted on %s%s%s", u->where ?: "?",
-                                         u->namespace ? " in the namespace " : "", u->namespace ?: "");
-                break;
-        case USER_SWAP:
-                used = (size_t) snprintf(ret, size, "used as swap");
-                break;
-        case USER_HOLDER:
-                used = (size_t) snprintf(ret, size, "held by %s", u->where ?: "another block device");
-                break;
-        case USER_OPEN:
-                used = (size_t) snprintf(ret, size, "opened by %s", u->command ?: "a process");
-                break;
-        case USER_LOOP:
-                used = (size_t) snprintf(ret, size, "behind %s", u->where ?: "a loop device");
-                break;
-        case USER_CLAIM:
-                used = (size_t) snprintf(ret, size, "claimed by %s", u->command ?: u->where ?: "somebody");
-                break;
-        case _USER_KIND_MAX:
-                ret[0] = '\0';
-                break;
-        }
         if (u->pid > 0 && used < size)
                 used += (size_t) snprintf(ret + used, size - used, ", pid %i%s%s", (int) u->pid, u->unit ? " of " : "",
                                           u->unit ?: "");
@@ -185,19 +165,5 @@ char *size_text(uint64_t size, char *ret, size_t n)
 
 bool state_is_pending(enum state s)
 {
-        switch (s) {
-        case STATE_HELD:
-        case STATE_WAITING:
-        case STATE_SWITCHING:
-                return true;
-        case STATE_SETTLED:
-        case STATE_TRIAL:
-        case STATE_FAILED:
-        case STATE_UNBOUND:
-        case STATE_IGNORED:
-        case STATE_INCAPABLE:
-        case _STATE_MAX:
-                break;
-        }
-        return false;
+        return s == STATE_HELD || s == STATE_WAITING || s == STATE_SWITCHING;
 }

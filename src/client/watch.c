@@ -28,19 +28,19 @@ static int put_disk(struct daemon_watch *w, struct view *now, enum disk_event if
 {
         struct view *v = find(w, now->disk.facts.interface);
         bool known = v;
-        int k = 0;
+        int r = 0;
 
         if (known) {
                 view_done(v);
                 *v = *now;
                 *now = (struct view){};
         } else {
-                k = views_add(&w->disks, now);
+                r = views_add(&w->disks, now);
                 v = &w->disks.list[w->disks.n - 1];
         }
-        if (k >= 0)
+        if (r >= 0)
                 tell(w, v, known ? DISK_CHANGED : if_new);
-        return k;
+        return r;
 }
 
 static void drop_disk(struct daemon_watch *w, const char *interface)
@@ -57,14 +57,14 @@ static void drop_disk(struct daemon_watch *w, const char *interface)
 static int read_all(struct daemon_watch *w, enum disk_event if_new)
 {
         _cleanup_(views_done) struct views now = {};
-        int k = remote_read(w->remote, ORDER_USEC, &now);
+        int r = remote_read(w->remote, ORDER_USEC, &now);
 
-        for (size_t i = w->disks.n; k >= 0 && i-- > 0;)
+        for (size_t i = w->disks.n; r >= 0 && i-- > 0;)
                 if (!views_find(&now, w->disks.list[i].disk.facts.interface))
                         drop_disk(w, w->disks.list[i].disk.facts.interface);
-        for (size_t i = 0; k >= 0 && i < now.n; i++)
-                k = put_disk(w, &now.list[i], if_new);
-        return k;
+        for (size_t i = 0; r >= 0 && i < now.n; i++)
+                r = put_disk(w, &now.list[i], if_new);
+        return r;
 }
 
 /* ---- the steps of a job ---- */
@@ -77,17 +77,17 @@ static int read_member(sd_bus_message *m, struct job_step *s)
 {
         const char *name, *value, *type;
         char kind;
-        int k = sd_bus_message_read(m, "s", &name);
+        int r = sd_bus_message_read(m, "s", &name);
 
-        if (k >= 0)
-                k = sd_bus_message_peek_type(m, &kind, &type);
-        if (k < 0)
-                return k;
+        if (r >= 0)
+                r = sd_bus_message_peek_type(m, &kind, &type);
+        if (r < 0)
+                return r;
         if (!streq(type, "s"))
                 return sd_bus_message_skip(m, "v");
-        k = sd_bus_message_read(m, "v", "s", &value);
-        if (k < 0)
-                return k;
+        r = sd_bus_message_read(m, "v", "s", &value);
+        if (r < 0)
+                return r;
         if (streq(name, "Disk"))
                 (void) copy_string(s->disk, sizeof(s->disk), value);
         else if (streq(name, "State"))
@@ -100,14 +100,14 @@ static int read_member(sd_bus_message *m, struct job_step *s)
 static void take_step(struct daemon_watch *w, sd_bus_message *m)
 {
         struct job_step s = {};
-        int k = sd_bus_message_enter_container(m, 'a', "{sv}");
+        int r = sd_bus_message_enter_container(m, 'a', "{sv}");
 
-        while (k >= 0 && (k = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                k = read_member(m, &s);
-                if (k >= 0)
-                        k = sd_bus_message_exit_container(m);
+        while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
+                r = read_member(m, &s);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(m);
         }
-        if (k >= 0 && w->on_step && (!w->disk || streq(s.disk, w->disk)))
+        if (r >= 0 && w->on_step && (!w->disk || streq(s.disk, w->disk)))
                 w->on_step(s.disk, streq(s.state, "running") ? s.step : "");
 }
 
@@ -142,11 +142,11 @@ static int on_objects(sd_bus_message *m, void *data, sd_bus_error *e)
         const char *path;
 
         if (sd_bus_message_is_signal(m, NULL, "InterfacesAdded")) {
-                int k = remote_parse_added(m, &v);
+                int r = remote_parse_added(m, &v);
 
-                if (k > 0)
-                        k = put_disk(w, &v, DISK_ADDED);
-                w->reread = w->reread || k < 0;
+                if (r > 0)
+                        r = put_disk(w, &v, DISK_ADDED);
+                w->reread = w->reread || r < 0;
         } else if (sd_bus_message_is_signal(m, NULL, "InterfacesRemoved") && sd_bus_message_read(m, "o", &path) >= 0 &&
                    sd_bus_path_decode(path, UASD_BUS_PATH "/disk", &id) > 0)
                 drop_disk(w, id);
@@ -244,18 +244,18 @@ int daemon_watch_next(struct daemon_watch *w, uint64_t deadline)
         assert(w->remote);
         for (;;) {
                 uint64_t now;
-                int k;
+                int r;
 
-                k = sd_bus_process(w->remote->bus, NULL);
-                if (k < 0)
-                        return k;
-                if (k > 0)
+                r = sd_bus_process(w->remote->bus, NULL);
+                if (r < 0)
+                        return r;
+                if (r > 0)
                         continue; /* all that has come, before anything is made of it */
                 if (w->reread) {
                         w->reread = false;
-                        k = read_all(w, DISK_ADDED);
-                        if (k < 0)
-                                return k;
+                        r = read_all(w, DISK_ADDED);
+                        if (r < 0)
+                                return r;
                         continue;
                 }
                 if (w->ended || w->changed || w->gone)
@@ -263,8 +263,8 @@ int daemon_watch_next(struct daemon_watch *w, uint64_t deadline)
                 now = now_boottime();
                 if (now >= deadline)
                         return -ETIMEDOUT;
-                k = wait_for_bus(w, deadline == UINT64_MAX ? UINT64_MAX : deadline - now);
-                if (k < 0)
-                        return k;
+                r = wait_for_bus(w, deadline == UINT64_MAX ? UINT64_MAX : deadline - now);
+                if (r < 0)
+                        return r;
         }
 }
