@@ -9,27 +9,20 @@
 #include <time.h>
 
 #include "common/util.h"
+#include "sys/io/clock.h"
 
 #define OUTPUT_MAX (1u << 20)
-
-static uint64_t now_usec(void)
-{
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
-}
 
 /* 1: there is something to be read; 0: the time is out; -errno. */
 static int wait_for(int fd, uint64_t until)
 {
         for (;;) {
                 struct pollfd p = {.fd = fd, .events = POLLIN};
-                uint64_t now = now_usec();
-                int k = now < until ? poll(&p, 1, (int) ((until - now) / 1000) + 1) : 0;
+                uint64_t now = now_monotonic();
+                int r = now < until ? poll(&p, 1, (int) ((until - now) / 1000) + 1) : 0;
 
-                if (k >= 0 || errno != EINTR)
-                        return k < 0 ? -errno : k;
+                if (r >= 0 || errno != EINTR)
+                        return r < 0 ? -errno : r;
         }
 }
 
@@ -40,10 +33,10 @@ static int read_all(int fd, uint64_t until, char **ret)
 
         for (;;) {
                 ssize_t n;
-                int k = wait_for(fd, until);
+                int r = wait_for(fd, until);
 
-                if (k <= 0)
-                        return k < 0 ? k : -ETIMEDOUT;
+                if (r <= 0)
+                        return r < 0 ? r : -ETIMEDOUT;
                 if (size - used < 4096) {
                         char *grown = size < OUTPUT_MAX ? realloc(text, size += 16384) : NULL;
 
@@ -76,7 +69,7 @@ static int end(pid_t pid, uint64_t until)
                         return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
                 if (k < 0 && errno != EINTR)
                         return -errno;
-                if (now_usec() >= until) {
+                if (now_monotonic() >= until) {
                         (void) kill(pid, SIGKILL);
                         (void) nanosleep(&pause, NULL);
                         (void) waitpid(pid, NULL, WNOHANG);
@@ -92,25 +85,25 @@ static pid_t spawn(const char *const argv[], int out)
         static const char *const env[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
         posix_spawn_file_actions_t files;
         pid_t pid = 0;
-        int k;
+        int r;
 
         (void) posix_spawn_file_actions_init(&files);
-        k = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        if (k == 0)
-                k = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-        if (k == 0)
-                k = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-        if (k == 0)
-                k = posix_spawn(&pid, argv[0], &files, NULL, (char *const *) argv, (char *const *) env);
+        r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        if (r == 0)
+                r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+        if (r == 0)
+                r = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+        if (r == 0)
+                r = posix_spawn(&pid, argv[0], &files, NULL, (char *const *) argv, (char *const *) env);
         (void) posix_spawn_file_actions_destroy(&files);
-        return k == 0 ? pid : -k;
+        return r == 0 ? pid : -r;
 }
 
 int capture(const char *const argv[], uint64_t limit_usec, char **ret)
 {
-        uint64_t until = now_usec() + limit_usec;
+        uint64_t until = now_monotonic() + limit_usec;
         _cleanup_free_ char *text = NULL;
-        int ends[2], k, status;
+        int ends[2], r, status;
         pid_t pid;
 
         *ret = NULL;
@@ -118,13 +111,13 @@ int capture(const char *const argv[], uint64_t limit_usec, char **ret)
                 return -errno;
         pid = spawn(argv, ends[1]);
         (void) close(ends[1]);
-        k = pid < 0 ? pid : read_all(ends[0], until, &text);
+        r = pid < 0 ? pid : read_all(ends[0], until, &text);
         if (pid > 0) {
-                status = end(pid, k < 0 ? 0 : until);
-                k = k < 0 ? k : status;
+                status = end(pid, r < 0 ? 0 : until);
+                r = r < 0 ? r : status;
         }
         (void) close(ends[0]);
-        if (k >= 0)
+        if (r >= 0)
                 *ret = TAKE_PTR(text);
-        return k;
+        return r;
 }

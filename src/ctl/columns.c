@@ -5,18 +5,32 @@
 #include "common/util.h"
 #include "term/style.h"
 
-static const char *const names[_COLUMN_MAX] = {
-        [COLUMN_ID] = "ID",           [COLUMN_BUS] = "BUS",
-        [COLUMN_PORT] = "PORT",       [COLUMN_DISKS] = "DISKS",
-        [COLUMN_SIZE] = "SIZE",       [COLUMN_SPEED] = "SPEED",
-        [COLUMN_DRIVER] = "DRIVER",   [COLUMN_TARGET] = "TARGET",
-        [COLUMN_STATE] = "STATE",     [COLUMN_PRODUCT] = "PRODUCT",
-        [COLUMN_BRIDGE] = "BRIDGE",   [COLUMN_REVISION] = "REVISION",
-        [COLUMN_SERIAL] = "SERIAL",   [COLUMN_USB] = "USB",
-        [COLUMN_CAPABLE] = "CAPABLE", [COLUMN_POLICY] = "POLICY",
-        [COLUMN_VERDICT] = "VERDICT", [COLUMN_HISTORY] = "HISTORY",
-        [COLUMN_HOST] = "HOST",       [COLUMN_BUSY] = "BUSY",
-        [COLUMN_REASON] = "REASON",   [COLUMN_REASON_ID] = "REASON-ID",
+static const struct {
+        const char *name;
+        unsigned is; /* enum column_flag */
+} rows[_COLUMN_MAX] = {
+        [COLUMN_ID] = {"ID", COLUMN_BRIEF},
+        [COLUMN_BUS] = {"BUS", COLUMN_BRIEF | COLUMN_NUMBER},
+        [COLUMN_PORT] = {"PORT", COLUMN_BRIEF},
+        [COLUMN_DISKS] = {"DISKS", COLUMN_BRIEF},
+        [COLUMN_SIZE] = {"SIZE", COLUMN_BRIEF | COLUMN_NUMBER},
+        [COLUMN_SPEED] = {"SPEED", COLUMN_BRIEF | COLUMN_NUMBER},
+        [COLUMN_DRIVER] = {"DRIVER", COLUMN_BRIEF},
+        [COLUMN_TARGET] = {"TARGET"},
+        [COLUMN_STATE] = {"STATE", COLUMN_BRIEF},
+        [COLUMN_PRODUCT] = {"PRODUCT", COLUMN_BRIEF},
+        [COLUMN_BRIDGE] = {"BRIDGE"},
+        [COLUMN_REVISION] = {"REVISION"},
+        [COLUMN_SERIAL] = {"SERIAL"},
+        [COLUMN_USB] = {"USB"},
+        [COLUMN_CAPABLE] = {"CAPABLE"},
+        [COLUMN_POLICY] = {"POLICY"},
+        [COLUMN_VERDICT] = {"VERDICT"},
+        [COLUMN_HISTORY] = {"HISTORY", COLUMN_LONG},
+        [COLUMN_HOST] = {"HOST"},
+        [COLUMN_BUSY] = {"BUSY", COLUMN_LONG},
+        [COLUMN_REASON] = {"REASON", COLUMN_BRIEF | COLUMN_LONG},
+        [COLUMN_REASON_ID] = {"REASON-ID"},
 };
 
 static const struct columns shown = {
@@ -26,34 +40,18 @@ static const struct columns shown = {
 
 const char *column_name(enum column c)
 {
-        return names[c];
+        return rows[c].name;
 }
 
-bool column_is_number(enum column c)
+bool column_is(enum column c, enum column_flag flag)
 {
-        return c == COLUMN_BUS || c == COLUMN_SIZE || c == COLUMN_SPEED;
-}
-
-bool column_is_long(enum column c)
-{
-        return c == COLUMN_HISTORY || c == COLUMN_BUSY || c == COLUMN_REASON;
-}
-
-bool column_is_brief(enum column c)
-{
-        static const bool brief[_COLUMN_MAX] = {
-                [COLUMN_ID] = true,      [COLUMN_BUS] = true,    [COLUMN_PORT] = true,   [COLUMN_DISKS] = true,
-                [COLUMN_SIZE] = true,    [COLUMN_SPEED] = true,  [COLUMN_DRIVER] = true, [COLUMN_STATE] = true,
-                [COLUMN_PRODUCT] = true, [COLUMN_REASON] = true,
-        };
-
-        return brief[c];
+        return rows[c].is & flag;
 }
 
 static int find(const char *name, size_t length)
 {
         for (int i = 0; i < _COLUMN_MAX; i++)
-                if (strlen(names[i]) == length && strncasecmp(names[i], name, length) == 0)
+                if (strlen(rows[i].name) == length && strncasecmp(rows[i].name, name, length) == 0)
                         return i;
         return -EINVAL;
 }
@@ -63,7 +61,7 @@ static void tell_unknown(const char *name, size_t length)
         char list[16 * _COLUMN_MAX] = "";
 
         for (size_t i = 0, used = 0; i < _COLUMN_MAX && used < sizeof(list); i++)
-                used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", names[i]);
+                used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", rows[i].name);
         log_error("There is no column '%.*s'. There are: %s.", (int) length, name, list);
 }
 
@@ -73,17 +71,17 @@ int columns_parse(const char *spec, struct columns *ret)
 
         for (const char *at = spec ? spec + (*spec == '+') : NULL; at;) {
                 size_t length = strcspn(at, ",");
-                int k = find(at, length);
+                int r = find(at, length);
 
-                if (k < 0) {
+                if (r < 0) {
                         tell_unknown(at, length);
-                        return k;
+                        return r;
                 }
                 if (c.n == COLUMNS_MAX) {
                         log_error("More than %i columns are too many.", COLUMNS_MAX);
                         return -EINVAL;
                 }
-                c.list[c.n++] = (enum column) k;
+                c.list[c.n++] = (enum column) r;
                 at = at[length] ? at + length + 1 : NULL;
         }
         *ret = c;

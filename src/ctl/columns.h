@@ -42,13 +42,14 @@ struct columns {
  */
 int columns_parse(const char *spec, struct columns *ret);
 
+enum column_flag {
+        COLUMN_NUMBER = 1 << 0, /* stands to the right */
+        COLUMN_LONG = 1 << 1,   /* a sentence: cut off first where the terminal is too narrow */
+        COLUMN_BRIEF = 1 << 2,  /* ListDisks has it, so uasd has it at hand */
+};
+
 const char *column_name(enum column c);
-/* Numbers stand to the right. */
-bool column_is_number(enum column c);
-/* A sentence: cut off first where the terminal is too narrow. */
-bool column_is_long(enum column c);
-/* The daemon has it at hand: ListDisks tells it. */
-bool column_is_brief(enum column c);
+bool column_is(enum column c, enum column_flag flag);
 
 #define CELL_MAX 4096
 /* What stands there, harmless; "" is shown as "-". Returns ret or a string of its own. */

@@ -70,20 +70,20 @@ static int match_all(sd_journal *j, const struct events_filter *f)
 {
         const struct facts *disk = f->disk;
         char id[USB_ID_MAX];
-        int k = journal_match(j, "_UID", "0"); /* anybody may write what looks like it */
+        int r = journal_match(j, "_UID", "0"); /* anybody may write what looks like it */
 
-        for (size_t i = 0; i < ELEMENTSOF(endings) && k >= 0; i++)
-                k = journal_match(j, "MESSAGE_ID", endings[i].id);
-        if (k >= 0 && disk)
-                k = journal_match(j, FIELD_USB_ID, history_usb_id(disk, id, sizeof(id)));
-        if (k >= 0 && f->id)
-                k = journal_match(j, FIELD_USB_ID, f->id);
+        for (size_t i = 0; i < ELEMENTSOF(endings) && r >= 0; i++)
+                r = journal_match(j, "MESSAGE_ID", endings[i].id);
+        if (r >= 0 && disk)
+                r = journal_match(j, FIELD_USB_ID, history_usb_id(disk, id, sizeof(id)));
+        if (r >= 0 && f->id)
+                r = journal_match(j, FIELD_USB_ID, f->id);
         /* Two of a kind without a serial are told apart by the port alone. */
-        if (k >= 0 && disk && !disk->serial[0])
-                k = journal_match(j, FIELD_INTERFACE, disk->interface);
-        if (k >= 0 && f->boot)
-                k = journal_match(j, "_BOOT_ID", f->boot);
-        return k;
+        if (r >= 0 && disk && !disk->serial[0])
+                r = journal_match(j, FIELD_INTERFACE, disk->interface);
+        if (r >= 0 && f->boot)
+                r = journal_match(j, "_BOOT_ID", f->boot);
+        return r;
 }
 
 static void take_entry(sd_journal *j, struct events *e)
@@ -103,25 +103,25 @@ static void take_entry(sd_journal *j, struct events *e)
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e)
 {
         _cleanup_(journal_closep) sd_journal *j = NULL;
-        int k = journal_open(root, &j);
+        int r = journal_open(root, &j);
 
-        if (k < 0)
-                return k == -ENOENT ? 0 : k;
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
         /* One that is not there, or that this user may not read, opens as well: it has nothing in it. */
         e->journal = sd_journal_seek_head(j) >= 0 && sd_journal_next(j) > 0;
         if (!e->journal)
                 return 0;
-        k = match_all(j, f);
-        if (k >= 0)
-                k = sd_journal_seek_realtime_usec(j, f->since_usec);
-        while (k >= 0) {
-                k = sd_journal_next(j);
-                if (k == 0)
+        r = match_all(j, f);
+        if (r >= 0)
+                r = sd_journal_seek_realtime_usec(j, f->since_usec);
+        while (r >= 0) {
+                r = sd_journal_next(j);
+                if (r == 0)
                         return 0;
-                if (k > 0)
+                if (r > 0)
                         take_entry(j, e);
         }
-        return k;
+        return r;
 }
 
 /* ---- the record ---- */

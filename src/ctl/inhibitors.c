@@ -47,12 +47,11 @@ json_object *json_inhibitors(const struct inhibitors *i)
         json_object *list = json_list();
 
         for (size_t k = 0; k < i->n; k++) {
-                json_object *o = json_new();
+                json_object *o = append_new(list);
 
                 put_string_or_null(o, "disk", i->list[k].disk);
                 put_string(o, "who", i->list[k].who);
                 put_string(o, "why", i->list[k].why);
-                append(list, o);
         }
         return json_document("inhibitors", list);
 }

@@ -79,33 +79,33 @@ int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_lo
         struct kernel_search s = {.views = v};
         char boot[SD_ID128_STRING_MAX];
         unsigned host;
-        int k = journal_open(c->root, &j);
+        int r = journal_open(c->root, &j);
 
-        if (k < 0)
-                return k == -ENOENT ? 0 : k;
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
         for (size_t i = 0; i < v->n; i++)
                 if (host_of(v->list[i].disk.host, &host) && host < HOSTS_MAX)
                         s.hosts[host] = true;
         /* Numbers of hosts mean something in one boot alone. */
-        k = journal_boot(&c->client.roots, boot);
-        if (k >= 0)
-                k = journal_match(j, "_BOOT_ID", boot);
-        if (k >= 0)
-                k = journal_match(j, "_TRANSPORT", "kernel");
-        if (k >= 0)
-                k = journal_match(j, "_KERNEL_SUBSYSTEM", "usb");
-        if (k >= 0)
-                k = journal_match(j, "_KERNEL_SUBSYSTEM", "scsi");
-        if (k >= 0)
-                k = sd_journal_seek_head(j);
-        while (k >= 0) {
-                k = sd_journal_next(j);
-                if (k == 0)
+        r = journal_boot(&c->client.roots, boot);
+        if (r >= 0)
+                r = journal_match(j, "_BOOT_ID", boot);
+        if (r >= 0)
+                r = journal_match(j, "_TRANSPORT", "kernel");
+        if (r >= 0)
+                r = journal_match(j, "_KERNEL_SUBSYSTEM", "usb");
+        if (r >= 0)
+                r = journal_match(j, "_KERNEL_SUBSYSTEM", "scsi");
+        if (r >= 0)
+                r = sd_journal_seek_head(j);
+        while (r >= 0) {
+                r = sd_journal_next(j);
+                if (r == 0)
                         return 0;
-                if (k > 0)
+                if (r > 0)
                         take_entry(j, &s, ret);
         }
-        return k;
+        return r;
 }
 
 void kernel_log_print(const struct kernel_log *l)

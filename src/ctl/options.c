@@ -12,7 +12,7 @@
 #define LETTERS "hqo:H:"
 #define MORE "\n                               "
 
-/* An option a row. argument: as in --help; NULL: it takes none. at: of the field that its argument is put into. */
+/* One row for each option. `argument` is as in --help, or NULL. `at` is the offset of the field that gets it. */
 static const struct option_row {
         enum option_bit bit;
         char letter;
@@ -114,7 +114,7 @@ static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
         return 0;
 }
 
-/* What the options say together. Returns 0 or -EINVAL, reported. */
+/* Fills in the other fields. Reports what is wrong, and returns 0 or -EINVAL. */
 static int check(struct options *o)
 {
         o->help = o->given & OPTION_HELP;

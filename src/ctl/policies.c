@@ -17,36 +17,36 @@ static int read_row(sd_bus_message *m, struct policy_rows *rows)
 {
         const char *id, *policy, *source, *disk;
         struct policy_row *row;
-        int forced, p, s, k = sd_bus_message_read(m, "ssbs", &id, &policy, &forced, &source);
+        int forced, p, s, r = sd_bus_message_read(m, "ssbs", &id, &policy, &forced, &source);
 
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         p = policy_from_string(policy);
         s = policy_source_from_string(source);
         if (p < 0 || s < 0)
                 return -EBADMSG;
         row = policy_rows_add(rows, id, (enum policy) p, forced, (enum policy_source) s);
-        k = row ? sd_bus_message_enter_container(m, 'a', "s") : -ENOMEM;
-        while (k >= 0 && (k = sd_bus_message_read(m, "s", &disk)) > 0)
-                k = strv_push(&row->disks, &row->n_disks, disk);
-        return k < 0 ? k : sd_bus_message_exit_container(m);
+        r = row ? sd_bus_message_enter_container(m, 'a', "s") : -ENOMEM;
+        while (r >= 0 && (r = sd_bus_message_read(m, "s", &disk)) > 0)
+                r = strv_push(&row->disks, &row->n_disks, disk);
+        return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
 static int read_remote(const struct ctl *c, struct remote *remote, struct policy_rows *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int k = sd_bus_call_method(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "ListPolicies", NULL, &reply, "");
+        int r = sd_bus_call_method(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER, "ListPolicies", NULL, &reply, "");
 
-        if (k == -EBADR)
+        if (r == -EBADR)
                 return source_lacks(remote, "ListPolicies");
-        if (k >= 0)
-                k = sd_bus_message_enter_container(reply, 'a', "(ssbsas)");
-        while (k >= 0 && (k = sd_bus_message_enter_container(reply, 'r', "ssbsas")) > 0) {
-                k = read_row(reply, ret);
-                if (k >= 0)
-                        k = sd_bus_message_exit_container(reply);
+        if (r >= 0)
+                r = sd_bus_message_enter_container(reply, 'a', "(ssbsas)");
+        while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'r', "ssbsas")) > 0) {
+                r = read_row(reply, ret);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(reply);
         }
-        return k < 0 ? source_lost(k) : UASD_EXIT_OK;
+        return r < 0 ? source_lost(r) : UASD_EXIT_OK;
 }
 
 static int read_files(const struct ctl *c, struct policy_rows *ret)
@@ -54,22 +54,22 @@ static int read_files(const struct ctl *c, struct policy_rows *ret)
         _cleanup_free_ const struct facts **plugged = NULL;
         _cleanup_(views_done) struct views views = {};
         _cleanup_(config_done) struct config config;
-        int k;
+        int r;
 
         config_init(&config);
-        k = local_read(&c->client.roots, false, &views);
-        if (k >= 0)
-                k = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read() has reported its mistakes */
+        r = local_read(&c->client.roots, false, &views);
+        if (r >= 0)
+                r = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read() has reported its mistakes */
         plugged = calloc(views.n + 1, sizeof(*plugged));
-        if (k >= 0 && !plugged)
-                k = -ENOMEM;
-        for (size_t i = 0; k >= 0 && i < views.n; i++)
+        if (r >= 0 && !plugged)
+                r = -ENOMEM;
+        for (size_t i = 0; r >= 0 && i < views.n; i++)
                 plugged[i] = &views.list[i].disk.facts;
-        if (k >= 0)
-                k = policy_list(&c->client.roots, &config, plugged, views.n, ret);
-        if (k >= 0)
+        if (r >= 0)
+                r = policy_list(&c->client.roots, &config, plugged, views.n, ret);
+        if (r >= 0)
                 return UASD_EXIT_OK;
-        log_error("Cannot read the policies: %s", strerror(-k));
+        log_error("Cannot read the policies: %s", strerror(-r));
         return UASD_EXIT_FAILED;
 }
 
@@ -77,13 +77,13 @@ static int read_all(const struct ctl *c, struct policy_rows *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(views_done) struct views views = {};
-        int code = UASD_EXIT_OK;
+        int r = UASD_EXIT_OK;
 
         if (c->client.host)
-                code = source_connect(&c->client, &remote, &views);
+                r = source_connect(&c->client, &remote, &views);
         else if (!source_ask(&c->client, &remote, &views))
                 return read_files(c, ret);
-        return code == UASD_EXIT_OK ? read_remote(c, &remote, ret) : code;
+        return r == UASD_EXIT_OK ? read_remote(c, &remote, ret) : r;
 }
 
 /* ---- what is printed ---- */
@@ -94,7 +94,7 @@ json_object *json_policies(const struct policy_rows *p)
 
         for (size_t i = 0; i < p->n; i++) {
                 const struct policy_row *row = &p->list[i];
-                json_object *o = json_new(), *disks = json_list();
+                json_object *o = append_new(list), *disks = json_list();
 
                 for (size_t d = 0; d < row->n_disks; d++)
                         append_string(disks, row->disks[d]);
@@ -103,28 +103,18 @@ json_object *json_policies(const struct policy_rows *p)
                 put_string(o, "policy", policy_to_string(row->policy));
                 put_bool(o, "forced", row->forced);
                 put_string(o, "source", policy_source_to_string(row->source));
-                append(list, o);
         }
         return json_document("policies", list);
 }
 
 static const struct table_column columns[] = {{"DISK"}, {"POLICY"}, {"BY"}, {"PLUGGED", SCOLS_FL_WRAP}};
 
-static const char *by(enum policy_source s)
-{
-        switch (s) {
-        case POLICY_BY_CONFIG:
-                return "uasd.conf";
-        case POLICY_BY_UDEV:
-                return "udev";
-        case POLICY_BY_USER:
-                return "uasctl";
-        case POLICY_BY_NOBODY:
-        case _POLICY_SOURCE_MAX:
-                break;
-        }
-        return "-";
-}
+static const char *const by[_POLICY_SOURCE_MAX] = {
+        [POLICY_BY_NOBODY] = "-",
+        [POLICY_BY_CONFIG] = "uasd.conf",
+        [POLICY_BY_UDEV] = "udev",
+        [POLICY_BY_USER] = "uasctl",
+};
 
 static void add_line(struct libscols_table *t, const struct policy_row *p)
 {
@@ -135,7 +125,7 @@ static void add_line(struct libscols_table *t, const struct policy_row *p)
         (void) snprintf(policy, sizeof(policy), "%s%s", policy_to_string(p->policy), p->forced ? ", forced" : "");
         (void) table_row(
                 t, NULL,
-                (const char *const[]){harmless_sentence(p->id, id, sizeof(id)), policy, by(p->source), *disks ? disks : "-"});
+                (const char *const[]){harmless_sentence(p->id, id, sizeof(id)), policy, by[p->source], *disks ? disks : "-"});
 }
 
 int policies_show(const struct ctl *c)
@@ -164,10 +154,10 @@ int policies_show_id(const struct ctl *c, const char *id)
 {
         _cleanup_(policy_rows_done) struct policy_rows rows = {};
         const struct policy_row *one = NULL;
-        int code = read_all(c, &rows);
+        int r = read_all(c, &rows);
 
-        if (code != UASD_EXIT_OK)
-                return code;
+        if (r != UASD_EXIT_OK)
+                return r;
         for (size_t i = 0; i < rows.n && !one; i++)
                 if (streq(rows.list[i].id, id)) /* what is kept comes first */
                         one = rows.list + i;

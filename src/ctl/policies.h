@@ -8,7 +8,7 @@
 
 /* Parts of `policy`. They report errors; each returns an enum uasd_exit. */
 
-/* Prints every policy that somebody has set. */
+/* Prints every policy that is set. */
 int policies_show(const struct ctl *c);
 /* Prints the policy of a disk that is not plugged in. */
 int policies_show_id(const struct ctl *c, const char *id);

@@ -91,13 +91,13 @@ static int make(struct lines *l, const struct view *v)
 
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
                 struct made_line *line = places[i].line;
-                int k;
+                int r;
 
                 line->base = kernel_line_base(&l->quirks, places[i].place);
-                k = kernel_line_make(line->base, &l->kept, one, target, &line->made);
-                if (k == -E2BIG)
+                r = kernel_line_make(line->base, &l->kept, one, target, &line->made);
+                if (r == -E2BIG)
                         return say_too_long(line->base);
-                if (k < 0)
+                if (r < 0)
                         return UASD_EXIT_FAILED;
         }
         return UASD_EXIT_OK;
@@ -106,19 +106,19 @@ static int make(struct lines *l, const struct view *v)
 static int read_kept(const struct ctl *c, const struct views *views, struct lines *l)
 {
         _cleanup_(config_done) struct config config;
-        int k;
+        int r;
 
         config_init(&config);
-        k = conf_load(&c->client.roots, &config, NULL, NULL); /* whoever read the disks has told of its mistakes */
-        if (k >= 0)
-                k = kept_disks_read(&c->client.roots, &config, NULL, &l->kept);
-        if (k >= 0)
-                k = add_plugged_in(views, &l->kept);
-        if (k >= 0)
-                k = quirk_facts_read(&c->client.roots, &l->quirks);
-        if (k >= 0)
+        r = conf_load(&c->client.roots, &config, NULL, NULL); /* whoever read the disks has told of its mistakes */
+        if (r >= 0)
+                r = kept_disks_read(&c->client.roots, &config, NULL, &l->kept);
+        if (r >= 0)
+                r = add_plugged_in(views, &l->kept);
+        if (r >= 0)
+                r = quirk_facts_read(&c->client.roots, &l->quirks);
+        if (r >= 0)
                 return UASD_EXIT_OK;
-        log_error("Cannot read what is kept of disks: %s", strerror(-k));
+        log_error("Cannot read what is kept of disks: %s", strerror(-r));
         return UASD_EXIT_FAILED;
 }
 

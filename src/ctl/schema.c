@@ -16,11 +16,10 @@ static json_object *json_luns(const struct disk *d)
 
                 if (!l->disk.name[0]) /* not scanned yet: there is no disk to name */
                         continue;
-                o = json_new();
+                o = append_new(list);
                 put_string(o, "name", l->disk.name);
                 put_int(o, "lun", l->lun);
                 put_uint(o, "size", l->size);
-                append(list, o);
         }
         return list;
 }
@@ -37,7 +36,7 @@ static json_object *json_users(const struct disk *d)
 
         for (size_t i = 0; i < d->n_users; i++) {
                 const struct user *u = &d->users[i];
-                json_object *o = json_new();
+                json_object *o = append_new(list);
 
                 put_string(o, "kind", user_kind_to_string(u->kind));
                 put_string(o, "device", u->device);
@@ -47,7 +46,6 @@ static json_object *json_users(const struct disk *d)
                         put_int(o, "pid", u->pid);
                 put_if_said(o, "command", u->command);
                 put_if_said(o, "unit", u->unit);
-                append(list, o);
         }
         return list;
 }
@@ -132,7 +130,7 @@ json_object *json_rows(const struct explain_row *rows, size_t n)
 
         for (size_t i = 0; i < n; i++) {
                 const struct explain_row *row = &rows[i];
-                json_object *o = json_new();
+                json_object *o = append_new(list);
 
                 put_string(o, "reason_id", reason_to_string(row->reason));
                 put_bool(o, "fits", row->fits);
@@ -140,7 +138,6 @@ json_object *json_rows(const struct explain_row *rows, size_t n)
                 put_string(o, "found", row->found);
                 put_string_or_null(o, "means", row->means);
                 put_string_or_null(o, "remedy", row->remedy);
-                append(list, o);
         }
         return list;
 }
@@ -152,7 +149,7 @@ json_object *json_quirks(const struct quirk_word *words, size_t n)
         for (size_t i = 0; i < n; i++) {
                 const struct quirk_word *w = &words[i];
                 const char *file = w->line ? w->line->file : NULL;
-                json_object *o = json_new();
+                json_object *o = append_new(list);
                 char text[512];
 
                 put_string(o, "entry", w->entry);
@@ -163,7 +160,6 @@ json_object *json_quirks(const struct quirk_word *words, size_t n)
                 put_string(o, "effect", quirk_effect_to_string(w->effect));
                 put_string(o, "means", quirk_word_effect(w, text, sizeof(text)));
                 put_string(o, "remedy", quirk_word_remedy(w, text, sizeof(text)));
-                append(list, o);
         }
         return list;
 }
@@ -188,14 +184,13 @@ json_object *json_names(const struct mentions *m)
 
         for (size_t i = 0; i < m->n; i++) {
                 const struct mention *one = &m->list[i];
-                json_object *o = json_new();
+                json_object *o = append_new(list);
 
                 put_string(o, "file", one->file);
                 put_string_or_null(o, "where", one->where);
                 put_string(o, "name", one->name);
                 put_string(o, "why", devname_why(one->kind));
                 put_string_or_null(o, "instead", one->instead);
-                append(list, o);
         }
         return list;
 }
@@ -212,7 +207,7 @@ json_object *json_commands(const struct health *h)
 
         for (size_t i = 0; i < h->n_luns; i++) {
                 const struct lun_health *l = &h->luns[i];
-                json_object *o = json_new();
+                json_object *o = append_new(list);
 
                 put_string(o, "name", l->lun->disk.name);
                 for (enum scsi_count c = 0; c < _SCSI_COUNT_MAX; c++)
@@ -220,7 +215,6 @@ json_object *json_commands(const struct health *h)
                                 put_uint(o, keys[c], l->counts.value[c]);
                         else
                                 put(o, keys[c], NULL);
-                append(list, o);
         }
         return list;
 }
@@ -235,7 +229,7 @@ json_object *json_smart(const struct health *h)
 
                 if (!s->told)
                         continue;
-                o = json_new();
+                o = append_new(list);
                 put_string(o, "name", h->luns[i].lun->disk.name);
                 put_string_or_null(o, "type", s->type);
                 put_string_or_null(o, "why_not", s->why_not);
@@ -245,7 +239,6 @@ json_object *json_smart(const struct health *h)
                 put(o, "temperature", NULL);
                 if (s->temperature != INT_MIN)
                         put_int(o, "temperature", s->temperature);
-                append(list, o);
         }
         return list;
 }
@@ -256,7 +249,7 @@ json_object *json_trim(const struct health *h, enum driver driver)
 
         for (size_t i = 0; i < h->n_luns; i++) {
                 const struct trim_facts *t = &h->luns[i].trim;
-                json_object *o = json_new();
+                json_object *o = append_new(list);
 
                 put_string(o, "name", h->luns[i].lun->disk.name);
                 put_bool(o, "used", t->used_bytes > 0);
@@ -265,7 +258,6 @@ json_object *json_trim(const struct health *h, enum driver driver)
                 put_string_or_null(o, "mode", t->mode);
                 put_uint(o, "max_bytes", t->used_bytes);
                 put_string_or_null(o, "advice", trim_advice(t, driver));
-                append(list, o);
         }
         return list;
 }
@@ -277,7 +269,7 @@ json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *p
 
         for (size_t i = 0; i < e->n_says; i++) {
                 const struct db_says *s = &e->says[i];
-                json_object *says = json_new();
+                json_object *says = append_new(list);
 
                 put_string(says, "verdict", verdict_to_string(s->verdict));
                 put_hex(says, "firmware_min", s->bcd_min);
@@ -288,7 +280,6 @@ json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *p
                 put_string(says, "source", s->source);
                 put_string(says, "date", s->date);
                 put_string_or_null(says, "note", s->note);
-                append(list, says);
         }
         db_weigh(e, bcd, platform, &word);
         put(o, "statements", list);
@@ -324,13 +315,12 @@ json_object *json_events(const struct events *e)
         json_object *list = json_list(), *document = json_document("events", list);
 
         for (size_t i = 0; i < e->n; i++) {
-                json_object *o = json_new();
+                json_object *o = append_new(list);
 
                 put_uint(o, "time_usec", e->list[i].usec);
                 put_string(o, "source", e->list[i].record ? "record" : "journal");
                 for (enum event_value v = 0; v < _EVENT_VALUE_MAX; v++)
                         put_string_or_null(o, keys[v], e->list[i].values[v]);
-                append(list, o);
         }
         put_bool(document, "journal", e->journal);
         return document;
@@ -343,11 +333,10 @@ static json_object *json_kernel_line(const char *before, const struct keepoff *k
 
         (void) snprintf(line, sizeof(line), "%s%s", before, k->quirks);
         for (size_t i = 0; i < k->n_left_out; i++) {
-                json_object *one = json_new();
+                json_object *one = append_new(left_out);
 
                 put_string(one, "entry", k->left_out[i]);
                 put_string(one, "disk", k->left_out_disks[i]);
-                append(left_out, one);
         }
         put(o, "left_out", left_out);
         put_string_or_null(o, "line", *k->quirks ? line : NULL);

@@ -38,7 +38,8 @@ static bool sleeps(json_object *o)
         return false;
 }
 
-void smart_parse(const char *json, struct smart *ret)
+/* Reads the output of `smartctl --json`. Sets why_not if it contains no answer. */
+static void smart_parse(const char *json, struct smart *ret)
 {
         json_object *o = json_tokener_parse(json), *passed, *temperature;
 
@@ -74,17 +75,17 @@ static void ask(const char *program, const char *block, struct smart *s)
 {
         _cleanup_free_ char *text = NULL;
         char node[BLOCK_NAME_MAX + 8];
-        int k;
+        int r;
 
         (void) snprintf(node, sizeof(node), "/dev/%s", block);
         /* -n: a disk that sleeps is not woken. Bits of the exit status say how the disk is: what counts is what
          * it prints. */
-        k = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC,
+        r = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC,
                     &text);
-        if (k >= 0)
+        if (r >= 0)
                 smart_parse(text, s);
         else
-                s->why_not = k == -ETIMEDOUT ? "it did not answer in time" : "smartctl failed";
+                s->why_not = r == -ETIMEDOUT ? "it did not answer in time" : "smartctl failed";
 }
 
 /* What has begun since the daemon was asked is on record in /run; without a daemon nothing else tells. */

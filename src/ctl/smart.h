@@ -21,8 +21,5 @@ struct smart {
 void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,
                struct smart *ret);
 
-/* Of what `smartctl --json` printed; why_not is set where that has no answer in it. */
-void smart_parse(const char *json, struct smart *ret);
-
 /* "passed, 34 °C (smartctl -d sat /dev/sdb)". Returns ret. */
 char *smart_sentence(const struct smart *s, const char *block, char *ret, size_t size);

@@ -82,15 +82,15 @@ static int print_text(const struct ctl *c, const struct view *v, const struct ex
 {
         const struct explain_row *rows = t->rows;
         char remedy[512];
-        int k;
+        int r;
 
         pager_open(c->options->pager);
         output_status(v);
         boot_place_print(c, v);
         putchar('\n');
-        k = output_rows(rows, t->n_rows, c->options->legend);
-        if (k < 0)
-                return k;
+        r = output_rows(rows, t->n_rows, c->options->legend);
+        if (r < 0)
+                return r;
         output_decision(rows, t->n_rows, remedy_of_quirk(t, remedy, sizeof(remedy)), v->disk.facts.interface);
         print_quirks(t);
         print_advice(t);
@@ -112,10 +112,10 @@ static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret
 static int tell(const struct ctl *c, const struct view *v, struct explanation *ret)
 {
         const struct facts *f = &v->disk.facts;
-        int k = quirk_facts_read(&c->client.roots, &ret->quirks);
+        int r = quirk_facts_read(&c->client.roots, &ret->quirks);
 
-        if (k < 0)
-                return k;
+        if (r < 0)
+                return r;
         ret->n_rows = explain(f, ret->rows, ELEMENTSOF(ret->rows));
         ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
         (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->client.roots, f->interface) : 0, ret->unbound,

@@ -5,11 +5,105 @@
 #include "ctl/columns.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
-#include "ctl/tree.h"
 #include "ctl/verbs.h"
+#include "sys/usb/hubs.h"
 #include "term/pager.h"
+#include "term/program.h"
 #include "term/style.h"
 #include "term/table.h"
+
+/* ---- buses, hubs and LUNs ---- */
+
+/* The lines of the buses and hubs that disks hang on. */
+struct tree {
+        const struct roots *roots; /* what they are is read from here, and stays empty where it cannot be */
+        const struct columns *columns;
+        struct libscols_table *table;
+        struct {
+                char *name;
+                struct libscols_line *line;
+        } * nodes;
+        size_t n;
+};
+
+static void tree_done(struct tree *t)
+{
+        for (size_t i = 0; i < t->n; i++)
+                free(t->nodes[i].name);
+        free(t->nodes);
+}
+
+static const char *hub_text(const struct hub *h, enum column c, char ret[static CELL_MAX])
+{
+        ret[0] = '\0';
+        if (c == COLUMN_ID)
+                return make_harmless(h->name, ret, CELL_MAX);
+        if (c == COLUMN_DRIVER)
+                return make_harmless(h->driver, ret, CELL_MAX);
+        if (c == COLUMN_PRODUCT)
+                return make_harmless(h->product, ret, CELL_MAX);
+        if (c == COLUMN_SPEED && h->speed_mbps)
+                (void) snprintf(ret, CELL_MAX, "%uM", h->speed_mbps);
+        return ret;
+}
+
+static struct libscols_line *tree_above(struct tree *t, const char *port);
+
+static void add_node(struct tree *t, const char *name, struct libscols_line *above)
+{
+        char rooms[COLUMNS_MAX][CELL_MAX];
+        const char *cells[COLUMNS_MAX];
+        struct hub hub;
+
+        hub_read(t->roots, name, &hub);
+        for (size_t i = 0; i < t->columns->n; i++)
+                cells[i] = hub_text(&hub, t->columns->list[i], rooms[i]);
+        t->nodes = need(reallocarray(t->nodes, t->n + 1, sizeof(*t->nodes)));
+        t->nodes[t->n].name = need(strdup(name));
+        t->nodes[t->n++].line = table_row(t->table, above, cells);
+}
+
+static struct libscols_line *line_of(struct tree *t, const char *name)
+{
+        for (size_t i = 0; i < t->n; i++)
+                if (streq(t->nodes[i].name, name))
+                        return t->nodes[i].line;
+        add_node(t, name, tree_above(t, name));
+        return t->nodes[t->n - 1].line;
+}
+
+/* The line below which the disk at this port ("2-1.4") stands, made if need be with those above it. NULL: it hangs on none. */
+static struct libscols_line *tree_above(struct tree *t, const char *port)
+{
+        char name[INTERFACE_NAME_MAX];
+
+        return hub_above(port, name) ? line_of(t, name) : NULL;
+}
+
+static void add_lun(struct tree *t, struct libscols_line *disk, const struct lun *l)
+{
+        const char *cells[COLUMNS_MAX];
+        char size[16];
+
+        for (size_t i = 0; i < t->columns->n; i++) {
+                enum column c = t->columns->list[i];
+
+                cells[i] = c == COLUMN_ID || c == COLUMN_DISKS ? l->disk.name
+                           : c == COLUMN_SIZE                  ? size_text(l->size, size, sizeof(size))
+                                                               : "";
+        }
+        (void) table_row(t->table, disk, cells);
+}
+
+/* Below the line of a disk with more than one LUN, a line each. */
+static void tree_luns(struct tree *t, struct libscols_line *disk, const struct view *v)
+{
+        for (size_t i = 0; v->disk.n_luns > 1 && i < v->disk.n_luns; i++)
+                if (v->disk.luns[i].disk.name[0])
+                        add_lun(t, disk, &v->disk.luns[i]);
+}
+
+/* ---- disks ---- */
 
 #define CUT_FIRST 0.01 /* of the terminal: down to its heading before any other column loses a character */
 
@@ -41,15 +135,14 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
 /* Of a table too wide long sentences are cut first, then what the disk is called; what is told in a word stays whole. */
 static struct table_column describe(enum column c)
 {
-        struct table_column t = {.name = column_name(c)};
+        bool is_long = column_is(c, COLUMN_LONG);
 
-        if (column_is_number(c))
-                t.flags |= SCOLS_FL_RIGHT;
-        if (column_is_long(c) || c == COLUMN_PRODUCT)
-                t.flags |= SCOLS_FL_TRUNC;
-        if (column_is_long(c))
-                t.hint = CUT_FIRST;
-        return t;
+        return (struct table_column){
+                .name = column_name(c),
+                .flags = (column_is(c, COLUMN_NUMBER) ? SCOLS_FL_RIGHT : 0) |
+                         (is_long || c == COLUMN_PRODUCT ? SCOLS_FL_TRUNC : 0),
+                .hint = is_long ? CUT_FIRST : 0,
+        };
 }
 
 static int print_list(const struct ctl *ctl, const struct views *v, const struct columns *c)
@@ -79,7 +172,7 @@ static int read_for(const struct ctl *ctl, const struct columns *c, struct views
 
         for (size_t i = 0; i < c->n; i++) {
                 users = users || c->list[i] == COLUMN_BUSY;
-                brief = brief && column_is_brief(c->list[i]);
+                brief = brief && column_is(c->list[i], COLUMN_BRIEF);
         }
         return source_read(&ctl->client, users ? DETAIL_ALL : brief ? DETAIL_BRIEF : DETAIL_NO_USERS, ret);
 }

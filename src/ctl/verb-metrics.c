@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <inttypes.h>
 
 #include "common/log.h"
 #include "common/names.h"
 #include "ctl/events.h"
 #include "ctl/journal.h"
-#include "ctl/openmetrics.h"
 #include "ctl/verbs.h"
 #include "sys/block/scsicount.h"
 #include "sys/io/statefile.h"
@@ -15,7 +15,64 @@
 #define TEXTFILE "uasd.prom"
 #define BYTES_PER_MBIT 125000
 
-/* What is measured. */
+/* ---- the text ---- */
+
+/*
+ * Text that parsers of OpenMetrics 1.0 and of the Prometheus format 0.0.4 (promtool, node_exporter) both take. They differ in
+ * what the TYPE line of a counter names, so on stdout counters have none, which both call unknown; and info and stateset
+ * are gauges, whose samples look the same.
+ * https://prometheus.io/docs/specs/om/open_metrics_spec/, https://prometheus.io/docs/instrumenting/exposition_formats/
+ */
+struct metrics_writer {
+        FILE *out;
+        bool prometheus;    /* for node_exporter alone: counters are typed as it likes them */
+        const char *family; /* the last one that was begun */
+};
+
+struct metric_family {
+        const char *name;
+        bool counter; /* its name ends in _total */
+        const char *help;
+};
+
+struct metric_label {
+        const char *name, *value; /* a list ends with a NULL name; whatever the value, it is made fit */
+};
+
+static void write_value(FILE *out, const char *value)
+{
+        char harmless[2048]; /* no newline and valid UTF-8, which both formats demand */
+
+        for (const char *s = make_harmless(value, harmless, sizeof(harmless)); *s; s++)
+                (void) fprintf(out, *s == '\\' || *s == '"' ? "\\%c" : "%c", *s);
+}
+
+static void begin(struct metrics_writer *w, const struct metric_family *f)
+{
+        if (w->family && streq(w->family, f->name))
+                return;
+        w->family = f->name;
+        (void) fprintf(w->out, "# HELP %s %s\n", f->name, f->help);
+        if (!f->counter || w->prometheus)
+                (void) fprintf(w->out, "# TYPE %s %s\n", f->name, f->counter ? "counter" : "gauge");
+}
+
+/* Families one after the other; one without samples is not mentioned. */
+static void metrics_sample(struct metrics_writer *w, const struct metric_family *f, uint64_t value,
+                           const struct metric_label *labels)
+{
+        begin(w, f);
+        (void) fputs(f->name, w->out);
+        for (const struct metric_label *l = labels; l && l->name; l++) {
+                (void) fprintf(w->out, "%s%s=\"", l == labels ? "{" : ",", l->name);
+                write_value(w->out, l->value ?: "");
+                (void) fputc('"', w->out);
+        }
+        (void) fprintf(w->out, "%s %" PRIu64 "\n", labels && labels->name ? "}" : "", value);
+}
+
+/* ---- what is measured ---- */
+
 struct measured {
         const struct events *events; /* of this boot */
         const struct roots *roots;
@@ -168,7 +225,7 @@ static void write_all(struct metrics_writer *w, const struct measured *m)
         for (enum scsi_count k = 0; k < _SCSI_COUNT_MAX; k++)
                 for (size_t i = 0; i < m->views->n; i++)
                         write_count(w, m, k, &m->views->list[i]);
-        metrics_end(w);
+        (void) fputs("# EOF\n", w->out); /* a comment to Prometheus */
 }
 
 /* Those that may not read the journal leave that out: it would look as if nothing had happened. */
@@ -189,7 +246,7 @@ static int write_textfile(const struct measured *m, const char *folder)
         _cleanup_free_ char *text = NULL;
         struct metrics_writer w = {.prometheus = true};
         size_t size;
-        int k;
+        int r;
 
         if (dir < 0)
                 return -errno;
@@ -197,11 +254,11 @@ static int write_textfile(const struct measured *m, const char *folder)
         if (!w.out)
                 return -errno;
         write_all(&w, m);
-        k = ferror(w.out) ? -ENOMEM : 0;
+        r = ferror(w.out) ? -ENOMEM : 0;
         if (fclose(w.out) != 0)
-                k = -ENOMEM;
+                r = -ENOMEM;
         /* By rename, from a name that node_exporter does not read. */
-        return k < 0 ? k : state_write(dir, TEXTFILE, text, false);
+        return r < 0 ? r : state_write(dir, TEXTFILE, text, false);
 }
 
 int verb_metrics(struct ctl *c, char **args)

@@ -6,6 +6,7 @@
 #include "client/watch.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "ctl/columns.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -26,10 +27,15 @@ enum shown {
         _SHOWN_MAX,
 };
 
-/* As the members of JSON are called. */
-static const char *const shown_names[_SHOWN_MAX] = {
-        [SHOWN_STATE] = "state",     [SHOWN_DRIVER] = "driver", [SHOWN_TARGET] = "target",   [SHOWN_POLICY] = "policy",
-        [SHOWN_VERDICT] = "verdict", [SHOWN_DISKS] = "disks",   [SHOWN_OUTCOME] = "outcome", [SHOWN_REASON] = "reason",
+/* As the members of JSON are called, and the column of `list` that shows it. */
+static const struct {
+        const char *name;
+        enum column column;
+} shown[_SHOWN_MAX] = {
+        [SHOWN_STATE] = {"state", COLUMN_STATE},       [SHOWN_DRIVER] = {"driver", COLUMN_DRIVER},
+        [SHOWN_TARGET] = {"target", COLUMN_TARGET},    [SHOWN_POLICY] = {"policy", COLUMN_POLICY},
+        [SHOWN_VERDICT] = {"verdict", COLUMN_VERDICT}, [SHOWN_DISKS] = {"disks", COLUMN_DISKS},
+        [SHOWN_OUTCOME] = {"outcome", _COLUMN_MAX},    [SHOWN_REASON] = {"reason", COLUMN_REASON},
 };
 
 struct snapshot {
@@ -40,23 +46,17 @@ struct snapshot {
 static void snapshot(const struct view *v, struct snapshot *ret)
 {
         const struct outcome *o = &v->disk.outcome;
-        char names[sizeof(ret->text[0])], outcome[sizeof(o->text) + sizeof(o->step) + 32] = "";
-        const char *const texts[_SHOWN_MAX] = {
-                [SHOWN_STATE] = state_to_string(v->disk.state),
-                [SHOWN_DRIVER] = view_driver(v),
-                [SHOWN_TARGET] = view_target(v),
-                [SHOWN_POLICY] = policy_to_string(v->disk.facts.policy),
-                [SHOWN_VERDICT] = verdict_to_string(v->disk.facts.verdict),
-                [SHOWN_DISKS] = view_block_names(v, names, sizeof(names)),
-                [SHOWN_OUTCOME] = outcome,
-                [SHOWN_REASON] = v->reason,
-        };
+        char room[CELL_MAX];
 
-        if (o->code >= 0)
-                (void) snprintf(outcome, sizeof(outcome), "%i%s%s", o->code, o->step[0] ? " in step " : "", o->step);
         (void) copy_string(ret->id, sizeof(ret->id), v->disk.facts.interface);
-        for (enum shown i = 0; i < _SHOWN_MAX; i++)
-                (void) copy_string(ret->text[i], sizeof(ret->text[i]), isempty(texts[i]) ? "-" : texts[i]);
+        for (enum shown i = 0; i < _SHOWN_MAX; i++) {
+                const char *text = column_text(shown[i].column, v, room);
+
+                (void) copy_string(ret->text[i], sizeof(ret->text[i]), *text ? text : "-");
+        }
+        if (o->code >= 0)
+                (void) snprintf(ret->text[SHOWN_OUTCOME], sizeof(ret->text[SHOWN_OUTCOME]), "%i%s%s", o->code,
+                                o->step[0] ? " in step " : "", o->step);
 }
 
 struct monitor {
@@ -78,7 +78,7 @@ static void tell_json(const struct view *v, const char *event, const bool change
 
         for (enum shown i = 0; i < _SHOWN_MAX; i++)
                 if (changed[i])
-                        names[n++] = shown_names[i];
+                        names[n++] = shown[i].name;
         (void) clock_gettime(CLOCK_REALTIME, &now);
         json_print_line(json_event(v, event, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000, names));
 }
@@ -100,7 +100,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
 
                 if (!(before ? changed[i] : state || i == SHOWN_DRIVER))
                         continue;
-                printf("%s%s ", sep, shown_names[i]);
+                printf("%s%s ", sep, shown[i].name);
                 if (before && !streq(before->text[i], now->text[i]))
                         printf("%s -> ", before->text[i]);
                 printf("%s%s%s", state ? colour(sgr_of_state(v->disk.state)) : "", now->text[i], state ? colour_end() : "");
@@ -114,7 +114,7 @@ static int tell(struct monitor *m, const struct view *v, const char *event, cons
                 const struct snapshot *now)
 {
         bool changed[_SHOWN_MAX] = {}, any = !before;
-        int k = 0;
+        int r = 0;
 
         for (enum shown i = 0; before && i < _SHOWN_MAX; i++) {
                 changed[i] = !streq(before->text[i], now->text[i]);
@@ -131,10 +131,10 @@ static int tell(struct monitor *m, const struct view *v, const char *event, cons
                 tell_json(v, event, changed);
         else
                 tell_line(v, event, before, now, changed);
-        if (k >= 0 && fflush(stdout) != 0)
-                k = -errno;
+        if (r >= 0 && fflush(stdout) != 0)
+                r = -errno;
         m->deaf = m->deaf || ferror(stdout);
-        return k;
+        return r;
 }
 
 static struct snapshot *find_told(struct monitor *m, const char *id)
@@ -150,37 +150,37 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
 {
         struct monitor *m = data;
         struct snapshot *before = find_told(m, v->disk.facts.interface), now;
-        int k;
+        int r;
 
         if (m->error < 0 || (m->only && !streq(v->disk.facts.interface, m->only)))
                 return;
         snapshot(v, &now);
         if (e == DISK_REMOVED) {
-                k = tell(m, v, "removed", NULL, &now);
+                r = tell(m, v, "removed", NULL, &now);
                 if (before)
                         *before = m->told[--m->n_told];
         } else if (before) {
-                k = tell(m, v, "changed", before, &now);
+                r = tell(m, v, "changed", before, &now);
                 *before = now;
         } else {
-                k = tell(m, v, e == DISK_PRESENT ? "present" : "added", NULL, &now);
+                r = tell(m, v, e == DISK_PRESENT ? "present" : "added", NULL, &now);
                 m->told = need(reallocarray(m->told, m->n_told + 1, sizeof(*m->told)));
                 m->told[m->n_told++] = now;
         }
-        m->error = k < 0 ? k : m->error;
+        m->error = r < 0 ? r : m->error;
 }
 
 static int follow(struct monitor *m, struct daemon_watch *w)
 {
-        int k = 0;
+        int r = 0;
 
-        while (k >= 0 && m->error >= 0) {
-                k = daemon_watch_next(w, UINT64_MAX);
+        while (r >= 0 && m->error >= 0) {
+                r = daemon_watch_next(w, UINT64_MAX);
                 if (w->gone)
                         log_info("uasd has ended; waiting for it to come back.");
                 w->gone = w->changed = false;
         }
-        return k < 0 ? k : m->error;
+        return r < 0 ? r : m->error;
 }
 
 int verb_monitor(struct ctl *c, char **args)

@@ -158,14 +158,14 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
 
         for (;;) {
                 const struct view *v;
-                int k;
+                int r;
 
-                k = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
+                r = daemon_watch_next(watch, !w->wait && !pending && begin < end ? begin : end);
                 watch->changed = false;
                 if (watch->ended)
                         return tell_outcome(label, &watch->outcome);
-                if (watch->gone || (k < 0 && k != -ETIMEDOUT))
-                        return source_lost(watch->gone ? -ENOTCONN : k);
+                if (watch->gone || (r < 0 && r != -ETIMEDOUT))
+                        return source_lost(watch->gone ? -ENOTCONN : r);
                 v = views_find(&watch->disks, id);
                 if (!v) {
                         log_error("%s: it is not there any more.", label);
@@ -180,9 +180,9 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
                 pending = !is_deferred(v);
                 if (pending)
                         continue;
-                k = daemon_watch_refresh(watch); /* no signal carries the reason and the users */
-                if (k < 0)
-                        return source_lost(k);
+                r = daemon_watch_refresh(watch); /* no signal carries the reason and the users */
+                if (r < 0)
+                        return source_lost(r);
                 v = views_find(&watch->disks, id);
                 if (v && is_deferred(v))
                         return tell_deferred(c, label, v);

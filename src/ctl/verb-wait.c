@@ -24,20 +24,20 @@ static int out_of_time(const struct view *v)
 static int wait_remote(struct remote *remote, const char *id, uint64_t end)
 {
         _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
-        int k;
+        int r;
 
         watch.disk = id;
         watch.on_step = progress_show;
-        k = daemon_watch_open(&watch, remote);
+        r = daemon_watch_open(&watch, remote);
         for (;;) {
                 bool late = now_boottime() >= end;
                 const struct view *v;
 
-                if (late && (k >= 0 || k == -ETIMEDOUT)) /* for the reason as it is now */
-                        k = daemon_watch_refresh(&watch);
+                if (late && (r >= 0 || r == -ETIMEDOUT)) /* for the reason as it is now */
+                        r = daemon_watch_refresh(&watch);
                 v = views_find(&watch.disks, id);
-                if ((k < 0 && k != -ETIMEDOUT) || watch.gone)
-                        return source_lost(k < 0 ? k : -ENOTCONN);
+                if ((r < 0 && r != -ETIMEDOUT) || watch.gone)
+                        return source_lost(r < 0 ? r : -ENOTCONN);
                 if (!v)
                         return gone(id);
                 if (!state_is_pending(v->disk.state))
@@ -45,7 +45,7 @@ static int wait_remote(struct remote *remote, const char *id, uint64_t end)
                 if (late)
                         return out_of_time(v);
                 watch.changed = false;
-                k = daemon_watch_next(&watch, end);
+                r = daemon_watch_next(&watch, end);
         }
 }
 
@@ -54,11 +54,11 @@ static int wait_local(const struct ctl *c, const char *id, uint64_t end)
         for (;;) {
                 _cleanup_(views_done) struct views views = {};
                 const struct view *v;
-                int code;
+                int r;
 
-                code = source_local(&c->client, true, &views);
-                if (code != UASD_EXIT_OK)
-                        return code;
+                r = source_local(&c->client, true, &views);
+                if (r != UASD_EXIT_OK)
+                        return r;
                 v = views_find(&views, id);
                 if (!v)
                         return gone(id);
