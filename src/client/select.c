@@ -169,15 +169,6 @@ static int add_path(struct selection *s, const char *what)
         return s->n > 0 ? 0 : -EXDEV;
 }
 
-static int add_by_id(struct selection *s, const char *what)
-{
-        char path[512];
-
-        if ((size_t) snprintf(path, sizeof(path), "/dev/disk/by-id/%s", what) >= sizeof(path) || access(path, F_OK) < 0)
-                return 0;
-        return add_path(s, path);
-}
-
 static bool is_block_name(const char *s)
 {
         if (!islower((unsigned char) *s) || strlen(s) >= BLOCK_NAME_MAX)
@@ -188,10 +179,35 @@ static bool is_block_name(const char *s)
         return true;
 }
 
+/* A partition, or dm-0. */
+static int add_block(struct selection *s, const char *what)
+{
+        return is_block_name(what) ? add_below(s, what) : 0;
+}
+
+static int add_by_id(struct selection *s, const char *what)
+{
+        char path[512];
+        int r;
+
+        if ((size_t) snprintf(path, sizeof(path), "/dev/disk/by-id/%s", what) >= sizeof(path) || access(path, F_OK) < 0)
+                return 0;
+        r = add_path(s, path);
+        return r == -EXDEV ? 0 : r;
+}
+
 int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found)
 {
+        /* The kinds of names, in the order in which they count. */
+        static const struct {
+                bool (*fits)(const struct view *v, const char *what);
+                int (*add)(struct selection *s, const char *what); /* or this, on this machine */
+        } kinds[] = {
+                {.fits = fits_interface}, {.fits = fits_port}, {.fits = fits_block},  {.add = add_block},
+                {.fits = fits_ids},       {.add = add_by_id},  {.fits = fits_serial},
+        };
         struct selection s = {.roots = r, .views = v, .found = found};
-        int k;
+        int k = 0;
 
         if (!*what)
                 return 0;
@@ -199,24 +215,10 @@ int select_disks(const struct roots *r, const struct views *v, const char *what,
                 k = add_path(&s, what);
                 return k < 0 ? k : s.n;
         }
-        add_matching(&s, fits_interface, what);
-        if (s.n == 0)
-                add_matching(&s, fits_port, what);
-        if (s.n == 0)
-                add_matching(&s, fits_block, what);
-        if (s.n == 0 && r->sys >= 0 && is_block_name(what)) { /* a partition, or dm-0 */
-                k = add_below(&s, what);
-                if (k < 0)
-                        return k;
-        }
-        if (s.n == 0)
-                add_matching(&s, fits_ids, what);
-        if (s.n == 0 && r->sys >= 0) {
-                k = add_by_id(&s, what);
-                if (k < 0 && k != -EXDEV)
-                        return k;
-        }
-        if (s.n == 0)
-                add_matching(&s, fits_serial, what);
-        return s.n;
+        for (size_t i = 0; i < ELEMENTSOF(kinds) && s.n == 0 && k >= 0; i++)
+                if (kinds[i].fits)
+                        add_matching(&s, kinds[i].fits, what);
+                else if (r->sys >= 0)
+                        k = kinds[i].add(&s, what);
+        return k < 0 ? k : s.n;
 }

@@ -86,9 +86,9 @@ static int match_all(sd_journal *j, const struct events_filter *f)
         return r;
 }
 
-static void take_entry(sd_journal *j, struct events *e)
+static void take_entry(sd_journal *j, void *data)
 {
-        struct log_entry *event = grow(e);
+        struct log_entry *event = grow(data);
         _cleanup_free_ char *id = NULL;
 
         (void) sd_journal_get_realtime_usec(j, &event->usec);
@@ -114,14 +114,7 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
         r = match_all(j, f);
         if (r >= 0)
                 r = sd_journal_seek_realtime_usec(j, f->since_usec);
-        while (r >= 0) {
-                r = sd_journal_next(j);
-                if (r == 0)
-                        return 0;
-                if (r > 0)
-                        take_entry(j, e);
-        }
-        return r;
+        return r < 0 ? r : journal_each(j, take_entry, e);
 }
 
 /* ---- the record ---- */

@@ -24,6 +24,15 @@ int journal_match(sd_journal *j, const char *field, const char *value)
         return sd_journal_add_match(j, text, 0);
 }
 
+int journal_each(sd_journal *j, void (*f)(sd_journal *j, void *data), void *data)
+{
+        int r;
+
+        while ((r = sd_journal_next(j)) > 0)
+                f(j, data);
+        return r;
+}
+
 char *journal_value(sd_journal *j, const char *field)
 {
         size_t size, name = strlen(field) + 1;

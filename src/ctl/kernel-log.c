@@ -8,6 +8,7 @@
 
 struct kernel_search {
         const struct views *views;
+        struct kernel_log *log;
         bool hosts[HOSTS_MAX]; /* of usb-storage or uas: a disk that was moved had others before */
 };
 
@@ -57,8 +58,9 @@ static void add(struct kernel_log *l, uint64_t usec, char *text)
         l->lines[l->n++] = (struct kernel_line){.usec = usec, .text = text};
 }
 
-static void take_entry(sd_journal *j, struct kernel_search *s, struct kernel_log *l)
+static void take_entry(sd_journal *j, void *data)
 {
+        struct kernel_search *s = data;
         _cleanup_free_ char *device = NULL, *text = NULL;
         uint64_t usec = 0;
 
@@ -70,13 +72,13 @@ static void take_entry(sd_journal *j, struct kernel_search *s, struct kernel_log
         if (!is_about(s, device, text))
                 return;
         (void) sd_journal_get_realtime_usec(j, &usec);
-        add(l, usec, TAKE_PTR(text));
+        add(s->log, usec, TAKE_PTR(text));
 }
 
 int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_log *ret)
 {
         _cleanup_(journal_closep) sd_journal *j = NULL;
-        struct kernel_search s = {.views = v};
+        struct kernel_search s = {.views = v, .log = ret};
         char boot[SD_ID128_STRING_MAX];
         unsigned host;
         int r = journal_open(c->root, &j);
@@ -98,14 +100,7 @@ int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_lo
                 r = journal_match(j, "_KERNEL_SUBSYSTEM", "scsi");
         if (r >= 0)
                 r = sd_journal_seek_head(j);
-        while (r >= 0) {
-                r = sd_journal_next(j);
-                if (r == 0)
-                        return 0;
-                if (r > 0)
-                        take_entry(j, &s, ret);
-        }
-        return r;
+        return r < 0 ? r : journal_each(j, take_entry, &s);
 }
 
 void kernel_log_print(const struct kernel_log *l)
