@@ -2,13 +2,167 @@
 #include "ctl/health.h"
 
 #include <inttypes.h>
+#include <json-c/json.h>
+#include <limits.h>
 
+#include "common/names.h"
 #include "common/util.h"
+#include "ctl/capture.h"
 #include "ctl/output.h"
+#include "sys/state/attachment.h"
+#include "sys/state/switch-record.h"
 #include "sys/state/trims.h"
 #include "sys/usb/link.h"
 #include "sys/usb/usbdisk.h"
 #include "term/program.h"
+#include "term/style.h"
+
+/* ---- SMART ---- */
+
+#define LOOKUP_USEC (2 * USEC_PER_SEC) /* in a file */
+#define ASK_USEC (5 * USEC_PER_SEC)    /* the disk: a command that hangs takes 30 s */
+
+/* The value at the end of a way of keys; NULL: there is none. */
+static json_object *find(json_object *o, const char *const keys[])
+{
+        for (; *keys; keys++)
+                if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, *keys, &o))
+                        return NULL;
+        return o;
+}
+
+static bool sleeps(json_object *o)
+{
+        json_object *messages = find(o, (const char *const[]){"smartctl", "messages", NULL});
+
+        for (size_t i = 0; json_object_is_type(messages, json_type_array) && i < json_object_array_length(messages); i++) {
+                json_object *text = find(json_object_array_get_idx(messages, i), (const char *const[]){"string", NULL});
+
+                if (json_object_is_type(text, json_type_string) &&
+                    (strstr(json_object_get_string(text), "STANDBY") || strstr(json_object_get_string(text), "SLEEP")))
+                        return true;
+        }
+        return false;
+}
+
+/* Reads the output of `smartctl --json`. Sets why_not if it contains no answer. */
+static void smart_parse(const char *json, struct smart *ret)
+{
+        json_object *o = json_tokener_parse(json), *passed, *temperature;
+
+        ret->passed = -1;
+        ret->temperature = INT_MIN;
+        passed = find(o, (const char *const[]){"smart_status", "passed", NULL});
+        temperature = find(o, (const char *const[]){"temperature", "current", NULL});
+        if (json_object_is_type(passed, json_type_boolean))
+                ret->passed = json_object_get_boolean(passed);
+        if (json_object_is_type(temperature, json_type_int) && json_object_get_int(temperature) > -274 &&
+            json_object_get_int(temperature) < 1000)
+                ret->temperature = json_object_get_int(temperature);
+        ret->why_not = ret->passed >= 0 || ret->temperature != INT_MIN ? NULL
+                       : sleeps(o)                                     ? "it sleeps, and is not woken"
+                                                                       : "it did not answer that";
+        json_object_put(o);
+}
+
+static void find_type(const char *program, const struct facts *f, char ret[static SMART_TYPE_MAX])
+{
+        _cleanup_free_ char *text = NULL;
+        char id[16], firmware[8];
+
+        (void) snprintf(id, sizeof(id), "0x%04x:0x%04x", f->vid, f->pid);
+        (void) snprintf(firmware, sizeof(firmware), "0x%04x", f->bcd);
+        /* Its exit status is how many entries fit. */
+        if (capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text) < 0 ||
+            !smart_type_parse(text, ret))
+                ret[0] = '\0';
+}
+
+static void ask(const char *program, const char *block, struct smart *s)
+{
+        _cleanup_free_ char *text = NULL;
+        char node[BLOCK_NAME_MAX + 8];
+        int r;
+
+        (void) snprintf(node, sizeof(node), "/dev/%s", block);
+        /* -n: a disk that sleeps is not woken. Bits of the exit status say how the disk is: what counts is what
+         * it prints. */
+        r = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC,
+                    &text);
+        if (r >= 0)
+                smart_parse(text, s);
+        else
+                s->why_not = r == -ETIMEDOUT ? "it did not answer in time" : "smartctl failed";
+}
+
+/* What has begun since the daemon was asked is on record in /run; without a daemon nothing else tells. */
+static void look_for_others(const struct roots *r, const char *interface, struct smart_case *c)
+{
+        _cleanup_(usb_disk_done) struct usb_disk u = {};
+        struct attachment_mark a = {};
+
+        c->switching = switch_at_work(r, interface);
+        if (!c->leased)
+                c->leased = usb_disk_read(r, interface, false, &u) > 0 && attachment_read(r, &u.facts, &a) > 0 &&
+                            a.lease != DRIVER_NONE;
+}
+
+/* root: the folder that the machine is in, or NULL. block: of the disk v. timeouts: a command has run out of time. */
+static void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,
+                      struct smart *ret)
+{
+        struct smart s = {.told = true, .passed = -1, .temperature = INT_MIN};
+        char program[PATH_MAX], interface[INTERFACE_NAME_MAX];
+        const struct disk *d = &v->disk;
+        struct smart_case c;
+
+        (void) snprintf(program, sizeof(program), "%s" PROGRAM_SMARTCTL, root ?: "");
+        s.missing = access(program, X_OK) < 0;
+        if (s.missing)
+                s.why_not = "smartctl is not installed (smartmontools)";
+        else
+                find_type(program, &d->facts, s.type);
+        c = (struct smart_case){.state = d->state,
+                                .verdict = d->facts.verdict,
+                                .history = v->history,
+                                .timeouts = timeouts,
+                                .known = s.type[0],
+                                .root = geteuid() == 0,
+                                .leased = d->lease[0]};
+        look_for_others(r, d->facts.interface, &c);
+        if (!s.missing)
+                s.why_not = smart_why_not(&c);
+        /* The name may be another disk's by now. */
+        if (!s.why_not && (usb_disk_of_block(r, block, interface) < 0 || !streq(interface, d->facts.interface)))
+                s.why_not = "it has gone";
+        if (!s.why_not)
+                ask(program, block, &s);
+        *ret = s;
+}
+
+/* "passed, 34 °C (smartctl -d sat /dev/sdb)". Returns ret. */
+static char *smart_sentence(const struct smart *s, const char *block, char *ret, size_t size)
+{
+        char answer[64] = "", degrees[32] = "";
+
+        if (s->missing) {
+                (void) snprintf(ret, size, "not asked: %s", s->why_not);
+                return ret;
+        }
+        if (s->temperature != INT_MIN)
+                (void) snprintf(degrees, sizeof(degrees), "%s%i %s", s->passed < 0 ? "" : ", ", s->temperature,
+                                style_utf8() ? "°C" : "C");
+        (void) snprintf(answer, sizeof(answer), "%s%s",
+                        s->passed < 0 ? ""
+                        : s->passed   ? "passed"
+                                      : "FAILED: save what is on it",
+                        degrees);
+        (void) snprintf(ret, size, "%s%s (%ssmartctl -d %s /dev/%s)", s->why_not ? "not known: " : answer, s->why_not ?: "",
+                        s->type[0] ? "" : "most bridges know: ", s->type[0] ? s->type : "sat", block);
+        return ret;
+}
+
+/* ---- all of a disk ---- */
 
 void health_read(const struct roots *r, const struct view *v, struct health *ret)
 {

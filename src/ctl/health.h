@@ -3,13 +3,24 @@
 
 #include "client/view.h"
 #include "core/link.h"
+#include "core/smart.h"
 #include "core/trim.h"
-#include "ctl/smart.h"
 #include "sys/block/scsicount.h"
 #include "sys/io/roots.h"
 
 /* What status tells of a disk besides what it is and why: how it fares. Read from sysfs, also where the daemon
  * said the rest. */
+
+/* What smartctl(8) says of a disk, where it may be asked; and how it is to be called where it is not. */
+
+struct smart {
+        bool told;                 /* there is a line on it at all: of a disk that was asked for by name */
+        bool missing;              /* there is no smartctl */
+        char type[SMART_TYPE_MAX]; /* for -d; empty: its database has none */
+        const char *why_not;       /* it was not asked, or did not answer: a clause; NULL: what follows is known */
+        int passed;                /* 1, 0; -1: it does not say */
+        int temperature;           /* in degrees Celsius; INT_MIN: it does not say */
+};
 
 struct lun_health {
         const struct lun *lun; /* of the view */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/kernel-log.h"
+#include "ctl/report.h"
 
 #include "ctl/journal.h"
 #include "ctl/output.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/redact.h"
+#include "ctl/report.h"
 
 #include "common/util.h"
 #include "core/history.h"

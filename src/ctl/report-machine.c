@@ -6,7 +6,6 @@
 #include "common/util.h"
 #include "ctl/capture.h"
 #include "ctl/output.h"
-#include "ctl/redact.h"
 #include "ctl/report.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/conf.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/run.h"
+#include "ctl/verbs.h"
 
 #include <limits.h>
 
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "ctl/verbs.h"
 #include "term/program.h"
 #include "term/progress.h"
 

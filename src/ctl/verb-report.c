@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
 #include "ctl/events.h"
-#include "ctl/kernel-log.h"
 #include "ctl/output.h"
-#include "ctl/redact.h"
 #include "ctl/report.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"

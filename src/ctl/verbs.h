@@ -29,6 +29,8 @@ const struct verb *verb_check(const struct options *o, char **words);
 /* Reads the disks that it wants, and runs it. Returns its exit status. */
 int verb_run(const struct verb *v, struct ctl *c, char **args);
 void verbs_help(void);
+/* All of uasctl, for the machine below `root` (NULL: this one). Returns its exit status. */
+int uasctl_run(int argc, char **argv, const char *root);
 
 int verb_list(struct ctl *c, char **args);
 int verb_status(struct ctl *c, char **args);
