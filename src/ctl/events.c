@@ -154,7 +154,7 @@ static int take_record(const char *key, const struct history *h, void *data)
         event->values[EVENT_PORT] = need(strdup(at + 1));
         if (asprintf(&event->values[EVENT_TEXT], "%s with firmware %x.%02x on Linux %s%s%s", event->values[EVENT_WORD],
                      h->firmware >> 8, h->firmware & 0xff, h->kernel, h->reason[0] ? ": " : "", h->reason) < 0)
-                need(NULL);
+                no_memory();
         return 0;
 }
 

@@ -23,7 +23,7 @@ static void redact_serial(struct serials *known, char *serial, size_t size)
         while (i < known->n && !streq(known->list[i], serial))
                 i++;
         if (i == known->n && strv_push(&known->list, &known->n, serial) < 0)
-                need(NULL);
+                no_memory();
         (void) snprintf(serial, size, "SERIAL-%zu", i + 1);
 }
 
@@ -52,7 +52,7 @@ static void redact_from(char **s, size_t n)
         char *told;
 
         if (asprintf(&told, "%.*s" REDACTED, (int) n, *s) < 0)
-                need(NULL);
+                no_memory();
         put_text(s, told);
 }
 

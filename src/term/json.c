@@ -17,13 +17,13 @@ json_object *json_list(void)
 void put(json_object *o, const char *key, json_object *value)
 {
         if (json_object_object_add(o, key, value) < 0)
-                need(NULL);
+                no_memory();
 }
 
 void append(json_object *list, json_object *value)
 {
         if (json_object_array_add(list, value) < 0)
-                need(NULL);
+                no_memory();
 }
 
 void put_string(json_object *o, const char *key, const char *s)

@@ -32,10 +32,15 @@ int program_run(program_fn run, int argc, char **argv, const char *root)
         return r;
 }
 
-void *need(void *p)
+void no_memory(void)
 {
-        if (p)
-                return p;
         log_error("There is not enough memory.");
         exit(UASD_EXIT_FAILED);
+}
+
+void *need(void *p)
+{
+        if (!p)
+                no_memory();
+        return p;
 }

@@ -8,5 +8,7 @@ typedef int (*program_fn)(int argc, char **argv, const char *root);
  */
 int program_run(program_fn run, int argc, char **argv, const char *root);
 
-/* Returns p; NULL: says that there is no memory, and ends the program with UASD_EXIT_FAILED. Half an answer is none. */
-void *need(void *p);
+/* Reports that there is no memory, and ends the program with UASD_EXIT_FAILED. Half an answer is none. */
+__attribute__((noreturn)) void no_memory(void);
+/* Returns p, unless it is NULL: then there is no memory. */
+__attribute__((returns_nonnull)) void *need(void *p);

@@ -34,7 +34,7 @@ struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *
 
         for (size_t i = 0; i < scols_table_get_ncols(t); i++)
                 if (scols_line_set_data(line, i, cells[i]) < 0)
-                        need(NULL);
+                        no_memory();
         return line;
 }
 

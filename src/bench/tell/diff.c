@@ -186,7 +186,7 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b)
         size_t n = 0;
 
         if (pairs_find(a, b, &pairs, &n) < 0)
-                need(NULL);
+                no_memory();
         for (size_t i = 0; i < n; i++)
                 append(list, json_pair(a, b, &pairs[i]));
         put(o, "comparisons", list);

@@ -162,6 +162,8 @@ static int print_json(const struct kept_results *k, const char *disk, const stru
         put_int(o, "version", BENCH_JSON_VERSION);
         if (r >= 0)
                 json_print(o);
+        else
+                json_object_put(o);
         return r;
 }
 
