@@ -47,7 +47,7 @@ class Rules(unittest.TestCase):
         "Prose of every kind of file; code is no prose."
         self.assertEqual(rules("a.c", "/* Nobody\n * reads it. */\nint nobody; char *s = \"nobody reads this\";\n"), ["actor"])
         self.assertEqual(rules("a.c", 'log_error("%s: nobody " "has it", name);\n'), ["actor"])
-        self.assertEqual(rules("a.c", '/* SPDX-License-Identifier: X */\nlog_error("%s: cannot read it: %s", name, strerror(r));\n'), [])
+        self.assertEqual(rules("a.c", '/* SPDX-License-' 'Identifier: X */\nlog_error("%s: cannot read it: %s", name, strerror(r));\n'), [])
         self.assertEqual(rules("a.scd", "# NAME\n\n*x*\n\tNobody has it.\n\n```\nnobody here\n```\n"), ["actor"])
         self.assertEqual(rules("a.md", "Text.\n\n    nobody here\n\n```\nnobody here\n```\n\nThe name `nobody` is code.\n"), [])
         self.assertEqual(rules("a.catalog", "-- 1234\nSubject: Nobody has it\nDefined-By: nobody\n\nIt is free.\n"), ["actor"])
