@@ -3,7 +3,7 @@
  * way. */
 #include <float.h>
 
-#include "bench/tell/chart-script.h"
+#include "bench/tell/chart.h"
 #include "bench/tell/doubts.h"
 #include "bench/tell/json.h"
 #include "bench/tell/print.h"

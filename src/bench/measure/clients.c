@@ -7,6 +7,7 @@
 #include "bench/measure/fio-parts.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
+#include "term/program.h"
 
 /* ---- who ---- */
 
@@ -21,7 +22,7 @@ static bool is_host(const char *s, size_t n, bool v6)
 }
 
 /* "HOST", "HOST:PORT", "[IPV6]:PORT" as "HOST,PORT"; fio takes a colon for what kind of address it is. */
-static int fio_address(const char *s, char **ret)
+static int fio_address(const char *s, char *ret, size_t size)
 {
         bool v6 = s[0] == '[';
         const char *end = v6 ? strchr(s, ']') : s + strcspn(s, ":"), *port;
@@ -33,32 +34,32 @@ static int fio_address(const char *s, char **ret)
         port = end + v6;
         if (*port && (*port != ':' || parse_uint(port + 1, 10, 65535, &number) < 0 || number == 0))
                 return -EINVAL;
-        return asprintf(ret, "%s%.*s,%llu", v6 ? "ip6:" : "", (int) (end - host), host, number) < 0 ? -ENOMEM : 0;
+        (void) snprintf(ret, size, "%s%.*s,%llu", v6 ? "ip6:" : "", (int) (end - host), host, number);
+        return 0;
 }
 
 int clients_parse(const char *s, char ***ret)
 {
-        _cleanup_free_ char *copy = strdup(s);
+        _cleanup_free_ char *copy = need(strdup(s));
         char **list = NULL, *rest = copy;
         size_t n = 0;
-        int r = copy ? 0 : -ENOMEM;
+        int r = 0;
 
         for (char *word; r >= 0 && (word = strsep(&rest, ","));) {
-                _cleanup_free_ char *address = NULL;
+                char address[300];
 
-                r = n == FIO_JOBS_MAX ? -EINVAL : fio_address(word, &address);
+                r = n == FIO_JOBS_MAX ? -EINVAL : fio_address(word, address, sizeof(address));
                 for (size_t i = 0; i < n && r >= 0; i++)
                         if (streq(list[i], address))
                                 r = -EINVAL;
                 if (r >= 0)
                         r = strv_push(&list, &n, address);
         }
-        if (r < 0) {
+        if (r >= 0)
+                *ret = list;
+        else
                 strv_free(list);
-                return r;
-        }
-        *ret = list;
-        return 0;
+        return r;
 }
 
 /* ---- the run ---- */
@@ -75,81 +76,42 @@ bool clients_path_ok(const char *path)
         return true;
 }
 
-/* A colon would part two names. */
-static int escape_path(const char *path, char **ret)
+/* A colon would part two names. Free it. */
+static char *escape_path(const char *path)
 {
-        char *out, *at;
+        char *out = need(calloc(2, strlen(path) + 1)), *at = out;
 
-        if (!clients_path_ok(path))
-                return -EINVAL;
-        out = at = calloc(2, strlen(path) + 1);
-        if (!out)
-                return -ENOMEM;
         for (const char *p = path; *p; p++) {
                 if (*p == ':')
                         *at++ = '\\';
                 *at++ = *p;
         }
-        *ret = out;
-        return 0;
+        return out;
 }
 
 /* One job file a machine, each with a region of its own. */
-static int make_jobs(const struct fio_job *job, size_t n, uint64_t each, char **ret)
+static int execute(const struct fio_job *job, char *const *hosts, size_t n, uint64_t each, fio_progress_t cb, void *userdata,
+                   struct fio_result *ret)
 {
-        _cleanup_free_ char *path = NULL;
-        int r = escape_path(job->path, &path);
+        char *jobs[FIO_JOBS_MAX + 1] = {}, *arguments[3 + 2 * FIO_JOBS_MAX + 1] = {"fio", "--output-format=json", FIO_OUTPUT};
+        char clients[FIO_JOBS_MAX][512], files[FIO_JOBS_MAX][32];
+        _cleanup_free_ char *path = escape_path(job->path);
+        int r;
 
-        for (size_t i = 0; i < n && r >= 0; i++) {
+        for (size_t i = 0; i < n; i++) {
                 struct fio_job own = *job;
 
                 own.offset += i * each * job->pattern->numjobs;
                 own.seed += i;
-                ret[i] = fio_job_text(&own, path, each);
-                r = ret[i] ? 0 : -ENOMEM;
+                jobs[i] = fio_job_text(&own, path, each);
+                (void) snprintf(clients[i], sizeof(clients[i]), "--client=%s", hosts[i]);
+                (void) snprintf(files[i], sizeof(files[i]), "/proc/self/fd/%zu", FIO_FIRST_JOB + i);
+                arguments[3 + 2 * i] = clients[i];
+                arguments[4 + 2 * i] = files[i];
         }
-        return r;
-}
-
-static int make_arguments(char *const *hosts, size_t n, char ***ret)
-{
-        static const char *const first[] = {"fio", "--output-format=json", FIO_OUTPUT};
-        char **list = NULL;
-        size_t count = 0;
-        int r = 0;
-
-        for (size_t i = 0; i < ELEMENTSOF(first) && r >= 0; i++)
-                r = strv_push(&list, &count, first[i]);
-        for (size_t i = 0; i < n && r >= 0; i++) {
-                char file[64], client[512];
-
-                (void) snprintf(client, sizeof(client), "--client=%s", hosts[i]);
-                (void) snprintf(file, sizeof(file), "/proc/self/fd/%zu", FIO_FIRST_JOB + i);
-                r = strv_push(&list, &count, client);
-                if (r >= 0)
-                        r = strv_push(&list, &count, file);
-        }
-        if (r < 0) {
-                strv_free(list);
-                return r;
-        }
-        *ret = list;
-        return 0;
-}
-
-static int execute(const struct fio_job *job, char *const *hosts, size_t n, uint64_t each, fio_progress_t cb, void *userdata,
-                   struct fio_result *ret)
-{
-        char *jobs[FIO_JOBS_MAX + 1] = {}, **arguments = NULL;
-        int r = make_jobs(job, n, each, jobs);
-
-        if (r >= 0)
-                r = make_arguments(hosts, n, &arguments);
-        if (r >= 0)
-                r = fio_execute(job->program, arguments, jobs, -1, cb, userdata, ret);
+        r = fio_execute(job->program, arguments, jobs, -1, cb, userdata, ret);
         for (size_t i = 0; i < n; i++)
                 free(jobs[i]);
-        strv_free(arguments);
         return r;
 }
 
@@ -167,7 +129,7 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
         /* --readonly means nothing to a server: this is all there is in the way. */
         if (bench_pattern_writes(p) && !job->writes)
                 return -EPERM;
-        if (n == 0 || n > FIO_JOBS_MAX)
+        if (n == 0 || n > FIO_JOBS_MAX || !clients_path_ok(job->path))
                 return -EINVAL;
         each = fio_region_each(p, job->region / n);
         if (each == 0)
@@ -176,9 +138,7 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
         r = execute(job, hosts, n, each, cb, userdata, &result);
         if (r < 0)
                 return r;
-        runs = calloc(n + 1, sizeof(*runs));
-        if (!runs)
-                return -ENOMEM;
+        runs = need(calloc(n + 1, sizeof(*runs)));
         r = clients_parse_json(result.output, p->numjobs, p->sync_engine ? 1 : p->iodepth, runs, n + 1);
         /* Without one that does not answer fio goes on with the others, and is content; or ends if there are none. */
         if (r >= 0 && (size_t) r != n + 1)

@@ -3,6 +3,7 @@
 
 #include "bench/measure/fio-parts.h"
 #include "common/util.h"
+#include "term/program.h"
 
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available)
 {
@@ -58,10 +59,8 @@ char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t eac
 {
         char *text = NULL;
         size_t size;
-        FILE *f = open_memstream(&text, &size);
+        FILE *f = need(open_memstream(&text, &size));
 
-        if (!f)
-                return NULL;
         (void) fputs("[bench]\n", f);
         for (const char *line = job->section, *next; line && *line; line = next) {
                 next = strchr(line, '\n') + 1;
@@ -69,8 +68,7 @@ char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t eac
                         (void) fwrite(line, 1, (size_t) (next - line), f);
         }
         print_ours(job, filename, each, f);
-        if (fclose(f) == 0)
-                return text;
-        free(text);
-        return NULL;
+        if (fclose(f) != 0)
+                no_memory();
+        return text;
 }

@@ -6,6 +6,7 @@
 
 #include "bench/measure/clients.h"
 #include "common/util.h"
+#include "term/program.h"
 
 /* A run of three years; beyond that it is no number of fio's. */
 #define RUNTIME_MS_MAX 100000000000ULL
@@ -80,12 +81,9 @@ static void mend_numbers(char *text)
 
 static json_object *parse_one(const char *text)
 {
-        json_tokener *tokener = json_tokener_new();
-        json_object *o;
+        json_tokener *tokener = need(json_tokener_new());
+        json_object *o = json_tokener_parse_ex(tokener, text, -1);
 
-        if (!tokener)
-                return NULL;
-        o = json_tokener_parse_ex(tokener, text, -1);
         if (json_tokener_get_error(tokener) != json_tokener_success || !json_object_is_type(o, json_type_object)) {
                 json_object_put(o);
                 o = NULL;
@@ -97,10 +95,8 @@ static json_object *parse_one(const char *text)
 /* In a text that may begin and end with other words; NULL: there is none. */
 static json_object *parse_document(const char *text)
 {
-        _cleanup_free_ char *copy = strdup(text);
+        _cleanup_free_ char *copy = need(strdup(text));
 
-        if (!copy)
-                return NULL;
         mend_numbers(copy);
         /* Notes and warnings come before it, each a line. */
         for (const char *line = copy; line; line = strchr(line, '\n')) {

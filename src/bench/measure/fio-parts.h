@@ -14,7 +14,7 @@
 
 /* Bytes each job works on: a multiple of the block size; 0: not even a block a job. */
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available);
-/* The job file for one pattern: the section, and over it what the job says. NULL: no memory. */
+/* The job file for one pattern: the section, and over it what the job says. Free it. */
 char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each);
 
 struct fio_result {

@@ -116,8 +116,6 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         if (each == 0)
                 return -ENOSPC;
         text = fio_job_text(job, FIO_TARGET, each);
-        if (!text)
-                return -ENOMEM;
         started = now_realtime();
         r = execute(job, text, target, cb, userdata, &result);
         if (r >= 0)

@@ -2,7 +2,6 @@
 #include <systemd/sd-id128.h>
 
 #include "bench/context.h"
-#include "bench/measure/ask.h"
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
 #include "bench/measure/run.h"
@@ -169,7 +168,7 @@ static int measure(const struct bench_context *c, struct found *f, struct sessio
         struct bench_lease lease = LEASE_NULL;
         int code;
 
-        session_catch_signals();
+        run_catch_signals();
         if (f->subject.path) {
                 code = f->subject.lay_out ? make_scratch(c, f) : UASD_EXIT_OK;
                 return code == UASD_EXIT_OK ? session_run(s, steps, n_steps) : code;
@@ -190,15 +189,10 @@ static int run(const struct bench_context *c, struct found *f, const struct aske
 {
         struct session s = {
                 .context = c, .options = c->options, .subject = &f->subject, .asked = asked, .bench = b, .errors = ERRORS_NULL};
-        struct step *steps = NULL;
         size_t n_steps, n_runs = 0;
+        _cleanup_free_ struct step *steps = session_plan(&s, f->first, f->second, &n_steps);
         int code = UASD_EXIT_OK;
 
-        if (session_plan(&s, f->first, f->second, &steps, &n_steps) < 0) {
-                log_error("There is no memory for that many rounds.");
-                session_done(&s);
-                return UASD_EXIT_FAILED;
-        }
         for (size_t i = 0; i < n_steps; i++)
                 n_runs += steps[i].kind == STEP_RUN;
         tell_plan(&s, f, n_runs, session_usec(&s, steps, n_steps, 0));
@@ -208,7 +202,6 @@ static int run(const struct bench_context *c, struct found *f, const struct aske
                 else
                         code = tell(c, b, measure(c, f, &s, steps, n_steps));
         }
-        free(steps);
         session_done(&s);
         return code;
 }

@@ -7,6 +7,7 @@
 #include "bench/measure/sweep.h"
 #include "common/exit-codes.h"
 #include "common/log.h"
+#include "term/program.h"
 
 static int wrong_sweep(const char *sweep, int error, const char *word)
 {
@@ -28,11 +29,11 @@ static bool is_there(const struct bench *b, const struct asked *asked, const str
         _cleanup_free_ char *text = fio_job_text(job, "", fio_region_each(job->pattern, available));
         bool found = false;
 
-        for (size_t i = 0; text && i < b->n_patterns && !found; i++) {
+        for (size_t i = 0; i < b->n_patterns && !found; i++) {
                 struct fio_job other = {.pattern = &b->patterns[i], .section = asked[i].section, .runtime_sec = job->runtime_sec};
                 _cleanup_free_ char *told = fio_job_text(&other, "", fio_region_each(other.pattern, available));
 
-                found = told && streq(told, text) && other.pattern->axis == job->pattern->axis;
+                found = streq(told, text) && other.pattern->axis == job->pattern->axis;
         }
         return found;
 }
@@ -105,12 +106,8 @@ int patterns_make(const struct profile *profile, const struct bench_options *o, 
                 return wrong_sweep(o->sweep, r, word);
         b->axis = s.axis;
         (void) copy_string(b->profile, sizeof(b->profile), profile->name);
-        b->patterns = calloc(profile->n_patterns * s.n, sizeof(*b->patterns));
-        *ret_asked = calloc(profile->n_patterns * s.n, sizeof(**ret_asked));
-        if (profile->n_patterns > 0 && (!b->patterns || !*ret_asked)) {
-                log_error("There is no memory for that many patterns.");
-                return UASD_EXIT_FAILED;
-        }
+        b->patterns = need(calloc(profile->n_patterns * s.n + 1, sizeof(*b->patterns)));
+        *ret_asked = need(calloc(profile->n_patterns * s.n + 1, sizeof(**ret_asked)));
         for (size_t i = 0; i < profile->n_patterns; i++) {
                 int code = is_asked_for(o, &profile->patterns[i]) ? add_pattern(profile, i, o, available, &s, b, *ret_asked)
                                                                   : UASD_EXIT_OK;

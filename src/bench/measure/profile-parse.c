@@ -5,6 +5,7 @@
 
 #include "bench/measure/profile-options.h"
 #include "common/util.h"
+#include "term/program.h"
 
 #define SECTION_MAX 64
 #define FAULT_MAX 384
@@ -30,42 +31,30 @@ static _printf_(2, 3) int fault(struct profile_reader *r, const char *format, ..
         return -EBADMSG;
 }
 
-static int add_option(char **section, const char *name, const char *value)
+static void add_option(char **section, const char *name, const char *value)
 {
         size_t used = *section ? strlen(*section) : 0, size = strlen(name) + strlen(value) + 3;
-        char *grown = realloc(*section, used + size);
 
-        if (!grown)
-                return -ENOMEM;
-        (void) snprintf(grown + used, size, "%s=%s\n", name, value);
-        *section = grown;
-        return 0;
+        *section = need(realloc(*section, used + size));
+        (void) snprintf(*section + used, size, "%s=%s\n", name, value);
 }
 
 /* A section begins with what [global] has said so far. */
 static int begin_pattern(struct profile_reader *r, const char *name)
 {
         struct profile *p = r->profile;
-        struct bench_pattern *patterns;
-        char **sections;
 
         for (size_t i = 0; i < p->n_patterns; i++)
                 if (streq(p->patterns[i].name, name))
                         return fault(r, "a section of this name was there before");
-        sections = reallocarray(p->sections, p->n_patterns + 1, sizeof(*sections));
-        if (!sections)
-                return -ENOMEM;
-        p->sections = sections;
-        patterns = reallocarray(p->patterns, p->n_patterns + 1, sizeof(*patterns));
-        if (!patterns)
-                return -ENOMEM;
-        p->patterns = patterns;
-        r->section = &sections[p->n_patterns];
-        r->pattern = &patterns[p->n_patterns++];
-        *r->section = strdup(r->global ?: "");
+        p->sections = need(reallocarray(p->sections, p->n_patterns + 1, sizeof(*p->sections)));
+        p->patterns = need(reallocarray(p->patterns, p->n_patterns + 1, sizeof(*p->patterns)));
+        r->section = &p->sections[p->n_patterns];
+        r->pattern = &p->patterns[p->n_patterns++];
+        *r->section = need(strdup(r->global ?: ""));
         *r->pattern = r->global_pattern;
         (void) copy_string(r->pattern->name, sizeof(r->pattern->name), name);
-        return *r->section ? 0 : -ENOMEM;
+        return 0;
 }
 
 static int read_header(struct profile_reader *r, char *line)
@@ -112,7 +101,8 @@ static int read_option(struct profile_reader *r, char *line)
                 return fault(r, "%.64s=%.200s: value not understood", line, value);
         if (k == -EPERM)
                 return fault(r, "%.64s=%.200s: a profile cannot have this option", line, value);
-        return k < 0 ? k : add_option(r->section, line, value);
+        add_option(r->section, line, value);
+        return 0;
 }
 
 /* Removes the comment, and the blanks at both ends. */
@@ -160,13 +150,12 @@ static int finish(struct profile_reader *r)
 int profile_parse(const char *name, const char *file, const char *text, size_t size, profile_complain_fn complain, void *data,
                   struct profile **ret)
 {
-        _cleanup_(profile_freep) struct profile *p = calloc(1, sizeof(*p));
-        _cleanup_free_ char *copy = strndup(text, size);
+        _cleanup_(profile_freep) struct profile *p = need(calloc(1, sizeof(*p)));
+        _cleanup_free_ char *copy = need(strndup(text, size));
         struct profile_reader r = {.profile = p, .global_pattern = profile_default};
         int line = 0, k;
 
-        if (!p || !copy || !(p->text = strndup(text, size)))
-                return -ENOMEM;
+        p->text = need(strndup(text, size));
         (void) copy_string(p->name, sizeof(p->name), name);
         k = strlen(copy) < size ? fault(&r, "not a text") : read_lines(&r, copy, &line);
         if (k >= 0) {
@@ -174,7 +163,7 @@ int profile_parse(const char *name, const char *file, const char *text, size_t s
                 k = finish(&r);
         }
         free(r.global);
-        if (k == -EBADMSG && complain)
+        if (k < 0 && complain)
                 complain(file, line, r.fault, data);
         if (k >= 0)
                 *ret = TAKE_PTR(p);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <time.h>
 
 #include "bench/measure/clients.h"
@@ -11,6 +12,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
+#include "term/program.h"
 
 #define LOOK_USEC (1 * USEC_PER_SEC)
 /* An unplugged disk fails its I/O before anybody is told that it went. */
@@ -19,6 +21,28 @@
 #define READ_ONCE_MAX (16ULL << 30)
 /* The same places are read under both drivers, and other ones in every round. */
 #define SEED_OF(pattern, round) (1000003ULL * ((pattern) + 1) + (round))
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int which)
+{
+        caught = which;
+}
+
+void run_catch_signals(void)
+{
+        static const int which[] = {SIGINT, SIGTERM, SIGHUP};
+        struct sigaction a = {.sa_handler = on_signal}; /* no SA_RESTART: what waits wakes up */
+
+        caught = 0;
+        for (size_t i = 0; i < ELEMENTSOF(which); i++)
+                (void) sigaction(which[i], &a, NULL);
+}
+
+int run_signal(void)
+{
+        return caught;
+}
 
 static bool is_there(const struct session *s)
 {
@@ -57,7 +81,7 @@ int run_tick(void *userdata)
         if (s->stop < 0) /* what ends is no longer asked after */
                 return s->stop;
         bench_progress_show(&s->progress);
-        if (session_signal())
+        if (run_signal())
                 s->stop = -EINTR;
         else if (now_boottime() >= s->looked + LOOK_USEC)
                 s->stop = look(s, false);
@@ -70,7 +94,7 @@ static int why_failed(struct session *s)
         uint64_t deadline = now_boottime() + GONE_USEC;
         int k;
 
-        if (session_signal())
+        if (run_signal())
                 return -EINTR;
         do {
                 k = look(s, true);
@@ -152,16 +176,14 @@ int run_read_all(struct session *s)
                 k = fio_lay_out(job.path, s->subject->available, run_tick, s, &words);
         else
                 k = fio_read_once(&job, run_tick, s, &words);
-        return k < 0 || session_signal() ? ended(s, k, words) : 0;
+        return k < 0 || run_signal() ? ended(s, k, words) : 0;
 }
 
-static int add_run(struct session *s, const struct bench_run *r, const struct step *step, unsigned order)
+static void add_run(struct session *s, const struct bench_run *r, const struct step *step, unsigned order)
 {
-        struct bench_run *grown = reallocarray(s->bench->runs, s->bench->n_runs + 1, sizeof(*grown));
+        struct bench_run *grown = need(reallocarray(s->bench->runs, s->bench->n_runs + 1, sizeof(*grown)));
 
         assert(step->pattern < s->bench->n_patterns);
-        if (!grown)
-                return -ENOMEM;
         s->bench->runs = grown;
         grown += s->bench->n_runs++;
         *grown = *r;
@@ -169,7 +191,6 @@ static int add_run(struct session *s, const struct bench_run *r, const struct st
         grown->driver = s->subject->driver;
         grown->round = step->round;
         grown->order = order;
-        return 0;
 }
 
 static unsigned next_order(const struct session *s)
@@ -186,19 +207,17 @@ static void add_failed(struct session *s, const struct step *step, uint64_t star
                               .device_read_bytes = -1,
                               .device_written_bytes = -1};
 
-        (void) add_run(s, &r, step, next_order(s));
+        add_run(s, &r, step, next_order(s));
 }
 
 /* All of it together first, then what each machine had. */
-static int add_clients(struct session *s, struct bench_run *runs, size_t n, const struct step *step)
+static void add_clients(struct session *s, struct bench_run *runs, size_t n, const struct step *step)
 {
         unsigned order = next_order(s);
-        int k = 0;
 
-        for (size_t i = 0; i <= n && k >= 0; i++)
-                k = add_run(s, &runs[i], step, order);
+        for (size_t i = 0; i <= n; i++)
+                add_run(s, &runs[i], step, order);
         free(runs);
-        return k;
 }
 
 static int run_once(struct session *s, const struct step *step, const struct fio_job *job, char **ret_words)
@@ -223,12 +242,14 @@ static int run_once(struct session *s, const struct step *step, const struct fio
                 for (size_t i = 0; i <= n_clients; i++) /* they are charged elsewhere */
                         many[i].device_read_bytes = many[i].device_written_bytes = -1;
                 traffic_tell(&before, &after, job->pattern, took, &many[0]);
-                return add_clients(s, many, n_clients, step);
+                add_clients(s, many, n_clients, step);
+                return 0;
         }
         if (!traffic_is_counted(&s->context->client.roots))
                 r.device_read_bytes = r.device_written_bytes = -1;
         traffic_tell(&before, &after, job->pattern, took, &r);
-        return add_run(s, &r, step, next_order(s));
+        add_run(s, &r, step, next_order(s));
+        return 0;
 }
 
 int run_pattern(struct session *s, const struct step *step)
@@ -252,7 +273,7 @@ int run_pattern(struct session *s, const struct step *step)
         assert(!job.writes || s->options->write || s->options->destroy_data); /* nothing is written unasked */
         s->stop = 0;
         k = run_once(s, step, &job, &words);
-        if (k >= 0 && session_signal()) { /* fio has been told as well, and ended early */
+        if (k >= 0 && run_signal()) { /* fio has been told as well, and ended early */
                 s->bench->n_runs = before;
                 return -EINTR;
         }

@@ -5,6 +5,10 @@
 
 /* What a session runs, while it looks after the disk. */
 
+/* From now on SIGINT, SIGTERM and SIGHUP end a session in good order. 0, or the one that came. */
+void run_catch_signals(void);
+int run_signal(void);
+
 /* For fio, and for pauses: shows how far it is, and looks after the disk. Less than 0: it is to end, s->stop
  * says why. */
 int run_tick(void *userdata);

@@ -11,6 +11,7 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
+#include "term/program.h"
 #include "term/progress.h"
 
 /* The order the rest of it is told in; how a switch, reading and a pause are reckoned before they have been
@@ -59,7 +60,7 @@ uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
         return (p->runtime_sec > 0 && usec > limit ? limit : usec) + RUN_MORE_USEC;
 }
 
-int session_plan(struct session *s, enum driver first, enum driver second, struct step **ret, size_t *ret_n)
+struct step *session_plan(struct session *s, enum driver first, enum driver second, size_t *ret_n)
 {
         const struct bench *b = s->bench;
         uint64_t size = s->options->size, available = size && size < s->subject->available ? size : s->subject->available;
@@ -73,12 +74,10 @@ int session_plan(struct session *s, enum driver first, enum driver second, struc
         };
 
         s->pause_usec = s->options->pause_usec == UINT64_MAX ? PAUSE_DEFAULT_USEC : s->options->pause_usec;
-        s->run_usec = calloc(b->n_patterns, sizeof(*s->run_usec));
-        if (!s->run_usec)
-                return -ENOMEM;
+        s->run_usec = need(calloc(b->n_patterns, sizeof(*s->run_usec)));
         for (size_t i = 0; i < b->n_patterns; i++)
                 s->run_usec[i] = session_expected(&b->patterns[i], available);
-        return steps_make(&shape, ret, ret_n);
+        return steps_make(&shape, ret_n);
 }
 
 uint64_t session_usec(const struct session *s, const struct step *steps, size_t n, size_t at)
@@ -253,7 +252,7 @@ int session_run(struct session *s, const struct step *steps, size_t n)
              i = steps_next(steps, n, i + 1, s->ended)) {
                 uint64_t left = session_usec(s, steps, n, i), done = now_boottime() - begin;
 
-                if (session_signal()) {
+                if (run_signal()) {
                         code = after(s, -EINTR);
                         break;
                 }

@@ -36,8 +36,8 @@ struct session {
         int seen_signal;
 };
 
-/* The steps of the session, in a list to be freed; and how long they take. 0 or -ENOMEM. */
-int session_plan(struct session *s, enum driver first, enum driver second, struct step **ret, size_t *ret_n);
+/* The steps of the session, in a list to be freed; and how long they take. */
+struct step *session_plan(struct session *s, enum driver first, enum driver second, size_t *ret_n);
 uint64_t session_usec(const struct session *s, const struct step *steps, size_t n, size_t at);
 /* That count, of each pattern and driver. */
 unsigned session_rounds(const struct session *s);
@@ -50,7 +50,3 @@ uint64_t session_expected(const struct bench_pattern *p, uint64_t available);
  */
 int session_run(struct session *s, const struct step *steps, size_t n);
 void session_done(struct session *s);
-
-/* From now on SIGINT, SIGTERM and SIGHUP end a session in good order. 0, or the one that came. */
-void session_catch_signals(void);
-int session_signal(void);

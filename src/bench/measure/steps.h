@@ -40,8 +40,8 @@ struct steps_shape {
         bool read_all;
 };
 
-/* 0 or -ENOMEM; the list is to be freed. */
-int steps_make(const struct steps_shape *shape, struct step **ret, size_t *ret_n);
+/* A list to be freed. */
+struct step *steps_make(const struct steps_shape *shape, size_t *ret_n);
 
 /*
  * The first step from `at` on that is still to be done, or n. ended: drivers whose half is over before its

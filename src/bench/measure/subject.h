@@ -31,3 +31,9 @@ int find_file(const struct bench_context *c, const char *what, struct found *f);
 void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f);
 /* --write: the scratch file itself, after all questions. */
 int make_scratch(const struct bench_context *c, struct found *f);
+
+/*
+ * --destroy-data: the disk's serial number has to be typed in, or to come on the standard input where that is
+ * no terminal. A disk without one goes by its interface. True: so it was.
+ */
+bool ask_destroy(const struct view *v);

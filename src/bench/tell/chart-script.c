@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What gnuplot is told. Nothing in it can be a command of somebody else's: names have no character that means anything. */
-#include "bench/tell/chart-script.h"
+#include "bench/tell/chart.h"
 
 #include <ctype.h>
 #include <math.h>

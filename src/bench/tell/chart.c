@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "bench/tell/chart-script.h"
 #include "common/exit-codes.h"
 #include "common/log.h"
 

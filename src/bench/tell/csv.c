@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/csv.h"
+#include "bench/tell/print.h"
 
 #include <inttypes.h>
 #include <time.h>

@@ -77,17 +77,13 @@ static void notes_text(struct diff_printer *to, const struct pair *p, char ret[s
         }
 }
 
-static int add_row(struct libscols_table *t, struct diff_printer *to, const struct pair *p)
+static void add_row(struct libscols_table *t, struct diff_printer *to, const struct pair *p)
 {
-        struct libscols_line *line = scols_table_new_line(t, NULL);
         const struct bench *a = to->a;
         enum stats_measure m = stats_figure(&a->patterns[p->a]);
         char first[UNIT_TEXT_MAX], second[UNIT_TEXT_MAX], ratio[48] = "-", said[VERDICT_TEXT_MAX], drivers[48];
         char text[PATTERN_TEXT_MAX], notes[NOTES_TEXT_MAX];
-        int r = 0;
 
-        if (!line)
-                return -ENOMEM;
         median_text(&p->samples_a, m, first);
         median_text(&p->samples_b, m, second);
         if (p->verdict.has_ratio)
@@ -107,9 +103,7 @@ static int add_row(struct libscols_table *t, struct diff_printer *to, const stru
                 [AT_NOTES] = notes,
                 [AT_SECOND_IS] = verdict_short(&p->verdict, said),
         };
-        for (size_t i = 0; i < _AT_MAX && r == 0; i++)
-                r = scols_line_set_data(line, i, cells[i]);
-        return r;
+        (void) table_row(t, NULL, cells);
 }
 
 /* What else has changed may be what made the difference. */
@@ -134,22 +128,17 @@ static int print_conditions(const struct bench *a, const struct bench *b)
 static int print_text(const struct bench_context *c, const struct bench *a, const struct bench *b, const struct pair *list,
                       size_t n)
 {
-        _cleanup_free_ struct diff_printer *to = calloc(1, sizeof(*to));
-        struct libscols_table *t;
-        int r = 0;
+        _cleanup_free_ struct diff_printer *to = need(calloc(1, sizeof(*to)));
+        struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
+        int r;
 
-        if (!to)
-                return -ENOMEM;
         to->a = a;
         to->b = b;
         pager_open(!c->options->no_pager);
         r = print_conditions(a, b);
-        t = table_new(columns, _AT_MAX, !c->options->no_legend);
-        for (size_t i = 0; t && i < n && r == 0; i++)
-                r = add_row(t, to, &list[i]);
-        if (t && r == 0)
-                r = table_fit(t, fits, _AT_MAX);
-        r = table_print(t, r);
+        for (size_t i = 0; i < n; i++)
+                add_row(t, to, &list[i]);
+        r = table_print(t, r < 0 ? r : table_fit(t, fits, _AT_MAX));
         return r < 0 ? r : bench_print_notes(stdout, &to->notes);
 }
 
@@ -183,10 +172,8 @@ json_object *bench_json_diff(const struct bench *a, const struct bench *b)
 {
         json_object *o = json_new(), *list = json_list();
         _cleanup_free_ struct pair *pairs = NULL;
-        size_t n = 0;
+        size_t n = pairs_find(a, b, &pairs);
 
-        if (pairs_find(a, b, &pairs, &n) < 0)
-                no_memory();
         for (size_t i = 0; i < n; i++)
                 append(list, json_pair(a, b, &pairs[i]));
         put(o, "comparisons", list);
@@ -201,23 +188,24 @@ int bench_diff(const struct bench_context *c, const char *a, const char *b)
         _cleanup_(kept_close) struct kept_results k = {.dirfd = -1};
         _cleanup_(bench_done) struct bench first = {}, second = {};
         _cleanup_free_ struct pair *list = NULL;
-        size_t n = 0;
-        int r, code;
+        int r = kept_open(&c->client.roots, &k), code;
+        size_t n;
 
-        r = kept_open(&c->client.roots, &k);
-        if (r < 0)
+        if (r < 0) {
                 log_warning("Cannot read the results that are kept: %s", strerror(-r));
+                r = 0;
+        }
         code = bench_load(&k, a, &first);
         if (code == UASD_EXIT_OK)
                 code = bench_load(&k, b, &second);
         if (code != UASD_EXIT_OK)
                 return code;
-        r = pairs_find(&first, &second, &list, &n);
-        if (r >= 0 && c->options->json)
+        n = pairs_find(&first, &second, &list);
+        if (c->options->json)
                 json_print(bench_json_diff(&first, &second));
-        else if (r >= 0 && n > 0)
+        else if (n > 0)
                 r = print_text(c, &first, &second, list, n);
-        if (r >= 0 && n == 0)
+        if (n == 0)
                 log_error("The two have no pattern in common: there is nothing to compare.");
         return r < 0 || n == 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

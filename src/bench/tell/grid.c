@@ -5,6 +5,7 @@
 
 #include "bench/tell/head.h"
 #include "common/util.h"
+#include "term/program.h"
 
 static double value_of(const struct grid *g, const struct bench_pattern *p)
 {
@@ -87,32 +88,26 @@ static void drop_single(struct grid *g)
         g->n_across = columns;
 }
 
-static int make(const struct bench *b, bool by_clients, struct grid *ret)
+static void make(const struct bench *b, bool by_clients, struct grid *ret)
 {
-        _cleanup_free_ unsigned *first = calloc(b->n_patterns + 1, sizeof(*first));
-        struct grid g = {.by_clients = by_clients, .rows = calloc(b->n_patterns + 1, sizeof(*g.rows))};
+        _cleanup_free_ unsigned *first = need(calloc(b->n_patterns + 1, sizeof(*first)));
+        struct grid g = {.by_clients = by_clients, .rows = need(calloc(b->n_patterns + 1, sizeof(*g.rows)))};
 
-        if (!first || !g.rows) {
-                grid_done(&g);
-                return -ENOMEM;
-        }
         for (size_t i = 0; i < b->n_patterns; i++)
                 add_column(&g, value_of(&g, &b->patterns[i]));
         for (unsigned i = 0; i < b->n_patterns; i++)
                 add_cell(b, &g, i, first);
         drop_single(&g);
         *ret = g;
-        return 0;
 }
 
-int grid_make(const struct bench *b, struct grid *ret)
+void grid_make(const struct bench *b, struct grid *ret)
 {
-        int r = make(b, false, ret);
-
-        if (r < 0 || ret->n_rows > 0 || b->axis != BENCH_AXIS_CLIENTS)
-                return r;
+        make(b, false, ret);
+        if (ret->n_rows > 0 || b->axis != BENCH_AXIS_CLIENTS)
+                return;
         grid_done(ret);
-        return make(b, true, ret);
+        make(b, true, ret);
 }
 
 void grid_done(struct grid *g)

@@ -28,8 +28,8 @@ struct grid {
         size_t n_rows;
 };
 
-/* 0 or -ENOMEM. Without rows: nothing varies. */
-int grid_make(const struct bench *b, struct grid *ret);
+/* Without rows: nothing varies. */
+void grid_make(const struct bench *b, struct grid *ret);
 void grid_done(struct grid *g);
 
 /* "128 KiB sequential reads", "4 KiB random reads, 2 clients" */
@@ -44,7 +44,7 @@ char *grid_title(const struct grid *g, enum stats_measure m, char ret[static GRI
 char *grid_cell_text(const struct bench *b, const struct grid *g, size_t row, size_t column, enum driver d, enum stats_measure m,
                      bool utf8, char ret[static UNIT_TEXT_MAX]);
 
-/* One of those tables, of n columns from `from` on. NULL: no memory. */
+/* One of those tables, of n columns from `from` on. */
 struct libscols_table *grid_table(const struct bench *b, const struct grid *g, size_t from, size_t n, enum stats_measure m,
                                   bool utf8, bool legend);
 

@@ -12,6 +12,7 @@
 #include "term/fit.h"
 #include "term/json.h"
 #include "term/pager.h"
+#include "term/program.h"
 #include "term/table.h"
 
 #define RESULT_MAX 1024
@@ -72,11 +73,9 @@ static const struct fit_column fits[_AT_MAX] = {
         [AT_LINK] = {FIT_WHOLE, 1}, [AT_ROUNDS] = {FIT_WHOLE, 2}, [AT_RESULT] = {FIT_BLANKS, 0},
 };
 
-static int add_result(void *to, const struct bench *b)
+static void add_result(void *to, const struct bench *b)
 {
         char when[UNIT_TEXT_MAX], link[UNIT_TEXT_MAX] = "-", rounds[24], result[RESULT_MAX], id[16];
-        struct libscols_line *line = scols_table_new_line(to, NULL);
-        int r = line ? 0 : -ENOMEM;
 
         (void) snprintf(id, sizeof(id), "%.8s", b->id);
         if (b->conditions.speed_mbps > 0)
@@ -94,9 +93,7 @@ static int add_result(void *to, const struct bench *b)
                 [AT_ROUNDS] = rounds,
                 [AT_RESULT] = HARMLESS(result),
         };
-        for (size_t i = 0; i < _AT_MAX && r == 0; i++)
-                r = scols_line_set_data(line, i, cells[i]);
-        return r;
+        (void) table_row(to, NULL, cells);
 }
 
 /* Which disk: one that is plugged in, or the serial of one that is not. */
@@ -126,60 +123,51 @@ static bool is_asked_for(const struct bench *b, const char *disk, const struct v
 }
 
 /* Each that can be read, newest first; of the others is said why not. */
-static int each(const struct kept_results *k, const char *disk, const struct view *v, int (*fn)(void *to, const struct bench *b),
-                void *to, size_t *ret_n)
+static size_t each(const struct kept_results *k, const char *disk, const struct view *v,
+                   void (*fn)(void *to, const struct bench *b), void *to)
 {
-        int r = 0;
+        size_t n = 0;
 
-        *ret_n = 0;
-        for (size_t i = 0; i < k->n && r >= 0; i++) {
+        for (size_t i = 0; i < k->n; i++) {
                 _cleanup_(bench_done) struct bench b = {};
                 int error = kept_read(k, i, &b);
 
                 if (error < 0)
                         log_warning("%s cannot be read: %s", k->names[i], strerror(-error));
                 else if (is_asked_for(&b, disk, v)) {
-                        r = fn(to, &b);
-                        (*ret_n)++;
+                        fn(to, &b);
+                        n++;
                 }
         }
-        return r;
+        return n;
 }
 
-static int to_json(void *to, const struct bench *b)
+static void to_json(void *to, const struct bench *b)
 {
         append(to, bench_json(b));
-        return 0;
 }
 
-static int print_json(const struct kept_results *k, const char *disk, const struct view *v)
+static void print_json(const struct kept_results *k, const char *disk, const struct view *v)
 {
         json_object *o = json_new(), *list = json_list();
-        size_t n;
-        int r = each(k, disk, v, to_json, list, &n);
 
+        (void) each(k, disk, v, to_json, list);
         put(o, "benches", list);
         put_int(o, "version", BENCH_JSON_VERSION);
-        if (r >= 0)
-                json_print(o);
-        else
-                json_object_put(o);
-        return r;
+        json_print(o);
 }
 
 static int print_results(const struct bench_context *c, const struct kept_results *k, const char *disk, const struct view *v)
 {
         struct libscols_table *t = table_new(columns, _AT_MAX, !c->options->no_legend);
-        size_t n;
-        int r = t ? each(k, disk, v, add_result, t, &n) : -ENOMEM;
 
-        if (r == 0 && n == 0) {
+        if (each(k, disk, v, add_result, t) == 0) {
                 scols_unref_table(t);
                 log_info("No result is kept%s. Make one: uasctl bench DISK", disk ? " of this disk" : "");
                 return 0;
         }
         pager_open(!c->options->no_pager);
-        return table_print(t, r ?: table_fit(t, fits, _AT_MAX));
+        return table_print(t, table_fit(t, fits, _AT_MAX));
 }
 
 int bench_history(const struct bench_context *c, const char *disk)
@@ -196,6 +184,9 @@ int bench_history(const struct bench_context *c, const char *disk)
         code = disk ? find_disk(c, &k, disk, &views, &v) : UASD_EXIT_OK;
         if (code != UASD_EXIT_OK)
                 return code;
-        r = c->options->json ? print_json(&k, disk, v) : print_results(c, &k, disk, v);
+        if (c->options->json)
+                print_json(&k, disk, v);
+        else
+                r = print_results(c, &k, disk, v);
         return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

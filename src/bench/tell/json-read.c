@@ -8,6 +8,7 @@
 
 #include "bench/bench.h"
 #include "common/util.h"
+#include "term/program.h"
 
 #define DEPTH_MAX 8
 #define PATTERNS_MAX 256
@@ -169,16 +170,12 @@ static void read_queues(struct json_reader *r, json_object *o, struct bench_cond
 static void *room(struct json_reader *r, json_object *list, size_t max, size_t size)
 {
         size_t n = list ? json_object_array_length(list) : 0;
-        void *p;
 
         if (n > max)
                 wrong(r);
         if (r->error < 0)
                 return NULL;
-        p = calloc(n + 1, size);
-        if (!p)
-                r->error = -ENOMEM;
-        return p;
+        return need(calloc(n + 1, size));
 }
 
 static void read_lists(struct json_reader *r, json_object *o, struct bench *b)
@@ -245,9 +242,7 @@ int bench_json_parse(const char *text, size_t size, struct bench *ret)
 
         if (size > BENCH_JSON_SIZE_MAX)
                 return -EFBIG;
-        tokener = json_tokener_new_ex(DEPTH_MAX);
-        if (!tokener)
-                return -ENOMEM;
+        tokener = need(json_tokener_new_ex(DEPTH_MAX));
         json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS | JSON_TOKENER_VALIDATE_UTF8);
         o = json_tokener_parse_ex(tokener, text, (int) size);
         end = json_tokener_get_parse_end(tokener);

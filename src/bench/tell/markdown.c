@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/markdown.h"
+#include "bench/tell/print.h"
 
 #include "bench/tell/grid.h"
-#include "bench/tell/head.h"
-#include "bench/tell/print.h"
 #include "bench/tell/verdict.h"
-#include "common/util.h"
-#include "term/style.h"
+#include "term/program.h"
 
 /* As code: there nothing is markup, no name is called, and a cell of a table has no ends in it. */
 static void code(FILE *out, const char *s)
@@ -42,38 +39,26 @@ static void table(FILE *out, struct libscols_table *t)
         scols_unref_table(t);
 }
 
-static int grids(FILE *out, const struct bench *b)
+static void grids(FILE *out, const struct bench *b)
 {
         char title[GRID_TEXT_MAX];
         struct grid g;
-        int r = grid_make(b, &g);
 
-        if (r < 0)
-                return r;
-        for (enum stats_measure m = 0; g.n_rows > 0 && m < GRID_MEASURES && r >= 0; m++) {
-                struct libscols_table *t = grid_table(b, &g, 0, g.n_across, m, true, true);
-
+        grid_make(b, &g);
+        for (enum stats_measure m = 0; g.n_rows > 0 && m < GRID_MEASURES; m++) {
                 (void) fprintf(out, "\n%s:\n\n", grid_title(&g, m, title));
-                if (t)
-                        table(out, t);
-                else
-                        r = -ENOMEM;
+                table(out, grid_table(b, &g, 0, g.n_across, m, true, true));
         }
         grid_done(&g);
-        return r;
 }
 
 int bench_markdown(const struct bench *b, FILE *out)
 {
-        _cleanup_free_ struct notes *notes = calloc(1, sizeof(*notes));
+        _cleanup_free_ struct notes *notes = need(calloc(1, sizeof(*notes)));
         struct head_line head[HEAD_MAX];
-        struct libscols_table *t;
         char text[2048];
         size_t n;
-        int r;
 
-        if (!notes)
-                return -ENOMEM;
         (void) fprintf(out, "### uasctl bench\n\n");
         if (b->finding.found) {
                 (void) finding_text(b, text, sizeof(text));
@@ -89,13 +74,10 @@ int bench_markdown(const struct bench *b, FILE *out)
                 code(out, head[i].value);
                 (void) fputc('\n', out);
         }
-        t = bench_table_for_markdown(b, notes);
-        if (!t)
-                return -ENOMEM;
         (void) fputc('\n', out);
-        table(out, t);
+        table(out, bench_table_for_markdown(b, notes));
         for (size_t i = 0; i < notes->n; i++)
                 (void) fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
-        r = grids(out, b);
-        return r < 0 ? r : ferror(out) ? -EIO : 0;
+        grids(out, b);
+        return ferror(out) ? -EIO : 0;
 }

@@ -8,6 +8,7 @@
 #include "bench/tell/units.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "term/program.h"
 
 #define DIFFERENCES_TOLD 4 /* by size; the table has all of them */
 #define DOUBTS_TOLD 3      /* the notes of the table have all of them */
@@ -146,13 +147,13 @@ static void add_doubts(const struct bench *b, char *ret, size_t size)
 char *verdict_overall(const struct bench *b, char *ret, size_t size)
 {
         static const enum bench_word alike[] = {BENCH_SAME, BENCH_ROUNDS, BENCH_FAILED};
-        _cleanup_free_ struct bench_verdict *v = calloc(b->n_patterns + 1, sizeof(*v));
+        _cleanup_free_ struct bench_verdict *v = need(calloc(b->n_patterns + 1, sizeof(*v)));
         char text[VERDICT_TEXT_MAX];
 
         ret[0] = '\0';
-        for (size_t i = 0; v && i < b->n_patterns; i++)
+        for (size_t i = 0; i < b->n_patterns; i++)
                 verdict_of_pattern(b, (unsigned) i, &v[i]);
-        if (!v || b->n_patterns == 0)
+        if (b->n_patterns == 0)
                 return ret;
         add_differences(b, v, ret, size);
         for (size_t k = 0; k < ELEMENTSOF(alike); k++)

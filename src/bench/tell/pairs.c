@@ -3,6 +3,7 @@
 
 #include "bench/tell/units.h"
 #include "common/util.h"
+#include "term/program.h"
 
 #define REGION_TIMES 1.1 /* what rounding to blocks and jobs makes of one is no other region */
 
@@ -51,13 +52,11 @@ static void add_pairs(const struct bench *a, const struct bench *b, unsigned i, 
                 add_pair(a, b, (struct pair){.a = i, .b = k, .driver_a = d, .driver_b = d}, list, n);
 }
 
-int pairs_find(const struct bench *a, const struct bench *b, struct pair **ret, size_t *ret_n)
+size_t pairs_find(const struct bench *a, const struct bench *b, struct pair **ret)
 {
-        struct pair *list = calloc(a->n_patterns * _DRIVER_MAX + 1, sizeof(*list));
+        struct pair *list = need(calloc(a->n_patterns * _DRIVER_MAX + 1, sizeof(*list)));
         size_t n = 0;
 
-        if (!list)
-                return -ENOMEM;
         for (unsigned i = 0; i < a->n_patterns; i++)
                 for (unsigned k = 0; k < b->n_patterns; k++)
                         if (same_question(&a->patterns[i], &b->patterns[k])) {
@@ -65,8 +64,7 @@ int pairs_find(const struct bench *a, const struct bench *b, struct pair **ret, 
                                 break;
                         }
         *ret = list;
-        *ret_n = n;
-        return 0;
+        return n;
 }
 
 /* What all jobs together worked on, of the runs that count. */

@@ -13,8 +13,8 @@ struct pair {
         struct bench_verdict verdict;
 };
 
-/* In the order of the patterns of a, in a list to be freed. 0 or -ENOMEM. */
-int pairs_find(const struct bench *a, const struct bench *b, struct pair **ret, size_t *ret_n);
+/* In the order of the patterns of a, in a list to be freed. Their number. */
+size_t pairs_find(const struct bench *a, const struct bench *b, struct pair **ret);
 
 /* What differs in how the two were asked, a sentence each: region, engine, duration. Their number. */
 #define PAIR_DIFFERS_MAX 4

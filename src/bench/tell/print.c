@@ -7,6 +7,7 @@
 #include "common/util.h"
 #include "term/fit.h"
 #include "term/fold.h"
+#include "term/program.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -80,17 +81,10 @@ static bool wide(void)
         return style_width() == 0 || style_width() >= WIDE;
 }
 
-static int set(struct result_printer *p, struct libscols_line *line, int column, const char *text)
-{
-        return p->at[column] < 0 ? 0 : scols_line_set_data(line, (size_t) p->at[column], text);
-}
-
 static void paint(struct result_printer *p, struct libscols_line *line, int column, const char *sgr)
 {
-        struct libscols_cell *cell = p->at[column] < 0 ? NULL : scols_line_get_cell(line, (size_t) p->at[column]);
-
-        if (cell)
-                (void) scols_cell_set_color(cell, sgr);
+        if (p->at[column] >= 0)
+                (void) scols_cell_set_color(scols_line_get_cell(line, (size_t) p->at[column]), sgr);
 }
 
 /* Eighths of a cell where there are characters for them. */
@@ -150,88 +144,60 @@ static void range_text(const struct result_printer *p, const struct summary *s, 
         (void) snprintf(ret, size, "%s-%s", low, high);
 }
 
-static int add_latency(struct result_printer *p, struct libscols_line *line, unsigned pattern, enum driver d, int column,
-                       enum stats_measure m)
+static void add_row(struct result_printer *p, unsigned pattern, enum driver d, bool first, bool last)
 {
-        double ns = median_of(p->b, pattern, d, m);
-        char text[UNIT_TEXT_MAX];
-
-        return set(p, line, column, ns > 0 ? figure_text(ns, m, utf8(p), text) : "-");
-}
-
-static int add_figures(struct result_printer *p, struct libscols_line *line, unsigned pattern, enum driver d)
-{
-        enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
-        char text[RATE_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
+        static const struct {
+                int column;
+                enum stats_measure m;
+        } latencies[] = {{AT_MEAN, STATS_MEAN}, {AT_P50, STATS_P50}, {AT_P95, STATS_P95}, {AT_P99, STATS_P99}};
+        const struct bench_pattern *what = &p->b->patterns[pattern];
+        enum stats_measure m = stats_figure(what);
+        char name[4 * sizeof(what->name)], rate[RATE_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
+        char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX], said[VERDICT_TEXT_MAX];
+        const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"}, *shown[_AT_MAX], *colour = NULL;
         double most = longest(p, pattern);
+        struct bench_verdict v = {.word = BENCH_SINGLE};
+        struct libscols_line *line;
         struct samples s;
         struct summary sum;
-        int r;
 
+        if (p->markdown || !*what->name)
+                (void) pattern_text(what, name);
+        else
+                (void) harmless_sentence(what->name, name, sizeof(name));
+        cells[AT_PATTERN] = first ? name : NULL;
         stats_samples(p->b, pattern, d, m, &s);
         stats_summary(&s, &sum);
-        if (sum.n == 0)
-                return set(p, line, AT_MEDIAN, "-");
-        bar_text(most > 0 ? sum.median / most : 0, p->bar, bar);
-        range_text(p, &sum, m, range, sizeof(range));
-        (void) snprintf(spread, sizeof(spread), "%.*f %%", sum.spread_percent < 9.95 ? 1 : 0, sum.spread_percent);
-        r = set(p, line, AT_MEDIAN, rate_text(p->b, pattern, d, utf8(p), text));
-        r = r ?: set(p, line, AT_BAR, bar);
-        r = r ?: set(p, line, AT_RANGE, range);
-        r = r ?: set(p, line, AT_SPREAD, spread);
-        r = r ?: add_latency(p, line, pattern, d, AT_MEAN, STATS_MEAN);
-        r = r ?: add_latency(p, line, pattern, d, AT_P50, STATS_P50);
-        r = r ?: add_latency(p, line, pattern, d, AT_P95, STATS_P95);
-        return r ?: add_latency(p, line, pattern, d, AT_P99, STATS_P99);
-}
-
-static int add_verdict(struct result_printer *p, struct libscols_line *line, unsigned pattern)
-{
-        struct bench_verdict v;
-        char text[VERDICT_TEXT_MAX];
-        int r;
-
-        verdict_of_pattern(p->b, pattern, &v);
-        r = set(p, line, AT_UAS, verdict_short(&v, text));
-        if (v.word == BENCH_FASTER)
-                paint(p, line, AT_UAS, SGR_GREEN);
-        else if (v.word == BENCH_SLOWER || v.word == BENCH_FAILED)
-                paint(p, line, AT_UAS, SGR_RED);
-        return r;
-}
-
-static int add_row(struct result_printer *p, unsigned pattern, enum driver d, bool first, bool last)
-{
-        struct libscols_line *line = scols_table_new_line(p->table, NULL);
-        const struct bench_pattern *what = &p->b->patterns[pattern];
-        char text[PATTERN_TEXT_MAX], notes[NOTES_TEXT_MAX];
-        int r;
-
-        if (!line)
-                return -ENOMEM;
-        if (first && (p->markdown || !*what->name))
-                r = set(p, line, AT_PATTERN, pattern_text(what, text));
-        else
-                r = first ? set(p, line, AT_PATTERN, HARMLESS(what->name)) : 0;
-        r = r ?: set(p, line, AT_DRIVER, driver_label(d));
-        r = r ?: add_figures(p, line, pattern, d);
-        r = r ?: set(p, line, AT_NOTES, notes_of(p->notes, p->b, pattern, d, notes));
-        paint(p, line, AT_NOTES, SGR_YELLOW);
-        return r ?: last && p->compares ? add_verdict(p, line, pattern) : 0;
-}
-
-static int add_rows(struct result_printer *p)
-{
-        int r = 0;
-
-        for (unsigned pattern = 0; pattern < p->b->n_patterns; pattern++) {
-                enum driver rows[_DRIVER_MAX];
-                size_t n = drivers_of(p->b, pattern, rows);
-
-                for (size_t i = 0; i < n && r == 0; i++)
-                        r = add_row(p, pattern, rows[i], i == 0, i + 1 == n);
+        if (sum.n > 0) {
+                bar_text(most > 0 ? sum.median / most : 0, p->bar, bar);
+                range_text(p, &sum, m, range, sizeof(range));
+                (void) snprintf(spread, sizeof(spread), "%.*f %%", sum.spread_percent < 9.95 ? 1 : 0, sum.spread_percent);
+                cells[AT_MEDIAN] = rate_text(p->b, pattern, d, utf8(p), rate);
+                cells[AT_BAR] = bar;
+                cells[AT_RANGE] = range;
+                cells[AT_SPREAD] = spread;
         }
-        return r;
+        for (size_t i = 0; sum.n > 0 && i < ELEMENTSOF(latencies); i++) {
+                double ns = median_of(p->b, pattern, d, latencies[i].m);
+
+                cells[latencies[i].column] = ns > 0 ? figure_text(ns, latencies[i].m, utf8(p), latency[i]) : "-";
+        }
+        cells[AT_NOTES] = notes_of(p->notes, p->b, pattern, d, notes);
+        if (last && p->compares) {
+                verdict_of_pattern(p->b, pattern, &v);
+                cells[AT_UAS] = verdict_short(&v, said);
+        }
+        for (int i = 0; i < _AT_MAX; i++)
+                if (p->at[i] >= 0)
+                        shown[p->at[i]] = cells[i];
+        line = table_row(p->table, NULL, shown);
+        paint(p, line, AT_NOTES, SGR_YELLOW);
+        if (v.word == BENCH_FASTER)
+                colour = SGR_GREEN;
+        else if (v.word == BENCH_SLOWER || v.word == BENCH_FAILED)
+                colour = SGR_RED;
+        if (colour)
+                paint(p, line, AT_UAS, colour);
 }
 
 static bool has_column(const struct result_printer *p, int i)
@@ -260,9 +226,12 @@ static struct libscols_table *make_table(struct result_printer *p, bool legend, 
                 chosen[n++] = columns[i].column;
         }
         p->table = table_new(chosen, n, legend);
-        if (p->table && add_rows(p) != 0) {
-                scols_unref_table(p->table);
-                p->table = NULL;
+        for (unsigned pattern = 0; pattern < p->b->n_patterns; pattern++) {
+                enum driver rows[_DRIVER_MAX];
+                size_t n_rows = drivers_of(p->b, pattern, rows);
+
+                for (size_t i = 0; i < n_rows; i++)
+                        add_row(p, pattern, rows[i], i == 0, i + 1 == n_rows);
         }
         return p->table;
 }
@@ -279,8 +248,6 @@ static int print_table(struct result_printer *p, FILE *out, bool legend)
         struct fit_column how[_AT_MAX];
         struct libscols_table *t = make_table(p, legend, how);
 
-        if (!t)
-                return -ENOMEM;
         (void) scols_table_set_stream(t, out);
         return table_print(t, table_fit(t, how, scols_table_get_ncols(t)));
 }
@@ -332,15 +299,12 @@ static int print_verdict(const struct bench *b, FILE *out)
 
 int bench_print(const struct bench *b, FILE *out, bool legend)
 {
-        _cleanup_free_ struct notes *notes = calloc(1, sizeof(*notes));
+        _cleanup_free_ struct notes *notes = need(calloc(1, sizeof(*notes)));
         struct result_printer p = {.b = b, .notes = notes};
         struct head_line head[HEAD_MAX];
         size_t n;
-        int r;
+        int r = print_finding(b, out);
 
-        if (!notes)
-                return -ENOMEM;
-        r = print_finding(b, out);
         n = bench_head(b, true, head);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = bench_print_line(out, head[i].key, false, head[i].value);

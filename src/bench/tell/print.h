@@ -22,8 +22,12 @@ int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool leg
 int bench_print_line(FILE *out, const char *key, bool again, const char *value);
 int bench_print_notes(FILE *out, const struct notes *notes);
 
-/* The same table as for a terminal, with all columns but the bar and without names of others. NULL: no memory. */
+/* The same table as for a terminal, with all columns but the bar and without names of others. */
 struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes);
 
 /* The table alone, with what stands above and below it. */
 int bench_print(const struct bench *b, FILE *out, bool legend);
+/* A line a run with all conditions, RFC 4180, names of the columns first. Round 0 is among them: `round` tells. */
+int bench_csv(const struct bench *b, FILE *out, bool legend);
+/* For a forum or a bug report; without the serial number. What a device named cannot become markup. */
+int bench_markdown(const struct bench *b, FILE *out);

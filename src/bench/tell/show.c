@@ -2,10 +2,12 @@
 /* One result: as it was asked for, of those that are kept, and away with it. */
 #include "bench/tell/chart.h"
 #include "bench/tell/history.h"
+#include "bench/tell/json.h"
 #include "bench/tell/kept.h"
 #include "bench/tell/print.h"
 #include "common/log.h"
 #include "common/util.h"
+#include "term/json.h"
 
 #define ID_MIN 8 /* as --history shows it: what is lost is not to be met by a letter or two */
 
@@ -29,6 +31,32 @@ int bench_load(const struct kept_results *k, const char *what, struct bench *ret
         int r = kept_find(k, what, ret);
 
         return r < 0 ? tell_not_found(r, what) : UASD_EXIT_OK;
+}
+
+static int tell_json(const struct bench *b, FILE *out)
+{
+        json_object *o = bench_json(b);
+        _cleanup_free_ char *text = json_text(o);
+
+        json_object_put(o);
+        return fprintf(out, "%s\n", text) < 0 ? -EIO : 0;
+}
+
+int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool legend)
+{
+        switch (how) {
+        case BENCH_TABLE:
+                return bench_print(b, out, legend);
+        case BENCH_JSON:
+                return tell_json(b, out);
+        case BENCH_CSV:
+                return bench_csv(b, out, legend);
+        case BENCH_MARKDOWN:
+                return bench_markdown(b, out);
+        case _BENCH_FORMAT_MAX:
+                break;
+        }
+        return -EINVAL;
 }
 
 int bench_tell_as_asked(const struct bench_context *c, const struct bench *b)
