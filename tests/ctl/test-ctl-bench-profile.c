@@ -332,7 +332,7 @@ static void search(void **state)
         assert_int_equal(profile_load(&roots, "pi", NULL, NULL, &pi), 0);
         assert_true(pi->n_patterns == 2);
 
-        assert_int_equal(profile_names(&roots, &list), 0);
+        list = profile_names(&roots);
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 assert_string_equal(list[i], names[i]);
         assert_null(list[ELEMENTSOF(names)]);
@@ -376,7 +376,7 @@ static void no_files(void **state)
                 assert_row(i, profile_load(&roots, rows[i].name, complain, &c, &p) == -EBADMSG);
                 assert_row(i, c.line == 0 && streq(c.what, rows[i].what) && streq(c.file, file));
         }
-        assert_int_equal(profile_names(&roots, &list), 0);
+        list = profile_names(&roots);
         for (char **name = list; *name; name++)
                 for (size_t i = 0; i + 1 < ELEMENTSOF(rows); i++)
                         assert_false(streq(*name, rows[i].name));

@@ -17,7 +17,6 @@ struct bench_lease {
         int fd;          /* -1: there is none */
         bool distrusted; /* the daemon says so of the disk, since the lease began */
         char block[BLOCK_NAME_MAX];
-        char scsi[32];     /* "0:0:0:0": new with every switch */
         char history[320]; /* the daemon's clause */
 };
 

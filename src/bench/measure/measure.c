@@ -26,12 +26,10 @@ static void complain(const char *file, int line, const char *what, void *data)
 
 static void tell_profiles(const struct bench_context *c, const char *name)
 {
-        char **names = NULL;
+        char **names = profile_names(&c->client.roots);
 
         log_error("There is no profile '%s'. There are:", name);
-        if (profile_names(&c->client.roots, &names) < 0)
-                return;
-        for (char **i = names; i && *i; i++)
+        for (char **i = names; *i; i++)
                 log_error("  %s", *i);
         strv_free(names);
 }

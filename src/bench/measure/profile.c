@@ -2,13 +2,14 @@
 #include "bench/measure/profile.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 
 #include "common/names.h"
 #include "common/util.h"
+#include "sys/io/sysfs.h"
+#include "term/program.h"
 
 #define FILE_SIZE_MAX (256 * 1024)
 
@@ -91,45 +92,27 @@ int profile_load(const struct roots *r, const char *name, profile_complain_fn co
         return -ENOENT;
 }
 
-static bool known(char *const *names, const char *name, size_t n)
-{
-        for (; names && *names; names++)
-                if (strlen(*names) == n && strncmp(*names, name, n) == 0)
-                        return true;
-        return false;
-}
+struct profile_list {
+        const struct place *place;
+        char **list;
+        size_t n;
+};
 
-static int names_in(const struct place *p, char ***names, size_t *n)
+static int add_name(const char *entry, void *data)
 {
-        struct dirent *e;
-        int fd, k = 0;
-        DIR *d;
+        size_t n = strlen(entry), suffix = strlen(BENCH_SUFFIX);
+        struct profile_list *to = data;
+        char path[sizeof(BENCH_SHARE) + NAME_MAX + 1], name[PROFILE_NAME_MAX + 1];
 
-        fd = p->root < 0 ? -1 : openat(p->root, p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
+        (void) snprintf(path, sizeof(path), "%s/%s", to->place->dir, entry);
+        if (n <= suffix || !streq(entry + n - suffix, BENCH_SUFFIX) || !name_is_valid(entry, n - suffix) ||
+            !is_file(to->place, path))
                 return 0;
-        d = fdopendir(fd);
-        if (!d) {
-                (void) close(fd);
-                return -ENOMEM;
-        }
-        while (k >= 0 && (e = readdir(d))) {
-                size_t length = strlen(e->d_name), suffix = strlen(BENCH_SUFFIX);
-                char name[PROFILE_NAME_MAX + 1], path[sizeof(BENCH_SHARE) + NAME_MAX + 1];
-
-                if (length <= suffix || !streq(e->d_name + length - suffix, BENCH_SUFFIX))
-                        continue;
-                length -= suffix;
-                if (!name_is_valid(e->d_name, length) || known(*names, e->d_name, length))
-                        continue;
-                (void) snprintf(path, sizeof(path), "%s/%s", p->dir, e->d_name);
-                if (!is_file(p, path))
-                        continue;
-                (void) snprintf(name, sizeof(name), "%.*s", (int) length, e->d_name);
-                k = strv_push(names, n, name);
-        }
-        (void) closedir(d);
-        return k < 0 ? k : 0;
+        (void) snprintf(name, sizeof(name), "%.*s", (int) (n - suffix), entry);
+        for (size_t i = 0; i < to->n; i++)
+                if (streq(to->list[i], name))
+                        return 0;
+        return strv_push(&to->list, &to->n, name);
 }
 
 static int compare(const void *a, const void *b)
@@ -137,20 +120,17 @@ static int compare(const void *a, const void *b)
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-int profile_names(const struct roots *r, char ***ret)
+char **profile_names(const struct roots *r)
 {
-        char **names = calloc(1, sizeof(*names));
+        struct profile_list names = {.list = need(calloc(1, sizeof(*names.list)))};
         struct place dirs[2];
-        size_t count = 0, n = places(r, dirs);
-        int k = names ? 0 : -ENOMEM;
+        size_t n = places(r, dirs);
 
-        for (size_t i = 0; i < n && k >= 0; i++)
-                k = names_in(&dirs[i], &names, &count);
-        if (k < 0) {
-                strv_free(names);
-                return k;
+        for (size_t i = 0; i < n; i++) {
+                names.place = &dirs[i];
+                if (dirs[i].root >= 0) /* a folder that is not there has none */
+                        (void) dir_each(dirs[i].root, dirs[i].dir, add_name, &names);
         }
-        qsort(names, count, sizeof(*names), compare);
-        *ret = names;
-        return 0;
+        qsort(names.list, names.n, sizeof(*names.list), compare);
+        return names.list;
 }

@@ -36,7 +36,7 @@ int profile_parse(const char *name, const char *file, const char *text, size_t s
 size_t profile_drop_writes(struct profile *p);
 struct profile *profile_free(struct profile *p); /* NULL */
 /* Every name there is, sorted, ends with NULL; free with strv_free(). */
-int profile_names(const struct roots *r, char ***ret);
+char **profile_names(const struct roots *r);
 
 static inline void profile_freep(struct profile **p)
 {

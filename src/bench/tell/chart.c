@@ -3,16 +3,16 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "common/child.h"
 #include "common/exit-codes.h"
 #include "common/log.h"
 
 #define PROGRAM "gnuplot"
+#define EXIT_NO_PROGRAM 127
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -32,20 +32,32 @@ static int tell_missing(void)
         return UASD_EXIT_TOOL_MISSING;
 }
 
-/* As posix_spawnp() will look for it. */
+/* Without a shell. Descriptors of its streams. 0; -ENOENT: there is none; -EPROTO: it failed; or -errno. */
+static int run(const char *first, const char *second, int in, int out, int words)
+{
+        pid_t pid = child_fork((int[]){in, out, words}, 3);
+        int status;
+
+        if (pid < 0)
+                return pid;
+        if (pid == 0) {
+                if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 && dup2(words, STDERR_FILENO) >= 0)
+                        (void) execlp(PROGRAM, PROGRAM, first, second, (char *) NULL);
+                _exit(EXIT_NO_PROGRAM);
+        }
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        return -errno;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_PROGRAM)
+                return -ENOENT;
+        return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPROTO;
+}
+
 static bool is_there(void)
 {
-        const char *path = getenv("PATH");
+        _cleanup_close_ int none = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-        for (const char *at = isempty(path) ? "/bin:/usr/bin" : path; at;) {
-                size_t n = strcspn(at, ":");
-                char file[PATH_MAX];
-
-                if ((size_t) snprintf(file, sizeof(file), "%.*s/" PROGRAM, (int) n, at) < sizeof(file) && access(file, X_OK) == 0)
-                        return true;
-                at = at[n] ? at + n + 1 : NULL;
-        }
-        return false;
+        return none >= 0 && run("--version", NULL, none, none, none) != -ENOENT;
 }
 
 static int tell_not_written(const char *path, int error)
@@ -117,39 +129,6 @@ static int script_fd(const struct bench *b, bool svg)
         return TAKE_FD(fd);
 }
 
-/* Without a shell, and without anybody's start-up files. What it says goes to fd `words`. 0, or -errno. */
-static int run(int script, int picture, int words)
-{
-        char *const argv[] = {(char *) PROGRAM, (char *) "--default-settings", (char *) "-", NULL};
-        posix_spawn_file_actions_t actions;
-        posix_spawnattr_t attr;
-        sigset_t none;
-        int status, r;
-        pid_t pid = 0;
-
-        (void) sigemptyset(&none);
-        if (posix_spawn_file_actions_init(&actions) != 0)
-                return -ENOMEM;
-        if (posix_spawnattr_init(&attr) != 0) {
-                (void) posix_spawn_file_actions_destroy(&actions);
-                return -ENOMEM;
-        }
-        r = -posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
-        r = r ?: -posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
-        r = r ?: -posix_spawn_file_actions_adddup2(&actions, words, STDERR_FILENO);
-        r = r ?: -posix_spawnattr_setsigmask(&attr, &none);
-        r = r ?: -posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-        r = r ?: -posix_spawnp(&pid, PROGRAM, &actions, &attr, argv, environ);
-        (void) posix_spawnattr_destroy(&attr);
-        (void) posix_spawn_file_actions_destroy(&actions);
-        if (r < 0)
-                return r;
-        while (waitpid(pid, &status, 0) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPROTO;
-}
-
 /* The first line of what it said. */
 static void tell_words(int words)
 {
@@ -174,7 +153,7 @@ static int draw(const char *path, int script, int words)
         picture = make_beside(path, temp);
         if (picture < 0)
                 return picture;
-        r = run(script, picture, words);
+        r = run("--default-settings", "-", script, picture, words); /* no start-up files */
         if (r == 0 && fstat(picture, &st) == 0 && st.st_size == 0)
                 r = -EPROTO;
         mask = umask(0);

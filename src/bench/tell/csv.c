@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/print.h"
 
-#include <inttypes.h>
 #include <time.h>
 
-#include "bench/bench.h"
-#include "bench/tell/stats.h"
+#include "bench/tell/json.h"
 #include "common/util.h"
 
 /* RFC 4180. What a spreadsheet would take for a formula gets an apostrophe in front. */
@@ -34,47 +32,25 @@ static void time_of(FILE *out, uint64_t usec)
         (void) fputs(when, out);
 }
 
-static void value(FILE *out, const struct field *f, const void *at)
+static void value(FILE *out, const struct field *f, json_object *v)
 {
-        switch (f->type) {
-        case FIELD_STRING:
-        case FIELD_WORD:
-                text(out, at);
-                break;
-        case FIELD_UINT:
-                (void) fprintf(out, "%u", *(const unsigned *) at);
-                break;
-        case FIELD_UINT64:
-                (void) fprintf(out, "%" PRIu64, *(const uint64_t *) at);
-                break;
-        case FIELD_REAL:
-        case FIELD_KNOWN:
-                if (f->type == FIELD_REAL || *(const double *) at >= 0)
-                        (void) fprintf(out, "%.15g", *(const double *) at);
-                break;
-        case FIELD_BOOL:
-                (void) fprintf(out, "%i", *(const bool *) at);
-                break;
-        case FIELD_ERRNO:
-                (void) fprintf(out, "%i", *(const int *) at);
-                break;
-        case FIELD_DRIVER:
-                text(out, driver_to_string(*(const enum driver *) at));
-                break;
-        case FIELD_AXIS:
-                text(out, bench_axis_to_string(*(const enum bench_axis *) at));
-                break;
-        case FIELD_TIME:
-                time_of(out, *(const uint64_t *) at);
-                break;
-        case FIELD_SIDE:
-                break;
-        }
+        if (f->type == FIELD_TIME)
+                time_of(out, json_object_get_uint64(v));
+        else if (json_object_is_type(v, json_type_boolean))
+                (void) fprintf(out, "%i", json_object_get_boolean(v));
+        else if (json_object_is_type(v, json_type_double))
+                (void) fprintf(out, "%.15g", json_object_get_double(v));
+        else if (json_object_is_type(v, json_type_int))
+                (void) fputs(json_object_get_string(v), out);
+        else if (v)
+                text(out, json_object_get_string(v));
 }
 
 /* from: NULL prints the names of the columns. */
 static void columns(FILE *out, const struct field *fields, const char *prefix, const void *from)
 {
+        json_object *values = from ? bench_json_fields(fields, from) : NULL;
+
         for (const struct field *f = fields; f->name; f++) {
                 char inner[32];
 
@@ -86,11 +62,12 @@ static void columns(FILE *out, const struct field *fields, const char *prefix, c
                         continue;
                 }
                 if (from)
-                        value(out, f, field_at(f, from));
+                        value(out, f, json_object_object_get(values, f->name));
                 else
                         (void) fprintf(out, "%s%s", prefix, f->column ?: f->name);
                 (void) fputc(',', out);
         }
+        json_object_put(values);
 }
 
 /* r: NULL prints the names of the columns. */

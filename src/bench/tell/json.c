@@ -9,8 +9,6 @@
 #include "term/json.h"
 #include "term/program.h"
 
-static json_object *json_of(const struct field *fields, const void *from);
-
 static void put_real(json_object *o, const char *key, double value)
 {
         put(o, key, need(json_object_new_double(isfinite(value) ? value : 0)));
@@ -54,7 +52,7 @@ static void put_field(json_object *o, const struct field *f, const void *at)
                 put_string(o, f->name, bench_axis_to_string(*(const enum bench_axis *) at));
                 break;
         case FIELD_SIDE:
-                put(o, f->name, json_of(side_fields, at));
+                put(o, f->name, bench_json_fields(side_fields, at));
                 break;
         }
 }
@@ -65,7 +63,7 @@ static void put_fields(json_object *o, const struct field *fields, const void *f
                 put_field(o, f, field_at(f, from));
 }
 
-static json_object *json_of(const struct field *fields, const void *from)
+json_object *bench_json_fields(const struct field *fields, const void *from)
 {
         json_object *o = json_new();
 
@@ -75,10 +73,10 @@ static json_object *json_of(const struct field *fields, const void *from)
 
 static json_object *json_conditions(const struct bench_conditions *c)
 {
-        json_object *o = json_of(conditions_fields, c), *drivers = json_list();
+        json_object *o = bench_json_fields(conditions_fields, c), *drivers = json_list();
 
         for (enum driver d = DRIVER_USB_STORAGE; d <= DRIVER_UAS; d++) {
-                json_object *one = json_of(queue_fields, &c->queues[d]);
+                json_object *one = bench_json_fields(queue_fields, &c->queues[d]);
 
                 put_string(one, "driver", driver_to_string(d));
                 append(drivers, one);
@@ -181,11 +179,11 @@ static void put_lists(json_object *o, const struct bench *b)
         json_object *patterns = json_list(), *runs = json_list(), *results = json_list();
 
         for (size_t i = 0; i < b->n_patterns; i++) {
-                append(patterns, json_of(pattern_fields, &b->patterns[i]));
+                append(patterns, bench_json_fields(pattern_fields, &b->patterns[i]));
                 append(results, json_result(b, (unsigned) i));
         }
         for (size_t i = 0; i < b->n_runs; i++)
-                append(runs, json_of(run_fields, &b->runs[i]));
+                append(runs, bench_json_fields(run_fields, &b->runs[i]));
         put(o, "results", results);
         put(o, "patterns", patterns);
         put(o, "runs", runs);
@@ -196,7 +194,7 @@ json_object *bench_json(const struct bench *b)
         json_object *o = json_new();
         char overall[2048];
 
-        put(o, "finding", b->finding.found ? json_of(finding_fields, &b->finding) : NULL);
+        put(o, "finding", b->finding.found ? bench_json_fields(finding_fields, &b->finding) : NULL);
         put_int(o, "version", BENCH_JSON_VERSION);
         put_string(o, "id", b->id);
         put_fields(o, bench_fields, b);

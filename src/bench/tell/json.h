@@ -11,6 +11,8 @@
 
 /* NULL: no memory. */
 json_object *bench_json(const struct bench *b);
+/* The members of a struct, by its table. */
+json_object *bench_json_fields(const struct field *fields, const void *from);
 /* Its parts, for comparisons of two results; on: as verdict_text() has it. */
 json_object *bench_json_verdict(const struct bench_verdict *v, const char *on);
 /* What is doubted of a pattern under a driver; _DRIVER_MAX: under any. */
