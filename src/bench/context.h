@@ -14,3 +14,6 @@ struct bench_context {
 
 /* Verbs report what goes wrong and return an enum uasd_exit. */
 int bench_measure(const struct bench_context *c, const char *what);
+
+/* uasctl-bench for the machine in the folder root; NULL: this machine. Returns an enum uasd_exit. */
+int bench_program(int argc, char **argv, const char *root);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/program.h"
-
 #include "bench/context.h"
+
 #include "bench/tell/history.h"
 #include "common/log.h"
 #include "common/util.h"

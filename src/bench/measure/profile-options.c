@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/measure/profile-options.h"
+#include "bench/measure/profile.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 
-#include "bench/measure/profile-options.h"
+#include "bench/measure/profile.h"
 #include "common/util.h"
 #include "term/program.h"
 

@@ -45,3 +45,12 @@ static inline void profile_freep(struct profile **p)
 
 /* A size or count as fio has it: 4k, 1M, 10G, 1 KiB being 1024 whatever the letter's case. 0, -EINVAL or -ERANGE. */
 int profile_size(const char *s, uint64_t *ret);
+
+/* The options of fio that bench itself has to understand; fio checks all others. */
+
+/* The defaults of fio on Linux. */
+extern const struct bench_pattern profile_default;
+/* Applies one option. 0; -EINVAL: the value is not understood; -EPERM: a profile cannot have the option. */
+int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value);
+/* Derives what depends on several options. Returns NULL, or what contradicts itself. */
+const char *profile_pattern_finish(struct bench_pattern *p);

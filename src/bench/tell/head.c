@@ -119,12 +119,11 @@ static void queue_line(const struct bench_conditions *c, char *ret)
                         continue;
                 add(ret, "%s", driver_to_string(d));
                 if (c->queues[d].queue_depth > 0)
-                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " depth %u", c->queues[d].queue_depth);
+                        text_add(ret, HEAD_VALUE_MAX, " depth %u", c->queues[d].queue_depth);
                 if (*c->queues[d].scheduler)
-                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %s", c->queues[d].scheduler);
+                        text_add(ret, HEAD_VALUE_MAX, " %s", c->queues[d].scheduler);
                 if (c->queues[d].nr_requests > 0)
-                        (void) snprintf(ret + strlen(ret), HEAD_VALUE_MAX - strlen(ret), " %u requests",
-                                        c->queues[d].nr_requests);
+                        text_add(ret, HEAD_VALUE_MAX, " %u requests", c->queues[d].nr_requests);
         }
 }
 
@@ -174,34 +173,28 @@ size_t bench_head(const struct bench *b, bool private, struct head_line ret[stat
         return n;
 }
 
-size_t notes_add(struct notes *notes, const char *text)
+void notes_add(struct notes *notes, const char *text, char ret[static NOTES_TEXT_MAX])
 {
-        for (size_t i = 0; i < notes->n; i++)
-                if (streq(notes->text[i], text))
-                        return i + 1;
-        if (notes->n == NOTES_MAX)
-                return 0;
-        (void) copy_string(notes->text[notes->n], DOUBT_TEXT_MAX, text);
-        return ++notes->n;
+        size_t i = 0;
+
+        while (i < notes->n && !streq(notes->text[i], text))
+                i++;
+        if (i == notes->n && i < NOTES_MAX)
+                (void) copy_string(notes->text[notes->n++], DOUBT_TEXT_MAX, text);
+        if (i < NOTES_MAX)
+                text_add(ret, NOTES_TEXT_MAX, "%s[%zu]", *ret ? " " : "", i + 1);
+        else
+                text_add(ret, NOTES_TEXT_MAX, "%s[+]", *ret ? " " : "");
 }
 
 char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, char ret[static NOTES_TEXT_MAX])
 {
         unsigned found = doubts_of(b, pattern, d);
-        size_t used = 0;
+        char text[DOUBT_TEXT_MAX];
 
         ret[0] = '\0';
-        for (enum bench_doubt doubt = 0; doubt < _BENCH_DOUBT_MAX; doubt++) {
-                char text[DOUBT_TEXT_MAX];
-                size_t number;
-
-                if (!(found & (1U << doubt)))
-                        continue;
-                number = notes_add(notes, doubt_text(b, pattern, d, doubt, text));
-                if (number > 0)
-                        used += (size_t) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[%zu]", used ? " " : "", number);
-                else
-                        used += (size_t) snprintf(ret + used, NOTES_TEXT_MAX - used, "%s[+]", used ? " " : "");
-        }
+        for (enum bench_doubt doubt = 0; doubt < _BENCH_DOUBT_MAX; doubt++)
+                if (found & (1U << doubt))
+                        notes_add(notes, doubt_text(b, pattern, d, doubt, text), ret);
         return ret;
 }

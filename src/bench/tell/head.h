@@ -23,10 +23,10 @@ struct notes {
         char text[NOTES_MAX][DOUBT_TEXT_MAX];
         size_t n;
 };
-/* Its number, from 1 on; 0: there is no room for another one. */
-size_t notes_add(struct notes *notes, const char *text);
-/* "[1] [3]" of a pattern under a driver; adds what is new. More than there is room for are "[+]". */
+/* Appends its number: "[1] [3]"; "[+]": there is no room for another one. */
 #define NOTES_TEXT_MAX 128
+void notes_add(struct notes *notes, const char *text, char ret[static NOTES_TEXT_MAX]);
+/* Those of a pattern under a driver; adds what is new. */
 char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, char ret[static NOTES_TEXT_MAX]);
 
 /* How it is called in a table: "uas", or "-" where it is not known. */

@@ -3,7 +3,6 @@
 
 #include "bench/tell/head.h"
 #include "bench/tell/json.h"
-#include "bench/tell/kept.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
 #include "client/source.h"

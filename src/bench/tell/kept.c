@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench/tell/kept.h"
 
 #include <fcntl.h>
 #include <time.h>

@@ -3,7 +3,6 @@
 #include "bench/tell/chart.h"
 #include "bench/tell/history.h"
 #include "bench/tell/json.h"
-#include "bench/tell/kept.h"
 #include "bench/tell/print.h"
 #include "common/log.h"
 #include "common/util.h"
