@@ -8,7 +8,7 @@
 #define COLUMNS_MAX 32
 
 struct table_widths {
-        const struct fit_column *how;
+        const struct table_column *columns;
         size_t n;
         bool shown[COLUMNS_MAX];
         unsigned least[COLUMNS_MAX]; /* if nothing else helps */
@@ -29,8 +29,8 @@ static void measure_cell(struct table_widths *l, size_t i, const char *text)
         const unsigned usual[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_NAMES] = words, [FIT_LAST] = whole};
 
         widen(&l->whole[i], whole);
-        widen(&l->usual[i], usual[l->how[i].folds]);
-        widen(&l->least[i], least[l->how[i].folds]);
+        widen(&l->usual[i], usual[l->columns[i].folds]);
+        widen(&l->least[i], least[l->columns[i].folds]);
 }
 
 static void measure(struct libscols_table *t, struct table_widths *l)
@@ -68,7 +68,7 @@ static void leave_out(struct table_widths *l, unsigned room)
 {
         for (unsigned turn = 1; turn <= l->n && sum(l, l->usual) > room; turn++)
                 for (size_t i = 0; i < l->n; i++)
-                        if (l->how[i].goes == turn)
+                        if (l->columns[i].goes == turn)
                                 l->shown[i] = false;
 }
 
@@ -98,9 +98,9 @@ static int fold_cells(struct libscols_table *t, struct libscols_column *c, unsig
         return r;
 }
 
-int table_fit(struct libscols_table *t, const struct fit_column *how, size_t n)
+int table_fit(struct libscols_table *t, const struct table_column *columns, size_t n)
 {
-        struct table_widths l = {.how = how, .n = n};
+        struct table_widths l = {.columns = columns, .n = n};
         unsigned room = style_width();
         int r = 0;
 

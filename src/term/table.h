@@ -6,10 +6,21 @@
 
 #include <libsmartcols/libsmartcols.h>
 
+/* What becomes of cells that are wider than there is room for. */
+enum fit_fold {
+        FIT_WHOLE,  /* its cells stay in one line */
+        FIT_BLANKS, /* broken at blanks */
+        FIT_NAMES,  /* the same, and at the very last at dashes */
+        FIT_LAST,   /* one line as long as leaving out columns helps, then both */
+};
+
 struct table_column {
         const char *name;
         int flags;   /* SCOLS_FL_* */
         double hint; /* of how wide it is, as libsmartcols has it */
+        /* For table_fit(): how its cells fold, and which column is left out first: 1; 0: not this one. */
+        enum fit_fold folds;
+        unsigned goes;
 };
 
 /*

@@ -138,15 +138,15 @@ static size_t pair_differs(const struct bench *a, const struct bench *b, const s
 enum { AT_PATTERN, AT_DRIVER, AT_FIRST, AT_SECOND, AT_RATIO, AT_NOTES, AT_SECOND_IS, _AT_MAX };
 
 static const struct table_column columns[_AT_MAX] = {
-        [AT_PATTERN] = {"PATTERN", 0},          [AT_DRIVER] = {"DRIVER", 0},
-        [AT_FIRST] = {"FIRST", SCOLS_FL_RIGHT}, [AT_SECOND] = {"SECOND", SCOLS_FL_RIGHT},
-        [AT_RATIO] = {"RATIO", SCOLS_FL_RIGHT}, [AT_NOTES] = {"NOTES", 0},
-        [AT_SECOND_IS] = {"SECOND IS", 0},
-};
-
-static const struct fit_column fits[_AT_MAX] = {
-        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0},  [AT_FIRST] = {FIT_LAST, 0},     [AT_SECOND] = {FIT_LAST, 0},
-        [AT_RATIO] = {FIT_BLANKS, 1},  [AT_NOTES] = {FIT_BLANKS, 0}, [AT_SECOND_IS] = {FIT_LAST, 0},
+        /* clang-format off */
+        [AT_PATTERN] = {"PATTERN", .folds = FIT_NAMES},
+        [AT_DRIVER] = {"DRIVER", .folds = FIT_LAST},
+        [AT_FIRST] = {"FIRST", SCOLS_FL_RIGHT, .folds = FIT_LAST},
+        [AT_SECOND] = {"SECOND", SCOLS_FL_RIGHT, .folds = FIT_LAST},
+        [AT_RATIO] = {"RATIO", SCOLS_FL_RIGHT, .folds = FIT_BLANKS, .goes = 1},
+        [AT_NOTES] = {"NOTES", .folds = FIT_BLANKS},
+        [AT_SECOND_IS] = {"SECOND IS", .folds = FIT_LAST},
+        /* clang-format on */
 };
 
 /* Of the figures and of the comparison: what stands under the table. */
@@ -247,7 +247,7 @@ static int print_text(const struct bench_context *c, const struct bench *a, cons
         r = print_conditions(a, b);
         for (size_t i = 0; i < n; i++)
                 add_row(t, to, &list[i]);
-        r = table_print(t, r < 0 ? r : table_fit(t, fits, _AT_MAX));
+        r = table_print(t, r < 0 ? r : table_fit(t, columns, _AT_MAX));
         return r < 0 ? r : bench_print_notes(stdout, &to->notes);
 }
 

@@ -3,7 +3,6 @@
 
 #include "bench/tell/head.h"
 #include "term/fit.h"
-#include "term/program.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -30,7 +29,7 @@ static size_t columns_beside(const struct bench *b, const struct grid *g)
 struct libscols_table *grid_table(const struct bench *b, const struct grid *g, size_t from, size_t n, enum stats_measure m,
                                   bool utf8, bool legend)
 {
-        struct table_column columns[LABELS + GRID_ACROSS_MAX] = {{"PATTERN", 0}, {"DRIVER", 0}};
+        struct table_column columns[LABELS + GRID_ACROSS_MAX] = {{"PATTERN"}, {"DRIVER"}};
         char texts[GRID_ACROSS_MAX][UNIT_TEXT_MAX], name[GRID_TEXT_MAX];
         struct libscols_table *t;
 
@@ -57,7 +56,7 @@ struct libscols_table *grid_table(const struct bench *b, const struct grid *g, s
 
 int grid_print(const struct bench *b, FILE *out, bool legend)
 {
-        static const struct fit_column how[LABELS + GRID_ACROSS_MAX] = {{FIT_NAMES, 0}, {FIT_LAST, 0}};
+        static const struct table_column how[LABELS + GRID_ACROSS_MAX] = {{.folds = FIT_NAMES}, {.folds = FIT_LAST}};
         char title[GRID_TEXT_MAX];
         size_t beside, n;
         struct grid g;

@@ -11,7 +11,6 @@
 #include "term/fit.h"
 #include "term/json.h"
 #include "term/pager.h"
-#include "term/program.h"
 #include "term/table.h"
 
 #define RESULT_MAX 1024
@@ -58,18 +57,15 @@ static bool is_of_disk(const struct bench *b, uint16_t vid, uint16_t pid, const 
 enum { AT_ID, AT_DATE, AT_DISK, AT_PROFILE, AT_LINK, AT_ROUNDS, AT_RESULT, _AT_MAX };
 
 static const struct table_column columns[_AT_MAX] = {
-        [AT_ID] = {"ID", 0},
-        [AT_DATE] = {"DATE", 0},
-        [AT_DISK] = {"DISK", 0},
-        [AT_PROFILE] = {"PROFILE", 0},
-        [AT_LINK] = {"LINK", SCOLS_FL_RIGHT},
-        [AT_ROUNDS] = {"ROUNDS", SCOLS_FL_RIGHT},
-        [AT_RESULT] = {"RESULT", 0},
-};
-
-static const struct fit_column fits[_AT_MAX] = {
-        [AT_ID] = {FIT_WHOLE, 0},   [AT_DATE] = {FIT_BLANKS, 4},  [AT_DISK] = {FIT_BLANKS, 5},   [AT_PROFILE] = {FIT_BLANKS, 3},
-        [AT_LINK] = {FIT_WHOLE, 1}, [AT_ROUNDS] = {FIT_WHOLE, 2}, [AT_RESULT] = {FIT_BLANKS, 0},
+        /* clang-format off */
+        [AT_ID] = {"ID"},
+        [AT_DATE] = {"DATE", .folds = FIT_BLANKS, .goes = 4},
+        [AT_DISK] = {"DISK", .folds = FIT_BLANKS, .goes = 5},
+        [AT_PROFILE] = {"PROFILE", .folds = FIT_BLANKS, .goes = 3},
+        [AT_LINK] = {"LINK", SCOLS_FL_RIGHT, .goes = 1},
+        [AT_ROUNDS] = {"ROUNDS", SCOLS_FL_RIGHT, .goes = 2},
+        [AT_RESULT] = {"RESULT", .folds = FIT_BLANKS},
+        /* clang-format on */
 };
 
 static void add_result(void *to, const struct bench *b)
@@ -166,7 +162,7 @@ static int print_results(const struct bench_context *c, const struct kept_result
                 return 0;
         }
         pager_open(!c->options->no_pager);
-        return table_print(t, table_fit(t, fits, _AT_MAX));
+        return table_print(t, table_fit(t, columns, _AT_MAX));
 }
 
 int bench_history(const struct bench_context *c, const char *disk)

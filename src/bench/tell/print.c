@@ -36,29 +36,22 @@ enum {
         _AT_MAX
 };
 
-static const struct {
-        struct table_column column;
-        bool wide; /* there alone */
-} columns[_AT_MAX] = {
-        [AT_PATTERN] = {{"PATTERN", 0}, false},
-        [AT_DRIVER] = {{"DRIVER", 0}, false},
-        [AT_MEDIAN] = {{"MEDIAN", SCOLS_FL_RIGHT}, false},
-        [AT_BAR] = {{"", 0}, false},
-        [AT_RANGE] = {{"RANGE", SCOLS_FL_RIGHT}, true},
-        [AT_SPREAD] = {{"SPREAD", SCOLS_FL_RIGHT}, false},
-        [AT_MEAN] = {{"MEAN", SCOLS_FL_RIGHT}, true},
-        [AT_P50] = {{"P50", SCOLS_FL_RIGHT}, true},
-        [AT_P95] = {{"P95", SCOLS_FL_RIGHT}, true},
-        [AT_P99] = {{"P99", SCOLS_FL_RIGHT}, false},
-        [AT_NOTES] = {{"NOTES", 0}, false},
-        [AT_UAS] = {{"UAS IS", 0}, false},
-};
-
 /* Which figures stay is what matters most: the median, and what it comes to. */
-static const struct fit_column fits[_AT_MAX] = {
-        [AT_PATTERN] = {FIT_NAMES, 0}, [AT_DRIVER] = {FIT_LAST, 0},  [AT_MEDIAN] = {FIT_LAST, 0},  [AT_BAR] = {FIT_WHOLE, 6},
-        [AT_RANGE] = {FIT_WHOLE, 2},   [AT_SPREAD] = {FIT_WHOLE, 5}, [AT_MEAN] = {FIT_WHOLE, 1},   [AT_P50] = {FIT_WHOLE, 3},
-        [AT_P95] = {FIT_WHOLE, 4},     [AT_P99] = {FIT_WHOLE, 7},    [AT_NOTES] = {FIT_BLANKS, 0}, [AT_UAS] = {FIT_LAST, 0},
+static const struct table_column columns[_AT_MAX] = {
+        /* clang-format off */
+        [AT_PATTERN] = {"PATTERN", .folds = FIT_NAMES},
+        [AT_DRIVER] = {"DRIVER", .folds = FIT_LAST},
+        [AT_MEDIAN] = {"MEDIAN", SCOLS_FL_RIGHT, .folds = FIT_LAST},
+        [AT_BAR] = {"", .goes = 6},
+        [AT_RANGE] = {"RANGE", SCOLS_FL_RIGHT, .goes = 2},
+        [AT_SPREAD] = {"SPREAD", SCOLS_FL_RIGHT, .goes = 5},
+        [AT_MEAN] = {"MEAN", SCOLS_FL_RIGHT, .goes = 1},
+        [AT_P50] = {"P50", SCOLS_FL_RIGHT, .goes = 3},
+        [AT_P95] = {"P95", SCOLS_FL_RIGHT, .goes = 4},
+        [AT_P99] = {"P99", SCOLS_FL_RIGHT, .goes = 7},
+        [AT_NOTES] = {"NOTES", .folds = FIT_BLANKS},
+        [AT_UAS] = {"UAS IS", .folds = FIT_LAST},
+        /* clang-format on */
 };
 
 struct result_printer {
@@ -206,24 +199,22 @@ static bool has_column(const struct result_printer *p, int i)
                 return p->compares;
         if (p->markdown)
                 return i != AT_BAR;
-        return (wide() || !columns[i].wide) && (i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN);
+        if (i == AT_RANGE || i == AT_P50 || i == AT_P95)
+                return wide();
+        return i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN;
 }
 
-/* The model of the table, for whoever writes it. how: NULL, or room for _AT_MAX columns, as they are to fit. */
-static struct libscols_table *make_table(struct result_printer *p, bool legend, struct fit_column *how)
+/* The model of the table, for whoever writes it. chosen: room for _AT_MAX columns. */
+static struct libscols_table *make_table(struct result_printer *p, bool legend, struct table_column *chosen)
 {
-        struct table_column chosen[_AT_MAX];
         size_t n = 0;
 
         p->compares = bench_compares(p->b);
         p->bar = wide() ? BAR_WIDE : BAR_NARROW;
         for (int i = 0; i < _AT_MAX; i++) {
                 p->at[i] = has_column(p, i) ? (int) n : -1;
-                if (p->at[i] < 0)
-                        continue;
-                if (how)
-                        how[n] = fits[i];
-                chosen[n++] = columns[i].column;
+                if (p->at[i] >= 0)
+                        chosen[n++] = columns[i];
         }
         p->table = table_new(chosen, n, legend);
         for (unsigned pattern = 0; pattern < p->b->n_patterns; pattern++) {
@@ -239,17 +230,18 @@ static struct libscols_table *make_table(struct result_printer *p, bool legend, 
 struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes)
 {
         struct result_printer p = {.b = b, .notes = notes, .markdown = true};
+        struct table_column chosen[_AT_MAX];
 
-        return make_table(&p, true, NULL);
+        return make_table(&p, true, chosen);
 }
 
 static int print_table(struct result_printer *p, FILE *out, bool legend)
 {
-        struct fit_column how[_AT_MAX];
-        struct libscols_table *t = make_table(p, legend, how);
+        struct table_column chosen[_AT_MAX];
+        struct libscols_table *t = make_table(p, legend, chosen);
 
         (void) scols_table_set_stream(t, out);
-        return table_print(t, table_fit(t, how, scols_table_get_ncols(t)));
+        return table_print(t, table_fit(t, chosen, scols_table_get_ncols(t)));
 }
 
 int bench_print_line(FILE *out, const char *key, bool again, const char *value)
