@@ -40,14 +40,14 @@ class Stranded(Machine):
         self.both()
         what, fields, text = self.ending(1, 'uas')
         self.assertEqual((what, fields['UASD_STEP'], fields['UASD_STATE']), ('FAILED', 'bind', 'failed'))
-        self.assertIn('is on the driver it had', text)
+        self.assertIn('is still on its driver', text)
 
     def test_rolled_back(self):
         "The advice goes by the driver that works."
         self.both()
         what, fields, text = self.ending(7, 'uas')
         self.assertEqual((what, fields['UASD_STEP']), ('ROLLED_BACK', 'bind'))
-        self.assertIn('is on the driver it had', text)
+        self.assertIn('is on its former driver', text)
         self.assertTrue(text.endswith('uasctl policy 2-1:1.0 uas'), text)
 
     def test_rolled_back_from_uas(self):
