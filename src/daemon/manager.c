@@ -194,7 +194,6 @@ int manager_start(struct manager *m)
 void manager_stop(struct manager *m)
 {
         m->env.stopping = true;
-        trouble_stop(m);
 }
 
 void manager_free(struct manager *m)

@@ -11,6 +11,7 @@
 #include "hold/quirks.h"
 #include "hold/timer.h"
 #include "sys/io/clock.h"
+#include "sys/state/history.h"
 
 /* udev waits for the answer, and the disk's other events behind it: late is as good as never. PID 1 may take its time to
  * arm the timer while it boots a slow machine. The rule kills what even SIGALRM does not end, a little later. */
@@ -111,6 +112,15 @@ static int verb_quirks(const struct roots *r, char **args)
         return hold_quirks(r, args[0], args[1]);
 }
 
+static int verb_end_trials(const struct roots *r, char **args)
+{
+        int k = history_end_trials(r, NULL);
+
+        if (k < 0)
+                log_error("Cannot end the trials of this boot: %s. The next boot counts them as failed.", strerror(-k));
+        return k;
+}
+
 int main(int argc, char **argv)
 {
         static const struct {
@@ -124,6 +134,7 @@ int main(int argc, char **argv)
                 {"interface", 3, verb_interface},
                 {"let-go", 2, verb_let_go},
                 {"quirks", 4, verb_quirks},
+                {"end-trials", 2, verb_end_trials},
                 /* clang-format on */
         };
         struct roots r;
@@ -142,7 +153,8 @@ int main(int argc, char **argv)
         }
         (void) fputs("usage: uasd-hold udev BLOCK-DEVICE | interface INTERFACE | release INTERFACE\n"
                      "in the initramfs also: uasd-hold let-go\n"
-                     "to make one: uasd-hold quirks KERNEL DIRECTORY\n",
+                     "to make one: uasd-hold quirks KERNEL DIRECTORY\n"
+                     "when uasd has stopped: uasd-hold end-trials\n",
                      stderr);
         return 2;
 }

@@ -262,9 +262,3 @@ void trouble_gone(struct entry *e)
         if (e->life.disk.facts.trial_open || e->life.attempt.running)
                 (void) record_add(e->manager, e, &(struct record_task){.type = RECORD_END_TRIAL});
 }
-
-void trouble_stop(struct manager *m)
-{
-        /* Also that of a switch under way, and of a disk that was unplugged while its uasd-switch was killed. */
-        (void) record_add(m, NULL, &(struct record_task){.type = RECORD_END_TRIALS});
-}

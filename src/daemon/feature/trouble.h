@@ -13,4 +13,3 @@ void trouble_trial_over(struct entry *e);
 void trouble_adopt(struct entry *e);
 void trouble_came(struct entry *e); /* after it has been announced */
 void trouble_gone(struct entry *e);
-void trouble_stop(struct manager *m);

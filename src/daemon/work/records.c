@@ -28,8 +28,6 @@ static int record_write(const struct roots *r, const struct record_task *rec)
                 return history_write(r, &rec->facts, &rec->history);
         case RECORD_END_TRIAL:
                 return history_end_trials(r, &rec->facts);
-        case RECORD_END_TRIALS:
-                return history_end_trials(r, NULL);
         case RECORD_FORGET:
                 return history_forget(r, &rec->facts);
         case RECORD_POLICY:
@@ -162,8 +160,7 @@ static bool apply(const struct record_task *rec, const struct facts *f, const ch
                 *h = rec->history;
                 return true;
         case RECORD_END_TRIAL:
-        case RECORD_END_TRIALS:
-                if (found && (rec->type == RECORD_END_TRIALS || is_of(rec, f, history_key)))
+                if (found && is_of(rec, f, history_key))
                         (void) history_end_trial(h, boot);
                 break;
         case RECORD_FORGET:

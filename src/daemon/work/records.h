@@ -9,7 +9,6 @@
 enum record_type {
         RECORD_HISTORY,
         RECORD_END_TRIAL,
-        RECORD_END_TRIALS, /* of all disks */
         RECORD_FORGET,
         RECORD_FORGET_ID, /* of a disk that is not plugged in */
         RECORD_POLICY,
