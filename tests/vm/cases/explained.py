@@ -121,7 +121,7 @@ def every_row(vm):
         guest.plug(disk)
         guest.until(lambda: guest.uasctl("list")["disks"], 60, "the disk is listed")
         if what != "unauthorized":
-            guest.until(lambda: guest.driver(disk.interface) or reason == "no-pipe-usage", 60, "it is probed")
+            guest.until(lambda: guest.driver(disk.interface), 60, "it is probed")
         prepare(guest, disk, what)
 
         def decides():
@@ -130,9 +130,9 @@ def every_row(vm):
             return row["reason_id"] == reason and (driver is None or guest.driver(disk.interface) == driver) and (entry, row)
         try:
             entry, row = guest.until(decides, 60, "it is decided by")
-        except Exception:
+        except Exception as error:
             raise AssertionError("%s: %s, on %s" % (reason, guest.out("uasctl explain " + disk.interface),
-                                                    guest.driver(disk.interface))) from None
+                                                    guest.driver(disk.interface))) from error
         assert row["fits"] and found in row["found"] and row["means"], row
         text = guest.out("uasctl explain " + disk.interface)
         assert row["means"] in " ".join(text.split()), text
