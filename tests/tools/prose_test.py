@@ -74,6 +74,7 @@ class Changes(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         os.makedirs(os.path.join(self.folder.name, "tools"))
         os.symlink(os.path.join(TOP, "tools/lint"), os.path.join(self.folder.name, "tools/lint"))
+        os.symlink(os.path.join(TOP, "tests"), os.path.join(self.folder.name, "tests"))  # tools/lint imports a module from there
         self.git("init", "-q", "-b", "main")
 
     def git(self, *args):
