@@ -8,23 +8,23 @@
 #include "sys/state/switch-record.h"
 #include "sys/udev/udevdb.h"
 
-#define LOOK_AGAIN_MSEC 200            /* where nobody tells */
-#define FAIR_USEC (2 * USEC_PER_SEC)   /* uas has its disks in 0.2 s; what was left of a hold may be less */
-#define BEHIND_USEC (2 * USEC_PER_SEC) /* it is taken back in this time, and the kernel goes on */
+#define LOOK_AGAIN_MSEC 200            /* without udev's events, which end the wait sooner */
+#define FAIR_USEC (2 * USEC_PER_SEC)   /* uas has its disks in 0.2 s; the rest of a hold may be shorter */
+#define BEHIND_USEC (2 * USEC_PER_SEC) /* in this time `ahead` is rolled back, and the kernel continues with this disk */
 
 static bool somebody_tells(const struct transaction *t)
 {
         return t->events && (t->awaited || faccessat(t->roots.run, "udev/control", F_OK, 0) == 0);
 }
 
-/* What has been told of since we listen, by name. */
+/* The block devices that events have announced since the switch listens, by name. */
 struct announced {
         char names[64][BLOCK_NAME_MAX];
         size_t n;
-        bool lost; /* there was more than we have heard */
+        bool lost; /* some events are missing here */
 };
 
-/* udev's own record says whether it has seen this instance: that of the one before went with it. */
+/* udev's record is of this instance if it is younger than the switch: the record of the former instance was removed with it. */
 static bool recorded(const struct transaction *t, const struct block *b)
 {
         usec_t usec;
@@ -39,11 +39,11 @@ static bool was_told(const struct transaction *t, const struct announced *told, 
         for (size_t i = 0; i < told->n; i++)
                 if (streq(told->names[i], b->name))
                         return true;
-        /* The kernel has no record; but what is to be seen in sysfs can be opened soon. */
+        /* The kernel has no record of its announcements. But a device that sysfs shows can be opened soon. */
         return told->lost && (t->awaited || recorded(t, b));
 }
 
-/* Waits a while for events, and takes in what they say. */
+/* Waits at most `msec` for events and adds them to `told`. */
 static void listen(struct transaction *t, int msec, struct announced *told)
 {
         struct uevent e;
@@ -59,7 +59,7 @@ static void listen(struct transaction *t, int msec, struct announced *told)
                 }
                 if (!streq(e.interface, t->interface) || !streq(e.subsystem, "block"))
                         continue;
-                if (streq(e.action, "remove")) { /* an earlier one of that name */
+                if (streq(e.action, "remove")) { /* an earlier disk of that name */
                         for (size_t i = 0; i < told->n; i++)
                                 if (streq(told->names[i], e.name))
                                         told->names[i][0] = '\0';
@@ -68,7 +68,7 @@ static void listen(struct transaction *t, int msec, struct announced *told)
         }
 }
 
-/* Whether it was there all along: nobody tells of it again. */
+/* Returns true if the LUN was there all along: no event announces it again. */
 static bool never_went(const struct transaction *t, const struct lun *l)
 {
         for (size_t i = 0; i < t->disk.n_luns; i++)
@@ -77,7 +77,7 @@ static bool never_went(const struct transaction *t, const struct lun *l)
         return false;
 }
 
-/* Which LUNs are to come back: those that had a disk; any one if there was none yet. */
+/* Returns true if all LUNs that had a disk have one again. If no LUN had one, one disk on the first LUN is enough. */
 static bool all_back(struct transaction *t, const struct usb_disk *now)
 {
         size_t expected = 0;
@@ -94,7 +94,7 @@ static bool all_back(struct transaction *t, const struct usb_disk *now)
                 if (!found)
                         return false;
         }
-        /* Where a switch was killed, some may have been gone already. */
+        /* If a switch was killed, it may have deleted some before `disk` was read. */
         if (luns_with_disk(now->luns, now->n_luns) < t->n_disks)
                 return false;
         if (expected == 0 && (now->n_luns == 0 || !now->luns[0].disk.name[0]))
@@ -102,7 +102,9 @@ static bool all_back(struct transaction *t, const struct usb_disk *now)
         return true;
 }
 
-/* Who claims a disk before the kernel has read its partition table keeps it from doing so: then it shows none. */
+/*
+ * A process that claims a disk before the kernel has read its partition table prevents that: the disk then shows no partitions.
+ */
 static bool partitions_back(const struct transaction *t, const struct lun *l)
 {
         for (size_t i = 0; i < t->disk.n_luns; i++)
@@ -124,7 +126,7 @@ static bool all_told(const struct transaction *t, const struct usb_disk *now, co
         return true;
 }
 
-/* It is being moved as well, has a driver, and nothing of it is to be seen yet. */
+/* Returns true if another switch moves this interface, it has a driver, and the kernel shows no LUN of it yet. */
 static bool being_scanned(const struct transaction *t, const char *interface)
 {
         struct usb_disk d = {0};
@@ -138,8 +140,8 @@ static bool being_scanned(const struct transaction *t, const char *interface)
 }
 
 /*
- * The kernel shows what it finds in the order in which it began to look: a disk that hangs in its first INQUIRY keeps back all
- * that were bound after it. Of a mirror of two, one of which hung on uas, both were late, and both were blamed.
+ * The kernel shows disks in the order in which it began to probe them. So a disk that hangs in its first INQUIRY delays all disks
+ * that were bound after it. When one disk of a mirror hung on uas, both were late, and uasd blamed both.
  */
 void look_ahead(struct transaction *t)
 {
@@ -161,7 +163,7 @@ const char *why_late(const struct transaction *t)
         return NULL;
 }
 
-/* What is left of a budget, usec. *haste: when a signal was first seen to wait. */
+/* Returns the rest of a budget, usec. *haste: the end of a shorter budget, which begins when a signal is first seen to wait. */
 static usec_t left(struct awake deadline, struct awake *haste)
 {
         usec_t usec = awake_left(deadline), less;

@@ -25,10 +25,10 @@ static int driver_bind(struct transaction *t, enum driver d)
         (void) snprintf(dir, sizeof(dir), SYSFS_USB_DRIVERS "/%s", driver_to_string(d));
         (void) snprintf(path, sizeof(path), "%s/bind", dir);
         for (;;) {
-                r = record_check(t); /* a name says nothing of whose it is: asked at the last moment */
+                r = record_check(t); /* last check: the name does not say whose interface it is */
                 if (r >= 0)
                         r = attr_write(t->roots.sys, path, t->interface);
-                /* A driver that is just being registered takes what it finds before it gets its files
+                /* A driver that is being registered binds what it finds before it gets its files
                  * (drivers/base/bus.c:bus_add_driver). */
                 if (r != -ENOENT || faccessat(t->roots.sys, dir, F_OK, 0) < 0 || awake_left(deadline) == 0)
                         return r;
@@ -41,7 +41,7 @@ static enum driver driver_now(const struct transaction *t)
         return usb_disk_driver(&t->roots, t->interface);
 }
 
-/* Waited for once: a disk that has no driver cannot wait for whoever hangs with the lock. */
+/* Waits only once: a disk without a driver cannot wait for a process that hangs while it has the lock. */
 static int lock_for_bind(struct transaction *t)
 {
         int r = quirks_lock(&t->roots, t->lock_kept ? 0 : QUIRKS_BUDGET);
@@ -54,12 +54,12 @@ void quirks_in_order(struct transaction *t)
 {
         char entry[QUIRK_ENTRY_MAX];
 
-        /* Whoever has the lock next does it, too: here it is for those after whom nobody may come for long. */
+        /* The next process that takes the lock removes the entry, too. There may be none for a long time, so it is done here. */
         if (quirks_bind_read(&t->roots, entry) > 0)
                 (void) close_keep_errno(lock_for_bind(t));
 }
 
-/* What the bind needs, under the lock. 0 also if that is nothing. */
+/* Adds the entry that the bind needs; the caller has the lock. Returns 0 also if it needs none. */
 static int entry_push(struct transaction *t, enum driver d)
 {
         char now[QUIRKS_MAX + 1], entry[QUIRK_ENTRY_MAX];
@@ -86,23 +86,23 @@ int attach(struct transaction *t, enum driver d)
         _cleanup_close_ int lock = lock_for_bind(t);
         int r, k;
 
-        assert(t->lock >= 0);   /* one switch of an interface at a time */
-        if (driver_now(t) == d) /* a driver that was just loaded takes what has none by itself */
+        assert(t->lock >= 0);   /* only one switch of an interface at a time */
+        if (driver_now(t) == d) /* a driver that was just loaded binds every interface that has none */
                 return 0;
         r = lock < 0 ? lock : entry_push(t, d);
-        /* Also without what it may need: a driver that is not to have the disk declines. */
+        /* The bind is tried also without the entry: a driver that should not have the disk declines. */
         k = driver_bind(t, d);
         if (lock >= 0)
                 entry_pop(t);
-        /* A probe that declined may have returned success: the link alone tells. */
+        /* A probe that declined may have returned success: check the link. */
         if (k >= 0 && driver_now(t) != d)
                 k = -ENODEV;
         return k < 0 && r < 0 ? r : k;
 }
 
 /*
- * Waits for its disks. 0 also if only udev is not done with them: the driver works, and another bind would not help udev. 0 as
- * well if a signal waits: there is no time to try another driver.
+ * Waits for the disks. Returns 0 also if only udev has not finished: the driver works, and another bind would not help udev.
+ * Returns 0 also if a signal waits: there is no time to try another driver.
  */
 static int disks_back(struct transaction *t)
 {
@@ -111,7 +111,7 @@ static int disks_back(struct transaction *t)
         return r == -EINPROGRESS || (r < 0 && signal_waits()) ? 0 : r;
 }
 
-/* Any driver is better than none, and this takes neither quirks nor a driver by its name. */
+/* Any driver is better than none. This needs neither quirks nor the name of a driver. */
 static int attach_to_any(struct transaction *t)
 {
         int r = record_check(t);
@@ -124,9 +124,8 @@ static int attach_to_any(struct transaction *t)
 }
 
 /*
- * Takes the driver away at once: a disk that answers nothing would make `delete` wait a minute. On -errno it stays where it is,
- * in use
- * (-EBUSY) or perhaps so.
+ * Unbinds the driver without deleting the LUNs: if a disk does not answer, `delete` waits a minute. On -errno the disk stays on
+ * its driver: it is in use (-EBUSY), or that cannot be known.
  */
 static int detach(struct transaction *t)
 {
@@ -145,7 +144,7 @@ static int detach(struct transaction *t)
         return k == -EBUSY ? k : 0;
 }
 
-/* Not where it came from: "rolled back" would not be true. */
+/* The disk is not on its former driver, so "rolled back" would be wrong. */
 static void stays(struct transaction *t, const char *why)
 {
         size_t n = strlen(t->text);
@@ -156,7 +155,7 @@ static void stays(struct transaction *t, const char *why)
         log_warning("%s: on %s: %s", t->interface, driver_to_string(driver_now(t)), why);
 }
 
-/* Deleted LUNs come back without another probe. */
+/* Brings deleted LUNs back without another bind. */
 static bool rescan(struct transaction *t)
 {
         struct usb_disk now = {0};
@@ -182,7 +181,7 @@ void attach_back(struct transaction *t)
                 r = disks_back(t);
         for (size_t i = 0; i < ELEMENTSOF(order) && r < 0; i++) {
                 used = detach(t);
-                if (used < 0) { /* never rolled back under a user */
+                if (used < 0) { /* no roll-back while a process uses the disk */
                         t->kept = true;
                         break;
                 }
@@ -191,7 +190,7 @@ void attach_back(struct transaction *t)
                 r = attach(t, order[i]);
                 if (r >= 0)
                         r = disks_back(t);
-                if (!attachment_there(t)) { /* nothing is left to be brought back */
+                if (!attachment_there(t)) { /* the disk was unplugged */
                         t->moved = false;
                         return;
                 }

@@ -9,12 +9,12 @@
 #include "sys/state/switch-record.h"
 
 /*
- * Who claims a disk for a switch, since that may hang, lives no longer than the switch: nobody else would end it, and
- * nobody could mount the disk. While it lives it has a lock of its own on the record's lock file (sys/state/switch-record.h), so
- * whoever puts things in order knows when it is gone with all that it had open.
+ * A claim may hang, so a child takes it. The child does not outlive the switch: no other process would end it, and the disk could
+ * not be mounted. The child has its own lock on the lock file of the record (sys/state/switch-record.h). When that lock is free,
+ * the child and all its open files are gone.
  */
 
-#define LEFT_TRIES 200 /* two seconds: one that hangs in the kernel cannot be waited for */
+#define LEFT_TRIES 200 /* two seconds: a child that hangs in the kernel cannot be waited for */
 #define LEFT_PAUSE_USEC 10000
 
 void child_begin(struct transaction *t, pid_t parent, int other_end)
@@ -22,12 +22,12 @@ void child_begin(struct transaction *t, pid_t parent, int other_end)
         char path[PATH_MAX];
 
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* killed before we could ask to be told of it */
+        if (getppid() != parent) /* the parent died before prctl() */
                 _exit(0);
         (void) close(other_end);
         if (t->events)
                 uevents_close(TAKE_PTR(t->events));
-        /* A child that hangs is left behind: the switch's lock must not be. */
+        /* A child that hangs stays behind. It must not keep the lock of the switch. */
         (void) close_keep_errno(t->lock);
         t->lock = openat(t->roots.run, switch_lock_path(t->interface, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (t->lock >= 0)

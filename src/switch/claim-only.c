@@ -3,8 +3,8 @@
 #include "sys/users/users.h"
 
 /*
- * No switch: the claim alone, for whoever wants a disk for himself. A process of its own has it, since the open of a sick disk
- * may hang, and it goes with whoever started it: his end of our stdin does.
+ * No switch: only the claim, for a program that wants a disk exclusively. A process of its own has the claim, since the open of a
+ * sick disk may hang. The claim ends with the process that wanted it, which closes our stdin.
  */
 
 static int take(struct transaction *t)
@@ -22,14 +22,16 @@ static int take(struct transaction *t)
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r)) : 0;
 }
 
-/* Whoever has it open and claims nothing is a user as well, but for those whom our own claim has let in. */
+/*
+ * A process that has the disk open without a claim is a user as well. Exempt are the processes that only this claim has let in.
+ */
 static int take_if_free(struct transaction *t)
 {
         int r = look_for_users(t, true);
 
         if (r >= 0)
                 r = take(t);
-        if (r >= 0) /* who came meanwhile */
+        if (r >= 0) /* users that opened it before the claim */
                 r = look_for_users(t, true);
         return r < 0 ? r : look_for_strangers(t);
 }

@@ -9,7 +9,7 @@
 #define OPEN_BUDGET USEC_PER_SEC
 #define OPEN_AGAIN_MSEC 20
 #define LOOK_AGAIN_MSEC 50
-#define PROBE_BUDGET (2 * USEC_PER_SEC) /* a probe without a spin-up takes a fraction of it; uasd waits for a longer one */
+#define PROBE_BUDGET (2 * USEC_PER_SEC) /* a probe without a spin-up needs a fraction of it; uasd waits for a longer one */
 
 static int open_online(struct transaction *t, struct awake deadline, char ret_busy[static BLOCK_NAME_MAX])
 {
@@ -67,7 +67,7 @@ int claim_online(struct transaction *t, struct awake deadline, char ret_busy[sta
         struct awake probed = awake_in(PROBE_BUDGET);
         int r = -ESTALE;
 
-        /* What appears while the nodes are being opened, a card or a partition, is opened as well. */
+        /* A card or partition that appears during the opens is opened as well. */
         for (int tries = 0; r == -ESTALE && tries < CLAIM_TRIES; tries++) {
                 claim_drop(&t->claim);
                 r = wait_for_probes(t, deadline.usec < probed.usec ? deadline : probed);

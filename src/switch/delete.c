@@ -10,17 +10,17 @@
 #define LOOK_AGAIN_USEC 200
 
 /*
- * A LUN lets nobody open it from the moment in which its delete begins (SDEV_CANCEL, scsi_device_get()); its block device is dead
- * much later, for on the way there the kernel waits for RCU. Until then our claim would tell whoever wants the disk that
- * somebody else has it, and not that it is on its way. The write that deletes it lasts for all that time: so a
- * thread lets the claim go.
+ * As soon as the delete of a LUN begins (SDEV_CANCEL), scsi_device_get() fails, and so does every open. Its block device is dead
+ * much later, since the kernel waits for RCU in between. Until then our claim would make an open fail with EBUSY, as if the disk
+ * were in use, although it is about to disappear. The write to `delete` returns only after all that. So a thread releases the
+ * claim during the write.
  */
 struct claim_releaser {
         struct transaction *t;
         int dir; /* of the interface */
         pthread_t thread;
         bool there;
-        atomic_size_t begun; /* so many LUNs' deletes have begun: their claims are the thread's */
+        atomic_size_t begun; /* number of LUNs whose delete has begun: the thread releases their claims */
         atomic_bool over;
 };
 
@@ -32,7 +32,7 @@ static bool lun_leaves(const struct claim_releaser *d, const struct lun *l)
         return r == -ENOENT || r == -ENODEV || (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
 }
 
-/* True once none is left. */
+/* Returns true if no claim is left. */
 static bool let_go(struct claim_releaser *d)
 {
         size_t begun = atomic_load(&d->begun);
@@ -51,7 +51,7 @@ static bool let_go(struct claim_releaser *d)
         return !left;
 }
 
-/* The delete may go on for a minute, where the last flush is not answered: it is not watched to its end. */
+/* If the disk does not answer the last flush, the delete may take a minute. The thread ends with `over`. */
 static void *let_claims_go(void *data)
 {
         struct claim_releaser *d = data;
@@ -61,7 +61,7 @@ static void *let_claims_go(void *data)
         return NULL;
 }
 
-/* Without one, or where the kernel does not tell, the claims last as long as the block devices. */
+/* Without the thread, or if the kernel does not show the state, the claims last as long as the block devices. */
 static void claim_releaser_begin(struct claim_releaser *d)
 {
         const struct transaction *t = d->t;
@@ -79,8 +79,8 @@ static void claim_releaser_end(struct claim_releaser *d)
 }
 
 /*
- * While a LUN is deleted its transport is still alive, so sd's last flush reaches the drive; at unbind `uas` fails
- * every command before sd is removed (docs/switch.md).
+ * While a LUN is deleted its transport still works, so sd's last flush reaches the drive. At unbind `uas` fails every command
+ * before sd is removed (docs/switch.md).
  */
 static int delete_all(struct transaction *t, struct claim_releaser *d)
 {
@@ -88,7 +88,7 @@ static int delete_all(struct transaction *t, struct claim_releaser *d)
                 const struct lun *l = &t->disk.luns[i];
                 int r;
 
-                /* There is no last flush to be had of it, but a minute of waiting for one. */
+                /* It cannot be flushed any more, and waiting for the flush takes a minute. */
                 if (t->offline && lun_offline(t, t->disk.host, l))
                         continue;
                 r = lun_delete(t, d->dir, i, &d->begun);
@@ -103,9 +103,9 @@ static int delete_all(struct transaction *t, struct claim_releaser *d)
 }
 
 /*
- * All that takes its time comes before the door is closed: whoever wants the disk between that and its end fails.
- * It is deleted through the interface's own directory, opened before it is looked whether that is still ours: when the disk is
- * pulled out the directory is dead, while another disk may have the same host number at once.
+ * All slow work comes before close_door(): every open between the claim and its end fails. The deletes use the directory of the
+ * interface. It is opened before record_check(): when the disk is unplugged, this directory is dead, while another disk may get
+ * the same host number at once.
  */
 int luns_delete(struct transaction *t)
 {

@@ -10,7 +10,7 @@
 #include "sys/state/switch-record.h"
 #include "sys/udev/trigger.h"
 
-/* Until then udev's helper waits in any case; a hold that has to be armed takes its time. */
+/* Until then udev's helper waits in any case. The other half is for arming a hold. */
 #define ALONE_USEC (AWAIT_USEC / 2)
 #define UDEV_BUDGET (3 * USEC_PER_SEC)
 
@@ -20,8 +20,8 @@ static usec_t length(const struct transaction *t)
 }
 
 /*
- * Starts the timer, unless it was started a moment ago. A PID 1 that has failed once is not asked again: a switch waits for it
- * once at most.
+ * Starts the timer, unless it was started a moment ago. If PID 1 has failed once, it is not asked again: a switch waits for it at
+ * most once.
  */
 static int arm(struct transaction *t)
 {
@@ -44,7 +44,7 @@ int switch_hold_prepare(struct transaction *t)
         return !t->hold_deadline && (t->plugged || t->no_udev) ? arm(t) : 0;
 }
 
-/* No timer, no hold: without PID 1 nobody mounts behind our back either. */
+/* Without a timer there is no hold. It is not needed either: without PID 1 no process mounts the disk meanwhile. */
 static void hold(struct transaction *t)
 {
         struct facts *f = &t->disk.facts;
@@ -53,13 +53,13 @@ static void hold(struct transaction *t)
 
         if (t->holding || arm(t) < 0)
                 return;
-        /* A mark of "released" is of an earlier hold on this attachment: this one is ours, and short. */
+        /* A mark "released" belongs to an earlier hold on this attachment. This hold is our own, and short. */
         if (attachment_read(&t->roots, f, &a) >= 0 && a.released)
                 (void) attachment_change(&t->roots, f, MARK_RELEASED, &(struct attachment_mark){.released = false});
         m.deadline = t->armed + length(t);
         assert(t->armed != 0 && m.deadline > t->armed); /* every hold has a deadline, and a timer that ends it */
         t->holding = hold_write(&t->roots, t->interface, &m) >= 0;
-        /* A boot, or whoever plugged it in, waits for this disk: its time is that of the hold. */
+        /* A boot or a user waits for this disk: its time is that of the hold. */
         if (t->holding && t->plugged && !t->hold_deadline) {
                 t->hold_deadline = m.deadline;
                 t->hold_until = awake_in(m.deadline - now_boottime());
@@ -70,14 +70,14 @@ void switch_hold_begin(struct transaction *t)
 {
         unsigned fields = (t->automatic ? MARK_TRIED : 0) | (t->plugged ? 0 : MARK_NO_AUTO);
 
-        /* Written before the bind: the rule never begins a hold of its own on this attachment again. */
+        /* Written before the bind: the rule never begins another hold on this attachment. */
         (void) attachment_change(&t->roots, &t->disk.facts, fields, &(struct attachment_mark){.tried = true, .no_auto = true});
         t->holding = t->hold_deadline != 0;
         t->unseen = now_awake();
         t->awaited = !t->no_udev;
         if (t->awaited && record_write(t, t->step) < 0)
                 t->awaited = false;
-        if (t->plugged || !t->awaited) /* somebody waits for it: should we die, PID 1 sees to it */
+        if (t->plugged || !t->awaited) /* a boot or a user waits for it: if this process dies, PID 1 ends the hold */
                 hold(t);
 }
 
@@ -97,8 +97,8 @@ void switch_hold_if_long(struct transaction *t)
 }
 
 /*
- * While it waits, udev's worker has the disk open: its name would not be free again. So it is let go, told that the disk
- * is held, and what comes back is held in its turn.
+ * While udev's worker waits, it has the disk open, and the kernel cannot use its name again. So the worker may go on: it sees
+ * that the disk is held. The disks that appear later are held in the same way.
  */
 void switch_hold_for_undo(struct transaction *t)
 {
@@ -119,7 +119,7 @@ void switch_hold_for_undo(struct transaction *t)
 
 void switch_hold_end(struct transaction *t)
 {
-        /* Nobody has been told that it is held: the helper has waited for all of it. */
+        /* No process has seen the hold: the helper has waited during all of it. */
         bool silent = t->awaited && awake_since(t->unseen) < AWAIT_USEC;
         struct usb_disk now = {0};
 

@@ -12,9 +12,9 @@ const char *lun_attribute(const char *host, const struct lun *l, const char *nam
 }
 
 /*
- * A disk which the kernel has given up ("Device offlined - not ready after error recovery") answers every open and every
- * write with an error: it can be neither claimed nor mounted, and what was not written is lost already. With no user left
- * usb-storage is its repair.
+ * If the kernel has given a disk up ("Device offlined - not ready after error recovery"), every open and every write fails. The
+ * disk can be neither claimed nor mounted, and unwritten data is lost already. If it has no user, a switch to usb-storage repairs
+ * it.
  */
 bool lun_offline(const struct transaction *t, const char *host, const struct lun *l)
 {
@@ -26,8 +26,8 @@ bool lun_offline(const struct transaction *t, const char *host, const struct lun
 }
 
 /*
- * Whether a LUN is one of those, with the same block device. The kernel does not reuse the number of a block device that is open,
- * as a claimed one is. Its medium may be another one: no card that is put into a claimed slot can be mounted.
+ * Returns true if `l` is one of `luns`, with the same block device. The kernel does not reuse the number of a block device that
+ * is open, and a claimed one is open. Its medium may be another one: no process can mount a card in a claimed slot.
  */
 bool lun_among(const struct lun *l, const struct lun *luns, size_t n, size_t *ret_i)
 {

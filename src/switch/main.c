@@ -9,7 +9,7 @@
 #include "sys/io/clock.h"
 #include "sys/state/conf.h"
 
-/* What is to be done, if not a switch. */
+/* The task of this process. */
 enum task {
         TASK_SWITCH,
         TASK_RECOVER,
@@ -134,7 +134,7 @@ int main(int argc, char *argv[])
                 return r < 0 ? UASD_EXIT_USAGE : UASD_EXIT_OK;
         if (t.machine)
                 log_for(getppid());
-        (void) signal(SIGPIPE, SIG_IGN); /* its reader may die: the switch goes on */
+        (void) signal(SIGPIPE, SIG_IGN); /* the reader of our output may die; the switch continues */
         if (roots_open(&t.roots, NULL) < 0 || conf_load(&t.roots, &t.config, NULL, NULL) < 0) {
                 log_error("no sysfs on /sys");
                 return UASD_EXIT_FAILED;

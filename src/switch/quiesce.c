@@ -4,9 +4,9 @@
 #include "sys/block/opens.h"
 #include "sys/users/users.h"
 
-/* Who else is at the disk, while it is being synced and read, and up to the moment in which it is claimed. */
+/* Finds the users of a disk while it is synced and read, up to the claim. */
 
-/* Names whoever uses it and ends the switch before anything was touched. */
+/* Reports the users and ends the switch before the disk was touched. */
 static int refuse_users(struct transaction *t, struct user *users, size_t n)
 {
         for (size_t i = 0; i < n; i++)
@@ -30,12 +30,12 @@ int look_for_users(struct transaction *t, bool deep)
         size_t n = 0;
         int r = users_find(&t->roots, t->disk.luns, t->disk.n_luns, deep, &users, &n);
 
-        if (r < 0) /* not knowing is not being free */
+        if (r < 0) /* unknown counts as in use */
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot find out who uses the disk: %s", strerror(-r));
         return refuse_users(t, users, n);
 }
 
-/* Somebody may use what nobody has looked for, watched or synced: it has to be asked anew, from the beginning. */
+/* A new node or medium may have users, and was neither watched nor synced. The next try has to begin with it. */
 static int same_media(struct transaction *t)
 {
         int r = look_for_media(t);
@@ -67,7 +67,7 @@ int sync_nodes(struct transaction *t)
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "%s cannot be synced: %s; it stays on its driver", node, strerror(-r)) : 0;
 }
 
-/* Until nobody did anything to the disk while we looked. */
+/* Repeats search and sync until no process has touched the disk meanwhile. */
 int undisturbed(struct transaction *t)
 {
         enum disturbance d;
@@ -90,20 +90,19 @@ int take_fingerprint(struct transaction *t)
         int r;
 
         t->written = claim_written(&t->roots, &t->claim);
-        /* Inside delay_use, or driverless: no disk yet. A disk that is offline shows nothing to compare with. */
+        /* Inside delay_use, or without a driver, there is no disk yet. A disk that is offline has no data to compare. */
         if (t->claim.n == 0 || t->offline)
                 return 0;
         free(TAKE_PTR(t->fingerprint));
-        /* A disk that cannot be read under uas has all the more reason to leave it. */
+        /* If a disk cannot be read under uas, that is a reason to leave uas. */
         r = fingerprint_read(&t->claim, t->from == DRIVER_UAS, &t->fingerprint);
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the disk: %s", strerror(-r)) : 0;
 }
 
 /*
- * Whoever wants the disk between the claim and its end fails. So this comes last, when all that takes its time is
- * done, and it is let go again at once if anybody has just looked at the disk: he may be about to mount it. Who has written
- * to it has made another disk of it: that is synced, and its fingerprint taken, again. A card that is put in from now on is
- * mounted by nobody.
+ * Every open between the claim and its end fails. So the claim comes last, after all slow work. It is released at once if another
+ * process has just opened the disk, since that may be about to mount it. A write changes the disk, so the sync and the
+ * fingerprint are repeated. From here on no process can mount a card that is put in.
  */
 int close_door(struct transaction *t)
 {
@@ -117,8 +116,7 @@ int close_door(struct transaction *t)
                 enum disturbance d = claim_disturbed(&t->claim);
                 bool stale = r == -ESTALE || d == DISTURBANCE_WRITTEN;
 
-                /* Counted before it is looked for by name. Where we are alone with all disks of the driver nobody need be looked
-                 * for. */
+                /* Counted before the search by name. If all opens that the driver counts are ours, the search is not needed. */
                 opens = driver_opens(&t->roots, t->from);
                 r = d == DISTURBANCE_NONE && tries == 0 && opens == (int) t->claim.n ? 0 : look_for_users(t, true);
                 if (r >= 0 && opens > (int) t->claim.n)
@@ -135,7 +133,7 @@ int close_door(struct transaction *t)
                 if (r != -EAGAIN && r != -ESTALE)
                         break;
         }
-        /* Without a count, who opened it in the last moment is not known yet. */
+        /* Without a count, an open in the last moment has not been noticed yet. */
         if (r >= 0 && opens < 0 && look_for_users(t, true) < 0)
                 return -EBUSY;
         if (r >= 0 && claim_written(&t->roots, &t->claim) != t->written)

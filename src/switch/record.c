@@ -9,8 +9,8 @@
 #include "sys/state/switch-record.h"
 
 /*
- * /run/uasd/switch/INTERFACE: what is being done, for whoever has to finish it. INTERFACE.lock beside it is
- * locked for the life of the process: replacing the record must not drop the lock.
+ * /run/uasd/switch/INTERFACE records the progress, for the process that has to finish a switch. The lock is on INTERFACE.lock
+ * beside it, since replacing the record must not drop it. It lasts as long as the process.
  */
 
 static int take_lock(struct transaction *t)
@@ -84,7 +84,7 @@ int record_write(struct transaction *t, const char *step)
         char path[PATH_MAX], text[512];
         int r;
 
-        /* Whoever removed it has given the disk to another driver (hold_rescue()): a switch that wakes up late must not go on. */
+        /* hold_rescue() removes the record and gives the disk to another driver: a switch that wakes up late must stop. */
         if (t->recorded && !record_is_ours(t))
                 return -ESTALE;
         (void) snprintf(
@@ -118,7 +118,7 @@ void record_end(struct transaction *t)
         if (t->lock < 0)
                 return;
         (void) state_remove(t->roots.run, switch_record_path(t->interface, path, sizeof(path)));
-        /* The lock file stays: removing it would let two processes hold "the" lock on two files. */
+        /* The lock file stays. Removing it would let two processes hold "the" lock on two files. */
         t->lock = close_keep_errno(t->lock);
 }
 
@@ -134,7 +134,7 @@ int record_load(struct transaction *t)
         r = state_read(t->roots.run, switch_record_path(t->interface, path, sizeof(path)), load_line, &l);
         if (r <= 0)
                 return r;
-        /* Another device sits at that port by now: it is none of ours to move. */
+        /* Another device is at that port now. It must not be moved. */
         t->replugged = attachment_now(&t->roots, t->interface, &busnum, &devnum) < 0 || busnum != l.busnum || devnum != l.devnum;
         if (t->replugged)
                 t->moved = t->failed = t->holding = false;

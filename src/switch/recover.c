@@ -6,7 +6,10 @@
 #include "sys/state/history.h"
 #include "sys/usb/strings.h"
 
-/* What has it now is what it comes back to, should LUNs be missing; if they do not come, where it was. */
+/*
+ * The present driver becomes `from`: the disk stays there, also if LUNs have to be brought back. If they do not come back, the
+ * former driver is tried.
+ */
 static void keep_what_has_it(struct transaction *t, enum driver now)
 {
         if (now == t->to && t->from != DRIVER_NONE)
@@ -16,20 +19,20 @@ static void keep_what_has_it(struct transaction *t, enum driver now)
 }
 
 /*
- * Its record says what it was about to do, the kernel says where the disk is now. A driver that has the disk keeps
- * it, unless it has failed there; a disk without one goes back to where it came from. Never called while the lock is held.
+ * The record shows the step of the switch, the kernel shows the present driver. The disk stays on that driver, unless it has
+ * failed there. A disk without a driver goes back to its former one. Never called while the lock is held.
  */
 int transaction_recover(struct transaction *t)
 {
         int r = record_load(t);
 
-        if (r == 0) /* not even a record: only the lock file was left */
+        if (r == 0) /* no record: only the lock file was left */
                 record_end(t);
         if (r <= 0)
                 return r;
         log_notice("%s: a switch from %s to %s was left at step %s", t->interface, driver_to_string(t->from),
                    driver_to_string(t->to), t->step);
-        children_end(t); /* or their claims would be taken for somebody's */
+        children_end(t); /* otherwise their claims would look like those of another process */
         quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
         if (r > 0) {
@@ -41,7 +44,7 @@ int transaction_recover(struct transaction *t)
                 memcpy(t->serial, t->disk.facts.serial, sizeof(t->serial));
                 if (!t->no_udev)
                         (void) uevents_open(UEVENTS_PROCESSED, &t->events);
-                /* It was back already: its LUNs have appeared since it failed. */
+                /* true: its LUNs have appeared since it failed, so it was already back */
                 t->answered = now == t->from && t->disk.n_luns > 0 && luns_with_disk(t->disk.luns, t->disk.n_luns) >= t->n_disks;
                 if (t->moved && now != DRIVER_OTHER) {
                         if (!back)
@@ -50,7 +53,7 @@ int transaction_recover(struct transaction *t)
                         if (back || t->disk.n_luns == 0 || luns_with_disk(t->disk.luns, t->disk.n_luns) < t->n_disks)
                                 attach_back(t);
                 }
-                /* Also one that began after the last word in the record; but that of the next attachment is not ours. */
+                /* Also a hold that began after the last change of the record. But a hold of the next attachment is not ours. */
                 if (!t->replugged)
                         t->holding = t->holding || hold_in_force(&t->roots, &t->disk.facts, now_boottime(), NULL);
                 if (t->holding)

@@ -10,16 +10,16 @@
 #include "sys/usb/luns.h"
 
 /*
- * The rule: a LUN may be deleted, and an interface unbound, only if every block device below the interface is claimed, or there
- * is none, or it is offline and has no user. "None" means: no SCSI device, or one whose type never gets a block device. An error
- * while looking counts as "in use". Only this file writes `delete` and `unbind` (tools/check-layers), and it applies the rule
- * immediately before each write, also on the way back.
+ * The rule: a LUN may be deleted, and an interface unbound, only if each block device below the interface is claimed, or absent,
+ * or offline without a user. "Absent" means: no SCSI device, or one whose type never gets a block device. An error in this check
+ * counts as "in use". Only this file writes `delete` and `unbind` (tools/check-layers), and it applies the rule immediately
+ * before each write, also on the way back.
  */
 
 #define FILES_BUDGET (2 * USEC_PER_SEC)
 #define FILES_AGAIN_MSEC 20
 
-/* A LUN without a block device that was there when the kernel had been given its time: no driver took it, or the probe failed. */
+/* Returns true for a LUN that got no block device in the time that the kernel had: no driver took it, or the probe failed. */
 static bool given_up(const struct transaction *t, const struct lun *l)
 {
         for (size_t i = 0; i < t->disk.n_luns; i++)
@@ -38,7 +38,7 @@ static bool claimed(const struct transaction *t, const struct lun *l)
 
 static bool may_go(const struct transaction *t, const char *host, const struct lun *l)
 {
-        /* Both looks for users of a disk that is offline are behind us: step_claim() and undo_claim_begin(). */
+        /* step_claim() and undo_claim_begin() have searched for users of a disk that is offline. */
         bool looked = t->offline || t->undo.active;
 
         if (l->disk.name[0])
@@ -47,8 +47,10 @@ static bool may_go(const struct transaction *t, const char *host, const struct l
         return !lun_awaited(l) || t->undo.active || given_up(t, l);
 }
 
-/* Applies the rule to what is below the interface now. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if it has
- * gone. */
+/*
+ * Applies the rule to the present devices. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if the interface has
+ * gone.
+ */
 static int rule(const struct transaction *t, int dir)
 {
         struct lun *luns = NULL;
@@ -61,7 +63,7 @@ static int rule(const struct transaction *t, int dir)
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = may_go(t, host, &luns[i]) ? 0 : -EBUSY;
         luns_free(luns, n);
-        /* The directory of an interface that has gone is empty, and at its port may be another disk. */
+        /* The directory of an interface that has gone is empty, and another disk may be at its port. */
         return r >= 0 && faccessat(dir, "bInterfaceClass", F_OK, 0) < 0 ? -ENODEV : r;
 }
 

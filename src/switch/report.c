@@ -19,7 +19,7 @@ void report_user(const struct transaction *t, const struct user *u)
 {
         char where[PATH_MAX], command[64];
 
-        if (t->machine) { /* else the daemon looks for itself */
+        if (t->machine) { /* without --machine: uasd searches itself */
                 if (u->kind == USER_CLAIM)
                         (void) printf("CLAIMED %s\n", u->device);
                 else if (u->kind == USER_OPEN && u->pid == 0)
@@ -41,8 +41,8 @@ void report_claim(const struct transaction *t)
 }
 
 /*
- * Whoever keeps a disk busy chooses the name of his process, and where he mounts it. So words that may hold names stay on
- * their line, and their line is no longer than uasd has room for.
+ * A process that keeps a disk busy chooses its own name and its mount point. So both are made harmless, and the line is never
+ * longer than uasd's buffer.
  */
 void end_line(const struct transaction *t, char ret[static END_LINE_MAX])
 {

@@ -8,15 +8,15 @@
 
 /*
  * A disk must not be left without a driver because of Ctrl-C, or because the machine goes down. Before the disk is touched a
- * signal ends uasd-switch at once. From the trial on the signals are blocked: one that waits has uasd-switch finish or undo the
- * switch in seconds. The children have the signals blocked as well; they die with uasd-switch (PR_SET_PDEATHSIG).
+ * signal ends uasd-switch at once. From the trial on the signals are blocked: if one waits, uasd-switch finishes or undoes the
+ * switch in seconds. The children block the signals as well; they die with uasd-switch (PR_SET_PDEATHSIG).
  */
 static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
 
-/* What the handler needs: it may call little. */
+/* Prepared for the handler, which may call only async-signal-safe functions. */
 static struct {
         sigset_t set; /* empty: signals_begin() was not called */
-        int run;      /* below it: */
+        int run;      /* directory of `record` */
         char record[PATH_MAX];
         bool recorded;
         int out;
@@ -43,7 +43,7 @@ void signals_begin(const struct transaction *t)
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
                 struct sigaction before;
 
-                /* nohup(1), and shells without job control, have them ignored */
+                /* ignored under nohup(1), and in shells without job control */
                 if (sigaction(numbers[i], NULL, &before) < 0 || before.sa_handler == SIG_IGN)
                         continue;
                 (void) sigaddset(&at_once.set, numbers[i]);

@@ -12,13 +12,13 @@
 #include "sys/state/switch-record.h"
 #include "sys/usb/strings.h"
 
-/* Budgets, usec. Spin-up of a large disk takes longest; an undo is an unbind, a bind and delay_use. */
+/* Budgets, usec. The spin-up of a large disk needs most time. An undo is an unbind, a bind and delay_use. */
 #define LOCK_BUDGET (10 * USEC_PER_SEC)
 #define APPEAR_BUDGET (30 * USEC_PER_SEC)
 #define VERIFY_BUDGET (10 * USEC_PER_SEC)
-#define UNDO_BUDGET (5 * USEC_PER_SEC) /* at most; of a short hold a third */
+#define UNDO_BUDGET (5 * USEC_PER_SEC) /* at most; a third of a short hold */
 
-/* When the undo has to begin for the hold to suffice. */
+/* The latest begin of the undo that ends before the hold does. */
 static struct awake hold_leaves(const struct transaction *t)
 {
         usec_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
@@ -26,7 +26,7 @@ static struct awake hold_leaves(const struct transaction *t)
         return (struct awake){end - (third < UNDO_BUDGET ? third : UNDO_BUDGET)};
 }
 
-/* The end of a budget, or what a hold leaves. */
+/* The end of a budget, or the latest begin of the undo if that is earlier. */
 static struct awake until(const struct transaction *t, usec_t budget)
 {
         struct awake end = awake_in(budget);
@@ -43,7 +43,7 @@ static int step_identify(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_NO_DISK, -ENODEV, "there is no USB storage interface %s", t->interface);
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read %s: %s", t->interface, strerror(-r));
-        if (t->disk.strings_anew) /* while the disk is taken from its driver nobody can ask it */
+        if (t->disk.strings_anew) /* a disk without a driver cannot be asked */
                 (void) strings_keep(&t->roots, f);
         facts_complete(&t->roots, &t->config, f);
         memcpy(t->serial, f->serial, sizeof(t->serial));
@@ -51,21 +51,21 @@ static int step_identify(struct transaction *t)
         t->n_disks = luns_with_disk(t->disk.luns, t->disk.n_luns);
         if (!f->caps.uas || !f->caps.pipes)
                 return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk does not offer UAS completely");
-        /* Off UAS, a disk without an alternate setting for BOT is left without any driver. */
+        /* Without an alternate setting for BOT, usb-storage cannot bind, and the disk would have no driver. */
         if (t->to == DRIVER_USB_STORAGE && !f->caps.bot)
                 return tx_fail(t, UASD_EXIT_INCAPABLE, -EOPNOTSUPP, "this disk speaks UAS alone: usb-storage cannot drive it");
         if (f->driver == DRIVER_OTHER)
                 return tx_fail(t, UASD_EXIT_REFUSED, -EBUSY, "the interface belongs to %s", f->driver_name);
         if (!f->authorized)
                 return tx_fail(t, UASD_EXIT_REFUSED, -EPERM, "the USB device is not authorized");
-        return t->from == t->to; /* nothing to do */
+        return t->from == t->to; /* 1: the disk is already there */
 }
 
 static int step_record(struct transaction *t)
 {
         int r = record_begin(t);
 
-        /* It takes the connection while we go on. Of a hold it knows all it has to. */
+        /* PID 1 accepts the connection meanwhile. It need not be asked about a disk that is held. */
         t->pid1_error = t->hold_deadline ? -ENOENT : pid1_open(&t->roots, &t->pid1);
         if (r == -EALREADY)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "another switch of this disk is under way");
@@ -79,9 +79,8 @@ static void undo_record(struct transaction *t)
 }
 
 /*
- * PID 1 is asked once the disk is ours: what was in use until now may be so no more because the machine goes down. Its
- * answer is waited for where the disk would go. A held disk has been in use by nobody, and while a machine boots PID 1 has
- * no time: there it is not asked.
+ * PID 1 is asked after the claim: the disk may have become free because the machine goes down. The answer is read before the
+ * delete. A held disk had no user before, and during a boot PID 1 is slow: then it is not asked.
  */
 static void ask_whether_it_stops(struct transaction *t)
 {
@@ -95,7 +94,7 @@ static int step_claim(struct transaction *t)
         char busy[BLOCK_NAME_MAX];
         int r;
 
-        if (t->disk.n_luns == 0) /* inside delay_use, where every moment counts, or driverless */
+        if (t->disk.n_luns == 0) /* no driver, or inside delay_use, which leaves little time */
                 return 0;
         r = look_for_users(t, false);
         if (r < 0)
@@ -112,7 +111,7 @@ static int step_claim(struct transaction *t)
         if (r < 0)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r));
         ask_whether_it_stops(t);
-        /* Where the kernel itself says that nobody but us has anything open, /proc need not be walked. */
+        /* If the kernel itself counts no opens but ours, a search in /proc is not needed. */
         if (t->claim.alone && !t->offline)
                 return 0;
         r = look_for_users(t, true);
@@ -128,7 +127,7 @@ static int step_sync(struct transaction *t)
 {
         int r = sync_nodes(t);
 
-        return r < 0 ? r : undisturbed(t); /* that may have taken minutes */
+        return r < 0 ? r : undisturbed(t); /* the sync may have taken minutes */
 }
 
 static int step_prepare(struct transaction *t)
@@ -147,7 +146,8 @@ static int step_prepare(struct transaction *t)
                                : r == -EPERM  ? "modprobe.d has an install line for it"
                                : r == -EACCES ? "modprobe.d blacklists it; load it by hand (modprobe uas), or take that away"
                                               : strerror(-r));
-        /* Whoever hangs with the lock keeps the disk from a driver: so it is asked for while it still has one. */
+        /* A process that hangs while it has the lock keeps the disk from a driver. So the lock is tried while the disk still has
+         * one. */
         lock = quirks_lock(&t->roots, awake_left(until(t, LOCK_BUDGET)));
         if (lock == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, lock, "somebody keeps the lock of the quirks parameter");
@@ -168,7 +168,7 @@ static int step_prepare(struct transaction *t)
                 return tx_fail(t, UASD_EXIT_FAILED, r, "cannot read the quirks parameter: %s", strerror(-r));
         t->events = NULL;
         if (!t->no_udev)
-                (void) uevents_open(UEVENTS_ANNOUNCED, &t->events); /* else the disks are waited for in sysfs alone */
+                (void) uevents_open(UEVENTS_ANNOUNCED, &t->events); /* on failure the disks are awaited only in sysfs */
         return 0;
 }
 
@@ -180,8 +180,8 @@ static void undo_prepare(struct transaction *t)
 }
 
 /*
- * While the machine goes down nothing begins: a disk that is unmounted now is not free, it goes off. Without an answer from PID 1
- * the disk stays on its driver.
+ * While the machine goes down no switch begins: a disk that is unmounted now is about to be powered off. Without an answer from
+ * PID 1 the disk stays on its driver.
  */
 static int machine_stops(struct transaction *t)
 {
@@ -196,7 +196,7 @@ static int machine_stops(struct transaction *t)
         return state == PID1_STOPPING ? tx_fail(t, UASD_EXIT_DEFERRED, -ESHUTDOWN, "the machine is going down") : 0;
 }
 
-/* From here on the disk is on the move: undo brings it back to a driver. */
+/* From here on the disk moves: undo brings it back to a driver. */
 static int step_delete(struct transaction *t)
 {
         int r;
@@ -212,7 +212,7 @@ static int step_delete(struct transaction *t)
         if (r == -ETIMEDOUT && t->from != DRIVER_NONE)
                 return tx_fail(t, UASD_EXIT_DEFERRED, r, "PID 1 does not start the timer that would end a hold");
         t->moved = true;
-        r = record_write(t, t->step); /* before the first LUN goes: whoever finishes this looks for all of them */
+        r = record_write(t, t->step); /* before the first delete: the process that finishes this switch waits for all disks */
         t->moved = false;
         return r < 0 ? r : luns_delete(t);
 }
@@ -223,11 +223,11 @@ static int step_unbind(struct transaction *t)
 
         if (t->from == DRIVER_NONE)
                 return 0;
-        if (signal_waits()) /* its driver is still there: a scan brings the LUNs back sooner than another bind */
+        if (signal_waits()) /* the driver is still there: a scan brings the LUNs back sooner than another bind */
                 return tx_fail(t, UASD_EXIT_ROLLED_BACK, -EINTR, "ended by a signal");
         r = driver_unbind(t, t->from);
         if (r == -EBUSY) {
-                t->moved = t->disk.n_luns > 0; /* else nothing was deleted, and nothing has to be brought back */
+                t->moved = t->disk.n_luns > 0; /* false: nothing was deleted, so nothing has to be brought back */
                 return tx_fail(t, UASD_EXIT_DEFERRED, r,
                                t->moved ? NOT_CLAIMED : "its disk appeared before it could be switched");
         }
@@ -240,7 +240,7 @@ static int step_bind(struct transaction *t)
 {
         int r;
 
-        claim_drop(&t->claim); /* sda can be sda again once nobody holds the old one */
+        claim_drop(&t->claim); /* only after the last close can the name sda be used again */
         assert(t->moved && t->claim.n == 0);
         switch_hold_begin(t);
         r = record_check(t);
@@ -276,7 +276,7 @@ static int step_verify(struct transaction *t)
 {
         int r = verify(t, until(t, VERIFY_BUDGET));
 
-        if (r == -EBUSY) { /* never roll back under somebody */
+        if (r == -EBUSY) { /* never roll back while a process uses the disk */
                 t->kept = true;
                 return 0;
         }
@@ -295,7 +295,7 @@ static int step_release(struct transaction *t)
 static void undo_move(struct transaction *t)
 {
         claim_drop(&t->claim);
-        if (!t->moved) /* somebody came first: what is left of a hold has time for another try */
+        if (!t->moved) /* a user came first: the rest of a hold has time for another try */
                 return;
         switch_hold_for_undo(t);
         attach_back(t);
@@ -306,7 +306,7 @@ static const struct switch_step {
         const char *name;
         int (*run)(struct transaction *t);
         void (*undo)(struct transaction *t);
-        bool at_once; /* a signal may end it at once: nothing has been touched, and whether there is a record is known */
+        bool at_once; /* a signal may end this step at once: it has touched nothing, and it is known whether a record exists */
 } steps[] = {
         /* clang-format off */
         {"identify",    step_identify,    NULL,         true},
@@ -325,7 +325,7 @@ static const struct switch_step {
         /* clang-format on */
 };
 
-/* What a killed one left is put in order first: its record is about to be replaced. */
+/* First finishes a switch that was killed, since its record is about to be replaced. */
 static void finish_earlier(struct transaction *t)
 {
         struct transaction earlier = {.roots = t->roots,
@@ -341,7 +341,7 @@ static void finish_earlier(struct transaction *t)
         usb_disk_done(&earlier.disk);
 }
 
-/* However far it came: a disk that was unplugged is neither moved nor at fault, and nothing of its attachment stays. */
+/* A disk that was unplugged is neither moved nor to blame, at any step. Its marks are removed. */
 static void settle_unplugged(struct transaction *t)
 {
         if (t->disk.facts.devnum == 0 || attachment_there(t))
@@ -349,7 +349,7 @@ static void settle_unplugged(struct transaction *t)
         t->code = UASD_EXIT_NO_DISK;
         (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
         (void) hold_release(&t->roots, &t->disk.facts);
-        (void) attachments_prune(&t->roots); /* what that has marked, too */
+        (void) attachments_prune(&t->roots); /* also the marks of that attachment */
 }
 
 int transaction_run(struct transaction *t)
@@ -383,7 +383,7 @@ int transaction_run(struct transaction *t)
                 (void) tx_fail(t, t->moved ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_FAILED, r, "%s: %s", t->step, strerror(-r));
                 t->failed = t->moved && t->bound && !t->excused && !signal_waits() && attachment_there(t);
                 t->answered = false;
-                if (t->failed) /* or whoever has to finish this would take it for moved */
+                if (t->failed) /* otherwise a recovery would take the switch for a success */
                         (void) record_write(t, t->step);
                 for (i = i < ELEMENTSOF(steps) ? i + 1 : i; i-- > 0;)
                         if (steps[i].undo)

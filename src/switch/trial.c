@@ -13,9 +13,9 @@
 #define LOOK_AGAIN_MSEC 100
 
 /*
- * A machine that dies in the first minutes of a disk on uas must not die of it again at every boot: that there is a trial is
- * on record, durably, before the disk is moved; no record, no trial. One that speaks UAS alone has nowhere else to be: nothing is
- * tried.
+ * A machine that dies in the first minutes of a disk on uas must not die again at each boot. So the trial is recorded durably
+ * before the disk is moved. Without a record there is no trial. A disk that supports only UAS has no other driver, so it needs no
+ * trial.
  */
 int step_trial(struct transaction *t)
 {
@@ -26,7 +26,7 @@ int step_trial(struct transaction *t)
         if (t->to != DRIVER_UAS || f->trial_passed || f->trial_open || facts_uas_alone(f))
                 return 0;
         t->had_past = history_read(&t->roots, f, &t->past) > 0;
-        /* uas was asked for against what is on record: the record applies again when this trial ends. */
+        /* The user asked for uas despite a record. The record applies again when this trial ends. */
         if (f->distrusted && t->had_past) {
                 h = t->past;
                 h.state = HISTORY_TRIAL;
@@ -46,9 +46,9 @@ static void complain(const struct transaction *t, int r)
 }
 
 /*
- * Evidence counts only while the disk is there. When a disk is pulled the kernel reports I/O errors first. The disconnect follows
- * when the worker of the hub comes to that port: another port of that hub may keep it for seconds (debounce, enumeration). A disk
- * that has answered since it failed was not pulled.
+ * A failure counts only while the disk is there. When a disk is unplugged, the kernel reports I/O errors first. It reports the
+ * disconnect when the hub's worker comes to that port. Another port of the hub may delay the worker for seconds (debounce,
+ * enumeration). A disk that has answered since it failed was not unplugged.
  */
 static bool still_there(const struct transaction *t)
 {
@@ -72,8 +72,7 @@ static int end_trial(const struct transaction *t)
         return history_end_trials(&t->roots, f);
 }
 
-/* Distrusts a disk that failed under uas. If it was not even bound to uas, or if that was not the disk's fault, there was no
- * trial. */
+/* Distrusts a disk that failed under uas. If the bind was not even tried, or the disk was not to blame, there was no trial. */
 void undo_trial(struct transaction *t)
 {
         const struct facts *f = &t->disk.facts;
@@ -85,14 +84,14 @@ void undo_trial(struct transaction *t)
         if (t->failed && still_there(t) && record_check(t) >= 0) {
                 (void) copy_string(h.reason, sizeof(h.reason), t->text);
                 r = facts_uas_alone(f) ? 0 : history_write(&t->roots, f, &h);
-                /* Whoever asked for uas has his answer; a disk that could not be taken back shall not stay there for him. */
+                /* The override was tried. If the disk could not be rolled back, it must not stay on uas because of it. */
                 (void) attachment_drop_override(&t->roots, f, DRIVER_UAS);
         } else if (t->on_trial)
                 r = end_trial(t);
         complain(t, r);
 }
 
-/* Is uasd there, to see a trial through? */
+/* Returns true if uasd runs, which would end a trial. */
 static bool watched(const struct transaction *t)
 {
         struct flock lock = {.l_type = F_RDLCK};
@@ -102,8 +101,8 @@ static bool watched(const struct transaction *t)
 }
 
 /*
- * Off uas there is no trial: a machine that dies later does not die of it. Nor is there one of a disk that was unplugged. Nor
- * where nothing would end it: uasd may have stopped since the machine goes down, and begins the trial again when it starts.
+ * A disk off uas or unplugged has no trial: it cannot be the reason if the machine dies later. Without uasd no process would end
+ * the trial. uasd may have stopped because the machine goes down; it begins the trial again when it starts.
  */
 void trial_leave(struct transaction *t)
 {

@@ -10,13 +10,13 @@
 #include "sys/io/clock.h"
 #include "sys/users/users.h"
 
-#define UNDO_CLAIM_MSEC 2000 /* for the first LUN whose open hangs; */
-#define HASTE_MSEC 100       /* ... then for each of the others: a healthy one needs a few */
+#define UNDO_CLAIM_MSEC 2000 /* for the first LUN whose open hangs */
+#define HASTE_MSEC 100       /* then for each other LUN: a healthy one needs a few msec */
 #define UNDO_CLAIM_TRIES 3
 #define LET_GO_BUDGET USEC_PER_SEC
 #define LOOK_AGAIN_MSEC 50
 
-/* The child claims the LUN and answers. At the word of its parent it syncs the LUN and answers again. */
+/* The child claims the LUN and answers. When its parent sends a word, it syncs the LUN and answers again. */
 static void hold_claim(struct transaction *t, const struct lun *l, int fd)
 {
         struct claim c = CLAIM_NULL;
@@ -43,7 +43,7 @@ static bool is_ours(const struct transaction *t, pid_t pid)
 
 /*
  * Some processes have the disk open and do not count as users: the switch's own children, udev's workers, and the examination of
- * a switch that was killed. The latter stays until its reads at full depth are answered.
+ * a killed switch. The latter stays until its reads at full depth are answered.
  */
 static bool is_reader(const struct transaction *t, const struct user *u)
 {
@@ -53,7 +53,7 @@ static bool is_reader(const struct transaction *t, const struct user *u)
         return user_is_udev(u) || is_ours(t, u->pid);
 }
 
-/* Counts the users, and those of them that do not count. Returns 0, -EBUSY, or -errno if that cannot be known. */
+/* Counts the users, and the processes that do not count as such. Returns 0, -EBUSY, or -errno if unknown. */
 static int look(const struct transaction *t, size_t *ret_readers)
 {
         struct user *users = NULL;
@@ -79,8 +79,8 @@ static void dismiss(struct undo_claim_child *c, bool wait)
 }
 
 /*
- * Waits for an answer of a child. An open that hangs keeps the claim from all other processes: the kernel gives it to the first
- * that asks, before it opens the device (block/bdev.c:bd_prepare_to_claim). msec: how long it may take. Returns 0 also if it
+ * Waits for an answer of a child. While an open hangs, no other process can claim the disk: the kernel gives the claim to the
+ * first caller, before it opens the device (block/bdev.c:bd_prepare_to_claim). msec: how long to wait. Returns 0 also if the open
  * hangs.
  */
 static int answer(struct undo_claim_child *c, int *msec)
@@ -92,7 +92,7 @@ static int answer(struct undo_claim_child *c, int *msec)
                 c->hangs = true;
                 return 0;
         }
-        return k > 0 && read(c->fd, &r, sizeof(r)) == sizeof(r) ? r : -ECANCELED; /* it was killed */
+        return k > 0 && read(c->fd, &r, sizeof(r)) == sizeof(r) ? r : -ECANCELED; /* the child was killed */
 }
 
 static int claim_lun(struct transaction *t, size_t i, int *msec)
@@ -122,7 +122,7 @@ static int claim_lun(struct transaction *t, size_t i, int *msec)
         return r < 0 && r != -EBUSY && lun_offline(t, t->undo.disk.host, l) ? 0 : r;
 }
 
-/* No process should have written to it yet. If one did, the bytes shall not be lost. */
+/* No process should have written to it yet. If one did, the data must not be lost. */
 static void sync_lun(struct undo_claim_child *c, int *msec)
 {
         int go = 0;
@@ -161,7 +161,7 @@ int undo_claim_begin(struct transaction *t)
 {
         int r = -ECANCELED;
 
-        /* A failure of our own says nothing of the disk: it is tried again. */
+        /* A failure of uasd-switch itself is not the fault of the disk: it is tried again. */
         for (int tries = 0; tries < UNDO_CLAIM_TRIES && r < 0 && r != -EBUSY; tries++) {
                 r = take(t);
                 if (r < 0)
@@ -184,7 +184,7 @@ void undo_claim_end(struct transaction *t, bool unbound)
         struct undo_claim *g = &t->undo;
         struct awake deadline;
 
-        /* One that hangs is not waited for, unless the unbind has ended what it waits for. */
+        /* A child that hangs is waited for only if the unbind has ended its open. */
         for (size_t i = 0; g->children && i < g->disk.n_luns; i++)
                 dismiss(&g->children[i], unbound || !g->children[i].hangs);
         deadline = awake_in(LET_GO_BUDGET);

@@ -12,15 +12,15 @@
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 
-#define ANSWER_MSEC 500 /* longer than the slowest disk seeks */
-#define OPEN_TRIES 50   /* a second, for what sysfs shows a moment before it can be opened */
+#define ANSWER_MSEC 500 /* longer than a seek of the slowest disk */
+#define OPEN_TRIES 50   /* one second: sysfs shows a device a moment before it can be opened */
 #define OPEN_MSEC 20
-#define LOOK_AGAIN_MSEC 200 /* for a signal that waits */
+#define LOOK_AGAIN_MSEC 200 /* how often to look for a signal */
 
-/* What the child has to say. */
+/* The answer of the child. */
 struct verify_answer {
         int error;
-        bool resized; /* -EUCLEAN: what differs is no write's doing */
+        bool resized; /* -EUCLEAN: the size differs, which no write can cause */
         char text[200];
 };
 
@@ -53,16 +53,16 @@ static void compare(struct transaction *t, const struct claim *c, struct awake d
                 answer_with(a, r, "reads at full depth fail");
 }
 
-/* By anybody since it has appeared: nothing was written to it before. */
+/* Returns true if a process has written to the disk since it appeared. */
 static bool is_written(const struct transaction *t, const struct claim *c)
 {
         return claim_written(&t->roots, c) > 0 || claim_disturbed(c) == DISTURBANCE_WRITTEN;
 }
 
 /*
- * Without a claim: a process that does not wait for udev may open the disk as soon as it has appeared, and must not fail because
- * of uasd-switch. A difference that such a process may have written says nothing of the driver: the disk stays. Its size cannot
- * be written: the switch is rolled back, or, if the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
+ * Without a claim: a process that does not wait for udev may open the disk as soon as it appears, and must not fail because of
+ * uasd-switch. A difference that such a process may have written does not prove a fault of the driver: the disk stays. Its size
+ * cannot be written: the switch is rolled back. If the disk is in use by then (switch/undo-claim.c), it stays and is distrusted.
  */
 static void examine(struct transaction *t, struct awake deadline, struct verify_answer *a)
 {
@@ -102,7 +102,10 @@ static void in_child(struct transaction *t, struct awake deadline, int out)
         _exit(0);
 }
 
-/* How many commands the disk owes the answers of, and how many it has given. Returns -errno where that is not told. */
+/*
+ * Counts the commands that the disk has not answered yet, and those that it has answered. Returns -errno if the kernel does not
+ * count them.
+ */
 static int owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_done)
 {
         struct usb_disk now = {0};
@@ -130,7 +133,10 @@ static int owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_d
         return r > 0 ? 0 : r < 0 ? r : -ENODEV;
 }
 
-/* A machine that stands still is late as well; but there the disk owes no answer for long. */
+/*
+ * Returns true if the disk answers. A timeout may also be the fault of a machine that stood still. But then the disk soon has no
+ * open command.
+ */
 static bool disk_answers(const struct transaction *t)
 {
         uint64_t before, owes, after;
@@ -143,13 +149,13 @@ static bool disk_answers(const struct transaction *t)
         return owed(t, &owes, &after) >= 0 && (owes == 0 || after != before);
 }
 
-/* No room for it, or the OOM killer's choice: that says nothing of the disk. */
+/* Lack of memory or files, or the OOM killer: not the fault of the disk. */
 static bool is_our_own(int error)
 {
         return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ECANCELED;
 }
 
-/* Waits for the child, less long if a signal waits. */
+/* Waits for the child, for a shorter time if a signal waits. */
 static bool is_answered(int fd, int msec)
 {
         int haste = HASTE_BUDGET / USEC_PER_MSEC, n;
@@ -165,8 +171,8 @@ static bool is_answered(int fd, int msec)
 }
 
 /*
- * The child may sit in open(2) or at its exit for as long as the kernel waits for the device; it is not waited
- * for: the unbind of the roll-back fails its commands, and then it goes.
+ * The child may hang in open(2) or at its exit as long as the kernel waits for the device. It is not waited for: the unbind of
+ * the roll-back fails its commands, and then it ends.
  */
 int verify(struct transaction *t, struct awake deadline)
 {
