@@ -5,9 +5,9 @@
 #include "common/util.h"
 #include "fake.h"
 
-#define CARD_BYTES 512 /* written to it, not yet synced */
+#define CARD_BYTES 512 /* bytes that a program has written to the card and not yet synced */
 
-/* Before the switch: the medium is taken out. */
+/* Before the switch: the user takes the medium out. */
 void slot_empties(struct fake_usb *u, unsigned lun)
 {
         struct fake_lun *l = &u->luns[lun];
@@ -35,8 +35,8 @@ bool kernel_inserts(struct fake_usb *u)
 }
 
 /*
- * card_is_seen (drivers/scsi/sd.c:sd_open, block/genhd.c): whoever opens the node has the kernel look for the medium, and read
- * its partitions; it is another disk from then on, with the same node.
+ * card_is_seen (drivers/scsi/sd.c:sd_open, block/genhd.c): at an open of the node the kernel looks for the medium and reads its
+ * partitions. From then on the node leads to another disk.
  */
 void slot_noticed(struct fake_usb *u, struct fake_lun *l)
 {
@@ -49,7 +49,7 @@ void slot_noticed(struct fake_usb *u, struct fake_lun *l)
         tree_lun(u, (unsigned) (l - u->luns));
 }
 
-/* mount(8) and dd look at the whole disk first: its partitions are there after that. */
+/* mount(8) and dd open the whole disk first. After that its partitions are there. */
 void somebody_with_a_card(enum fake_what what)
 {
         struct fake_usb *u = &fake->usb[0];

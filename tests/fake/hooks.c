@@ -10,8 +10,8 @@
 #include "wraps.h"
 
 /*
- * Every call into the kernel is an operation with a name ("bind uas", "sync sda1"), and at each of them
- * something may happen: that is how errors, kills and people come into a switch.
+ * Every call into the kernel is an operation with a name ("bind uas", "sync sda1"). At each of them a hook can act: it returns an
+ * error, kills the process, or opens, mounts or unplugs the disk.
  */
 
 void fake_break(const char *oath, const char *name)
@@ -50,7 +50,7 @@ void fake_someone_unlocks(void)
         locker = close_keep_errno(locker);
 }
 
-/* Who hangs with it does so for longer than anybody waits. */
+/* The lock lasts longer than any process waits for it. */
 static void somebody_locks(void)
 {
         char path[96];
@@ -80,7 +80,7 @@ void fake_someone_is_at(const struct fake_lun *l, const char *node, int fd)
         fakesys_open_table(node);
 }
 
-/* Somebody opens the whole disk: told by inotify, and seen in /proc while it stays open. */
+/* Opens the whole disk. inotify reports it, and /proc shows it while it stays open. */
 static void somebody_opens(enum fake_what how)
 {
         const struct fake_lun *l = some_lun();
@@ -109,7 +109,7 @@ static void somebody_opens(enum fake_what how)
         }
 }
 
-/* Without a sync: what becomes of it is up to whoever takes the disk away. */
+/* Writes without a sync. uasd-switch, which removes the disk, has to save these bytes. */
 static void somebody_writes(void)
 {
         const struct fake_lun *l = some_lun();
@@ -145,7 +145,7 @@ static void somebody_mounts(bool in_table)
         }
 }
 
-/* What comes before the operation, or stands in its place. */
+/* Runs the hooks that act before the operation or replace it. */
 int op_begin(const char *format, ...)
 {
         char op[32];
@@ -173,7 +173,7 @@ int op_begin(const char *format, ...)
         return r;
 }
 
-/* What comes after. An operation that failed has had no effect that could be followed. */
+/* Runs the hooks that act after the operation. An operation that failed had no effect, so nothing can follow it. */
 int op_end(const char *op, int r)
 {
         for (size_t i = 0; i < ELEMENTSOF(fake->hooks); i++) {

@@ -7,9 +7,9 @@
 #include "sys/state/attachment.h"
 
 /*
- * The reactions, each with the origin of the fact: k: read in the kernel's source, v: measured in a guest, with the
- * number of the note. REACTIONS lists them by name; tests/vm/cases/reactions_*.py compare them with the kernel.
- * The code that chooses a driver follows the kernel and uses nothing of src/core.
+ * The reactions. Each names the origin of the fact. "k" was read in the kernel's source, and "v" was measured in a guest, with
+ * the number of the note. REACTIONS lists them by name; tests/vm/cases/reactions_*.py compare them with the kernel. The code that
+ * chooses a driver follows the kernel and uses nothing of src/core.
  */
 
 #define UAS_SCAN_USEC (20 * USEC_PER_MSEC) /* v b: 6..30 ms */
@@ -45,7 +45,7 @@ struct fake_node *kernel_node(const char *name, struct fake_usb **ret_usb, struc
 
 /* ---- data ---- */
 
-/* Whether whoever is at work could have noticed what somebody did: he has asked since. */
+/* Whether uasd-switch could have noticed what the hook did: it has looked for users since. */
 static bool had_a_chance(void)
 {
         for (unsigned i = fake->opened_at; fake->opened_at && i < fake->n_ops; i++)
@@ -64,8 +64,7 @@ static void loses_page_cache(struct fake_lun *l)
         }
 }
 
-/* flushes_drive (k 3.3, v 14 and q): while the transport lives, sd's last SYNCHRONIZE CACHE reaches the drive.
- */
+/* flushes_drive (k 3.3, v 14 and q): while the transport works, sd's last SYNCHRONIZE CACHE reaches the drive. */
 static void flushes_drive(struct fake_lun *l)
 {
         l->platter += l->cache;
@@ -78,7 +77,7 @@ static void uas_cannot_flush(struct fake_lun *l)
         fake->at_risk += l->cache;
 }
 
-/* fsync_does_both (k 3.3): the page cache of that very node, and then the drive's. */
+/* fsync_does_both (k 3.3): writes the page cache of that node only, and then the drive's cache. */
 int kernel_fsync(const char *node)
 {
         struct fake_usb *u;
@@ -103,7 +102,7 @@ void kernel_write_bytes(const char *node, unsigned n)
                 b->dirty += n;
 }
 
-/* last_close_writes_back (block/bdev.c:blkdev_put): a node's page cache goes to the drive with its last opener. */
+/* last_close_writes_back (block/bdev.c:blkdev_put): the last close of a node writes its page cache to the drive. */
 void kernel_last_close(const char *node)
 {
         struct fake_lun *l;
@@ -132,7 +131,7 @@ static int letter_of_last_close(void)
         }
 }
 
-/* rule_holds (DESIGN, the hold): what the udev helper asks at every block event. */
+/* rule_holds (DESIGN, the hold): the question of the udev helper at every block event. */
 bool rule_holds(const struct fake_usb *u)
 {
         struct facts f = {.busnum = u->bus, .devnum = u->dev};
@@ -167,8 +166,8 @@ static void block_appears(struct fake_usb *u, unsigned lun)
 }
 
 /*
- * disk_comes_late (drivers/scsi/sd.c:sd_probe, sd_spinup_disk): a disk that is not ready is waited for in the probe; until then
- * its SCSI device is there, with its driver, and has no block device.
+ * disk_comes_late (drivers/scsi/sd.c:sd_probe, sd_spinup_disk): the probe waits for a disk that is not ready. Until then its SCSI
+ * device exists with its driver, and its block device does not.
  */
 static void lun_appears(struct fake_usb *u, unsigned lun)
 {
@@ -188,8 +187,8 @@ static bool lun_found(const struct fake_usb *u, unsigned lun)
         return tree_exists("sys/bus/scsi/devices/%i:0:0:%u", u->host, lun);
 }
 
-/* not_refused (k 3.3, 3.4, v d): a mount stands in the way of nothing. That it would be destroyed is the first
- * oath. */
+/* not_refused (k 3.3, 3.4, v d): a mount prevents neither an unbind nor a delete. Such a mount would be destroyed, which breaks
+ * the first oath. */
 static void not_refused(const struct fake_lun *l)
 {
         for (unsigned i = 0; i < l->n_nodes; i++)
@@ -210,7 +209,7 @@ static void lun_goes(struct fake_usb *u, unsigned lun)
                 return;
         }
         loses_page_cache(l);
-        if (fake->someone && fake->someones == l->diskseq) { /* what he has open is a disk that was */
+        if (fake->someone && fake->someones == l->diskseq) { /* the disk that the hook has open is gone */
                 fake->someone = false;
                 fakesys_open_table(NULL);
         }
@@ -240,8 +239,8 @@ static void scan_finds(struct fake_usb *u)
 }
 
 /*
- * delete_lets_nobody_in (v q): from the moment in which it begins the state is `cancel`, and every open of the LUN fails. uasd's
- * claim is to go then, and only that of this LUN: the delete may take long.
+ * delete_lets_nobody_in (v q): as soon as the delete begins the state is `cancel`, and every open of the LUN fails. Then uasd
+ * must drop its claim on this LUN, and only on this one, because the delete may take long.
  */
 static void delete_lets_nobody_in(struct fake_usb *u, unsigned lun)
 {
@@ -282,7 +281,7 @@ int kernel_delete(const char *scsi)
                         not_refused(&u->luns[lun]);
                         delete_lets_nobody_in(u, lun);
                 }
-                lun_goes(u, lun); /* before it waits for anything */
+                lun_goes(u, lun); /* before the kernel waits for anything */
                 flushes_drive(&u->luns[lun]);
                 kernel_pass(UNBIND_USEC);
                 return 0;
@@ -303,9 +302,10 @@ int kernel_scan(int host)
         return -ENOENT;
 }
 
-/* ---- who takes it ---- */
+/* ---- which driver takes it ---- */
 
-/* first_entry_wins (k 2): it replaces what the tables say. 1 or 0: has `u`; -1: no entry. */
+/* first_entry_wins (k 2): the entry replaces the flags from the tables. Returns 1 or 0 (it has `u` or not), or -1 without an
+ * entry. */
 static int first_entry_wins(const struct fake_usb *u)
 {
         for (const char *p = fake->quirks; *p;) {
@@ -327,7 +327,7 @@ static int first_entry_wins(const struct fake_usb *u)
         return -1;
 }
 
-/* two_tables (k 1.2): a row of usb-storage's alone makes it take the disk, and keeps uas from nothing. */
+/* two_tables (k 1.2): a row that only usb-storage's table has makes usb-storage take the disk. It does not keep uas off. */
 static bool uas_would_take(const struct fake_usb *u, enum driver asking)
 {
         int entry = first_entry_wins(u);
@@ -343,7 +343,7 @@ static bool uas_would_take(const struct fake_usb *u, enum driver asking)
 
 static int uas_probe(const struct fake_usb *u)
 {
-        if (u->pulled) /* it cannot be told to take alternate setting 1 */
+        if (u->pulled) /* the device cannot set alternate setting 1 */
                 return -ENODEV;
         if (u->driver != DRIVER_NONE)
                 return -EBUSY;                              /* v b */
@@ -352,12 +352,12 @@ static int uas_probe(const struct fake_usb *u)
 
 static int storage_probe(const struct fake_usb *u)
 {
-        /* alt_1_is_not_bot (v b): its id table does not match a disk on uas, so not even EBUSY. */
+        /* alt_1_is_not_bot (v b): the id table of usb-storage does not match a disk on uas, so the error is not even EBUSY. */
         if (u->alt != 0 || !u->bot)
                 return -ENODEV;
         if (u->driver != DRIVER_NONE)
                 return -EBUSY; /* v b */
-        /* vendor_never_declines (v 13): built without CONFIG_USB_UAS it does not ask. */
+        /* vendor_never_declines (v 13): without CONFIG_USB_UAS usb-storage does not check. */
         return !fake->vendor && uas_would_take(u, DRIVER_USB_STORAGE) ? -ENXIO : 0; /* v b */
 }
 
@@ -370,7 +370,7 @@ static int next_host(void)
         return host;
 }
 
-/* bind_does_not_wait (v b): the link and the alternate setting are there on return, the disks are not. */
+/* bind_does_not_wait (v b): on return the link and the alternate setting exist, the disks do not. */
 static void bind_does_not_wait(struct fake_usb *u, enum driver d)
 {
         u->driver = d;
@@ -445,7 +445,7 @@ int kernel_unbind(enum driver d, const char *interface)
         return 0;
 }
 
-/* module_takes_unbound (k 3.5): a driver that is registered takes whatever has none and fits. */
+/* module_takes_unbound (k 3.5): when a driver registers, the kernel binds every matching interface without a driver to it. */
 int kernel_load_uas(void)
 {
         if (fake->uas_loaded)
@@ -460,7 +460,8 @@ int kernel_load_uas(void)
         return 0;
 }
 
-/* probe_any_driver (k 3.1): the first that takes it; that none did is no error. usb-storage was there before uas. */
+/* probe_any_driver (k 3.1): the first driver that accepts the interface gets it. If none does, that is no error. usb-storage
+ * registered before uas. */
 int kernel_probe(const char *interface)
 {
         struct fake_usb *u = find_usb(interface);
@@ -475,20 +476,19 @@ int kernel_probe(const char *interface)
         return 0;
 }
 
-/* quirks_127 (k 2, v b): more than fits is ENOSPC and changes nothing; no bytes at all never reach the kernel.
- */
+/* quirks_127 (k 2, v b): a longer string is ENOSPC and changes nothing. A write of no bytes never reaches the kernel. */
 int kernel_quirks(const char *text)
 {
         if (strlen(text) >= sizeof(fake->quirks))
                 return -ENOSPC;
         if (*text)
-                fakesys_set_quirks(text); /* a newline is kept as it was written */
+                fakesys_set_quirks(text); /* the kernel keeps a newline */
         return 0;
 }
 
 /* ---- users ---- */
 
-/* claim_excludes (k 4, v e): whole disk and partitions exclude each other, plain opens nobody. */
+/* claim_excludes (k 4, v e): claims on the whole disk and on partitions exclude each other. They do not exclude plain opens. */
 int kernel_open(const char *node, int flags)
 {
         struct fake_usb *u;
@@ -539,7 +539,7 @@ int kernel_trigger(const char *block)
         return 0;
 }
 
-/* dead_mans_timer (DESIGN, the hold): PID 1 releases what neither switch nor daemon has released. */
+/* dead_mans_timer (DESIGN, the hold): PID 1 releases each hold that neither the switch nor the daemon has released. */
 void kernel_dead_mans_timer(void)
 {
         for (unsigned i = 0; i < fake->n_usb && fake->timers; i++)
@@ -559,7 +559,7 @@ void kernel_unplug(struct fake_usb *u)
         if (u->driver != DRIVER_NONE)
                 unbind_takes_all(u);
         fake->at_risk = at_risk;
-        fake->lost = lost; /* whoever pulls it out loses what was not written: no fault of ours */
+        fake->lost = lost; /* the user who pulls it out loses unwritten bytes: not a fault of uasd */
         tree_unplug_interface(u);
         if (u->slow_to_go)
                 u->device_goes_at = fake->clock + USEC_PER_SEC / 10;
@@ -575,7 +575,7 @@ void kernel_unplug(struct fake_usb *u)
                 kernel_plug_again(u);
 }
 
-/* error_comes_first: a disk that was pulled fails what it is asked for, until the hub has told of it. */
+/* error_comes_first: a pulled disk fails every command until the hub reports the disconnect. */
 void kernel_pull(struct fake_usb *u, uint64_t usec)
 {
         if (!u->plugged)
@@ -593,7 +593,7 @@ static void takes_new(struct fake_usb *u)
                 bind_does_not_wait(u, DRIVER_USB_STORAGE);
 }
 
-/* The same disk at the same port: what differs is its number. */
+/* The same disk at the same port. Only its device number differs. */
 void kernel_plug_again(struct fake_usb *u)
 {
         u->plug_at = 0;
@@ -604,7 +604,7 @@ void kernel_plug_again(struct fake_usb *u)
         takes_new(u);
 }
 
-/* Another disk at the same port, taken by its driver as the kernel does it. */
+/* Another disk at the same port. The kernel's choice of driver applies. */
 void kernel_replug(struct fake_usb *u)
 {
         kernel_unplug(u);

@@ -37,7 +37,7 @@ static bool dev_name(pid_t pid, int fd, char ret[static 32], bool *ret_stale)
         return copy_string(ret, 32, path + n + 5);
 }
 
-/* The node a descriptor is open on. `stale`: of a disk that is gone. */
+/* The node that a descriptor is open on. `stale`: its disk is gone. */
 bool fake_dev_name(int fd, char ret[static 32], bool *ret_stale)
 {
         return dev_name(getpid(), fd, ret, ret_stale);
@@ -112,7 +112,7 @@ int __wrap_openat64(int dirfd, const char *path, int flags, ...)
                 return __real_openat64(dirfd, path, flags, mode);
         r = op_begin("open %s", path);
         if (r == 0) {
-                /* Until its partition table is about to be read it is to be seen in sysfs alone. */
+                /* Before the kernel reads its partition table, only sysfs shows the disk. */
                 r = udev_not_announced() ? -ENXIO : kernel_open(path, flags);
                 if (r == 0 && (fd = __real_openat64(dirfd, path, flags & ~O_EXCL)) < 0)
                         r = -errno;
@@ -149,7 +149,7 @@ int __wrap_fstat64(int fd, struct stat *st)
         return 0;
 }
 
-/* What an open file of a process leads to, /proc/PID/fd/N. */
+/* The target of /proc/PID/fd/N of another process. */
 int __wrap_fstatat64(int dirfd, const char *path, struct stat *st, int flags)
 {
         const struct fake_node *n;
@@ -185,7 +185,7 @@ int __wrap_flock(int fd, int operation)
                 (void) copy_string(name, sizeof(name), "quirks");
         r = op_begin("lock%s%s", name[0] ? " " : "", name);
         if (r == 0 && node && fake->udev_locks) {
-                if (!(operation & LOCK_NB)) /* the caller's own timer has to end this */
+                if (!(operation & LOCK_NB)) /* only the caller's own timer can end this */
                         kernel_pass(60 * USEC_PER_SEC);
                 r = (operation & LOCK_NB) ? -EWOULDBLOCK : -EINTR;
         } else if (r == 0)
@@ -194,7 +194,7 @@ int __wrap_flock(int fd, int operation)
         return r < 0 ? fail_with(r) : 0;
 }
 
-/* That of the record; those of the children are no operation of the switch. */
+/* The lock of the record. The locks of the children are not operations of the switch. */
 int __wrap_switch_lock_take(int fd, enum switch_lock which)
 {
         int r;
@@ -222,8 +222,8 @@ int __wrap_fsync(int fd)
 }
 
 /*
- * inotify_tells (v e): of every open and write of a node. A pipe stands in for it: to end a real one
- * takes the kernel longer than all the rest of a switch.
+ * inotify_tells (v e): it reports every open and write of a node. A pipe replaces it here, because the kernel needs longer to
+ * close a real one than for all the rest of a switch.
  */
 static int inotify_out = -1;
 static char watched[16][32];
@@ -266,7 +266,7 @@ void fake_inotify_tell(const char *name, uint32_t mask)
         for (size_t i = 0; i < n_watched && inotify_out >= 0; i++)
                 if (streq(watched[i], name)) {
                         e.wd = (int) i + 1;
-                        /* The same as the one before it, which nobody has read yet, is not told again. */
+                        /* inotify drops an event that equals the last unread one. */
                         if (ioctl(inotify_out, FIONREAD, &unread) >= 0 && unread > 0 && last.wd == e.wd && last.mask == e.mask)
                                 continue;
                         (void) !write(inotify_out, &e, sizeof(e));
@@ -284,7 +284,7 @@ enum disturbance __wrap_claim_disturbed(const struct claim *c)
         return d;
 }
 
-/* Whether this open of a node counts: of a partition the first one alone. PARTS were open before. */
+/* Whether this open of a node counts. For partitions only the first one does. PARTS were open before. */
 static bool first_open(const char *name, ino_t node, ino_t parts[static 16], size_t *n_parts)
 {
         if (!name[3])
@@ -298,9 +298,8 @@ static bool first_open(const char *name, ino_t node, ino_t parts[static 16], siz
 }
 
 /*
- * counts_opens (k 8): every open of a whole disk pins the driver's module until its close, even when the
- * disk is gone; of a partition the first one alone (6.1; on 6.12 each). A mount is an open. Built in, there
- * is no count.
+ * counts_opens (k 8): every open of a whole disk pins the driver's module until its close, even when the disk is gone. For a
+ * partition only the first open does (6.1; on 6.12 each). A mount is an open. A built-in driver has no count.
  */
 int __wrap_driver_opens(const struct roots *r, enum driver d)
 {

@@ -14,7 +14,7 @@
 #include "sys/state/switch-record.h"
 #include "wraps.h"
 
-#define BYTES 4096 /* written by somebody, not yet synced, for every node */
+#define BYTES 4096 /* bytes that a program has written to every node, not yet synced */
 
 void __wrap_report_step(const struct transaction *t)
 {
@@ -42,7 +42,7 @@ void scene_make(const struct scene *s)
         fake->vendor = s->vendor;
         fake->counts = s->counts;
         fake->lost_events = s->lost_events;
-        if (s->lost_events) /* of the disk before the switch: it says nothing of the one after it */
+        if (s->lost_events) /* the record of the disk before the switch, which says nothing about the one after it */
                 tree_write("I:1\nG:systemd\n", "run/udev/data/b8:0");
         if (s->no_udev)
                 tree_remove("run/udev/control");
@@ -50,11 +50,11 @@ void scene_make(const struct scene *s)
         u = fakesys_add_usb_disk("2-1", s->from, s->luns ? s->luns : 1, s->partitions);
         if (s->bystander)
                 (void) fakesys_add_usb_disk("2-2", s->from, 1, 1);
-        kernel_pass(USEC_PER_SEC); /* udev has done with them */
+        kernel_pass(USEC_PER_SEC); /* udev has processed their events */
         for (unsigned l = 0; l < u->n_luns; l++)
                 for (unsigned i = 0; u->luns[l].there && i < u->luns[l].n_nodes; i++) {
                         kernel_write_bytes(u->luns[l].nodes[i].name, BYTES);
-                        if (s->counts && i > 0) /* whoever wrote has closed it: nobody is counted */
+                        if (s->counts && i > 0) /* the writer has closed it, so the count does not contain it */
                                 kernel_last_close(u->luns[l].nodes[i].name);
                 }
         if (s->slot)
@@ -124,7 +124,7 @@ void scene_switch(const struct scene *s, struct result *ret)
                 fake_break("left a descriptor open,", "of something");
 }
 
-/* Its children end with it, whatever they are at. */
+/* Its children end with it, whatever they do at that moment. */
 static int reap(pid_t pid)
 {
         int status = 0, r = 0;
@@ -151,7 +151,7 @@ void scene_switch_in_child(const struct scene *s, struct result *ret)
         pid = fork();
         if (pid == 0) {
                 (void) setpgid(0, 0);
-                if (s->signals) /* it says there what has ended it */
+                if (s->signals) /* stderr would get the name of the signal */
                         (void) freopen("/dev/null", "we", stderr);
                 scene_switch(s, ret);
                 _exit(ret->code);
@@ -170,7 +170,7 @@ static void recover_once(int *ret)
         transaction_done(&t);
 }
 
-/* It may be killed, too: the next one goes on. */
+/* A hook may kill the recovery, too. Then the next one continues. */
 int scene_recover(const struct scene *s)
 {
         int r = -EIO;
@@ -240,7 +240,7 @@ static const char *disk_wrong(const struct fake_usb *u)
         return NULL;
 }
 
-/* A newline at the end is what an empty string looks like, once somebody wrote one. */
+/* After a program has written an empty string, the parameter reads as a newline. */
 static bool same_quirks(const char *a, const char *b)
 {
         size_t n = strcspn(a, "\n");
@@ -266,7 +266,7 @@ const char *scene_wrong(const struct scene *s)
         wrong = disk_wrong(&fake->usb[0]);
         if (wrong)
                 return wrong;
-        /* Between the claim and the end of the old device there is no other way; but then the disk has to go. */
+        /* Between the claim and the end of the old device a mount fails, which cannot be avoided. But then the disk must move. */
         if (fake->refused && fake->usb[0].plugged && !fake->usb[0].touched)
                 return "somebody's mount failed for nothing";
         if (tree_exists("run/uasd/switch/2-1:1.0"))

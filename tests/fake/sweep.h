@@ -10,7 +10,7 @@
 
 #include "play.h"
 
-/* Something at every operation of a switch in turn, and the same questions after each of them. */
+/* Runs a switch with a hook at every operation in turn, and checks the same conditions after each. */
 
 #define OPS_MAX ELEMENTSOF(((struct fake *) NULL)->ops)
 
@@ -20,7 +20,7 @@ struct clean {
         bool of_child[400];
 };
 
-/* What a switch does when nothing happens to it. */
+/* Records the operations of a switch without hooks. */
 static inline void sweep_clean(const struct scene *s, struct clean *ret)
 {
         struct result r;
@@ -36,7 +36,7 @@ static inline void sweep_clean(const struct scene *s, struct clean *ret)
         scene_remove();
 }
 
-/* The code says what has become of it: moved, not touched, or touched and taken back. */
+/* Checks the exit code against the disk: moved, not touched, or touched and rolled back. */
 static inline const char *sweep_code(const struct scene *s, int code)
 {
         const struct fake_usb *u = &fake->usb[0];
@@ -47,7 +47,7 @@ static inline const char *sweep_code(const struct scene *s, int code)
                 return "it was moved, and does not say so";
         if (code == UASD_EXIT_ROLLED_BACK && !u->touched)
                 return "it says that it rolled back, and had not begun";
-        /* What was deleted and has come back on the same driver was not tried anywhere. */
+        /* A LUN that was deleted and came back on the same driver has not been tried on the other one. */
         if (code == UASD_EXIT_DEFERRED && !u->unbound && u->driver == s->from)
                 return NULL;
         if (code != UASD_EXIT_ROLLED_BACK && code != UASD_EXIT_OK && u->touched && u->plugged)
@@ -55,7 +55,7 @@ static inline const char *sweep_code(const struct scene *s, int code)
         return NULL;
 }
 
-/* Waiting goes on and on: the first rounds are like all the others. */
+/* A wait repeats the same operations. Its first rounds stand for all. */
 static inline bool sweep_again(const struct clean *c, unsigned n)
 {
         return n > 4 && streq(c->ops[n - 1], c->ops[n - 3]) && streq(c->ops[n - 2], c->ops[n - 4]);
@@ -74,7 +74,7 @@ static inline bool sweep_verdict(const struct scene *s, const struct result *r, 
         return false;
 }
 
-/* Somebody does something at operation n; name: what that is called. ask: what else is wrong then, or NULL. */
+/* Runs the switch with the hook `what` at operation n. `name` is printed. `ask` returns another violation, or NULL. */
 static inline bool sweep_one(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, const char *name,
                              const char *(*ask)(const struct scene *s, enum fake_what what, int code))
 {
@@ -87,7 +87,7 @@ static inline bool sweep_one(const struct scene *s, const struct clean *c, unsig
         scene_make(&now);
         scene_switch(&now, &r);
         also = ask(&now, what, r.code);
-        /* In use on its new driver, it stays there, and so without the LUN that this driver does not show. */
+        /* A disk in use on its new driver stays there, without the LUN that this driver does not show. */
         if (now.prepare && r.code == UASD_EXIT_FAILED && fake->opened_at)
                 fake->usb[0].n_luns = 1;
         good = sweep_verdict(&now, &r, name, n, c->ops[n - 1], also);

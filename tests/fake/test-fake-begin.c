@@ -13,7 +13,7 @@
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
 
-/* Plugged in this moment: usb-storage has it and waits for delay_use before it scans. */
+/* Just plugged in: usb-storage is bound and waits for delay_use before it scans. */
 static void inside_delay_use(struct fake_usb *u)
 {
         char before[sizeof(fake->quirks)];
@@ -28,7 +28,7 @@ static void inside_delay_use(struct fake_usb *u)
         assert_int_not_equal(u->scan_due, 0);
 }
 
-/* `blacklist uas`: usb-storage declines, and nobody else is there (v 6). */
+/* `blacklist uas`: usb-storage declines, and there is no other driver (v 6). */
 static void uas_blacklisted(struct fake_usb *u)
 {
         fake->uas_loaded = false;
@@ -58,7 +58,7 @@ static void no_pid1(struct fake_usb *u)
 
 static void already(struct fake_usb *u)
 {
-        fake->stopping = true; /* what is there already needs nothing of anybody */
+        fake->stopping = true; /* a disk that is already there needs no help from PID 1 */
 }
 
 static const struct {
@@ -133,7 +133,7 @@ static void test_beginnings(void **state)
                 scene_switch(s, &r);
                 wrong = scene_wrong(s);
                 if (wrong && table[i].driver == DRIVER_NONE && strstr(wrong, "without a driver"))
-                        wrong = NULL; /* as it was */
+                        wrong = NULL; /* as before */
                 if (wrong || r.code != table[i].code || fake->usb[0].driver != table[i].driver) {
                         print_error("%s: %s; on %s, code %i at %s: %s\n", table[i].what, wrong ? wrong : "-",
                                     driver_to_string(fake->usb[0].driver), r.code, r.step, r.text);
@@ -147,7 +147,7 @@ static void test_beginnings(void **state)
         assert_true(all);
 }
 
-/* Inside delay_use no block device ever exists on the wrong driver (v 13). */
+/* Inside delay_use no block device exists on the wrong driver at any time (v 13). */
 static void test_never_seen(void **state)
 {
         static const struct scene s = {BOT, UAS, .plugged = true, .prepare = inside_delay_use};
@@ -171,7 +171,7 @@ static unsigned number_of(const char *op)
         return 0;
 }
 
-/* PID 1 starts the timer while the disk has its driver: it is not waited for between unbind and bind. */
+/* PID 1 starts the timer while the disk has its driver. The switch does not wait for PID 1 between unbind and bind. */
 static void test_timer_first(void **state)
 {
         static const struct scene scenes[] = {{BOT, UAS, .plugged = true, .prepare = inside_delay_use},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
 
-/* After every operation somebody puts a card into a slot that was empty when the switch began, and uses it, or does not. */
+/* After every operation a user puts a card into a slot that was empty when the switch began. Some of them then use it. */
 
 static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .slot = true},
@@ -16,7 +16,7 @@ static const char *ask(const struct scene *s, enum fake_what what, int code)
                 return "it was taken back for a card that nobody uses";
         if (what != HOOK_CARD && what != HOOK_CARD_WRITE && fake->opened_at && !card->nodes[1].mounted)
                 return "the mount is gone";
-        /* It failed, and may not be taken back from under anybody. */
+        /* It failed and is in use, so it must not be rolled back. */
         if (code == UASD_EXIT_FAILED && fake->usb[0].driver == s->to && fake->opened_at)
                 return NULL;
         return sweep_code(s, code);

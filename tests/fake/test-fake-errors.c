@@ -2,7 +2,7 @@
 #include "sweep.h"
 #include <stdlib.h>
 
-/* An error at every operation, with and without its effect. With an argument: every errno there is, in that scene. */
+/* An error at every operation, with and without its effect. With a scene as argument, every errno in that scene. */
 
 static const struct scene scenes[] = {
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1:2:u,1209:5a5a:fu", .counts = true},
@@ -14,7 +14,7 @@ static const struct scene scenes[] = {
 static const int errors[] = {EIO, ENODEV, EBUSY, ENOSPC, ETIMEDOUT, EAGAIN, ENOENT, ENOMEM};
 #define ERRNO_MAX EHWPOISON
 
-/* A rename or an unlink is done or not. */
+/* False for a write (a rename) and a removal (an unlink): they are done or not. */
 static bool can_be_both(const char *op)
 {
         return strncmp(op, "write", 5) != 0 && strncmp(op, "remove", 6) != 0;
@@ -30,7 +30,7 @@ static bool one(const struct scene *s, const struct clean *c, unsigned n, enum f
         now.hooks[0] = (struct fake_hook){.nth = n, .what = what, .error = error};
         scene_make(&now);
         scene_switch(&now, &r);
-        /* Nobody but the next start of uasd can take away a record that would not go. */
+        /* Only the next start of uasd can remove a record that could not be removed. */
         if (strcmp(c->ops[n - 1], "remove record") == 0)
                 assert_int_equal(scene_recover(s), 0);
         (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error), what == HOOK_FAIL_DONE ? " though done" : "");
@@ -48,7 +48,7 @@ static bool comes_first(const struct clean *c, unsigned n, unsigned times)
         return before < times;
 }
 
-/* All of these where an operation comes for the first and second time, and in one scene each way; then one of them will do. */
+/* Runs all errors at the first and second operation of each name, in one scene per direction; elsewhere one error. */
 static void test_errors(void **state)
 {
         bool all = true;

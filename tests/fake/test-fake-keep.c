@@ -10,10 +10,10 @@
 #include "play.h"
 #include "wraps.h"
 
-/* uasd-switch --claim: a disk that nobody uses is claimed, all of it, and nothing else is done. */
+/* uasd-switch --claim claims all of an unused disk, and does nothing else. */
 
 static unsigned kept;
-static unsigned refused; /* whole disks that nobody can mount meanwhile */
+static unsigned refused; /* whole disks that cannot be mounted meanwhile */
 
 void __wrap_report_claim(const struct transaction *t)
 {
@@ -79,7 +79,7 @@ static bool play(size_t i)
         code = transaction_claim(&t, rows[i].again);
         good = code == rows[i].code && strncmp(t.text, rows[i].text, strlen(rows[i].text)) == 0 &&
                fake->usb[0].touched == touched && !fake->broken[0] && kept == (code == UASD_EXIT_OK) && (!kept || refused == 2) &&
-               /* The fake takes an open by somebody between for the claim that was there. */
+               /* The fake kernel takes an open by another process for the claim. */
                (fake->someone || (!fake_claims("sda") && !fake_claims("sdb")));
         if (!good)
                 print_error("%s: %i \"%s\", kept %u, refused %u, %s\n", rows[i].what, code, t.text, kept, refused, fake->broken);
@@ -94,7 +94,7 @@ static void test_claims(void **state)
         bool good = true;
 
         assert_true(nothing >= 0);
-        assert_int_equal(dup2(nothing, STDIN_FILENO), STDIN_FILENO); /* whoever wanted it is gone already */
+        assert_int_equal(dup2(nothing, STDIN_FILENO), STDIN_FILENO); /* the requester of the claim is gone already */
         (void) close(nothing);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                 good = play(i) && good;

@@ -12,7 +12,7 @@
 #include "sys/block/claim.h"
 #include "sys/block/opens.h"
 
-/* The reactions by themselves: each line of REACTIONS has its test here, and its case on a real kernel. */
+/* Each reaction in REACTIONS has its test here, and its case on a real kernel. */
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
@@ -25,7 +25,7 @@ static void disk(enum driver driver, unsigned luns)
 {
         u = fakesys_add_usb_disk("2-1", driver, luns, 1);
         sda = &u->luns[0];
-        if (driver != DRIVER_NONE) /* and has been announced */
+        if (driver != DRIVER_NONE) /* wait until it has been announced */
                 kernel_pass(USEC_PER_SEC);
 }
 
@@ -472,7 +472,7 @@ static void test_reactions(void **state)
         }
 }
 
-/* What is claimed of a real kernel is what is tested here, in the same order. */
+/* This file tests every reaction that REACTIONS lists, in the same order. */
 static void test_list(void **state)
 {
         FILE *f = fopen(REACTIONS_FILE, "re");

@@ -9,7 +9,7 @@
 #include "sys/io/sysfs.h"
 #include "sys/state/switch-record.h"
 
-/* Killed after every operation, those of the way back among them, then put in order by whoever finds the record. */
+/* uasd-switch is killed after every operation, also during the rollback. Then the next process that finds the record recovers. */
 
 static void stalls(struct fake_usb *u)
 {
@@ -27,7 +27,7 @@ static void silent_on_bot(struct fake_usb *u)
         fake->haste = true;
 }
 
-/* Once: what comes after the kill finds a driver that takes it. */
+/* The bind fails once. After the kill the driver takes the disk. */
 static void refused(struct fake_usb *u)
 {
         fake->hooks[3] = (struct fake_hook){
@@ -46,7 +46,7 @@ static const struct scene scenes[] = {
          .held = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 3, .automatic = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .vendor = true},
-        /* These are taken back. */
+        /* These are rolled back. */
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .quirks = "1209:5a5a:fu", .counts = true, .prepare = stalls},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .automatic = true, .held = true, .prepare = garbles},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .partitions = 1, .prepare = refused},
@@ -65,7 +65,7 @@ static bool says(const char *path, const char *word)
         return attr_read(root, path, text, sizeof(text)) > 0 && strstr(text, word);
 }
 
-/* It is known that the disk has failed on its new driver, and it is there still. */
+/* The record says that the disk has failed on its new driver, and the disk is still there. */
 static bool has_failed(const struct scene *s)
 {
         return fake->usb[0].driver == s->to && says("run/" RUN_SWITCH "/2-1:1.0", "\nFAILED=1\n");
@@ -76,7 +76,7 @@ static bool is_back(const struct scene *s)
         return fake->usb[0].driver == s->from && (s->to != DRIVER_UAS || says("etc/uasd/" STATE_HISTORY, "state=distrusted"));
 }
 
-/* With `again` nobody looks for the record before the next switch is begun. */
+/* With `again` no process looks for the record before the next switch begins. */
 static bool killed(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what, bool again)
 {
         struct scene now = *s;
@@ -90,7 +90,7 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
         failed = r.code < 0 && has_failed(&now);
         n_failed += failed;
         if (again) {
-                now.held = false; /* its time is up by then */
+                now.held = false; /* the hold is over by then */
                 scene_switch(&now, &r);
                 if (r.code != UASD_EXIT_OK && !now.prepare)
                         fake_break("the next switch", "failed");
@@ -104,7 +104,7 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
         return good;
 }
 
-/* What a child does may be the last that is done, and of uasd-switch as well. */
+/* The last operation may be that of a child, or that of uasd-switch. */
 static void at_every_operation(bool again)
 {
         bool all = true;
@@ -136,7 +136,7 @@ static void test_begun_again(void **state)
         at_every_operation(true);
 }
 
-/* Killed at the one operation, and the one that puts it in order killed at every operation of its own. */
+/* The switch is killed at one operation, and its recovery at operation n. */
 static bool killed_twice(const struct scene *s, const char *op, unsigned nth, unsigned n, bool *ret_more)
 {
         struct scene now = *s;
@@ -178,14 +178,14 @@ static void test_killed_twice(void **state)
                 bool more = true;
 
                 if (strcmp(at[i].op, "trial") == 0)
-                        continue; /* that is the child's, and its parent goes on */
+                        continue; /* the child makes this operation, and its parent continues */
                 for (unsigned n = 1; more && n < 100; n++)
                         all = killed_twice(&s, at[i].op, at[i].nth, n, &more) && all;
         }
         assert_true(all);
 }
 
-/* udev waits for us: what an earlier one has left is put in order without waiting for udev, or telling it anything. */
+/* udev waits for uasd-switch. The recovery of an earlier switch must neither wait for udev nor send it anything. */
 static void test_in_udevs_event(void **state)
 {
         static const char *const at[] = {"delete", "unbind", "bind"};
@@ -201,7 +201,7 @@ static void test_in_udevs_event(void **state)
                 assert_int_equal(r.code, -1);
                 memset(fake->hooks, 0, sizeof(fake->hooks));
                 fake->n_ops = 0;
-                fake->udev_deaf = true; /* it is in the middle of this one */
+                fake->udev_deaf = true; /* udev is still processing this event */
                 s.early = true;
                 scene_switch(&s, &r);
                 for (unsigned n = 0; n < fake->n_ops; n++)
@@ -218,7 +218,7 @@ static void test_in_udevs_event(void **state)
         assert_true(all);
 }
 
-/* It has the lock that a child of a switch has. */
+/* A process with the lock that a child of a switch has. */
 static pid_t child_left(void)
 {
         int fds[2];
@@ -242,7 +242,7 @@ static pid_t child_left(void)
         return pid;
 }
 
-/* Whoever puts it in order does nothing to the disk, nor has anybody told of it, while the claim of a child is still there. */
+/* While a child still holds its claim, the recovery does nothing to the disk and informs no other process. */
 static void test_waits_for_children(void **state)
 {
         struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = stalls};
@@ -261,7 +261,7 @@ static void test_waits_for_children(void **state)
                 fake->left_polls = 3;
                 assert_int_equal(scene_recover(&s), 0);
                 assert_int_equal(fake->left_polls, 0);
-                assert_int_equal(fake->opened_at, 1); /* that of the record's lock */
+                assert_int_equal(fake->opened_at, 1); /* taking the lock of the record */
                 assert_true(fake->n_ops > 1);
                 fake->opened_at = 0;
                 fake->left = 0;

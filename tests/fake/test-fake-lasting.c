@@ -6,7 +6,7 @@
 #include "common/names.h"
 #include "sys/quirks/param.h"
 
-/* What goes wrong from some moment on, and stays so: an operation that always fails, a lock that is never given back. */
+/* Faults that begin at some moment and stay: an operation that always fails, a lock that is never released. */
 
 static void silent_on_uas(struct fake_usb *u)
 {
@@ -26,7 +26,7 @@ static const struct scene scenes[] = {
 
 static size_t first, last = ELEMENTSOF(scenes) - 1;
 
-/* Whoever has the lock next knows what to take out. */
+/* The next process that takes the lock knows which entry to remove. */
 static bool entry_not_on_record(const struct scene *s)
 {
         char entry[QUIRK_ENTRY_MAX], rest[QUIRKS_MAX + 1], was[QUIRKS_MAX + 1], now[QUIRKS_MAX + 1];
@@ -38,7 +38,7 @@ static bool entry_not_on_record(const struct scene *s)
         return quirks_bind_read(&fake->roots, entry) <= 0 || quirks_remove(now, entry, rest) <= 0 || !streq(rest, was);
 }
 
-/* While it lasts: the disk works, and says where; nothing is left that nobody knows of. */
+/* While the fault lasts, the disk works, uasd-switch reports where it is, and every entry of ours is on record. */
 static const char *wrong_meanwhile(const struct scene *s, const struct result *r)
 {
         const struct fake_usb *u = &fake->usb[0];
@@ -53,7 +53,7 @@ static const char *wrong_meanwhile(const struct scene *s, const struct result *r
         return entry_not_on_record(s) ? "an entry of ours is in the quirks, and nothing tells of it" : NULL;
 }
 
-/* As uasd does with a disk that has failed where it is. */
+/* Switches the disk back, as uasd does with a disk that has failed where it is. */
 static void back_to_health(const struct scene *s)
 {
         struct scene back = *s;
@@ -67,7 +67,7 @@ static void back_to_health(const struct scene *s)
                 fake_break("the way off uas", "failed");
 }
 
-/* Then it is over: uasd looks after the quirks, and its next start finishes what has left a record. */
+/* Then the fault ends. uasd cleans the quirks, and its next start completes the switch that left a record. */
 static bool lasting(const struct scene *s, struct fake_hook hook, const char *what, unsigned n, bool *ret_reached)
 {
         struct scene now = *s;
@@ -103,7 +103,7 @@ static bool first_of_its_name(const struct clean *c, unsigned n)
         return true;
 }
 
-/* Also as often as the way back does it. */
+/* The operations of the rollback count, too. */
 static bool fails_from(const struct scene *s, const char *op)
 {
         bool all = true, reached = true;
@@ -117,7 +117,7 @@ static bool fails_from(const struct scene *s, const char *op)
 
 static void test_fails_from_then_on(void **state)
 {
-        /* What the way of a disk hangs on; "bind" is that of either driver, "write" that of every record. */
+        /* The operations on which the driver of a disk depends. "bind" is that of either driver, "write" that of every record. */
         static const char *const always[] = {"bind", "unbind", "read quirks", "quirks", "write", "lock quirks", "read disk"};
         bool all = true;
 
@@ -134,7 +134,7 @@ static void test_fails_from_then_on(void **state)
         assert_true(all);
 }
 
-/* By a second uasd-switch that hangs in its bind, say. */
+/* For example by a second uasd-switch that hangs in its bind. */
 static void test_lock_held(void **state)
 {
         bool all = true;
@@ -148,7 +148,7 @@ static void test_lock_held(void **state)
                         struct fake_hook hook = {.nth = n, .what = HOOK_LOCK};
                         const char *op = c.ops[n - 1];
 
-                        /* Where it could matter: the lock is asked for when the disk has been looked at, or is on its way. */
+                        /* Only where it can matter: the lock is taken after the disk has been examined, or during the move. */
                         if (strstr(op, "quirks") || strstr(op, "bind") || strncmp(op, "delete", 6) == 0 ||
                             streq(op, "write record"))
                                 all = lasting(&scenes[i], hook, "lock kept from", n, &reached) && all;
@@ -157,7 +157,7 @@ static void test_lock_held(void **state)
         assert_true(all);
 }
 
-/* Nothing begins then: a disk on any driver can wait. */
+/* No switch begins then: a disk on any driver can wait. */
 static void test_lock_held_before(void **state)
 {
         for (size_t i = 0; i < 6; i++) {
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_fails_from_then_on), cmocka_unit_test(test_lock_held),
                                            cmocka_unit_test(test_lock_held_before)};
 
-        if (argc > 1) /* that scene alone */
+        if (argc > 1) /* only that scene */
                 first = last = strtoul(argv[1], NULL, 10);
         assert_in_range(last, 0, ELEMENTSOF(scenes) - 1);
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sweep.h"
 
-/* After every operation somebody pulls the disk out, mounts it, opens it or writes to it. */
+/* After every operation a user pulls the disk out, or a process mounts it, opens it or writes to it. */
 
 static void loses_a_lun(struct fake_usb *u)
 {
@@ -46,19 +46,18 @@ static const char *ask(const struct scene *s, enum fake_what what, int code)
         if (what == HOOK_REPLUG && u->touched)
                 return "it touched the other disk";
         if (what == HOOK_UNPLUG || what == HOOK_REPLUG)
-                return NULL; /* what became of the disk is up to him who took it */
+                return NULL; /* the switch does not answer for a disk that the user took */
         if ((what == HOOK_MOUNT || what == HOOK_MOUNT_PRIVATE) && fake->opened_at && !still_mounted())
                 return "the mount is gone";
         if (fake->refused && fake->refused_on == s->to && code == UASD_EXIT_OK)
                 return "a mount failed, though the disk had arrived";
-        /* It failed, and may not be taken back from under anybody. */
+        /* It failed and is in use, so it must not be rolled back. */
         if (code == UASD_EXIT_FAILED && u->driver == s->to && fake->opened_at)
                 return NULL;
         return sweep_code(s, code);
 }
 
-/* Each where it matters; what fails by itself is of interest for whoever uses it on its new driver meanwhile.
- */
+/* Each hook where it can matter. A switch that fails by itself matters when the disk is used on its new driver. */
 static bool interesting(const struct scene *s, const struct clean *c, unsigned n, enum fake_what what)
 {
         bool bound = false;
@@ -107,7 +106,7 @@ static void garbles(struct fake_usb *u)
         u->garbles_on_uas = true;
 }
 
-/* What somebody has written to it since it arrived is no other disk: it is left to him. */
+/* A write to the disk after it appeared does not make it another disk. The switch succeeds. */
 static void test_written_when_it_arrived(void **state)
 {
         struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .prepare = garbles};
@@ -130,7 +129,7 @@ static void test_written_when_it_arrived(void **state)
         assert_int_not_equal(kept, 0);
 }
 
-/* What changes the disk counts; that somebody has the drive's cache flushed does not. */
+/* Writes to the disk count. A flush of the drive's cache does not. */
 static void test_written(void **state)
 {
         struct claimed node = {.name = "sda", .whole = true};
@@ -141,18 +140,18 @@ static void test_written(void **state)
         (void) fakesys_add_usb_disk("2-1", DRIVER_UAS, 1, 1);
         tree_write("9 1 99 5 3 2 64 7 0 8 9 0 0 0 0 4 1\n", "sys/class/block/sda/stat");
         before = claim_written(&fake->roots, &c);
-        tree_write("12 1 105 6 4 2 64 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat"); /* read, and flushed */
+        tree_write("12 1 105 6 4 2 64 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat"); /* a read and a flush */
         assert_int_equal(claim_written(&fake->roots, &c), before);
         tree_write("12 1 105 6 5 2 72 7 0 8 9 0 0 0 0 5 1\n", "sys/class/block/sda/stat");
         assert_int_not_equal(claim_written(&fake->roots, &c), before);
         tree_write("12 1 105 6 4 2 64 7 0 8 9 1 0 2048 3 5 1\n", "sys/class/block/sda/stat");
         assert_int_not_equal(claim_written(&fake->roots, &c), before);
-        tree_write("12 1 105 6 4 2 72 7 0 8 9\n", "sys/class/block/sda/stat"); /* as Linux 4.17 and older have it */
+        tree_write("12 1 105 6 4 2 72 7 0 8 9\n", "sys/class/block/sda/stat"); /* the format of Linux 4.17 and older */
         assert_int_not_equal(claim_written(&fake->roots, &c), before);
         fakesys_remove();
 }
 
-/* Nobody ends a switch in our name: neither by what his process is called nor by where he has mounted it. */
+/* A user of the disk cannot forge the end of a switch, neither with a process name nor with a mount point. */
 static void test_end_is_a_line(void **state)
 {
         struct scene s = {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1};

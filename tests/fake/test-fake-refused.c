@@ -12,7 +12,7 @@
 #include "sys/io/statefile.h"
 #include "sys/state/switch-record.h"
 
-/* The switches that do not come about, and those that are taken back: how each of them ends. */
+/* Switches that do not begin, and switches that are rolled back: how each of them ends. */
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
@@ -123,7 +123,7 @@ static const struct {
         bool touched;
 } bad[] = {
         /* clang-format off */
-        /* nobody is disturbed, nothing is touched */
+        /* no user is disturbed, the disk is not touched */
         {"mounted", {BOT, UAS, .partitions = 1, .prepare = mounted}, UASD_EXIT_DEFERRED, "claim", BOT},
         {"mounted, counted", {BOT, UAS, .partitions = 1, .prepare = mounted, .counts = true}, 3, "claim", BOT},
         {"mounted out of sight", {UAS, BOT, .partitions = 1, .prepare = mounted_elsewhere}, 3, "delete", UAS},
@@ -147,7 +147,7 @@ static const struct {
          3,
          "delete",
          UAS},
-        /* What is left of the hold is for another try. */
+        /* The rest of the hold is for another try. */
         {"opened at the last moment, under a hold",
          {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .hooks = {{.op = "events", .nth = 1, .what = HOOK_OPEN}}},
          3,
@@ -191,7 +191,7 @@ static const struct {
          "prepare",
          UAS},
 
-        /* tried, and taken back */
+        /* tried, and rolled back */
         {"a LUN does not go",
          {UAS, BOT, .luns = 2, .hooks = FAIL("delete 0:0:0:1", 1, EIO)},
          7,
@@ -220,7 +220,7 @@ static const struct {
          BOT,
          true},
         {"silent on uas", {BOT, UAS, .prepare = silent_on_uas}, 7, "appear", BOT, true},
-        /* Once there and once back again: not bound again and again because udev does not answer. */
+        /* There and back once. A silent udev must not make it bind again and again. */
         {"udev answers nothing", {BOT, UAS, .partitions = 1, .prepare = udev_deaf}, UASD_EXIT_ROLLED_BACK, "appear", BOT, true},
         {"silent on uas, two LUNs", {BOT, UAS, .luns = 2, .prepare = silent_on_uas}, 7, "appear", BOT, true},
         {"silent on usb-storage", {UAS, BOT, .prepare = silent_on_bot}, 7, "appear", UAS, true},
@@ -241,7 +241,7 @@ static const struct {
          UAS,
          true},
 
-        /* taken back, with trouble */
+        /* rolled back, with trouble */
         {"the way back fails once",
          {BOT, UAS, .prepare = silent_on_uas, .hooks = FAIL("bind usb-", 1, EIO)},
          7,
@@ -299,7 +299,7 @@ static void test_bad(void **state)
         assert_true(all);
 }
 
-/* Another one at work: its record and its disk are its own. */
+/* Another uasd-switch runs: its record and its disk belong to it. */
 static void test_locked(void **state)
 {
         static const struct scene s = {BOT, UAS};
@@ -325,7 +325,7 @@ static void test_locked(void **state)
         scene_remove();
 }
 
-/* Under a hold that is almost over nothing begins. */
+/* No switch begins under a hold that is almost over. */
 static void test_late(void **state)
 {
         static const struct scene s = {BOT, UAS, .automatic = true, .held = true, .hooks = {{.op = "fingerprint", .nth = 1}}};

@@ -4,14 +4,14 @@
 #include "common/names.h"
 
 /*
- * The rule (src/switch/remove.c): what is not claimed is neither deleted nor unbound. Disks that spin up, LUNs that come back,
- * LUNs that never get a block device, and an error and a mount in one switch.
+ * The rule (src/switch/remove.c): uasd neither deletes nor unbinds a LUN that it has not claimed. The scenes: disks that spin up,
+ * LUNs that come back, LUNs that never get a block device, and an error and a mount in one switch.
  */
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
 
-/* As after the bind, with the first `probing` LUNs still being probed for so many seconds. */
+/* The state after the bind. The first `probing` LUNs are still being probed for so many seconds. */
 static void probed_for(struct fake_usb *u, unsigned seconds)
 {
         enum driver d = u->driver;
@@ -75,7 +75,7 @@ static void probe_of_second_failed(struct fake_usb *u)
         tree_scsi(u, 1);
 }
 
-/* A SCSI device without a block device is expected to be one afterwards. */
+/* A SCSI device without a block device must be the same afterwards. */
 static const char *broken_rule(const struct scene *s)
 {
         const char *text;
@@ -148,7 +148,7 @@ static void comes_at_some_moment(struct fake_usb *u)
         u->spun_at = fake->clock + late_usec;
 }
 
-/* The kernel shows a disk in sysfs a moment before it can be opened: that is no failure of the disk. */
+/* The kernel shows a disk in sysfs a moment before it can be opened. This is no failure of the disk. */
 static void test_appears_in_the_claim(void **state)
 {
         bool all = true;
@@ -184,7 +184,7 @@ static void test_mounted_when_it_appears(void **state)
         assert_true(all);
 }
 
-/* Another program has the kernel scan for disks between a delete and the unbind: a LUN that comes back is not claimed. */
+/* Another program makes the kernel scan between a delete and the unbind. The LUN that comes back is not claimed. */
 static void test_rescanned(void **state)
 {
         static const enum driver ways[] = {BOT, UAS};
@@ -247,8 +247,8 @@ static const struct scene pairs[] = {
         {UAS, BOT, .luns = 2, .partitions = 1},
         {BOT, UAS, .partitions = 1, .counts = true},
 };
-static bool every_pair; /* all scenes; where nothing else is wrong also before the bind */
-#define NEAR 4          /* else so many operations after the error */
+static bool every_pair; /* all scenes; in those without another fault, also mounts before the bind */
+#define NEAR 4          /* otherwise: number of operations after the error */
 
 static bool still_mounted(void)
 {
@@ -271,11 +271,11 @@ static bool pair(const struct scene *s, const struct clean *c, unsigned n, unsig
         scene_make(&now);
         scene_switch(&now, &r);
         text = fake->opened_at && !still_mounted() ? "the mount is gone" : NULL;
-        fake->refused = false; /* the claim has refused a mount, and then an error ended the switch: there is no other way */
-        /* In use on its new driver, it stays there, and so without the LUN that this driver does not show. */
+        fake->refused = false; /* the claim refused a mount, then an error ended the switch: this cannot be avoided */
+        /* A disk in use on its new driver stays there, without the LUN that this driver does not show. */
         if (fake->usb[0].missing_on_uas && fake->usb[0].driver == UAS)
                 fake->usb[0].n_luns = fake->usb[0].missing_on_uas - 1;
-        if (!text && strncmp(fake->ops[n - 1], "remove", 6) != 0) /* what cannot be removed is left */
+        if (!text && strncmp(fake->ops[n - 1], "remove", 6) != 0) /* an error of the removal leaves the file */
                 text = scene_wrong(&now);
         if (text)
                 print_error("%s to %s, ENOMEM at %u (%s), mounted at %u: %s (code %i at %s: %s)\n", driver_to_string(s->from),
@@ -300,7 +300,7 @@ static void test_pairs(void **state)
         for (size_t i = 0; i < (every_pair ? ELEMENTSOF(pairs) : 1); i++) {
                 struct clean c;
                 bool bound = every_pair && !pairs[i].prepare;
-                unsigned examined = 0; /* a mount then is there on the whole way back */
+                unsigned examined = 0; /* a mount at that operation lasts during the whole rollback */
 
                 sweep_clean(&pairs[i], &c);
                 for (unsigned n = 1; n <= c.n; n++) {
@@ -323,14 +323,14 @@ static void test_pairs(void **state)
         assert_true(all);
 }
 
-/* ---- and who else may bring the disk back ---- */
+/* ---- other processes that give the disk a driver ---- */
 
 static bool writes_a_driver(const char *op)
 {
         return strncmp(op, "bind", 4) == 0 || strncmp(op, "unbind", 6) == 0 || strncmp(op, "drivers_probe", 13) == 0;
 }
 
-/* The dead man's timer has given the disk to any driver: a uasd-switch that wakes up after that does not touch it. */
+/* The dead man's timer has given the disk to any driver. A uasd-switch that wakes up after that does not touch it. */
 static void test_rescued(void **state)
 {
         struct scene s = {BOT, UAS, .partitions = 1};
@@ -362,7 +362,7 @@ static void test_rescued(void **state)
         assert_true(all);
 }
 
-/* Killed, then replaced by another disk at the same port: that one is not moved. */
+/* Killed; then another disk is plugged in at the same port. The recovery does not move that one. */
 static void test_replaced_before_recovery(void **state)
 {
         static const struct {
@@ -387,7 +387,7 @@ static void test_replaced_before_recovery(void **state)
         }
 }
 
-/* A medium that is another one at every look. */
+/* Every look finds another medium. */
 static void test_media_keep_changing(void **state)
 {
         static const struct scene s = {BOT, UAS, .partitions = 1, .hooks = {{.op = "open sda", .what = HOOK_MEDIUM}}};

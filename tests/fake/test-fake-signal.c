@@ -6,8 +6,8 @@
 #include "sys/state/history.h"
 
 /*
- * Ctrl-C, or SIGTERM of a machine that goes down, after every operation. Before the disk is touched uasd-switch ends at once;
- * later it leaves the disk with a driver, within seconds, and its trial without a result.
+ * Ctrl-C, or SIGTERM at shutdown, after every operation. Before uasd-switch has touched the disk, it ends at once. Later it gives
+ * the disk a driver within seconds, and leaves the trial without a result.
  */
 
 static void stalls(struct fake_usb *u)
@@ -26,7 +26,7 @@ static const struct scene scenes[] = {
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .watched = true, .signals = true},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .luns = 2, .automatic = true, .held = true, .watched = true, .signals = true},
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .signals = true},
-        /* These would fail. */
+        /* Without the signal these fail. */
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .signals = true, .prepare = stalls},
         {.from = DRIVER_USB_STORAGE, .to = DRIVER_UAS, .partitions = 1, .watched = true, .signals = true, .prepare = silent},
         /* clang-format on */
@@ -44,7 +44,7 @@ static int recorded(void)
         return state;
 }
 
-/* The operation after which there is a verdict, in a switch that nothing befalls. */
+/* The operation after which there is a verdict, in a switch without hooks. */
 static unsigned verdict_of(const struct clean *c)
 {
         unsigned locks = 0;
@@ -83,7 +83,7 @@ static bool signalled(const struct scene *s, const struct clean *c, unsigned n, 
                 wrong = "it is distrusted";
         else if (record == HISTORY_TRIAL && strcmp(c->ops[n - 1], "remove record") != 0 && n < c->n - 1)
                 wrong = "its trial is open";
-        if (!touched && s->held && r.code == UASD_EXIT_DEFERRED) { /* what is left of the hold is for another try */
+        if (!touched && s->held && r.code == UASD_EXIT_DEFERRED) { /* the rest of the hold is for another try */
                 now.held = false;
                 tree_remove("run/uasd/hold/2-1:1.0");
         }
@@ -100,7 +100,7 @@ static void test_signals(void **state)
                 struct scene s = scenes[i];
                 struct clean c;
 
-                s.signals = false; /* this one is of our own process */
+                s.signals = false; /* this one runs in our own process */
                 sweep_clean(&s, &c);
                 for (unsigned n = 1; n <= c.n && !sweep_again(&c, n); n++)
                         all = signalled(&scenes[i], &c, n, n % 2 ? SIGTERM : SIGINT) && all;

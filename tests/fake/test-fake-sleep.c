@@ -4,8 +4,8 @@
 #include "sys/state/history.h"
 
 /*
- * The machine sleeps for an hour after every operation. Budgets count the time awake, so the switch ends as it would have
- * without the sleep, and the bridge is not distrusted.
+ * The machine sleeps for an hour after every operation. Budgets count only the time awake. So the switch ends as it would without
+ * the sleep, and the bridge is not distrusted.
  */
 
 static const struct scene scenes[] = {

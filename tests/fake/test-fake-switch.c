@@ -8,7 +8,7 @@
 
 #include "play.h"
 
-/* The switch as tables: the ways it goes well, and the ways that it does not. */
+/* Tables of switches that succeed, and of switches that do not. */
 
 #define BOT DRIVER_USB_STORAGE
 #define UAS DRIVER_UAS
@@ -65,7 +65,7 @@ static const struct {
         /* clang-format on */
 };
 
-/* The name stays, every LUN is on the new driver, and every byte on the platter. */
+/* The name stays, every LUN is on the new driver, and every byte is on the platter. */
 static const char *went_wrong(const struct scene *s, const struct result *r)
 {
         const struct fake_usb *u = &fake->usb[0];
@@ -104,7 +104,7 @@ static void test_good(void **state)
         assert_true(all);
 }
 
-/* What the disk calls itself is kept before anything is done to it: from then on nobody asks a disk that may hang. */
+/* uasd-switch records the names of the disk before it touches the disk. From then on it asks no disk that may hang. */
 static void test_names_are_kept(void **state)
 {
         const struct scene s = {
@@ -120,7 +120,7 @@ static void test_names_are_kept(void **state)
         (void) alarm(0);
 }
 
-/* Also by whoever finishes what was left. */
+/* The recovery records them as well. */
 static void test_names_are_kept_for_recovery(void **state)
 {
         const struct scene s = {
@@ -147,8 +147,8 @@ static void another_is_mounted(struct fake_usb *u)
 }
 
 /*
- * Whoever comes between the claim and the delete is told that somebody has the disk. Where opens are counted nothing is done in
- * between that takes its time, also where another disk of the driver is in use.
+ * An open between the claim and the delete fails with EBUSY. Where opens are counted, nothing slow happens in between, also when
+ * another disk of the driver is in use.
  */
 static void test_short_claim(void **state)
 {

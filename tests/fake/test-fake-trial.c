@@ -7,8 +7,8 @@
 #include "sys/usb/usbdisk.h"
 
 /*
- * A disk is never on uas for the first time without that being on record, whatever happens to its switch; and none is held to be
- * on trial that is not.
+ * A disk that is on uas for the first time has a record of its trial, whatever happens to the switch. A disk that is not on trial
+ * has no such record.
  */
 
 static const struct scene scenes[] = {
@@ -43,7 +43,7 @@ static void keep(const struct history *h)
         assert_int_equal(history_write(&fake->roots, &f, h), 0);
 }
 
-/* A switch with this on record before, NULL: nothing; it succeeds, and this is on record after it. */
+/* Runs a switch with `before` on record (NULL: nothing). It must succeed, with the state `after` on record. */
 static void switched(const struct scene *s, const struct history *before, int after, struct history *ret)
 {
         struct result r;
@@ -64,7 +64,7 @@ static void test_first_switch(void **state)
         switched(&scenes[0], NULL, HISTORY_TRIAL, &h);
 }
 
-/* Nobody would end it: it has no result, instead of being one that a machine died in. */
+/* Without uasd no process would end the trial. So it has no result, and does not look like one that a machine died in. */
 static void test_nobody_watches(void **state)
 {
         struct scene s = scenes[0];
@@ -83,7 +83,7 @@ static void test_back(void **state)
         switched(&back, NULL, -1, &h);
 }
 
-/* Moved off in the middle of its trial: that is over, and what was held against it before holds again. */
+/* Moved off uas in the middle of its trial: the trial is over, and the earlier distrust applies again. */
 static void test_back_from_trial(void **state)
 {
         struct history h;
@@ -96,10 +96,10 @@ static void test_known(void **state)
 {
         struct history h;
 
-        /* Passed: there is nothing to write. */
+        /* Passed: nothing changes. */
         switched(&scenes[0], &(struct history){.state = HISTORY_PASSED}, HISTORY_PASSED, &h);
 
-        /* Distrusted, and somebody insists: on trial, and what was held against it is not forgotten. */
+        /* Distrusted, and the user insists: it is on trial, and the earlier distrust stays on record. */
         switched(&scenes[0], &(struct history){.state = HISTORY_DISTRUSTED, .reason = "it had to be reset"}, HISTORY_TRIAL, &h);
         assert_true(h.distrusted);
         assert_string_equal(h.reason, "it had to be reset");
@@ -120,7 +120,7 @@ static void silent(struct fake_usb *u)
         u->silent_on_uas = true;
 }
 
-/* And so is the bystander. */
+/* The bystander is silent, too. */
 static void both_silent(struct fake_usb *u)
 {
         struct fake_usb *other = &fake->usb[1];
@@ -130,14 +130,14 @@ static void both_silent(struct fake_usb *u)
         tree_lun_gone(other, 0);
 }
 
-/* That one is being moved as well. */
+/* The bystander is being moved as well. */
 static void behind_another(struct fake_usb *u)
 {
         both_silent(u);
         tree_write("STEP=appear\n", "run/uasd/switch/%s", fake->usb[1].interface);
 }
 
-/* Somebody asks for DRIVER; what is left of it is told by asked(). */
+/* The user asks for DRIVER. asked() returns what is left of that. */
 static void ask(enum driver driver)
 {
         struct facts f;
@@ -179,7 +179,7 @@ static void taken_back(bool held, void (*prepare)(struct fake_usb *u), struct fa
         scene_remove();
 }
 
-/* All are taken back; but none is to blame that owes no answer, or that there was no room to try. */
+/* All are rolled back. A bridge that owes no answer is not blamed, nor is one that could not be tried for lack of memory. */
 static void test_taken_back(void **state)
 {
         struct fake_hook fails = {.op = "fingerprint", .nth = 2, .what = HOOK_FAIL, .error = EIO}, none = {0},
@@ -203,7 +203,7 @@ static void garbles(struct fake_usb *u)
         u->garbles_on_uas = true;
 }
 
-/* Written to as soon as it has appeared, and in use from then on. */
+/* A process writes to the disk as soon as it has appeared, and keeps it in use. */
 static void written(void (*prepare)(struct fake_usb *u), int code, enum history_state on_record)
 {
         struct scene s = scenes[0];
@@ -216,13 +216,13 @@ static void written(void (*prepare)(struct fake_usb *u), int code, enum history_
         scene_make(&s);
         scene_switch(&s, &r);
         assert_int_equal(r.code, code);
-        assert_int_equal(fake->usb[0].driver, DRIVER_UAS); /* nobody's mount is pulled */
+        assert_int_equal(fake->usb[0].driver, DRIVER_UAS); /* no mount is destroyed */
         assert_true(fake->broken[0] == '\0');
         assert_int_equal(recorded(&h), on_record);
         scene_remove();
 }
 
-/* Contents that differ may have been written; a size cannot. */
+/* Different contents can come from a write. A different size cannot. */
 static void test_written(void **state)
 {
         struct fake_hook writes = {.op = "fingerprint", .nth = 2, .what = HOOK_WRITE};
@@ -232,7 +232,7 @@ static void test_written(void **state)
         written(garbles, UASD_EXIT_OK, HISTORY_TRIAL);
 }
 
-/* Nor one that the kernel was not at yet, or that nothing was left of the hold to wait for. */
+/* The bridge is not blamed when the kernel had not reached it yet, or when the hold left no time to wait for it. */
 static void test_late(void **state)
 {
         struct fake_hook none = {0}, slow = {.op = "fingerprint", .nth = 1, .what = HOOK_WAIT, .error = 14};
@@ -256,7 +256,7 @@ static void speaks_uas_alone_and_stalls(struct fake_usb *u)
         stalls(u);
 }
 
-/* There is nothing to try, and nowhere to be distrusted to: nothing on record may keep it off uas, at this boot or another. */
+/* The bridge has no other driver, so it has no trial and no distrust. No record may keep it off uas, at this boot or another. */
 static void test_uas_alone(void **state)
 {
         struct scene s = {.from = DRIVER_NONE, .to = DRIVER_UAS, .watched = true, .prepare = speaks_uas_alone};
@@ -272,7 +272,7 @@ static void test_uas_alone(void **state)
         scene_remove();
 }
 
-/* The scene is made: its switch is put off for want of a trial, and the disk is as it was. */
+/* The scene is made. Its switch is deferred because no trial can be recorded, and the disk is not touched. */
 static void put_off(const struct scene *s)
 {
         struct result r;
@@ -341,7 +341,8 @@ static void test_errors(void **state)
         assert_true(all);
 }
 
-/* Dead at any operation: no disk is on uas, or between drivers, without a record; put in order, none is on trial elsewhere. */
+/* Killed at any operation: no disk is on uas, or without a driver, without a record. After recovery no disk is on trial that is
+ * not on uas. */
 static void test_killed(void **state)
 {
         bool all = true;
@@ -362,14 +363,14 @@ static void test_killed(void **state)
                         all = false;
                 }
                 assert_int_equal(scene_recover(&s), 0);
-                if (r.code < 0) /* else the hook was never met */
+                if (r.code < 0) /* otherwise the hook was never met */
                         all = in_order(&c, n, "killed and put in order") && all;
                 scene_remove();
         }
         assert_true(all);
 }
 
-/* A device with another serial at each plug: what is held against others stays, what is forgotten is the oldest of the rest. */
+/* The device has another serial number at each plug. Distrust and trials stay on record. The oldest of the other lines go. */
 static void test_pushed_out(void **state)
 {
         static const struct history other = {.state = HISTORY_ENDED},
@@ -387,14 +388,14 @@ static void test_pushed_out(void **state)
                 assert_int_equal(history_write(&fake->roots, &f, &other), 0);
         }
         assert_int_equal(recorded(&h), HISTORY_TRIAL);
-        for (unsigned i = 0; i < 300; i++) { /* two of 256 are taken */
+        for (unsigned i = 0; i < 300; i++) { /* two of the 256 lines are used */
                 (void) snprintf(f.serial, sizeof(f.serial), "OTHER-%u", i);
                 assert_int_equal(history_read(&fake->roots, &f, &h), i >= 300 - 254);
         }
         (void) copy_string(f.serial, sizeof(f.serial), "BROKEN");
         assert_int_equal(history_read(&fake->roots, &f, &h), 1);
         assert_int_equal(h.state, HISTORY_DISTRUSTED);
-        for (unsigned i = 0; i < 256; i++) { /* where all matter, the oldest go after all */
+        for (unsigned i = 0; i < 256; i++) { /* all lines matter: now the oldest go */
                 (void) snprintf(f.serial, sizeof(f.serial), "BROKEN-%u", i);
                 assert_int_equal(history_write(&fake->roots, &f, &broken), 0);
         }

@@ -7,8 +7,8 @@
 #include "sys/state/history.h"
 
 /*
- * Unplugged after every operation, with and without a replug. That says nothing of the bridge: the record afterwards has the
- * lines that it had before, nothing of the switch is left behind, and the next attachment is switched.
+ * Unplugged after every operation, with and without a replug. This says nothing about the bridge. Afterwards the history has the
+ * lines that it had before, nothing of the switch is left, and the next attachment is switched.
  */
 
 #define VENDOR .vendor = true /* the kernel puts the new attachment on usb-storage again */
@@ -20,7 +20,7 @@ static const struct scene scenes[] = {
         {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .luns = 2, .automatic = true, .held = true, .watched = true},
 };
 
-/* When the kernel sees that the disk has gone, and when it is back: seconds. */
+/* Seconds until the hub reports the disconnect, and until the disk is back. */
 static const struct pull {
         int late;
         bool back;
@@ -78,7 +78,7 @@ static bool lines_same(const struct lines *a, const struct lines *b)
         return a->n == b->n;
 }
 
-/* The scene is made; this is on record of its disk, and something of another one. */
+/* The scene is made. Writes this history of its disk, and a history of another one. */
 static void on_record(const struct history *h, struct lines *ret)
 {
         struct facts f;
@@ -92,7 +92,7 @@ static void on_record(const struct history *h, struct lines *ret)
         lines_read(ret);
 }
 
-/* The next attachment, which nothing befalls. */
+/* Runs a switch of the next attachment, without hooks. */
 static const char *next_fails(const struct scene *s, struct result *ret)
 {
         struct fake_usb *u = &fake->usb[0];
@@ -102,7 +102,7 @@ static const char *next_fails(const struct scene *s, struct result *ret)
                 kernel_plug_again(u);
         for (int i = 0; i < 2; i++)
                 kernel_pass(2 * USEC_PER_SEC);
-        if (u->driver == s->to) /* the kernel has taken it while the quirks had the entry for our bind */
+        if (u->driver == s->to) /* while the quirks had the entry for our bind, the kernel bound it */
                 return NULL;
         next.held = false;
         scene_switch(&next, ret);
@@ -125,7 +125,7 @@ static bool unplugged(const struct scene *s, const struct history *h, const stru
         fake->hooks[0] = (struct fake_hook){.nth = n, .what = p->late ? HOOK_PULL : HOOK_UNPLUG, .error = p->late};
         scene_switch(s, &r);
         memset(fake->hooks, 0, sizeof(fake->hooks));
-        if (fake->usb[0].pulled) /* nothing was asked of it since */
+        if (fake->usb[0].pulled) /* no command was sent to it since */
                 kernel_unplug(&fake->usb[0]);
         for (int i = 0; i < 3; i++) /* plugged in, scanned, announced */
                 kernel_pass(2 * USEC_PER_SEC);
@@ -179,8 +179,7 @@ static void test_unplugged(void **state)
         assert_true(all);
 }
 
-/* In use as soon as it has appeared, it is not taken back; the kernel sees three seconds after the first error that it has gone.
- */
+/* A disk in use as soon as it has appeared is not rolled back. The hub reports the disconnect three seconds after an error. */
 static void test_pulled_in_use(void **state)
 {
         struct scene s = scenes[0];
@@ -204,7 +203,7 @@ static void stalls(struct fake_usb *u)
         u->stalls_on_uas = true;
 }
 
-/* Killed on the way back from uas, where it had failed; unplugged while that is put in order, before there is a verdict. */
+/* Killed on the way back from uas, where the disk had failed. Then unplugged during the recovery, before there is a verdict. */
 static unsigned recovered(unsigned n, bool *ret_distrusted)
 {
         struct scene s = scenes[0];
@@ -236,14 +235,14 @@ static void test_put_in_order(void **state)
         unsigned judged = recovered(OPS_MAX + 1, &distrusted_then);
 
         assert_true(distrusted_then);
-        for (unsigned n = 1; n + 1 < judged; n++) { /* the history is locked before it is written: there is the verdict already */
+        for (unsigned n = 1; n + 1 < judged; n++) { /* the verdict precedes the lock of the history */
                 (void) recovered(n, &distrusted_then);
                 if (distrusted_then)
                         fail_msg("unplugged at %u of %u, and distrusted", n, judged);
         }
 }
 
-/* Killed, and its disk unplugged: what puts that in order does not end the hold of the next attachment. */
+/* Killed, and its disk unplugged. The recovery does not end the hold of the next attachment. */
 static void test_next_is_held(void **state)
 {
         struct scene s = scenes[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Its asserts do the work. */
+/* This file depends on its asserts. */
 #undef NDEBUG
 #include <assert.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ void tree_write(const char *text, const char *format, ...)
         va_end(ap);
 }
 
-/* target: from the top of the folder; the link is a relative one, as sysfs has them. */
+/* target: relative to the top of the folder. The link is relative, like those of sysfs. */
 _printf_(2, 3) static void tree_link(const char *target, const char *format, ...)
 {
         char path[512], up[600] = "";
@@ -189,7 +189,7 @@ void tree_unplug(struct fake_usb *u)
         tree_remove("%s", usb_dir(u, dir));
 }
 
-/* The `driver` link and what of the interface depends on the alternate setting. */
+/* The `driver` link, and the attributes of the interface that depend on the alternate setting. */
 void tree_driver(struct fake_usb *u)
 {
         char dir[96], driver[64];
@@ -217,7 +217,7 @@ static char *host_dir(const struct fake_usb *u, char ret[static 160])
         return ret;
 }
 
-/* The host of an interface that has got a driver; or it goes, with all that is below. */
+/* Makes the host of an interface with a driver, or removes it with all that is below. */
 void tree_host(struct fake_usb *u)
 {
         char dir[160];
@@ -235,7 +235,7 @@ void tree_host(struct fake_usb *u)
 
 /* ---- LUNs ---- */
 
-/* The node holds its driver, for who counts the opens of one. */
+/* The node has a link to its driver, which the count of opens needs. */
 static void tree_block(const struct fake_usb *u, const struct fake_node *n, const char *dir)
 {
         char text[32];
@@ -356,7 +356,7 @@ static void has_open(int pid, const char *comm, const char *node)
 
 void fakesys_open_table(const char *node)
 {
-        has_open(4242, "x\nEND 0 a b\n", node); /* a name is what its owner likes */
+        has_open(4242, "x\nEND 0 a b\n", node); /* a process may have any name */
 }
 
 void fakesys_hang_on(const char *node)
@@ -404,7 +404,7 @@ struct fake_usb *fakesys_add_usb_disk(const char *port, enum driver driver, unsi
         if (driver != DRIVER_NONE) {
                 char before[sizeof(fake->quirks)];
 
-                /* As at boot: the string that was in force then is not the one of today. */
+                /* As at boot: the quirks of that time differ from those of now. */
                 memcpy(before, fake->quirks, sizeof(before));
                 fakesys_set_quirks(driver == DRIVER_UAS ? "" : "1209:5a5a:u");
                 assert(kernel_bind(driver, u->interface) == 0);

@@ -3,10 +3,10 @@
 #include "fake.h"
 #include "sys/state/switch-record.h"
 
-/* What the kernel announces, and what udev makes of it: a worker for each disk, which has it open until it is done. */
+/* The uevents of the kernel, and what udev does with them: a worker for each disk, which keeps it open until it has finished. */
 
-#define ANNOUNCE_USEC (5 * USEC_PER_MSEC) /* the partition table is read before */
-#define UDEV_USEC (500 * USEC_PER_MSEC)   /* v b: udev is done 0.2..1.2 s later */
+#define ANNOUNCE_USEC (5 * USEC_PER_MSEC) /* the kernel reads the partition table before */
+#define UDEV_USEC (500 * USEC_PER_MSEC)   /* v b: udev finishes 0.2..1.2 s later */
 
 static struct fake_event *add(const struct fake_usb *u, const char *name, bool remove, bool processed)
 {
@@ -39,7 +39,7 @@ void udev_adds(const struct fake_usb *u, struct fake_lun *l)
                 e->diskseq = l->diskseq;
                 e->letter = l->letter;
                 e->asked = fake->clock;
-                /* waits_for_the_switch (hold/hold.c): its helper does not answer while the disk is about to be tried. */
+                /* waits_for_the_switch (hold/hold.c): udev's helper does not return while the disk is about to be tried. */
                 e->waits = switch_awaited(&fake->roots, u->interface);
                 if (e->waits)
                         e->due = UINT64_MAX;
@@ -78,7 +78,7 @@ void udev_passes(void)
         }
 }
 
-/* udev_is_done (v 7): a worker that has a disk open keeps its letter, also when the disk has gone. */
+/* udev_is_done (v 7): a worker that has a disk open keeps its letter in use, also when the disk is gone. */
 bool udev_has_open(int letter)
 {
         for (unsigned i = 0; i < ELEMENTSOF(fake->events); i++)

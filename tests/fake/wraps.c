@@ -21,13 +21,13 @@
 #include "wraps.h"
 
 /*
- * Where the switch meets the kernel: the linker brings those calls here (-Wl,--wrap, meson.build). Everything
- * else is the product's own code, the claim with its order of syncs included.
+ * Where the switch meets the kernel: the linker redirects those calls to this file (-Wl,--wrap, meson.build). Everything else is
+ * the product's own code, including the claim with its order of syncs.
  */
 
 /* ---- attributes ---- */
 
-/* "sys/bus/..." of an attribute; -ENODEV if its directory is of a device that is gone. */
+/* "sys/bus/..." of an attribute; -ENODEV if its directory belongs to a device that is gone. */
 static int sysfs_path(int dirfd, const char *path, char *ret, size_t size)
 {
         char link[40], dir[400];
@@ -240,7 +240,7 @@ struct awake __wrap_now_awake(void)
         return (struct awake){fake->clock - fake->slept};
 }
 
-/* The monitor opened last: of what, and since when. */
+/* The monitor opened last: its subsystems, and the time of its opening. */
 static char monitors[2], *hears;
 static bool hears_udev;
 static uint64_t hears_since;
@@ -250,7 +250,7 @@ static struct fake_event *due(void)
         return hears ? udev_due(hears_udev, hears_since) : NULL;
 }
 
-/* Waiting for events is what lets time pass; waiting for a child is waited for. */
+/* Time passes only while uasd-switch waits for events. A wait for a child is real. */
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
         if (!fake || (n == 1 && fds[0].fd >= 0))
@@ -262,7 +262,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
         return n == 1 && due() ? 1 : 0;
 }
 
-/* Only short sleeps wait for something that is real: for a thread, or for the end of a process. */
+/* Only short sleeps are real: they wait for a thread, or for the end of a process. */
 int __wrap_usleep(useconds_t usec)
 {
         if (fake && fake->left_polls > 0 && --fake->left_polls == 0) {
@@ -309,7 +309,7 @@ int __wrap_uevents_fd(struct udev_monitor *m)
         return -1;
 }
 
-/* As udev has it in /run/udev/data: when it was done with the first event. */
+/* The records in /run/udev/data, as udev leaves them after the first event. */
 static void udev_records(uint64_t diskseq)
 {
         for (unsigned i = 0; i < fake->n_usb; i++)
@@ -353,7 +353,7 @@ int __wrap_pid1_open(const struct roots *roots, sd_bus **ret)
 {
         int r = op_begin("pid1");
 
-        *ret = NULL; /* nobody looks into it: sd-bus takes NULL for none */
+        *ret = NULL; /* uasd-switch does not use the bus itself, and sd-bus accepts NULL */
         return r < 0 ? r : op_end("pid1", fake->no_pid1 ? -ENOENT : 0);
 }
 
