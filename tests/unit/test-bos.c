@@ -41,12 +41,13 @@ static void test_max_speed(void **state)
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(3, 10, 0)), "3.20", 20000, 20000},
                 {BYTES(HEADER(35), SUPERSPEED(8), PLUS(20, 1), SUBLINK(3, 5, 0), SUBLINK(3, 10, 0)), "2.10", 480, 10000},
                 {BYTES(HEADER(35), SUPERSPEED(8), PLUS(20, 0), SUBLINK(3, 5, 0), SUBLINK(3, 10, 0)), "2.10", 480, 5000},
-                {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 31), SUBLINK(3, 10, 0)), "2.10", 480, 10000}, /* fewer than it says */
+                {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 31), SUBLINK(3, 10, 0)), "2.10", 480, 10000}, /* shorter than its
+                                                                                                          * length says */
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(2, 0x10, 0x27)), "2.10", 480, 10000},
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(3, 255, 255)), "2.10", 480,
-                 5000}, /* nobody is that fast */
+                 5000}, /* an impossible speed */
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(1, 255, 255)), "2.10", 480, 5000},
-                /* Broken ones: what stands before the break counts. */
+                /* Damaged: the part before the damage counts. */
                 {BYTES(HEADER(22)), "2.10", 480, 480},
                 {BYTES(HEADER(22), LPM, 10, 0x10, 3, 0, 8), "2.10", 480, 480},
                 {BYTES(HEADER(22), SUPERSPEED(8), 0, 0x10, 10), "2.10", 480, 5000},
@@ -59,7 +60,7 @@ static void test_max_speed(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                /* Of its own size, so that ASan sees whoever reads further. */
+                /* The exact size lets ASan detect a read past the end. */
                 unsigned char *exact = malloc(table[i].size ?: 1);
                 unsigned max;
 

@@ -12,7 +12,7 @@
 #include "common/child.h"
 #include "common/util.h"
 
-#define FDS 40 /* 0 to 39 are looked at */
+#define FDS 40 /* the test looks at 0 to 39 */
 
 /* The descriptors that are open, a bit each. */
 static uint64_t open_fds(void)
@@ -32,7 +32,7 @@ static uint64_t in_child(const int *keep, size_t n)
         pid_t pid;
 
         assert_int_equal(pipe(p), 0);
-        /* Where the child is to write is kept as well. */
+        /* The child's end of the pipe is kept as well. */
         int all[16];
 
         for (size_t i = 0; i < n; i++)
@@ -62,7 +62,7 @@ static uint64_t bits(const int *fds, size_t n)
         return set;
 }
 
-/* A child has 0 to 2 and what it is to keep, in whatever order that is named, and nothing else. */
+/* A child has descriptors 0 to 2 and those in the list, in any order of the list, and no others. */
 static void test_keeps(void **state)
 {
         static const int neighbours[] = {11, 10}, ends[] = {3, 30, 17}, twice[] = {20, 20};
@@ -76,7 +76,7 @@ static void test_keeps(void **state)
         assert_int_equal(in_child((const int[]){-1, 12, -1}, 3), bits((const int[]){12}, 1));
 }
 
-/* It does not outlive its parent. */
+/* A child does not outlive its parent. */
 static void test_dies(void **state)
 {
         int p[2];
@@ -96,7 +96,7 @@ static void test_dies(void **state)
         assert_true(parent > 0);
         (void) close(p[1]);
         assert_int_equal(kill(parent, SIGKILL), 0);
-        assert_int_equal(read(p[0], &byte, 1), 0); /* both have closed it */
+        assert_int_equal(read(p[0], &byte, 1), 0); /* both processes have closed it */
         (void) close(p[0]);
         assert_int_equal(waitpid(parent, NULL, 0), parent);
 }

@@ -231,7 +231,7 @@ static const struct {
         /* clang-format on */
 };
 
-/* Not memcmp(): what stands between the members is nobody's. */
+/* Not memcmp(): the padding has no defined value. */
 static bool caps_equal(const struct uas_caps *a, const struct uas_caps *b)
 {
         return a->bot == b->bot && a->uas == b->uas && a->pipes == b->pipes && a->uas_alt == b->uas_alt &&
@@ -251,8 +251,7 @@ static void test_table(void **state)
         }
 }
 
-/* Whatever is cut off or damaged: no byte beyond the end is read (the sanitizers watch), and it comes to an
- * end. */
+/* Descriptors cut off or damaged anywhere: the parser reads no byte past the end (the sanitizers detect it), and it ends. */
 static void test_damaged(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(table); i++)

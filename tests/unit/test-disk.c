@@ -35,7 +35,7 @@ static void test_luns_have(void **state)
         assert_false(luns_have(NULL, 0, 8, 0, NULL));
 }
 
-/* A card that comes, goes or is another one; partitions and LUNs that come late. */
+/* A card that is put in, taken out or replaced; partitions and LUNs that appear later. */
 static void test_luns_same(void **state)
 {
         static struct block one[] = {{"sda1", 8, 1}}, turned[] = {{"sda2", 8, 2}, {"sda1", 8, 1}},
@@ -235,7 +235,7 @@ static void test_reason(void **state)
                 }
 }
 
-/* Whole users as long as there is room, then a number. */
+/* Lists users as long as there is room, then a number. */
 static void test_many_users(void **state)
 {
         struct disk d = {.state = STATE_WAITING, .decision.target = DRIVER_UAS};
@@ -270,8 +270,8 @@ static void test_claimed(void **state)
                 size_t n, n_after;
                 enum user_kind first;
         } table[] = {
-                {{USER_OPEN}, "sda1", 1, 1, USER_CLAIM},            /* it will be him */
-                {{USER_OPEN}, "sg0", 1, 2, USER_OPEN},              /* sg nodes are claimed by nobody */
+                {{USER_OPEN}, "sda1", 1, 1, USER_CLAIM},            /* the process with the open file probably has the claim */
+                {{USER_OPEN}, "sg0", 1, 2, USER_OPEN},              /* no process claims sg nodes */
                 {{USER_OPEN, USER_MOUNT}, "sda1", 2, 2, USER_OPEN}, /* the mount is the claim */
                 {{USER_LOOP}, "sda1", 1, 2, USER_LOOP},
                 {{USER_SWAP}, "sda1", 1, 1, USER_SWAP},
@@ -301,7 +301,7 @@ static void test_opened(void **state)
         size_t n = 0;
 
         users_opened(&users, &n, "sda");
-        users_opened(&users, &n, "sda"); /* somebody is known already */
+        users_opened(&users, &n, "sda"); /* a user is known already */
         assert_int_equal(n, 1);
         assert_int_equal(users[0].kind, USER_OPEN);
         assert_string_equal(users[0].device, "sda");
@@ -319,7 +319,7 @@ static void test_cut(void **state)
                 memset(ret, 'x', sizeof(ret));
                 (void) disk_reason(&d, ret, size);
                 assert_row(size, strlen(ret) < size);
-                /* a last character may go that would just have fitted, never half of one stay */
+                /* a last character that would just fit may be missing, but half of one never stays */
                 assert_row(size, strncmp(ret, d.outcome.text, strlen(ret)) == 0);
                 assert_row(size, strlen(ret) <= strlen(cut[size - 1]));
                 assert_row(size, strlen(ret) != 3);
@@ -364,7 +364,8 @@ static void test_user_is_udev(void **state)
                 {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "systemd-udevd.service"}, true},
                 {{.kind = USER_OPEN, .command = "systemd-udevd", .unit = "systemd-udevd.service"}, true}, /* before systemd 252 */
                 {{.kind = USER_OPEN, .command = "(udev-worker)"}, true},                                  /* in an initramfs */
-                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "user@1000.service"}, false},    /* it calls itself so */
+                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "user@1000.service"}, false},    /* a process that gives
+                                                                                                           * itself this name */
                 {{.kind = USER_OPEN, .command = "mdadm", .unit = "systemd-udevd.service"}, false},
                 {{.kind = USER_OPEN, .unit = "systemd-udevd.service"}, false},
                 {{.kind = USER_MOUNT, .command = "(udev-worker)", .unit = "systemd-udevd.service"}, false},
@@ -384,7 +385,7 @@ static void test_users_without(void **state)
         assert_non_null(users);
         memcpy(users, list, sizeof(list));
         users[0].command = strdup("uasd-switch");
-        users_without(users, &n, 0); /* nobody is ours; who is not known is not ours either */
+        users_without(users, &n, 0); /* 0 is no process: a user with an unknown pid stays */
         assert_int_equal(n, 4);
         users_without(users, &n, 9);
         assert_int_equal(n, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Disks that come and go by themselves, at which ports, and when that is told. */
+/* Disks that disconnect and reconnect by themselves, at which ports, and when uasd reports it. */
 #include "core/drops.h"
 
 #include "unit.h"
@@ -10,20 +10,20 @@
 enum what {
         END,
         GONE,
-        EXPLAINED, /* gone, and something explains that */
+        EXPLAINED, /* gone, for a known reason */
         CAME,      /* as another device */
         BACK,      /* as the same device: it never went */
-        SIDE_GONE, /* another interface of what has gone, */
-        LATE_GONE, /* also if the first is back by then */
+        SIDE_GONE, /* another interface of the device that has gone, */
+        LATE_GONE, /* also after the first one is back */
         SIDE_CAME,
 };
 
 struct step {
-        uint64_t at; /* milliseconds awake */
+        uint64_t at; /* milliseconds that the machine was awake */
         enum what what;
         unsigned told;
         const char *port, *serial; /* NULL: "2-1", "S1" */
-        uint64_t asleep;           /* seconds, since the step before */
+        uint64_t asleep;           /* seconds asleep since the step before */
 };
 
 /* A drop that takes a second. */
@@ -116,7 +116,7 @@ static unsigned play(struct drops *d, const struct step *s, unsigned *devnum, ui
         bool gone = s->what != CAME && s->what != BACK && s->what != SIDE_CAME;
 
         *asleep += s->asleep * SEC;
-        /* Between the readings of two clocks some time goes by as well. */
+        /* Time also passes between the readings of the two clocks. */
         t = (struct drops_time){s->at * MSEC + *asleep, *asleep + (gone ? 0 : 500 * MSEC)};
         (void) copy_string(f.port, sizeof(f.port), s->port ?: "2-1");
         (void) copy_string(f.serial, sizeof(f.serial), s->serial ?: "S1");
@@ -145,7 +145,7 @@ static void test_stories(void **state)
         }
 }
 
-/* One disk comes and goes at this port. */
+/* One disk disconnects and reconnects at this port. */
 static unsigned drop(struct drops *d, const char *port, uint64_t at)
 {
         static unsigned devnum = 1;
@@ -157,7 +157,7 @@ static unsigned drop(struct drops *d, const char *port, uint64_t at)
         return drops_came(d, &f, &(struct drops_time){.now = at * SEC});
 }
 
-/* There is room for so many ports; the one where nothing has happened for longest is forgotten for another. */
+/* The number of ports is limited. A new one replaces the port where nothing has happened for the longest time. */
 static void test_full(void **state)
 {
         struct drops d = {0};
@@ -169,15 +169,15 @@ static void test_full(void **state)
                         (void) snprintf(port, sizeof(port), "2-%u", i);
                         assert_int_equal(drop(&d, port, now++), 0);
                 }
-        assert_int_equal(drop(&d, "3-1", now++), 0); /* in the place of 2-0 */
+        assert_int_equal(drop(&d, "3-1", now++), 0); /* replaces 2-0 */
         assert_int_equal(drop(&d, "2-1", now++), 3);
         assert_int_equal(drop(&d, "2-15", now++), 3);
-        assert_int_equal(drop(&d, "2-0", now++), 0); /* in the place of 2-2 */
+        assert_int_equal(drop(&d, "2-0", now++), 0); /* replaces 2-2 */
         assert_int_equal(drop(&d, "2-0", now++), 0);
         assert_int_equal(drop(&d, "2-0", now++), 3);
         assert_int_equal(drop(&d, "2-2", now++), 0);
         assert_int_equal(drop(&d, "2-4", now++), 3);
-        assert_int_equal(drop(&d, "2-3", now++), 0); /* whose place 2-2 has taken */
+        assert_int_equal(drop(&d, "2-3", now++), 0); /* 2-2 has replaced it */
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #define HITACHI .vid = 0x4971, .pid = 0x1012
 #define ASM1051 .vid = 0x174c, .pid = 0x55aa, .speed_mbps = 480
 
-/* One clause of one row, looked at in a disk of which it is true. */
+/* One clause of one row, for a disk that fulfils it. */
 static const struct {
         struct facts f;
         enum reason reason;
@@ -152,7 +152,7 @@ static void test_found(void **state)
         }
 }
 
-/* The row that explain() calls the deciding one is the one that decided. */
+/* The row that explain() returns as the deciding one is the one that decided. */
 static void test_same_as_decide(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -172,8 +172,8 @@ static void test_same_as_decide(void **state)
         }
 }
 
-/* Why is it on usb-storage, or on nothing? Every answer has its row, which decides, says what it means and, where there is one,
- * what helps. */
+/* Why is it on usb-storage, or without a driver? Every answer has its row. The row decides, explains, and names a remedy if there
+ * is one. */
 static void test_answers(void **state)
 {
 #define GOOD .verdict = VERDICT_GOOD, .unknown_target = DRIVER_UAS, .speed_mbps = 5000
@@ -224,7 +224,7 @@ static void test_answers(void **state)
         }
 }
 
-/* What uasctl policy has not said, its auto does not take back. */
+/* `uasctl policy DISK auto` undoes only what uasctl policy has set. */
 static void test_remedies(void **state)
 {
         static const struct {
@@ -256,13 +256,13 @@ static void test_remedies(void **state)
 
 #define UNBOUND BOTH, .interface = "2-1:1.0", .unknown_target = DRIVER_UAS, .uas_module = UAS_MODULE_THERE
 
-/* Without a driver, and nothing of the table is the reason. */
+/* Disks without a driver, for a reason that is not in the table. */
 static void test_unbound(void **state)
 {
         static const struct {
                 struct facts f;
                 int error;
-                const char *part; /* NULL: nothing is said */
+                const char *part; /* NULL: no text */
         } rows[] = {
                 {{UNBOUND}, 0, "it gave up on the disk, or somebody has unbound it."},
                 {{UNBOUND}, 0, "Meanwhile: uasctl switch 2-1:1.0 usb-storage"},
@@ -292,7 +292,7 @@ static void test_room(void **state)
         assert_int_equal(explain(&table[0].f, rows, ELEMENTSOF(rows)), _REASON_MAX);
 }
 
-/* One row a reason, and each has its words. */
+/* Each reason has one row, and each row has a text. */
 static void test_sentences(void **state)
 {
         struct explain_row rows[_REASON_MAX];

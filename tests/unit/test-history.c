@@ -81,7 +81,7 @@ static void test_sentence(void **state)
                  FAILED_TEXT KERNEL ")", "UAS failed on 2026-11-20: it had to be reset (firmware 1.14, Linux " KERNEL ")."},
                 {{.bcd = 0x0114, .distrust_reason = "it had to be reset", .distrust_kernel = KERNEL},
                  "it had to be reset (firmware 1.14, Linux " KERNEL ")", "UAS failed: it had to be reset (firmware 1.14, Linux " KERNEL ")."},
-                /* As it is while it cannot be put on record. */
+                /* The state while no record can be written. */
                 {{.bcd = 0x0114, .distrust_reason = "it had to be reset"}, "it had to be reset", "UAS failed: it had to be reset."},
                 {{.bcd = 0x0114, .distrust_reason = "x", .distrust_date = "2026-11-20"}, "x (2026-11-20)", "UAS failed on 2026-11-20: x."},
                 /* clang-format on */
@@ -94,7 +94,7 @@ static void test_sentence(void **state)
         }
 }
 
-/* A line that says nothing of date and kernel. */
+/* A line without date and kernel. */
 static void test_dashes(void **state)
 {
         char text[HISTORY_TEXT_MAX];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which bridges an initramfs keeps off uas. */
+/* Bridges that an initramfs keeps off uas. */
 #include "core/keepoff.h"
 
 #include "unit.h"
 
 #define A .vid = 0x1209, .pid = 0x5a5a
 #define B .vid = 0x0480, .pid = 0xd010 /* in the kernel's table, with y, from firmware 1.00 on */
-#define C .vid = 0x0b05, .pid = 0x1932 /* there with u */
+#define C .vid = 0x0b05, .pid = 0x1932 /* in the kernel's table with u */
 #define BOT .policy = POLICY_USB_STORAGE
 #define UAS .policy = POLICY_UAS
 
@@ -22,10 +22,10 @@ static void test_entries(void **state)
                 {{{A, .name = "one"}}, "", "", ""},
                 {{{A, .name = "one", BOT}}, "", "1209:5a5a:u", "1209:5a5a:u"},
                 {{{A, .name = "one", BOT}}, "1:2:f", "1209:5a5a:u,1:2:f", "1209:5a5a:u"},
-                /* Somebody said so already; or something else, which goes on to hold. */
+                /* The same entry by another program; or a different entry, whose letters stay in force. */
                 {{{A, .name = "one", BOT}}, "1209:5a5a:u", "1209:5a5a:u", ""},
                 {{{A, .name = "one", BOT}}, "1209:5a5a:f", "1209:5a5a:fu,1209:5a5a:f", "1209:5a5a:fu"},
-                /* The kernel's own flags stay, or its own word is enough. */
+                /* The kernel's own flags stay. If its table has u, no entry is needed. */
                 {{{B, .name = "one", BOT}}, "", "0480:d010:uy", "0480:d010:uy"},
                 {{{C, .name = "one", BOT}}, "", "", ""},
                 {{{A, .name = "one", .distrusted = true}}, "", "1209:5a5a:u", "1209:5a5a:u"},
@@ -33,7 +33,7 @@ static void test_entries(void **state)
                 {{{A, .name = "one", UAS, .distrusted = true}}, "", "", ""},
                 {{{A, .name = "one", UAS, .distrusted = true, .trial_failed = true}}, "", "1209:5a5a:u", "1209:5a5a:u"},
                 {{{A, .name = "one", .policy = POLICY_IGNORE, .distrusted = true}}, "", "", ""},
-                /* Two alike: the kernel cannot tell one from the other. */
+                /* Two of the same model: the kernel cannot distinguish them. */
                 {{{A, .name = "one", BOT}, {A, .name = "two", BOT}}, "", "1209:5a5a:u", "1209:5a5a:u"},
                 {{{A, .name = "one", BOT}, {A, .name = "two"}}, "", "1209:5a5a:u", "1209:5a5a:u"},
                 {{{A, .name = "one", BOT}, {A, .name = "two", .distrusted = true}}, "", "1209:5a5a:u", "1209:5a5a:u"},
@@ -42,7 +42,7 @@ static void test_entries(void **state)
                 {{{A, .name = "one", BOT}, {A, .name = "two", .policy = POLICY_IGNORE}}, "", "", ""},
                 {{{A, .name = "", UAS}, {A, .name = "one", BOT}}, "", "", ""},
                 {{{A, .name = "one", .good = true, .distrusted = true}}, "", "", ""},
-                /* Off uas it would have no driver, whoever wants it there. */
+                /* This bridge would have no driver off uas, so it gets no entry, whatever the reason. */
                 {{{A, .name = "", .uas_alone = true}, {A, .name = "one", BOT}}, "", "", ""},
                 {{{A, .name = "", .uas_alone = true, BOT}, {A, .name = "one", .distrusted = true}}, "", "", ""},
                 {{{A, .name = "", .uas_alone = true}, {B, .name = "one", BOT}}, "", "0480:d010:uy", "0480:d010:uy"},
@@ -81,7 +81,7 @@ static void test_uas_alone(void **state)
         kept_disks_done(&k);
 }
 
-/* What does not fit is left out and named: distrust first, and never what others wrote. */
+/* An entry that does not fit is left out and named. Distrust goes first, and the entries of others always stay. */
 static void test_room(void **state)
 {
         static const char others[] = "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"

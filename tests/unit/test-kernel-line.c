@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The quirks= that says without uasd what is wanted. */
+/* The quirks= string that has the same effect without uasd. */
 #include "core/kernel-line.h"
 
 #include "unit.h"
@@ -42,12 +42,12 @@ static void test_base(void **state)
         }
 }
 
-/* One disk: the string that has the kernel choose its target. */
+/* One disk: the string that makes the kernel choose its target. */
 static void test_one(void **state)
 {
 #define FULL                                                                                                                     \
         "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,1:1:u,11:1:u,2:2:u"
-/* Full, and there is room for what is put in its place. */
+/* The string is full. An entry in the place of another one still fits. */
 #define FULL_REST                                                                                                                \
         "1111:1111:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy,1:1:u,11:1:u"
 #define FULL_U "2222:2222:fu," FULL_REST
@@ -55,7 +55,7 @@ static void test_one(void **state)
                 uint16_t vid, pid;
                 enum driver target;
                 const char *base, *quirks, *own;
-                const char *left_out; /* for whom */
+                const char *left_out; /* the disk of the entry */
         } table[] = {
                 /* clang-format off */
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, NULL, "1209:5a5a:u", "1209:5a5a:u", NULL},
@@ -63,11 +63,12 @@ static void test_one(void **state)
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1:1:f", "1209:5a5a:u,1:1:f", "1209:5a5a:u", NULL},
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1:1:f,1209:5a5a:uf", "1:1:f,1209:5a5a:uf", "", NULL},
                 {0x1209, 0x5a5a, DRIVER_UAS, "1209:5a5a:uf", "1209:5a5a:f", "1209:5a5a:f", NULL},
-                /* Behind an entry of ours another for the same bridge says nothing; those of others stay as they are written. */
+                /* The first entry for a bridge counts, so later ones are removed. The entries of others stay as they are written. */
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1209:5a5a:t", "1209:5a5a:tu", "1209:5a5a:tu", NULL},
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, "1:1:f,0x1209:5A5A:t,2:2:U,1209:5a5a:f", "1209:5a5a:tu,1:1:f,2:2:U", "1209:5a5a:tu", NULL},
                 {0x2222, 0x2222, DRIVER_UAS, FULL_U, "2222:2222:f," FULL_REST, "2222:2222:f", NULL},
-                /* In the kernel's table: without a word of force it says so by itself, and against it all its letters go on to hold. */
+                /* A bridge in the kernel's table: usb-storage without force needs no entry. An entry for uas repeats its other
+                 * letters. */
                 {0x4971, 0x1012, DRIVER_USB_STORAGE, NULL, "", "", NULL},
                 {0x4971, 0x1012, DRIVER_UAS, NULL, "4971:1012:", "4971:1012:", NULL},
                 {0x1209, 0x5a5a, DRIVER_USB_STORAGE, FULL, FULL, "", "1209:5a5a:S1"},

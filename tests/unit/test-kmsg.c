@@ -7,7 +7,7 @@
 #define USB(device) "\n SUBSYSTEM=usb\n DEVICE=" device "\n"
 #define PCI "\n SUBSYSTEM=pci\n DEVICE=+pci:0000:00:14.0\n"
 
-/* As 6.1 and 6.12 wrote them about a disk that fails, where not said otherwise. */
+/* Lines of 6.1 and 6.12 about a disk that fails, unless another version is named. */
 static const struct {
         const char *record;
         enum place place;
@@ -110,13 +110,13 @@ static void test_signs(void **state)
         }
 }
 
-/* What must not count, each for its reason. */
+/* Lines that must not count, each with its reason. */
 static const char *const silent[] = {
         /* every unbind of uas with a write cache, also after a clean sync */
         "6,567,54385343,-;sd 6:0:0:0: [sda] Synchronize Cache(10) failed: Result: hostbyte=DID_ERROR driverbyte=DRIVER_OK" SCSI(
                 "6:0:0:0"),
         "5,566,54143123,-;sd 6:0:0:0: [sda] Synchronizing SCSI cache" SCSI("6:0:0:0"),
-        /* the fallout of unplugging and of unbinding */
+        /* effects of an unplug or unbind */
         "3,597,67342524,-;usb 2-2: cmd cmplt err -108" USB("c189:130"),
         "3,1,1,-;usb 2-2: data cmplt err -2 stream 4" USB("c189:130"),
         "3,1,1,-;usb 2-2: stat urb: status -104" USB("c189:130"),
@@ -128,18 +128,18 @@ static const char *const silent[] = {
         /* a bare "reset" */
         "6,1,1,-;sd 6:0:0:0: Power-on or device reset occurred" SCSI("6:0:0:0"),
         "6,1,1,-;r8152 2-1:1.0: reset" USB("+usb:2-1:1.0"),
-        /* bad sectors are the drive's */
+        /* the drive is responsible for bad sectors */
         "6,1,1,-;sd 6:0:0:0: [sda] tag#22 Sense Key : Medium Error [current] " SCSI("6:0:0:0"),
         "3,1,1,-;I/O error, dev sda, sector 0 op 0x0:(READ) flags 0x800 phys_seg 1 prio class 2\n",
         "2,1,1,-;EXT4-fs error (device sda1): ext4_journal_check_start:83: comm kworker: Detected aborted journal\n",
-        /* what a device calls itself */
+        /* names that a device reports */
         "6,521,37597422,-;usb 2-1: Product: uas_eh_abort_handler 0" USB("c189:129"),
         "6,1,1,-;usb 2-1: Manufacturer: over-current condition" USB("c189:129"),
         "5,1,1,-;scsi 6:0:0:0: Direct-Access     uas_eh_d evice_reset_hand FAIL PQ: 0 ANSI: 6" SCSI("6:0:0:0"),
-        /* a program may write what it likes: the kernel says that it was one */
+        /* lines from programs: their facility shows it */
         "12,1,1,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI("6:0:0:0"),
         "30,1,1,-;usb usb2-port1: over-current condition\n",
-        /* the right words of the wrong device */
+        /* the right text with the wrong device */
         "6,1,1,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0\n",
         "6,1,1,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0\n SUBSYSTEM=scsi\n DEVICE=b8:0\n",
         "6,1,1,-;foo usb2-port1: over-current condition\n",
@@ -151,7 +151,7 @@ static const char *const silent[] = {
         "6,1,1,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB("c189:99999999999999999999"),
         "3,1,1,-;ehci-pci 0000:00:1d.0: HC died; cleaning up" PCI,
         "3,1,1,-;xhci_hcd 0000:00:14.0: HC died; cleaning up\n SUBSYSTEM=usb\n",
-        /* no message of a device at all */
+        /* not a message about a device */
         "6,1,1,-;\n",
         "6,1,1,-;uas\n",
         "6,1,1,-;: uas\n",
@@ -186,7 +186,7 @@ static void test_parse(void **state)
         assert_string_equal(k.text, "a; text\\x0a");
         assert_string_equal(k.subsystem, "usb");
         assert_string_equal(k.device, "c189:1");
-        /* no byte behind the record is read, and none written past a field */
+        /* the parser reads no byte past the record, and writes none past a field */
         for (size_t n = 0; n < strlen(record); n++) {
                 char *exact = malloc(n ? n : 1);
 
@@ -243,7 +243,7 @@ static void test_blame(void **state)
         assert_int_equal(blame_from_string("weather"), -EINVAL);
 }
 
-/* When uas gave up on an interface, and on which. */
+/* The interface on which uas gave up, and the error. */
 static void test_probe(void **state)
 {
         static const struct {
@@ -256,7 +256,7 @@ static void test_probe(void **state)
                 {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -28x\n", 0, 0},
                 {"4,1,2,-;uas: probe of 2-1:1.0 failed with error -99999\n", 0, 0},
                 {"4,1,2,-;usb-storage: probe of 2-1:1.0 failed with error -5\n", 0, 0},
-                {"12,1,2,-;uas: probe of 2-1:1.0 failed with error -28\n", 0, 0}, /* a program */
+                {"12,1,2,-;uas: probe of 2-1:1.0 failed with error -28\n", 0, 0}, /* a line from a program */
                 {"6,1,2,-;usb 2-1: new SuperSpeed USB device number 7 using xhci_hcd\n", -28, 0},
                 {"6,1,2,-;usb 2-1.1: new SuperSpeed USB device number 7 using xhci_hcd\n", -28, -28},
                 {"6,1,2,-;usb 2-1: USB disconnect, device number 7\n", -28, -28},

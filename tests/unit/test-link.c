@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What holds a link back. */
+/* Causes of a slow link. */
 #include "core/bos.h"
 #include "core/link.h"
 
@@ -26,7 +26,7 @@ static const struct {
         struct link_facts l;
         enum link_limit limit;
         const char *hub;
-        const char *advice; /* a part of it; NULL: there is none */
+        const char *advice; /* a part of it; NULL: no advice */
 } table[] = {
         {{.speed_mbps = 5000, .able = LINK_ABLE, .controller_mbps = 5000, .steps = {ROOT(THERE)}, .n_steps = 1},
          LINK_LIMIT_NONE,

@@ -5,30 +5,30 @@
 #include "unit.h"
 
 /*
- * The specification of a disk's life: when (msec), what is told, what is to be done about it, what state that
- * is. A step may also say what a scan found: it is put into the life before the event, as the daemon does it.
- * Every disk here can do both and wants uas; the quiet time is 2 s. In the actions, times are msec too.
+ * The specification of a disk's life: time (msec), event, expected actions, expected state. A step may also have the result of a
+ * scan, which the test puts into the life before the event, as the daemon does. Every disk here can do both and wants uas; the
+ * quiet time is 2 s. The times in the actions are msec, too.
  */
 enum found {
         SAME,
         ON_UAS,
         ON_BOT,
-        NO_DRIVER, /* and so no disks */
+        NO_DRIVER, /* and therefore no disks */
         JUST_UNBOUND,
         KEPT_AWAY, /* no driver, because uas may not be loaded */
         DISKS,
         NO_DISKS,
         PROBED,      /* a SCSI device is there, and no block device yet: a disk spins up */
-        ANOTHER_LUN, /* a LUN without a disk stands before the one with */
-        TRIED,       /* the mark in /run says that one automatic try was made */
-        CANCELLED,   /* ... that a user said no */
+        ANOTHER_LUN, /* a LUN without a disk precedes the one with a disk */
+        TRIED,       /* the mark in /run: one automatic try was made */
+        CANCELLED,   /* the mark in /run: a user cancelled */
         POLICY_BOT,
         IGNORE_IT,
-        TRUSTED_NO_MORE, /* the history says that it failed on uas */
-        ON_TRIAL,        /* on uas, and the history says that a trial is under way */
-        PASSED,          /* ... that it was passed */
-        UAS_OBJECTED,    /* the quirks parameter says u */
-        IN_TABLE,        /* the kernel's own table says so */
+        TRUSTED_NO_MORE, /* the history: it failed on uas */
+        ON_TRIAL,        /* on uas, and the history: a trial is under way */
+        PASSED,          /* the history: the trial was passed */
+        UAS_OBJECTED,    /* the quirks parameter has u */
+        IN_TABLE,        /* the kernel's own table has u */
 };
 
 struct step {
@@ -37,7 +37,7 @@ struct step {
         const char *actions;
         enum state state;
         enum found found;
-        unsigned asleep; /* so much of it the machine has slept by then; 0: as before */
+        unsigned asleep; /* msec that the machine has slept up to now; 0: as before */
 };
 
 struct scenario {
@@ -52,7 +52,7 @@ struct scenario {
 #define IN_USE {.type = EVENT_USERS, .in_use = true, .told = true}
 #define NOBODY_BY_NAME {.type = EVENT_USERS, .by_name = true}
 #define NAMED {.type = EVENT_USERS, .in_use = true, .by_name = true, .told = true}
-/* In use, and the kernel will announce the end of it to nobody */
+/* In use, and the kernel will not announce the end of this use */
 #define UNTOLD {.type = EVENT_USERS, .in_use = true, .by_name = true}
 #define UNTOLD_AT_A_GLANCE {.type = EVENT_USERS, .in_use = true}
 #define HOLD(until) {.type = EVENT_HOLD, .deadline = (until) *1000ULL}
@@ -70,7 +70,7 @@ struct scenario {
 #define LEASE_TO(driver) {.type = EVENT_LEASE_SWITCH, .target = driver}
 #define LEASE_OVER(driver) {.type = EVENT_LEASE_ENDED, .target = driver}
 #define DONE(c) {.type = EVENT_DONE, .outcome.code = UASD_EXIT_##c}
-/* Told by the machine as a whole; .deadline says which */
+/* Events of the whole machine; .deadline says which */
 #define BOOT_OVER {.type = EVENT_ENVIRONMENT, .deadline = BOOTED}
 #define GOING_DOWN {.type = EVENT_ENVIRONMENT, .deadline = STOPPING}
 #define FALLS_ASLEEP {.type = EVENT_ENVIRONMENT, .deadline = SLEEPING}
@@ -383,7 +383,7 @@ static const struct scenario table[] = {
                  {17000, STARTED, "unwatch timer off report", STATE_SWITCHING},
                  {18000, DONE(DEFERRED), "watch timer 48000 report look-by-name", STATE_WAITING},
                  {48000, TIMER, "timer off look-by-name", STATE_WAITING},
-                 /* whom a look sees is watched: no more timer */
+                 /* a user that the look by name found is watched: no more timer */
                  {48000, IN_USE, "", STATE_WAITING},
                  {90000, FREE, "timer 92000", STATE_WAITING},
          }},
@@ -414,7 +414,7 @@ static const struct scenario table[] = {
                  {4100, UNTOLD, "timer 6100", STATE_WAITING},
                  {6100, TIMER, "timer off look-by-name", STATE_WAITING},
                  {6200, UNTOLD, "timer 10200", STATE_WAITING},
-                 /* told after all */
+                 /* the end was announced after all */
                  {7000, NOBODY_BY_NAME, "timer 9000", STATE_WAITING},
                  {9000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
          }},
@@ -538,7 +538,7 @@ static const struct scenario table[] = {
                  {2000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING, DISKS},
                  {2000, IN_USE, "", STATE_WAITING},
                  {3000, CANCEL_TO(DRIVER_USB_STORAGE), "unwatch report", STATE_SETTLED},
-                 /* and it is looked at anew, should it be wanted elsewhere again */
+                 /* if it is to leave its driver again, it is looked at again */
                  {4000, SCANNED, "watch report look", STATE_WAITING, ON_UAS},
          }},
         {"cancelled under an earlier uasd, as the mark says",
@@ -708,7 +708,7 @@ static const struct scenario table[] = {
                  {5000, DONE(OK), "report", STATE_SETTLED, ON_UAS},
                  {6000, LEASE_OVER(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
                  {6000, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
-                 /* And then as ever. */
+                 /* And then as usual. */
                  {7000, DONE(OK), "watch report look", STATE_WAITING, ON_BOT},
                  {7000, FREE, "timer 9000", STATE_WAITING},
                  {9000, TIMER, "unwatch timer off report switch uas automatic", STATE_SWITCHING},
@@ -1072,7 +1072,7 @@ static void test_scenarios(void **state)
         assert_true(good);
 }
 
-/* Whatever comes in whatever order: the laws that no table row may break. */
+/* The laws for every sequence of events. No row of the table may break them. */
 static void test_laws(void **state)
 {
         unsigned seed = 1;
@@ -1115,14 +1115,14 @@ static void test_laws(void **state)
                                 const struct action *a = &actions.list[k];
 
                                 if (a->type == ACTION_SWITCH) {
-                                        assert_false(running); /* never two at once */
+                                        assert_false(running); /* never two at the same time */
                                         assert_false(env.stopping || env.sleeping);
                                         assert_false(l.inhibited);
                                         assert_true(!l.lease.active || (a->target == l.lease.to && !a->automatic));
                                         assert_false(l.attempt.tried && a->automatic); /* one try */
                                         assert_true(a->target == DRIVER_UAS || a->target == DRIVER_USB_STORAGE);
                                         assert_true(a->target != l.disk.facts.driver);
-                                        /* While booting, held disks alone are claimed. */
+                                        /* During boot, only held disks are claimed. */
                                         assert_true(env.booted || a->deadline || l.disk.n_luns == 0);
                                         running = true;
                                         automatic += a->automatic;
@@ -1136,7 +1136,7 @@ static void test_laws(void **state)
                                         watched = !watched;
                                 }
                         }
-                        /* A hold stays undecided only until a time that leaves room for a switch. */
+                        /* A hold stays undecided only as long as there is time for a switch. */
                         assert_true(l.disk.state != STATE_HELD || l.timer + HOLD_LEAST_USEC <= l.hold.deadline);
                         assert_true(running == (l.disk.state == STATE_SWITCHING));
                         assert_true(!watched || l.disk.state == STATE_WAITING);

@@ -9,7 +9,7 @@
 #define ON_BOT .driver = DRIVER_USB_STORAGE
 #define ON_UAS .driver = DRIVER_UAS
 #define HITACHI .vid = 0x4971, .pid = 0x1012                    /* IGNORE_UAS in unusual_uas.h */
-#define VIA .vid = 0x2109, .pid = 0x0715                        /* in unusual_devs.h alone */
+#define VIA .vid = 0x2109, .pid = 0x0715                        /* only in unusual_devs.h */
 #define ASM1051 .vid = 0x174c, .pid = 0x55aa, .speed_mbps = 480 /* with .max_power: a rule */
 #define PLAIN .vid = 0x1209, .pid = 0x5a5a
 #define WANT_UAS .policy = POLICY_UAS
@@ -423,7 +423,7 @@ static void test_every_reason_decides(void **state)
                 assert_row(i, seen[i]);
 }
 
-/* All that can be said yes or no to, in every combination: two laws hold whatever the rows say. */
+/* Every combination of the boolean facts. Two laws hold whatever the rows say. */
 static void test_laws(void **state)
 {
         static const enum policy policies[] = {POLICY_AUTO, POLICY_UAS, POLICY_USB_STORAGE, POLICY_IGNORE};
@@ -483,7 +483,7 @@ static void test_bridge(void **state)
         assert_string_equal(b.product, "p");
 }
 
-/* Uas only after a trial, and nothing that the kernel is about to do by itself. In coldplug nothing but that. */
+/* Uas only after a trial. uasd does nothing that the kernel is about to do by itself. In coldplug it does nothing else. */
 static void test_early(void **state)
 {
         static const struct {

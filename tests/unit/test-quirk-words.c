@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who says what in the quirks of usb-storage. */
+/* Origin and effect of each entry in the quirks of usb-storage. */
 #include "core/quirk-words.h"
 
 #include "unit.h"
@@ -51,7 +51,7 @@ static void test_args(void **state)
         "1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,3333:3333:abcdefghijklmnopqrstuwy,"                 \
         "4444:4444:abcdefghijklmnopqrstuwy,1209:5a5a:u"
 
-/* "ENTRY|who|effect", a word a string. */
+/* "ENTRY|who|effect", one string per word. */
 static const struct {
         const char *what, *parameter, *a, *b, *command_line, *early, *now;
         bool built_in;
@@ -130,7 +130,7 @@ static void test_words(void **state)
                 }
                 if (table[i].words[n])
                         fail_msg("%s: %zu words alone", table[i].what, n);
-                /* Where there is no room it ends. */
+                /* It ends where the array is full. */
                 assert_row(i, quirk_words(&q, 0x1209, 0x5a5a, words, n ? n - 1 : 0) == (n ? n - 1 : 0));
                 quirk_facts_done(&q);
         }

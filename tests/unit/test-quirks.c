@@ -46,7 +46,7 @@ static void test_find(void **state)
                 assert_row(i, quirks_find(table[i].string, 0x1209, 0x5a5a, letters) == table[i].r);
                 assert_row(i, streq(letters, table[i].letters));
         }
-        /* No digits are the number 0, as is "0x" alone. */
+        /* No digits are the number 0, and so is "0x" without digits. */
         assert_int_equal(quirks_find("::u", 0, 0, letters), 1);
         assert_int_equal(quirks_find("0x:0:u", 0, 0, letters), 1);
         assert_int_equal(quirks_find("x:0:u", 0, 0, letters), 0);
@@ -118,7 +118,7 @@ static void test_entry(void **state)
                 const char *string;
                 const struct bridge *b;
                 enum driver target;
-                const char *entry; /* NULL: right as it stands */
+                const char *entry; /* NULL: right as it is */
         } table[] = {
                 {"", &plain, DRIVER_UAS, NULL},
                 {"", &plain, DRIVER_USB_STORAGE, "1209:5a5a:u"},
@@ -128,7 +128,7 @@ static void test_entry(void **state)
                 {"1209:5a5a:f", &plain, DRIVER_USB_STORAGE, "1209:5a5a:fu"},
                 {"1209:5a5a:", &plain, DRIVER_UAS, NULL},
                 {"0bda:9210:u", &plain, DRIVER_USB_STORAGE, "1209:5a5a:u"},
-                /* the kernel's own word, and an entry that does away with it */
+                /* a row in the kernel's own table, and an entry that overrides it */
                 {"", &hitachi, DRIVER_UAS, "4971:1012:"},
                 {"", &hitachi, DRIVER_USB_STORAGE, NULL},
                 {"4971:1012:", &hitachi, DRIVER_UAS, NULL},
@@ -137,7 +137,7 @@ static void test_entry(void **state)
                 {"", &jmicron, DRIVER_USB_STORAGE, NULL},
                 {"", &asm1051, DRIVER_UAS, "174c:55aa:"},
                 {"", &asm1051, DRIVER_USB_STORAGE, NULL},
-                /* usb-storage claims it, and uas would too */
+                /* usb-storage takes it, and uas would, too */
                 {"", &via, DRIVER_UAS, NULL},
                 {"", &via, DRIVER_USB_STORAGE, "2109:0715:u"},
                 {"2109:0715:u", &via, DRIVER_UAS, "2109:0715:"},
@@ -151,11 +151,11 @@ static void test_entry(void **state)
                 {"0bc2:ab38:", &seagate, DRIVER_UAS, NULL},
                 {"", &asm1053, DRIVER_USB_STORAGE, "174c:55aa:u"},
                 {"174c:55aa:mu", &asm1053, DRIVER_UAS, "174c:55aa:gm"},
-                /* a row of usb-storage alone has letters too */
+                /* a row that only usb-storage has also has letters */
                 {"", &toshiba, DRIVER_UAS, NULL},
                 {"", &toshiba, DRIVER_USB_STORAGE, "0480:d010:uy"},
                 {"0480:d010:u", &toshiba, DRIVER_UAS, "0480:d010:"},
-                /* nothing to be made possible */
+                /* no driver to make possible */
                 {"", &plain, DRIVER_NONE, NULL},
                 {"1209:5a5a:u", &plain, DRIVER_OTHER, NULL},
                 {"", &plain, _DRIVER_MAX, NULL},
@@ -169,7 +169,7 @@ static void test_entry(void **state)
                 assert_row(i, streq(entry, table[i].entry ?: ""));
                 if (r == 0)
                         continue;
-                /* It does what it is for, and it comes out again. */
+                /* The entry has its effect, and it can be removed again. */
                 assert_int_equal(quirks_prepend(table[i].string, entry, string), 0);
                 assert_row(i, quirks_entry(string, table[i].b, table[i].target, entry) == 0);
                 assert_int_equal(quirks_remove(string, table[i].entry, back), 1);

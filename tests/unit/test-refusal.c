@@ -122,7 +122,7 @@ static void of_policy(void **state)
         }
 }
 
-/* What is not refused is what is decided then. */
+/* A target that is not refused is also the decision. */
 static void kept(void **state)
 {
         for (size_t i = 0; i < ELEMENTSOF(switches); i++)

@@ -4,14 +4,14 @@
 #include "common/exit-codes.h"
 #include "unit.h"
 
-/* A request has ended, or not; with which status, and whether the override of before it counts again. */
+/* Whether a request has ended, with which status, and whether the earlier override applies again. */
 static const struct {
         const char *what;
         enum state state;
         enum reason reason; /* of the decision */
         enum state rest;
         enum driver driver, to;
-        int code; /* of the switch that has ended; -1: none has */
+        int code; /* of the switch that has ended; -1: no switch has */
         bool cancelled;
         bool ended, undo;
         int exit;
@@ -65,7 +65,7 @@ static void test_ended(void **state)
         }
 }
 
-/* What EVENT_CANCEL leaves as the override. */
+/* The override that EVENT_CANCEL leaves. */
 static const struct {
         const char *what;
         struct facts f;

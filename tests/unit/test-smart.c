@@ -69,7 +69,7 @@ static void test_why_not(void **state)
                 {{STATE_SETTLED, VERDICT_GOOD, "", false, true, true, .switching = true}, "it is being switched"},
                 {{STATE_SETTLED, VERDICT_GOOD, "", false, true, true, .leased = true},
                  "it is leased, and whoever has it may be measuring it"},
-                /* Under a lease it is switched and may be on trial: whose it is is the reason that matters. */
+                /* Under a lease it is switched and may be on trial. The lease is the reason that matters. */
                 {{STATE_SWITCHING, VERDICT_GOOD, "on trial", true, false, false, .leased = true, .switching = true},
                  "it is leased, and whoever has it may be measuring it"},
                 /* clang-format on */

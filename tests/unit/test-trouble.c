@@ -157,7 +157,7 @@ static void test_finding(void **state)
         assert_string_equal(f.what, "abort");
         assert_false(f.fatal);
         trouble_take(&t, &reset_sign, 60 * SEC, &f);
-        assert_string_equal(f.what, "abort"); /* the worst is told, not the last */
+        assert_string_equal(f.what, "abort"); /* reports the worst, not the last */
         trouble_take(&t, &offline_sign, 61 * SEC, &f);
         assert_string_equal(f.what, "offline");
         assert_true(f.fatal);
@@ -170,7 +170,7 @@ static void take_kept(const char *line, void *data)
         assert_int_equal(trouble_take_line(data, line), 0);
 }
 
-/* Kept and read again it is the same account: what was told is not told again, nothing counts twice, and nothing is forgotten. */
+/* The account is the same after it was stored and read. Nothing is reported again, nothing counts twice, and nothing is lost. */
 static void test_kept(void **state)
 {
         static const struct sign hung = {.blame = BLAME_BRIDGE, .weight = WEIGHT_HIGH, .what = HUNG},
@@ -255,7 +255,7 @@ static void test_about(void **state)
                 {{.place = PLACE_DEVICE, .busnum = 1, .devnum = 3}, "", false},
                 {{.place = PLACE_DEVICE, .busnum = 2, .devnum = 2}, "", false},
                 {{.place = PLACE_PORT, .name = "2-1.4", .blame = BLAME_CABLE}, "", true},
-                /* a hub that is hard to read is not the disk behind it; its power is the disk's */
+                /* errors of reading a hub do not concern the disk behind it; over-current does */
                 {{.place = PLACE_PORT, .name = "2-1", .blame = BLAME_CABLE}, "", false},
                 {{.place = PLACE_PORT, .name = "2-1", .blame = BLAME_POWER}, "", true},
                 {{.place = PLACE_PORT, .name = "2-1.4", .blame = BLAME_POWER}, "", true},

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-/* Every value has a word of its own, and the word leads back to the value. */
+/* Every value has its own name, and the name leads back to the value. */
 #define DEFINE_TEST(name, max)                                                                                                   \
         static void test_##name(void **state)                                                                                    \
         {                                                                                                                        \
@@ -28,7 +28,7 @@ DEFINE_TEST(reason, _REASON_MAX)
 DEFINE_TEST(user_kind, _USER_KIND_MAX)
 DEFINE_TEST(uas_module, _UAS_MODULE_MAX)
 
-/* The public contract spells these out. */
+/* These names are part of the public interface. */
 static void test_contract(void **state)
 {
         static const char *const states[] = {"settled", "held",    "waiting", "switching", "trial",

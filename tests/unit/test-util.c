@@ -46,7 +46,7 @@ static void test_make_harmless(void **state)
                 {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe"},
                 {"\xc3", "\\xc3"},   /* cut off */
                 {"\xc3(", "\\xc3("}, /* no continuation */
-                {"\x80", "\\x80"},   /* continuation alone */
+                {"\x80", "\\x80"},   /* only a continuation */
                 {"\xff", "\\xff"},
                 {"\xc0\xaf", "\\xc0\\xaf"},                   /* overlong */
                 {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          /* surrogate */
@@ -55,22 +55,22 @@ static void test_make_harmless(void **state)
                 {"\xe2\x80\xae", "\\xe2\\x80\\xae"},          /* right-to-left override */
                 {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},          /* byte order mark */
                 {"\xf3\xa0\x80\xa0", "\\xf3\\xa0\\x80\\xa0"}, /* tag */
-                {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},          /* never a character, which sd-bus takes for no UTF-8 */
+                {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},          /* noncharacters: sd-bus rejects them */
                 {"\xef\xb7\x90", "\\xef\\xb7\\x90"},
                 {"\xf0\x9f\xbf\xbf", "\\xf0\\x9f\\xbf\\xbf"},
-                {"\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd", "\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd"}, /* beside those */
+                {"\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd", "\xef\xb7\x8f \xef\xb7\xb0 \xef\xbf\xbd"}, /* their neighbours */
         };
         char ret[64], small[8];
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
                 assert_row(i, streq(make_harmless(table[i].s, ret, sizeof(ret)), table[i].harmless));
-        /* Nothing is cut in two. */
+        /* No character is cut in two. */
         assert_string_equal(make_harmless("abcdef\n", small, sizeof(small)), "abcdef");
         assert_string_equal(make_harmless("abcdef\xc3\xa4", small, sizeof(small)), "abcdef");
         assert_string_equal(make_harmless("abcdefghi", small, sizeof(small)), "abcdefg");
 }
 
-/* What is harmless stays as it is, and so does a backslash. */
+/* Harmless text stays as it is, and so does a backslash. */
 static void test_harmless_sentence(void **state)
 {
         static const struct {
@@ -160,7 +160,7 @@ static void test_read(void **state)
         int fds[2];
         size_t size;
 
-        /* It comes in two pieces. */
+        /* The bytes come in two pieces. */
         assert_int_equal(pipe(fds), 0);
         assert_int_equal(write(fds[1], "abc", 3), 3);
         assert_int_equal(read_full(fds[0], room, 2), 2);
@@ -171,7 +171,7 @@ static void test_read(void **state)
         assert_int_equal(close(fds[0]), 0);
         assert_int_equal(read_full(fds[0], room, sizeof(room)), -EBADF);
 
-        /* Its descriptor is at the end of it. */
+        /* The offset of its descriptor is at the end. */
         assert_int_equal(write(file, "a\0b\n", 4), 4);
         assert_int_equal(read_whole(file, 4, &text, &size), 0);
         assert_int_equal(size, 4);
