@@ -60,7 +60,7 @@ static void complete(struct tree *t, const char *record, struct facts *ret)
 
 #define PI "raspberrypi,4-model-b\0brcm,bcm2711"
 
-/* A list of strings, each with its NUL. */
+/* Writes a list of strings, each with its NUL. */
 static void write_compatible(struct tree *t, const char *list, size_t size)
 {
         _cleanup_close_ int fd = -1;
@@ -89,7 +89,7 @@ static void test_platform(void **state)
         assert_int_equal(strlen(text), PLATFORM_MAX - 1);
 }
 
-/* What the block device is told, and that a bad bridge is not held for a driver it will not get. */
+/* The verdict for the block device. A disk with a bad bridge stays on its driver, so there is no hold. */
 static void test_asked_of_udev(void **state)
 {
         const struct block_event e = {"sda", "add", "disk"};
@@ -121,7 +121,7 @@ static void test_decides(void **state)
                 {SAYS1 "bad;*;x86;A list;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
                 {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_DB_2=good;*;*;B;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
                 {SAYS1 "bad;*;*;Linux 7.3 unusual_uas.h;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
-                /* What is not understood is no reason to be without the rest. */
+                /* A row that uasd does not understand does not invalidate the others. */
                 {SAYS1 "sad\nE:UASD_DB_2=bad;*;*;B;2026-11\n", VERDICT_BAD, REASON_VERDICT_BAD},
                 {SAYS1 "\nE:UASD_DB_3=bad;*;*;B;2026-11\n", VERDICT_UNKNOWN, REASON_UNKNOWN_BRIDGE},
                 {SAYS1 "bad;*;*;A list;2026-11\nE:UASD_VERDICT=good\n", VERDICT_GOOD, REASON_FASTEST},

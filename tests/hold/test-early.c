@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is held, and what is moved, in an initramfs (the machine in a temporary folder is one), and what in coldplug. */
+/* Which disks are held, and which are switched, in an initramfs (the temporary folder is one), and in coldplug. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void test_held(void **state)
         assert_true(held(&t, "add", "disk", "sda"));
         tree_unlink(&t, TREE_DIR "/driver");
         tree_link(&t, TREE_DIR "/driver", ON_UAS);
-        assert_false(held(&t, "add", "disk", "sda")); /* it is where it belongs */
+        assert_false(held(&t, "add", "disk", "sda")); /* it is on the right driver */
         config(&t, "Policy=usb-storage");
         assert_true(held(&t, "add", "disk", "sda"));
         tree_remove(&t);
@@ -137,7 +137,7 @@ static void test_held_not(void **state)
         }
 }
 
-/* What uasd-switch and modprobe would do, and what was asked of them. */
+/* The answers of uasd-switch and modprobe, and the requests to them. */
 static struct tree *machine;
 static int answers[4];
 static unsigned runs, loads;
@@ -162,7 +162,7 @@ static int fake_switch(const char *interface, enum driver target, uint64_t deadl
 static void fake_load(const char *module)
 {
         if (streq(module, "sd_mod")) {
-                assert_int_equal(runs, 0); /* before its disk is waited for */
+                assert_int_equal(runs, 0); /* sd_mod is loaded before uasd-switch waits for the disk */
                 disks_known = true;
                 return;
         }
@@ -172,7 +172,7 @@ static void fake_load(const char *module)
                 tree_link(machine, TREE_DIR "/driver", ON_BOT);
 }
 
-/* On record for this disk, port and kernel. */
+/* The trial of this disk at this port with this kernel is on record as passed. */
 static void passed(struct tree *t)
 {
         tree_write(t, "proc/sys/kernel/osrelease", "6.1.0\n");
@@ -211,7 +211,7 @@ static void test_moved(void **state)
         reset();
         make(&t);
         config(&t, "Policy=uas");
-        assert_int_equal(move(&t), 0); /* for the first time: not where nothing can be put on record */
+        assert_int_equal(move(&t), 0); /* the first time: not where no record can be written */
         assert_int_equal(runs, 0);
 
         passed(&t);
@@ -249,7 +249,7 @@ static void test_moved_not(void **state)
         }
 }
 
-/* The machine has run for as long as the one that runs the test. */
+/* The machine in the folder has the uptime of the real one. */
 static void patience(struct tree *t, uint64_t left)
 {
         char text[200];
@@ -260,7 +260,7 @@ static void patience(struct tree *t, uint64_t left)
 }
 static void no_patience(struct tree *t)
 {
-        patience(t, 17 * USEC_PER_SEC); /* ten, five to mend it, three for the others */
+        patience(t, 17 * USEC_PER_SEC); /* 10 for the switch, 5 for the rollback, 3 for the others */
 }
 static void hold_never(struct tree *t)
 {
@@ -281,7 +281,7 @@ static void was_held(struct tree *t)
         assert_int_equal(hold_write(&t->roots, TREE_INTERFACE, &m), 0);
 }
 
-/* In the coldplug of the root file system, before anybody is told of the disk: then there is no hold to wait for. */
+/* In the coldplug of the root file system, before udev announces the disk: then nothing has to wait for a hold. */
 static void test_coldplug(void **state)
 {
         static void (*const rows[])(struct tree * t) = {
@@ -294,7 +294,7 @@ static void test_coldplug(void **state)
         reset();
         tree_make(&t);
         patience(&t, 60 * USEC_PER_SEC);
-        assert_int_equal(move(&t), 0); /* the first trial is put on record, and watched: it begins with a hold */
+        assert_int_equal(move(&t), 0); /* the first trial needs a record and a watcher: it begins with a hold */
         passed(&t);
         assert_int_equal(move(&t), 1);
         assert_int_equal(asked[0].target, DRIVER_UAS);
@@ -321,7 +321,7 @@ static void test_not_an_initramfs(void **state)
         tree_remove(&t);
 }
 
-/* udev has not loaded the drivers yet: the kernel does by itself what most disks want. */
+/* udev has not loaded the drivers yet. The kernel will choose by itself the driver that most disks want. */
 static void test_no_driver(void **state)
 {
         struct tree t;
@@ -339,7 +339,7 @@ static void test_no_driver(void **state)
         assert_int_equal(loads, 1);
         assert_int_equal(asked[0].target, DRIVER_USB_STORAGE);
 
-        load_binds = true; /* this kernel's usb-storage knows of no uas */
+        load_binds = true; /* this kernel's usb-storage has no UAS support */
         assert_int_equal(move(&t), 0);
         assert_int_equal(loads, 1);
         assert_int_equal(runs, 0);
@@ -353,14 +353,14 @@ static void test_again_and_recover(void **state)
         reset();
         make(&t);
         passed(&t);
-        answers[0] = UASD_EXIT_DEFERRED; /* in use: that is all */
+        answers[0] = UASD_EXIT_DEFERRED; /* in use: no second try */
         assert_int_equal(move(&t), 1);
         assert_int_equal(runs, 1);
 
         no_disk(&t);
         assert_int_equal(move(&t), 1);
         assert_int_equal(runs, 1);
-        disk_appears = true; /* while it was looked at: it is claimed then */
+        disk_appears = true; /* the disk appears during the examination, and is claimed then */
         assert_int_equal(move(&t), 1);
         assert_int_equal(runs, 2);
         assert_int_equal(asked[1].target, DRIVER_UAS);
@@ -398,8 +398,8 @@ static void policy_later(struct tree *t)
         config(t, "Policy=usb-storage");
 }
 
-/* The initramfs is older than what keeps the disk off uas: it moves the disk there, and the root file system holds it as if
- * nothing had been. */
+/* The initramfs does not know yet that the disk is to stay off uas. It switches the disk to uas. The root file system then holds
+ * it as a new one. */
 static void test_stale(void **state)
 {
         static void (*const rows[])(struct tree * t) = {distrust_later, policy_later};
@@ -413,7 +413,7 @@ static void test_stale(void **state)
                 assert_int_equal(move(&t), 1);
                 assert_int_equal(asked[0].target, DRIVER_UAS);
                 attachment(&t, true, true, false); /* as uasd-switch leaves it */
-                assert_int_equal(move(&t), 0);     /* and there the attachment is not fresh any more */
+                assert_int_equal(move(&t), 0);     /* after that the attachment is not fresh any more */
                 tree_link(&t, TREE_DIR "/driver", ON_UAS);
 
                 tree_unlink(&t, "etc/uasd/initramfs");
@@ -422,14 +422,14 @@ static void test_stale(void **state)
                 assert_true(held_in_root(&t));
                 assert_true(tree_exists(&t, "run/uasd/hold/" TREE_INTERFACE));
 
-                /* Whatever became of the switch: once. */
+                /* Only once, whatever the result of the switch. */
                 assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
                 assert_false(held_in_root(&t));
                 tree_remove(&t);
         }
 }
 
-/* Not a disk that is in use, as the one with the root file system is, nor one that the initramfs has put where it belongs. */
+/* Exempt are a disk in use, such as the one with the root file system, and a disk that the initramfs put on the right driver. */
 static void test_stale_not(void **state)
 {
         struct tree t;
@@ -457,7 +457,7 @@ static void test_let_go(void **state)
         assert_string_equal(tree_read(&t, "sys/class/block/sda1/uevent"), "add");
         assert_false(held(&t, "add", "disk", "sda"));
         tree_write(&t, path, "");
-        assert_int_equal(early_let_go(&t.roots), 0); /* once is enough */
+        assert_int_equal(early_let_go(&t.roots), 0); /* only once */
         assert_string_equal(tree_read(&t, path), "");
         tree_remove(&t);
 }

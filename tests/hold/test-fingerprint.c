@@ -25,7 +25,7 @@ static const struct {
         {LUN0 REST0, LUN0, "before LUN0_HEAD=a, now nothing"},
         {LUN0, LUN0 REST0, "before nothing, now LUN0_HEAD=a"},
         {LUN0 REST0, LUN0 REST0 LUN1 REST1, "before nothing, now LUN1_SIZE=200"},
-        /* What could not be read is not compared; what could, is. */
+        /* A part that could not be read is not compared. The other parts are. */
         {LUN0 "LUN0_UNREAD=1\n", LUN0 REST0, NULL},
         {LUN0 "LUN0_UNREAD=1\n" LUN1 REST1, LUN0 REST0 LUN1 REST1, NULL},
         {LUN0 REST0 LUN1 "LUN1_UNREAD=1\n", LUN0 REST0 LUN1 REST1, NULL},
@@ -34,10 +34,10 @@ static const struct {
         {LUN0 "LUN0_UNREAD=1\n", LUN0 REST0 LUN1 REST1, "before nothing, now LUN1_SIZE=200"},
         {LUN1 "LUN1_UNREAD=1\n" LUN11, LUN1 REST1 LUN11, NULL},
         {LUN1 "LUN1_UNREAD=1\n", LUN1 REST1 LUN11, "before nothing, now LUN11_SIZE=200"},
-        /* a slot was empty, and a card has come; or the other way round */
+        /* a card was put into an empty slot, or taken out */
         {LUN0 REST0 "LUN1_UNREAD=1\n", LUN0 REST0 LUN1 REST1, NULL},
         {LUN0 REST0 LUN1 REST1, LUN0 REST0 "LUN1_UNREAD=1\n", "before LUN1_SIZE=200, now LUN1_UNREAD=1"},
-        /* After the switch everything has to be readable. */
+        /* After the switch everything must be readable. */
         {LUN0 REST0, LUN0 "LUN0_UNREAD=1\n", "before LUN0_HEAD=a, now LUN0_UNREAD=1"},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whether a boot may hold at all, and for how long. */
+/* Whether a boot may hold disks, and for how long. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

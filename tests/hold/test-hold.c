@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When a hold begins, goes on and ends: tables over a machine in a temporary folder. H1 and the like:
- * tests/vm/cases/incidents.py. */
+/* When a hold begins, continues and ends: tables over a machine in a folder. H1 and so on: tests/vm/cases/incidents.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +81,7 @@ static void test_begins(void **state)
         assert_int_equal(m.devnum, 5);
         assert_in_range(m.deadline, now + 20 * USEC_PER_SEC, now + 21 * USEC_PER_SEC);
 
-        /* The same event again, its partition, and another disk of the interface: all held, nothing armed anew.
+        /* The same event again, its partition, and another disk of the interface: all are held, and the timer is not armed again.
          */
         tree_add_lun(&t, 1, "sdb", 16);
         assert_true(ask(&t, "add", "disk", "sda").hold);
@@ -255,7 +254,7 @@ static void test_begins_not(void **state)
         }
 }
 
-/* A hold in force, and what else there is at the next event. */
+/* A hold is in force; the row has the facts at the next event. */
 static void test_goes_on(void **state)
 {
         static const struct {
@@ -309,12 +308,12 @@ static void test_mark_of_another_plug(void **state)
         arm_error = 0;
         mark(&t, 4, 10);
         assert_false(ask(&t, "change", "disk", "sda").hold);
-        assert_true(ask(&t, "add", "disk", "sda").hold); /* this one's own */
+        assert_true(ask(&t, "add", "disk", "sda").hold); /* this hold is its own */
         assert_int_equal(armed, 1);
         tree_remove(&t);
 }
 
-/* Where /run outlived a boot: its clock was another one, and no timer knows of it. */
+/* /run outlived a boot: the mark has the time of another clock, and there is no timer for it. */
 static void test_mark_of_another_boot(void **state)
 {
         struct tree t;
@@ -378,7 +377,7 @@ static void test_ends(void **state)
         assert_memory_equal(uevent(&t, "sda/sda1"), "add", 3);
         assert_false(ask(&t, "add", "disk", "sda").hold);
 
-        /* Once is enough. */
+        /* A second end sends no second event. */
         tree_write(&t, TREE_DIR "/host0/target0:0:0/0:0:0:0/block/sda/uevent", "");
         assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 0);
         assert_string_equal(uevent(&t, "sda"), "");
@@ -398,7 +397,7 @@ static void test_ends_by_time(void **state)
         tree_remove(&t);
 }
 
-/* Whoever took the mark away died before the trigger: udev's record says what the devices still are. */
+/* The process that removed the mark died before the trigger. udev's record shows that the devices are still held. */
 static void test_ends_without_mark(void **state)
 {
         struct tree t;
@@ -410,7 +409,7 @@ static void test_ends_without_mark(void **state)
         tree_remove(&t);
 }
 
-/* What a uasd-switch that lives says, or one that is gone. */
+/* The record of a uasd-switch that runs, or that has died. */
 static void record(struct tree *t, pid_t pid, bool await)
 {
         char text[64];
@@ -419,7 +418,7 @@ static void record(struct tree *t, pid_t pid, bool await)
         tree_write(t, "run/uasd/switch/" TREE_INTERFACE, text);
 }
 
-/* In a process of its own: removes record and mark after a while, as a switch that ends well. */
+/* A child that removes record and mark after a while, like a switch that succeeds. */
 static pid_t ends_soon(struct tree *t, unsigned msec)
 {
         pid_t pid = fork();
@@ -473,7 +472,7 @@ static void test_awaits(void **state)
         }
 }
 
-/* Nobody waits for who is dead, who has said no such thing, or beyond the end of the hold. */
+/* The helper does not wait for a dead uasd-switch, for one whose record does not ask for it, or beyond the end of the hold. */
 static void test_awaits_no_longer(void **state)
 {
         uint64_t began = now_boottime();
@@ -505,7 +504,7 @@ static void test_ends_for_nobody(void **state)
         struct tree t;
 
         tree_make(&t);
-        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 0); /* never held: left alone */
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 0); /* never held: no event */
         assert_string_equal(uevent(&t, "sda"), "");
         assert_int_equal(hold_end(&t.roots, "../x", NULL), -EINVAL);
         mark(&t, 5, 10);

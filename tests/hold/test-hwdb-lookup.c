@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* At plug-in, before udev has a record: libsystemd's hwdb is played by the test. */
+/* At plug-in, before udev has a record. The test replaces libsystemd's hwdb. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,11 +56,11 @@ static void test_lookup(void **state)
                 {NULL, "good;0100-0100;*;A list;2026-11", 0, VERDICT_UNKNOWN, VERDICT_GOOD, 1},
                 {NULL, "bad;0101-0200;*;A list;2026-11", 0, VERDICT_UNKNOWN, VERDICT_UNKNOWN, 1},
                 {NULL, "bad;*;*;Linux 7.3 unusual_uas.h;2026-11", 0, VERDICT_UNKNOWN, VERDICT_UNKNOWN, 1},
-                /* A trial that was passed says good. */
+                /* A trial that was passed gives the verdict good. */
                 {NULL, "bad;*;*;A list;2026-11", 0, VERDICT_GOOD, VERDICT_BAD, 1},
                 {NULL, "unknown;*;*;A list;2026-11", 0, VERDICT_GOOD, VERDICT_GOOD, 1},
                 {NULL, NULL, -ENOENT, VERDICT_GOOD, VERDICT_GOOD, 1},
-                /* Once udev has a record, that alone counts. */
+                /* Once udev has a record, only that counts. */
                 {"I:1\n", "bad;*;*;A list;2026-11", 0, VERDICT_UNKNOWN, VERDICT_UNKNOWN, 0},
         };
         struct tree t;

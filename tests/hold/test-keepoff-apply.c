@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The quirks parameter as what is kept calls for, and what is ours in it. */
+/* The quirks parameter follows the kept policies and records. uasd remembers which entries it made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static void test_apply(void **state)
 {
         static const struct {
                 const char *policy, *parameter, *own;
-                bool unknown; /* not all that is kept */
+                bool unknown; /* the kept policies and records are not all known */
                 int changed;
                 const char *parameter_then, *own_then;
         } table[] = {
@@ -28,21 +28,21 @@ static void test_apply(void **state)
                 {"", "9:9:f", "", false, 0, "9:9:f", ""},
                 {"1209:5a5a:ONE=usb-storage\n", "9:9:f", "", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
-                /* Somebody took it out; killed before it was put in. */
+                /* Another program removed the entry; uasd was killed before it wrote the entry. */
                 {"1209:5a5a:ONE=usb-storage\n", "9:9:f", "1209:5a5a:u", false, 1, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
                 {"", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "9:9:f", ""},
                 {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", false, 1, "1209:5a5b:u,9:9:f", "1209:5a5b:u"},
                 {"1209:5a5a:ONE=usb-storage\n1209:5a5b:TWO=usb-storage\n", "", "", false, 1, "1209:5a5b:u,1209:5a5a:u",
                  "1209:5a5b:u,1209:5a5a:u"},
-                /* The same entry of somebody else: it does, and is not ours. */
+                /* Another program has the same entry. It suffices, and it is not ours. */
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", ""},
                 {"", "1209:5a5a:u", "", false, 0, "1209:5a5a:u", ""},
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:f", "", false, 1, "1209:5a5a:fu,1209:5a5a:f", "1209:5a5a:fu"},
-                /* /var is not mounted yet: what the initramfs put in for a record there stays. */
+                /* /var is not mounted yet: the entry that the initramfs made for a record there stays. */
                 {"", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 0, "1209:5a5a:u,9:9:f", "1209:5a5a:u"},
                 {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 1, "1209:5a5b:u,1209:5a5a:u,9:9:f",
                  "1209:5a5a:u,1209:5a5b:u"},
-                /* Alike, and wanted on uas. */
+                /* Same model, and wanted on uas. */
                 {"1209:5a5a:ONE=usb-storage\n1209:5a5a:TWO=uas\n", "", "", false, 0, "", ""},
         };
 
@@ -78,7 +78,7 @@ static void test_apply(void **state)
         }
 }
 
-/* Of a bind whose switch was killed, or that could not take it out. */
+/* The entry of a bind whose switch was killed or could not remove it. */
 static void test_left_by_bind(void **state)
 {
         static const struct {
@@ -88,7 +88,7 @@ static void test_left_by_bind(void **state)
         } table[] = {
                 {"ENTRY=1:2:u\n", "1:2:u,9:9:f", "9:9:f", false, false},
                 {"ENTRY=1:2:u\n", "9:9:f,1:2:u,1:2:u", "9:9:f,1:2:u", false, false},
-                {"ENTRY=1:2:u\n", "9:9:f", "9:9:f", false, false}, /* killed before it was put in */
+                {"ENTRY=1:2:u\n", "9:9:f", "9:9:f", false, false}, /* killed before the write */
                 {"ENTRY=1:2:u\n", NULL, NULL, true, false},
                 {"ENTRY=\n", "9:9:f", "9:9:f", false, true},
                 {"rubbish", "9:9:f", "9:9:f", false, true},
@@ -111,14 +111,14 @@ static void test_left_by_bind(void **state)
                         assert_string_equal(parameter, table[i].then);
                 }
                 assert_int_equal(faccessat(t.roots.run, RUN_QUIRKS_BIND, F_OK, 0), table[i].stays ? 0 : -1);
-                /* Whatever was there, the next bind has its own. */
+                /* The next bind makes its own entry in any case. */
                 if (!table[i].gone) {
                         assert_int_equal(quirks_bind_begin(&t.roots, "3:4:u"), 0);
                         assert_int_equal(quirks_bind_read(&t.roots, entry), 1);
                         assert_string_equal(entry, "3:4:u");
                         assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
                         assert_memory_equal(parameter, "3:4:u,", 6);
-                        assert_int_equal(quirks_bind_begin(&t.roots, "5:6:u"), -EBUSY); /* or who would know of that one? */
+                        assert_int_equal(quirks_bind_begin(&t.roots, "5:6:u"), -EBUSY); /* there is one record, for one entry */
                         assert_int_equal(quirks_bind_end(&t.roots), 0);
                         assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
                         assert_string_equal(parameter, table[i].then);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an initramfs keeps off uas, from files of a machine in a temporary folder. */
+/* The bridges that an initramfs keeps off uas, from files of a machine in a temporary folder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,13 +33,13 @@ static const char *made(struct tree *t, const char *path)
 static void test_words(void **state)
 {
         static const struct {
-                const char *policy, *history, *conf, *own; /* NULL: nothing is written */
+                const char *policy, *history, *conf, *own; /* NULL: no file */
         } table[] = {
                 {"", "", "", NULL},
                 {"1209:5a5a:ONE=usb-storage\n", "", "", "1209:5a5a:u"},
                 {"1209:5a5a:" PORT "=usb-storage\n", "", "", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=uas\n", "", "", NULL},
-                /* Two with one serial: each has its own word, and the kernel cannot tell them apart. */
+                /* Two with the same serial number: each has its own policy, and the kernel cannot distinguish them. */
                 {"1209:5a5a:ONE" PORT "=usb-storage\n", "", "", "1209:5a5a:u"},
                 {"1209:5a5a:ONE" PORT "=usb-storage\n1209:5a5a:ONE@0000:00:14.0/ss/1.3=uas\n", "", "", NULL},
                 {"1209:5a5a:ONE" PORT "=usb-storage\n1209:5a5a:ONE@0000:00:14.0/ss/1.3=usb-storage\n", "", "", "1209:5a5a:u"},
@@ -49,7 +49,7 @@ static void test_words(void **state)
                 {"", "1209:5a5a:ONE" PORT DIED, "", "1209:5a5a:u"},
                 {"", "1209:5a5a:ONE" PORT OPEN, "", NULL},
                 {"", "1209:5a5a:ONE" PORT "=state=distrusted firmware=0100 kernel=other boot=- date=- reason=\n", "", NULL},
-                /* The same disk: what it once passed says nothing against its policy. Another one: it does. */
+                /* A trial that the same disk passed does not override its policy. A trial of another disk of the model does. */
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:ONE" PORT PASSED, "", "1209:5a5a:u"},
                 {"1209:5a5a:" PORT "=usb-storage\n", "1209:5a5a:" PORT PASSED, "", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=usb-storage\n", "1209:5a5a:TWO" PORT PASSED, "", NULL},
@@ -58,7 +58,7 @@ static void test_words(void **state)
                 {"", "", "[Disk 1209:5a5a]\nPolicy=usb-storage\n", "1209:5a5a:u"},
                 {"1209:5a5a:ONE=uas\n", "", "[Disk 1209:5a5a]\nPolicy=usb-storage\n", NULL},
                 {"", "1209:5a5a:ONE" PORT PASSED, "[Disk 1209:5a5a:ONE]\nPolicy=usb-storage\n", "1209:5a5a:u"},
-                /* Of all disks only those are known that have a record. */
+                /* uasd knows only the disks that have a record. */
                 {"", "1209:5a5a:ONE" PORT PASSED, "[uasd]\nPolicy=usb-storage\n", "1209:5a5a:u"},
         };
 
@@ -113,7 +113,7 @@ static void test_modprobe(void **state)
         }
 }
 
-/* Whatever is said of it: without an entry root comes up, with one nothing has it. */
+/* Without an entry root is mounted; with one root would have no driver. So there is none, whatever the policy is. */
 static void test_uas_alone(void **state)
 {
         static const char bot[] = "1209:5a5a:ONE=usb-storage\n", other[] = "1209:5a5b:TWO=usb-storage\n";
@@ -140,7 +140,7 @@ static void test_files(void **state)
         text = made(&t, "new/etc/modprobe.d/" MODPROBE_FILE);
         assert_non_null(text);
         assert_non_null(strstr(text, "\noptions usb-storage quirks=1209:5a5a:u,1:2:u\n"));
-        /* In the initramfs a script copies the other file to where it is asked for: */
+        /* In the initramfs a script copies the other file to this path: */
         keepoff_own(&t.roots, 0x1209, 0x5a5a, entry);
         assert_string_equal(entry, "");
         tree_write(&t, "run/uasd/quirks", "quirks=2:2:u,1209:5a5a:u\n");
@@ -150,7 +150,7 @@ static void test_files(void **state)
         assert_string_equal(entry, "2:2:u");
         tree_remove(&t);
 
-        /* With a longer one the kernel would not load usb-storage at all. */
+        /* With a longer string the kernel would not load usb-storage at all. */
         tree_make(&t);
         tree_write(&t, "etc/uasd/policy", "1209:5a5a:ONE=usb-storage\n");
         (void) snprintf(long_line, sizeof(long_line), "options usb-storage quirks=%0200d\n", 0);

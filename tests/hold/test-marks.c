@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The mark of an attachment is changed by three programs at once. */
+/* Three programs change the mark of an attachment at the same time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@
 
 static const struct facts facts = {.interface = TREE_INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5};
 
-/* In the first process: told when it is about to write, and from where it hears that it may. In the second: told when it waits
- * for the lock. */
+/* First process: `writes` announces that it is about to write, and a byte in `may_write` lets it continue. Second process:
+ * `waits` announces that it waits for the lock. */
 static int writes = -1, may_write = -1, waits = -1;
 
 int __real_state_write(int dirfd, const char *path, const char *text, bool durable);
@@ -71,7 +71,7 @@ static void ended(pid_t pid)
         assert_int_equal(status, 0);
 }
 
-/* One has read the mark and is about to write it when the other one comes. */
+/* The first process has read the mark and is about to write it when the second one starts. */
 static void test_two_processes(void **state)
 {
         int begun[2], go[2], second[2];
@@ -107,7 +107,7 @@ static void test_two_processes(void **state)
         tree_remove(&t);
 }
 
-/* A change leaves the other fields. */
+/* A change keeps the other fields. */
 static void test_fields(void **state)
 {
         const struct attachment_mark all = {true, true, true, true, DRIVER_UAS, true, true, DRIVER_UAS},
@@ -138,7 +138,7 @@ static void test_fields(void **state)
         tree_remove(&t);
 }
 
-/* A process that was stopped while it had the lock keeps no hold in force. */
+/* A process that was stopped while it had the lock does not prolong a hold. */
 static void test_lock_that_is_not_released(void **state)
 {
         struct attachment_mark m;
@@ -151,7 +151,7 @@ static void test_lock_that_is_not_released(void **state)
         fd = openat(t.roots.run, RUN_ATTACHMENT_LOCK, O_RDWR | O_CLOEXEC);
         assert_true(fd >= 0);
         assert_int_equal(fstat(fd, &st), 0);
-        assert_int_equal(st.st_mode & 07777, 0600); /* or any user could take it */
+        assert_int_equal(st.st_mode & 07777, 0600); /* otherwise any user could take the lock */
         assert_int_equal(flock(fd, LOCK_EX), 0);
         assert_int_equal(hold_release(&t.roots, &facts), 0);
         assert_int_equal(attachment_read(&t.roots, &facts, &m), 1);

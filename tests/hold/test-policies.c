@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Kept policy of disks that are hard to tell apart: what is said of one is not said of the other, after a boot, a replug, a swap.
- */
+/* Policies of disks that are hard to distinguish: after a boot, a replug or a swap, the policy of one disk does not apply to the
+ * other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #define UAS POLICY_UAS
 #define BOT POLICY_USB_STORAGE
 
-/* A disk at a port: "2-1" of a bus that may be another one at the next boot, while its controller stays. */
+/* A disk at a port, such as "2-1". The bus may have another number at the next boot. The controller stays. */
 static struct facts at(const char *serial, unsigned bus, const char *chain)
 {
         struct facts f = {.vid = 0x1209, .pid = 0x5a5a, .speed_mbps = 5000, .busnum = bus, .controller_device = "0000:00:14.0"};
@@ -36,8 +36,8 @@ static enum policy policy_of(struct tree *t, const struct facts *f)
 }
 
 /*
- * Two disks at ports 1 and 2. What is said, in this order, of the first and of the second while both are there; then what holds
- * for whatever is at 1 and at 2 when they are swapped, and after a boot that numbers the buses otherwise.
+ * Two disks at ports 1 and 2. First their policies, set in this order while both are there. Then the policies in force at 1 and
+ * at 2 after a swap, and after a boot that numbers the buses in another way.
  */
 static const struct {
         const char *what, *serial[2];
@@ -82,7 +82,7 @@ static void test_two(void **state)
         }
 }
 
-/* A twin comes later; what was said of the name holds for it too, until something is said of it. */
+/* A twin comes later. The policy of the name applies to it, too, until it gets its own. */
 static void test_twin_comes(void **state)
 {
         struct facts one = at("ALIKE", 2, "1"), two = at("ALIKE", 2, "2"), three = at("ALIKE", 2, "3");
@@ -95,11 +95,11 @@ static void test_twin_comes(void **state)
         assert_int_equal(policy_of(&t, &one), BOT);
         assert_int_equal(policy_of(&t, &two), UAS);
         assert_int_equal(policy_of(&t, &three), BOT);
-        /* Auto of one is not auto of the other. */
+        /* Auto of one disk is not auto of the other. */
         assert_int_equal(policy_store(&t.roots, &two, true, AUTO, false), 0);
         assert_int_equal(policy_of(&t, &one), BOT);
         assert_int_equal(policy_of(&t, &two), AUTO);
-        /* Alone again, it is known by its name, and nothing old stands in the way. */
+        /* When it is the only one again, its name identifies it, and no old policy interferes. */
         assert_int_equal(policy_store(&t.roots, &two, false, UAS, false), 0);
         assert_int_equal(policy_of(&t, &two), UAS);
         assert_int_equal(policy_of(&t, &one), UAS);

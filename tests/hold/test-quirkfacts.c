@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whence the quirks parameter has its entries, from files of a machine in a temporary folder, and as libkmod reads them. */
+/* Where the quirks parameter has its entries from: from files of a machine in a temporary folder, compared with libkmod. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "sys/quirks/sources.h"
 #include "tree.h"
 
-/* One machine a row: what stands in which file, and "FILE:LINE=VALUE ..." in the order of the kernel. */
+/* One machine a row: the files, and "FILE:LINE=VALUE ..." in the order of the kernel. */
 static const struct {
         const char *files[5][2];
         const char *lines;
@@ -28,7 +28,7 @@ static const struct {
         {{{"etc/modprobe.d/a.conf", "options usb-storage quirks=1:1:u quirks=2:2:u\n"}},
          "/etc/modprobe.d/a.conf:1=1:1:u /etc/modprobe.d/a.conf:1=2:2:u"},
         {{{"etc/modprobe.d/a.conf", "options\tusb-storage\tquirks=\"1:1:u\"\n"}}, "/etc/modprobe.d/a.conf:1=1:1:u"},
-        /* By name, wherever they are; the first directory has the name. */
+        /* Sorted by name over all directories. The first directory with a name wins. */
         {{{"etc/modprobe.d/c.conf", "options usb-storage quirks=1:1:u\n"},
           {"run/modprobe.d/b.conf", "options usb-storage quirks=2:2:u\n"},
           {"usr/local/lib/modprobe.d/d.conf", "options usb-storage quirks=3:3:u\n"},
@@ -36,7 +36,7 @@ static const struct {
           {"usr/lib/modprobe.d/c.conf", "options usb-storage quirks=5:5:u\n"}},
          "/usr/lib/modprobe.d/a.conf:1=4:4:u /run/modprobe.d/b.conf:1=2:2:u /etc/modprobe.d/c.conf:1=1:1:u "
          "/usr/local/lib/modprobe.d/d.conf:1=3:3:u"},
-        /* Not these. */
+        /* These do not count. */
         {{{"etc/modprobe.d/a.conf", "#options usb-storage quirks=1:1:u\n # options usb-storage quirks=1:1:u\n"
                                     "options usb quirks=1:1:u\noptions usb-storage xquirks=1:1:u\noptions\n"},
           {"etc/modprobe.d/b.conf~", "options usb-storage quirks=2:2:u\n"},
@@ -71,7 +71,7 @@ static void test_lines(void **state)
         }
 }
 
-/* What libkmod would hand over, taken apart as the kernel does. */
+/* The options that libkmod would pass, parsed as the kernel does. */
 static void kmod_says(const struct tree *t, char *ret, size_t size)
 {
         static const char *const dirs[] = {"etc", "run", "usr/local/lib", "usr/lib"};
@@ -107,7 +107,7 @@ static void test_as_kmod(void **state)
         char here[512];
         struct tree empty;
 
-        /* kmod reads the command line of the machine it runs on as well, and puts that last. */
+        /* libkmod also reads the command line of the machine it runs on, and puts it last. */
         tree_make(&empty);
         kmod_says(&empty, here, sizeof(here));
         tree_remove(&empty);
@@ -158,7 +158,7 @@ static void test_machine(void **state)
         assert_true(q.built_in);
         quirk_facts_done(&q);
 
-        /* Not loaded is not built in. */
+        /* A module that is not loaded is not built in. */
         tree_unlink(&t, "sys/module/usb_storage/parameters/quirks");
         tree_unlink(&t, "proc/cmdline");
         assert_int_equal(quirk_facts_read(&t.roots, &q), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is kept in small files: who may write them, what is not followed. And udev's escapes. */
+/* Small files with state: their modes, and links that are not followed. Also udev's escapes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static unsigned mode(struct tree *t, const char *path)
         return st.st_mode & 07777;
 }
 
-/* The service runs with 077, a rescue shell with anything: others read what is there, and write nothing. */
+/* The umask of the service is 077, that of a rescue shell is unknown. Other users can read the files, but not write them. */
 static void test_modes(void **state)
 {
         static const mode_t masks[] = {0, 022, 077, 0777};
@@ -83,7 +83,7 @@ static void test_links(void **state)
 
                 if (state_read(fd, path, count_line, &lines) > 0 || lines > 0)
                         fail_msg("read through a link: %s", table[i].what);
-                (void) state_write(fd, path, "B=2\n", false); /* may well replace the link itself */
+                (void) state_write(fd, path, "B=2\n", false); /* this may replace the link itself */
                 (void) state_remove(fd, path);
                 assert_string_equal(tree_read(&t, "precious"), "A=1\n");
                 if (!tree_exists(&t, "elsewhere/policy") || !tree_exists(&t, "elsewhere/hold/policy"))
@@ -94,7 +94,7 @@ static void test_links(void **state)
         }
 }
 
-/* /var/lib may well be on another disk, by a link: that is above what is ours. */
+/* /var/lib may be a link to another disk. It is above our directory. */
 static void test_link_above(void **state)
 {
         struct tree t;
@@ -110,7 +110,7 @@ static void test_link_above(void **state)
         tree_remove(&t);
 }
 
-/* What a killed writer of our number left is not written through, nor does it stand in the way. */
+/* A killed writer with our pid left a file. It is not written through, and does not prevent the write. */
 static void test_left_over(void **state)
 {
         char temp[64];
@@ -146,7 +146,7 @@ static void test_decode(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                char *s = strdup(table[i].text); /* of its own size: ASan sees whoever goes past the end */
+                char *s = strdup(table[i].text); /* of the exact size: ASan detects a read past the end */
 
                 assert_non_null(s);
                 udevdb_decode(s);

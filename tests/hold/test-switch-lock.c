@@ -31,7 +31,7 @@ static void test_two(void **state)
 
         assert_false(switch_lock_held(two, SWITCH_LOCK));
         assert_int_equal(switch_lock_take(child, SWITCH_LOCK_CHILDREN), 0);
-        assert_int_equal(switch_lock_take(child2, SWITCH_LOCK_CHILDREN), 0); /* it has several */
+        assert_int_equal(switch_lock_take(child2, SWITCH_LOCK_CHILDREN), 0); /* a switch has several children */
         assert_false(switch_lock_held(two, SWITCH_LOCK));
         assert_int_equal(switch_lock_take(one, SWITCH_LOCK), 0);
         assert_true(switch_lock_held(two, SWITCH_LOCK));
@@ -46,7 +46,7 @@ static void test_two(void **state)
         (void) close(two);
 }
 
-/* A process that looks all the time never keeps another one from taking the lock. */
+/* A process that keeps testing the lock never prevents another one from taking it. */
 static void test_a_look_takes_nothing(void **state)
 {
         int p[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The end of all trials at a shutdown: those of this boot, and no others. */
+/* A shutdown ends all trials of this boot, and no others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

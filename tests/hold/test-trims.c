@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* TRIM as it is kept, and what udev's rule is told to do about it at an event. */
+/* The stored TRIM settings, and what udev's rule does with them at an event. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,14 +50,14 @@ static void test_kept(void **state)
         assert_int_equal(kept(&t, &two, 0), UINT64_MAX);
         assert_non_null(strstr(tree_read(&t, "etc/uasd/trim"), "\n1209:5a5a:ONE=on 0:2146435072 3:0\n"));
 
-        /* A disk without a name is its port's; one of two alike too, and may say otherwise there. */
+        /* A disk without a serial number is known by its port. So is one of two twins, which may differ there. */
         assert_int_equal(trims_store(&t.roots, &nameless, false, luns, 1), 0);
         assert_int_equal(kept(&t, &nameless, 0), MAX);
         assert_int_equal(trims_store(&t.roots, &elsewhere, true, NULL, 0), 0);
         assert_int_equal(kept(&t, &elsewhere, 0), UINT64_MAX);
         assert_int_equal(kept(&t, &one, 0), MAX);
 
-        /* Taken back, nothing is left of it; the policy's file is another one. */
+        /* After its removal nothing is left. The policies are in another file. */
         assert_int_equal(trims_store(&t.roots, &one, false, NULL, 0), 0);
         assert_int_equal(kept(&t, &one, 0), UINT64_MAX);
         assert_null(strstr(tree_read(&t, "etc/uasd/trim"), "ONE=on"));
@@ -83,7 +83,7 @@ static void test_nonsense(void **state)
         tree_remove(&t);
 }
 
-/* What holds at an event: kept, the mode, whether it was ours before; and what is to be done. */
+/* The conditions at an event: stored setting, mode, whether uasd set it before; and the expected result. */
 static const struct {
         const char *what, *mode;
         bool kept, before, on, set;
@@ -124,7 +124,7 @@ static void test_events(void **state)
                         fail_msg("%s: %i %i %s %llu", table[i].what, a.on, a.set, a.mode ?: "-",
                                  (unsigned long long) a.max_bytes);
 
-                /* Whoever boots with uasd=off finds nothing done. */
+                /* After a boot with uasd=off nothing is done. */
                 tree_write(&t, "proc/cmdline", "quiet uasd=off\n");
                 trim_ask(&t.roots, &d, d.luns, &a);
                 assert_true(!a.on && !a.set && !a.mode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The strings of a USB device: kept, its attributes are not touched; they are not taken for another device's. */
+/* The strings of a USB device. If they are stored, its attributes are not read. They are not used for another device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void make(struct tree *t)
         tree_write(t, DEVICE "serial", "SN1\n");
 }
 
-/* Whoever opens it to read it waits for ever, as somebody does for the lock of a device. */
+/* A read of the attribute hangs forever, as behind the lock of a device. */
 static void hang(struct tree *t, const char *attribute)
 {
         char path[300];
@@ -39,7 +39,7 @@ static void hang(struct tree *t, const char *attribute)
         assert_int_equal(mkfifo(path, 0600), 0);
 }
 
-/* What a reader of the disk gets; true: it was the device that told it. */
+/* Reads the disk. Returns true if the strings came from the device. */
 static bool look(struct tree *t, struct facts *ret)
 {
         struct usb_disk d = {0};
@@ -61,7 +61,7 @@ static void test_kept(void **state)
 
         make(&t);
         assert_true(look(&t, &f));
-        assert_false(tree_exists(&t, KEPT)); /* who only looks leaves nothing */
+        assert_false(tree_exists(&t, KEPT)); /* a reader stores nothing */
         assert_int_equal(strings_keep(&t.roots, &f), 0);
         hang(&t, "manufacturer");
         hang(&t, "product");
@@ -80,7 +80,7 @@ static void test_without_serial(void **state)
 
         make(&t);
         tree_unlink(&t, DEVICE "serial");
-        assert_true(look(&t, &f)); /* that there is none is known as well */
+        assert_true(look(&t, &f)); /* the absence of a string is stored as well */
         assert_int_equal(strings_keep(&t.roots, &f), 0);
         hang(&t, "serial");
         assert_false(look(&t, &f));
@@ -88,7 +88,7 @@ static void test_without_serial(void **state)
         tree_remove(&t);
 }
 
-/* What did not answer is not kept as one that has no name. */
+/* A device that did not answer is not stored as one without a name. */
 static void test_unreadable(void **state)
 {
         struct facts f;
@@ -153,7 +153,7 @@ static void test_hostile(void **state)
         tree_remove(&t);
 }
 
-/* And from the attribute on, as the kernel shows it: with one newline behind it. */
+/* The same from the attribute: the kernel adds one newline. */
 static void test_hostile_in_sysfs(void **state)
 {
         struct facts f, kept;
@@ -197,7 +197,7 @@ static void test_another(void **state)
         }
 }
 
-/* By whatever it is cut short or made by hand. */
+/* Files that are cut short or made by hand. */
 static void test_not_whole(void **state)
 {
         static const char *const files[] = {
@@ -224,7 +224,7 @@ static void test_not_whole(void **state)
         tree_remove(&t);
 }
 
-/* A file stands where the folder should be: so is root refused, too. */
+/* There is a file instead of the folder, so even root cannot write. */
 static void test_no_room(void **state)
 {
         struct facts f;
@@ -239,7 +239,7 @@ static void test_no_room(void **state)
         tree_remove(&t);
 }
 
-/* It says nothing of what was done to the disk, and goes with it. */
+/* The file does not count as a mark of the attachment, and is removed with the attachment. */
 static void test_no_mark(void **state)
 {
         struct attachment_mark m;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Users of several disks: everybody is found for the right one, also through what stands on it, and every process is asked once.
- */
+/* Users of several disks. Each is found for the right disk, also through stacked devices, and every process is read once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +63,7 @@ static void test_one_walk(void **state)
         make(&t, luns, of);
         assert_int_equal(users_find_each(&t.roots, of, DISKS, true), 0);
         assert_int_equal(asked, 4);
-        /* What PID 1's table has is no user of its own in another namespace. */
+        /* A mount in PID 1's table does not count again in another namespace. */
         assert_int_equal(of[0].n_users, 1);
         assert_string_equal(of[0].users[0].where, "/mnt/a");
         assert_null(of[0].users[0].namespace);
@@ -82,7 +81,7 @@ static void test_one_walk(void **state)
         done(&t, of);
 }
 
-/* The same as each of them alone. */
+/* The same result as for each disk separately. */
 static void test_as_alone(void **state)
 {
         struct users_of of[DISKS];
@@ -107,7 +106,7 @@ static void test_as_alone(void **state)
         done(&t, of);
 }
 
-/* Its unit is the first part that is one: below a delegated one anybody has what names he likes. */
+/* The first component that is a unit counts. Below a delegated unit any user can choose names. */
 static void test_unit(void **state)
 {
         static const struct {
@@ -141,7 +140,7 @@ static void test_unit(void **state)
         }
 }
 
-/* Anybody may mount what is mounted, a thousand times in each of his namespaces: that hides nobody else's disk, and nobody in PID
+/* Any user can mount the same thing a thousand times in namespaces of his own. That hides neither other disks nor a mount in PID
  * 1's table. */
 static void test_many(void **state)
 {
@@ -184,7 +183,7 @@ static void test_no_walk(void **state)
         done(&t, of);
 }
 
-/* Not knowing is not being free, of none of them. */
+/* If the users are unknown, no disk counts as free. */
 static void test_unknown(void **state)
 {
         struct users_of of[DISKS];
@@ -199,7 +198,7 @@ static void test_unknown(void **state)
         done(&t, of);
 }
 
-/* What stands on a disk, and whose directory in sysfs says what is on it. */
+/* A stacked device: the directory in sysfs of the device below names it. */
 static void stack(struct tree *t, const char *name, const char *dev, const char *below)
 {
         char path[160];
@@ -223,8 +222,8 @@ static void assert_users(const struct users_of *of, const char *expected)
 }
 
 /*
- * A mirror of two disks with partitions, on the second of which is an encrypted volume group: what the system has there is said
- * to be on both of the disks, however deep it lies. In the middle of it all, a ring, which no kernel makes.
+ * A mirror of two disks with partitions, and on the second partition an encrypted volume group. Both disks get all users above
+ * them, however deep the stack is. It also contains a ring, which no kernel makes.
  */
 static void test_stacked(void **state)
 {
@@ -250,13 +249,13 @@ static void test_stacked(void **state)
         stack(&t, "dm-0", "253:0\n", "dm-1");
         tree_write(&t, "sys/class/block/dm-3/dm/name", "vg-home\n");
         tree_write(&t, "sys/class/block/dm-4/dm/name", "vg-swap\n");
-        /* btrfs shows the name that it was told of, perhaps another member's. */
+        /* btrfs shows the name that it was given, perhaps that of another member. */
         tree_link(&t, "sys/fs/btrfs/1-2/devices/dm-3", "x");
         tree_write(&t, "sys/class/block/dm-8/dm/name", "elsewhere\n");
         tree_link(&t, "sys/fs/btrfs/3-4/devices/dm-8", "x");
         tree_link(&t, "sys/fs/btrfs/3-4/devices/dm-3", "x");
         tree_link(&t, "sys/fs/btrfs/5-6/devices/sdd", "x");
-        /* A volume that nobody has mounted, and one of a disk that is none of these. */
+        /* A volume without a mount, and a volume of another disk. */
         stack(&t, "dm-5", "253:5\n", "sdd");
         stack(&t, "dm-9", "253:9\n", "vda");
         tree_write(
@@ -277,7 +276,7 @@ static void test_stacked(void **state)
         for (size_t i = 0; i < DISKS; i++)
                 for (size_t u = 0; u < of[i].n_users; u++)
                         assert_int_equal(of[i].users[u].btrfs, i == 3 && u == 1);
-        /* Nobody tells that a member has left an array. */
+        /* The kernel does not announce that a member has left an array. */
         assert_int_equal(users_any(&t.roots, &luns[1], 1), 2);
         assert_int_equal(users_any(&t.roots, &luns[2], 1), 2);
         assert_int_equal(users_any(&t.roots, &luns[3], 1), 1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Users of one disk in a tree: what the quick answer says of each kind, what the list says, and that an error
- * is never an empty list. */
+/* Users of one disk in a tree: the quick answer for each kind, the list, and that an error is never an empty list. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,8 +80,7 @@ static void test_kinds(void **state)
                  ""},
                 {{{"sys/class/block/sda1/holders/dm-0", "-> ../dm-0"}}, 1, "holder sda1 dm-0"},
                 {{{"sys/class/block/sda/holders/md7", "-> ../md7"}}, 2, "holder sda md7"},
-                /* A btrfs is used if it is mounted by whichever of its members; else its mount may be anywhere.
-                 */
+                /* A btrfs is used if one of its members is mounted. Otherwise its mount may be in any namespace. */
                 {{{BTRFS "sda1", ""}, {BTRFS "sdb1", ""}, {"proc/1/mountinfo", MOUNTED_BTRFS}},
                  1,
                  "mount sda1 /b, holder sda1 btrfs 1-2"},
@@ -142,7 +140,7 @@ static void test_unknown(void **state)
         }
 }
 
-/* A table that can be opened and not read. */
+/* A table that can be opened but not read. */
 static void test_unreadable(void **state)
 {
         static const char *const tables[] = {"proc/1/mountinfo", "proc/swaps"};
@@ -161,8 +159,8 @@ static void test_unreadable(void **state)
         }
 }
 
-/* Without its node in /dev the kernel cannot be asked about a loop device. Its path may name the disk; else it
- * counts as a user all the same. */
+/* Without the node in /dev, uasd cannot ask the kernel about a loop device. Its path may name the disk. Otherwise it counts as a
+ * user. */
 static void test_loop_without_a_node(void **state)
 {
         static const struct {
@@ -197,7 +195,7 @@ static void test_characters(void **state)
                 {"/dev/zero", "sys/dev/char/1:5", OTHER "scsi_generic/sg1", ""},
                 {"/dev/zero", "sys/dev/char/1:5", "-> ../../devices/virtual/mem/zero", ""},
                 {"/dev/zero", "sys/dev/char/1:3", SCSI "scsi_generic/null", ""},
-                /* The node has the right name and another disk's number. Without sysfs the name decides. */
+                /* The node has the right name and the number of another disk. Without sysfs the name decides. */
                 {"/dev/null", "sys/dev/char/1:3", SCSI "scsi_generic/null", "open null"},
                 {"/dev/null", "sys/dev/char/1:3", OTHER "scsi_generic/sg1", ""},
                 {"/dev/null", "sys/dev/char/1:5", OTHER "scsi_generic/sg1", "open null"},
@@ -215,7 +213,7 @@ static void test_characters(void **state)
         }
 }
 
-/* The name of one disk's node and the number of the other's: where both are looked for, the number decides. */
+/* The name of one disk's node and the number of the other's. If both disks are asked about, the number decides. */
 static void test_two_disks(void **state)
 {
         static const struct lun other = {.scsi = "1:0:0:0", .sg = "sg1", .disk = {"sdb", 8, 16}};

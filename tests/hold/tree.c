@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Its asserts do the work. */
+/* This file depends on its asserts. */
 #undef NDEBUG
 #include <assert.h>
 #include <fcntl.h>

@@ -16,13 +16,13 @@ struct tree {
 
 void tree_make(struct tree *t);
 void tree_remove(struct tree *t);
-/* Files and links below the folder; directories are made as needed, what is there is replaced. */
+/* Files and links below the folder. They make missing directories, and replace existing files. */
 void tree_write(struct tree *t, const char *path, const char *text);
 void tree_link(struct tree *t, const char *path, const char *target);
 void tree_unlink(struct tree *t, const char *path);
 bool tree_exists(struct tree *t, const char *path);
 char *tree_read(struct tree *t, const char *path); /* NULL: no such file */
-/* Its disk speaks UAS alone. */
+/* Its disk speaks only UAS. */
 void tree_uas_alone(struct tree *t);
 /* One more disk behind the same interface. */
 void tree_add_lun(struct tree *t, unsigned lun, const char *name, unsigned minor);
