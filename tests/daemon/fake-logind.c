@@ -6,9 +6,9 @@
 #include "common/util.h"
 
 /*
- * A logind that sends nothing to sleep. Prints "ready", "inhibit WHAT MODE" for each inhibitor, and "released" when all copies of
- * its descriptor are closed. A line on stdin is an order: "sleep" and "wake" send PrepareForSleep; in between there is no
- * inhibitor to be had.
+ * A logind that suspends no machine. Prints "ready", "inhibit WHAT MODE" for each inhibitor, and "released" when all copies of
+ * its descriptor are closed. A line on stdin is an order: "sleep" and "wake" send PrepareForSleep. Between them it grants no
+ * inhibitor.
  */
 
 #define NAME "org.freedesktop.login1"

@@ -7,9 +7,9 @@
 #include "common/util.h"
 
 /*
- * A PID 1 that is busy until a test has it answer. It listens at argv[1] and prints "ready", and each call. A line on stdin is an
- * order: "state WORD" sets SystemState; "answer" serves all that have connected, and all that will; "finished" sends
- * StartupFinished; "hang up" closes all connections.
+ * A PID 1 that stays busy until a test lets it answer. It listens at argv[1], and prints "ready" and each call. A line on stdin
+ * is an order. "state WORD" sets SystemState. "answer" serves all present and future connections. "finished" sends
+ * StartupFinished. "hang up" closes all connections.
  */
 
 #define PEERS_MAX 16
@@ -65,7 +65,7 @@ static sd_bus *serve(int fd)
             sd_bus_start(bus) >= 0 && sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 &&
             sd_bus_attach_event(bus, event, 0) >= 0)
                 return bus;
-        return sd_bus_close_unref(bus); /* it has gone */
+        return sd_bus_close_unref(bus); /* the peer has gone */
 }
 
 static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *data)

@@ -5,8 +5,8 @@
 #include "common/util.h"
 
 /*
- * A polkit that takes its time, as one does that asks for a password: prints "ready", and "ACTION DISK" for each question. They
- * are answered, all that are open, when "yes" or "no" is read.
+ * A slow polkit, like one that asks for a password. Prints "ready", and "ACTION DISK" for each question. When it reads "yes" or
+ * "no", it answers all open questions.
  */
 
 #define OPEN_MAX 256

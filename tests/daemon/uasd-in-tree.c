@@ -15,11 +15,11 @@
 #include "sys/udev/uevents.h"
 
 /*
- * uasd for the machine in a folder: the first argument. What it starts is $UASD_SWITCH, which plays uasd-switch. Modules that PID
- * 1 is asked for stand in the file "modules" there. What it tells the journal is in "journal" there, a line a field and an empty
- * line after each message, and on stderr as well. A byte into the FIFO "uevents", if there is one, is events that were lost.
- * While the file "at-fsync" is there each fsync makes the file "in-fsync" and waits until a test has removed it. Each quick look
- * who uses a disk is a byte in the file "looks". Linked with
+ * uasd for the machine in a folder, which is the first argument. It starts $UASD_SWITCH instead of uasd-switch. The file
+ * "modules" in the folder gets the modules that uasd asks PID 1 to load. "journal" gets the messages to the journal: a line for
+ * each field, and an empty line after each message. They also go to stderr. A byte into the FIFO "uevents", if it exists, stands
+ * for lost events. While the file "at-fsync" exists, each fsync makes the file "in-fsync" and waits until a test has removed it.
+ * The file "looks" gets a byte for each quick look for users. Linked with
  * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next,fsync,users_any.
  */
 
@@ -66,10 +66,10 @@ int __wrap_sd_journal_sendv(const struct iovec *iov, int n)
                 (void) fprintf(f, "\n");
                 (void) fclose(f);
         }
-        return -ENOTCONN; /* and so to stderr */
+        return -ENOTCONN; /* so the message goes to stderr */
 }
 
-/* -1: events are those of this machine. */
+/* -1: the events are those of this machine */
 static int fifo = -1;
 
 int __real_uevents_fd(struct udev_monitor *m);
@@ -127,7 +127,7 @@ int __wrap_users_any(const struct roots *r, const struct lun *luns, size_t n)
         return __real_users_any(r, luns, n);
 }
 
-/* As systemd says it of a service's. */
+/* As systemd does for the stderr of a service. */
 static void stderr_to_journal(void)
 {
         char stream[64];
