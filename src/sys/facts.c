@@ -12,7 +12,7 @@
 #include "sys/udev/bridgedb.h"
 #include "sys/udev/udevdb.h"
 
-/* What udev rules and the hwdb said of the USB device. */
+/* Reads the properties that udev rules and the hwdb set for the USB device. */
 static void ask_udev(const struct roots *r, struct facts *f)
 {
         char id[UDEVDB_ID_MAX], value[32], platform[PLATFORM_MAX];
@@ -42,7 +42,7 @@ void facts_complete(const struct roots *r, const struct config *c, struct facts 
 
         f->just_unbound = f->driver == DRIVER_NONE && switch_at_work(r, f->interface);
 
-        /* The nearer word wins: kept policy, then udev, then the configuration. */
+        /* Kept policy goes before udev's, and that before the configuration. */
         f->policy = config_policy(c, f->vid, f->pid, f->serial);
         f->policy_source = f->policy != POLICY_AUTO ? POLICY_BY_CONFIG : POLICY_BY_NOBODY;
         f->policy_forced = false;

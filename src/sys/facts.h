@@ -6,7 +6,7 @@
 #include "sys/io/roots.h"
 
 /*
- * Fills what usb_disk_read() leaves: quirks parameter, whether uas can be had, policy (kept, configuration, udev
- * properties), verdict, history, override. Never fails: what cannot be found out stays at its default.
+ * Fills the facts that usb_disk_read() leaves: quirks parameter, availability of uas, policy (kept, configuration, udev
+ * properties), verdict, history, override. Never fails: an unknown fact keeps its default.
  */
 void facts_complete(const struct roots *r, const struct config *c, struct facts *f);

@@ -17,7 +17,7 @@
 #define STRANGER_TRIES 10
 #define STRANGER_PAUSE_USEC 20000
 
-/* O_NONBLOCK opens an empty slot as well: claimed, it lets nobody mount the card that is put in next. */
+/* O_NONBLOCK also opens an empty slot. As long as the slot is claimed, no process can mount the next card. */
 static int node_open(const struct roots *r, const struct block *b, int flags)
 {
         int fd = openat(r->dev, b->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
@@ -25,7 +25,7 @@ static int node_open(const struct roots *r, const struct block *b, int flags)
 
         if (fd < 0)
                 return -errno;
-        /* /dev may lag behind the kernel: the node has to be this very device. */
+        /* /dev may lag behind the kernel: the number of the node must be that of the device. */
         if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != makedev(b->major, b->minor)) {
                 (void) close(fd);
                 return -ENODEV;
@@ -57,7 +57,7 @@ static int take_whole(const struct roots *r, const struct lun *l, bool exclusive
         return fd < 0 ? fd : add_node(c, &l->disk, fd, true, exclusive, l->lun);
 }
 
-/* Each partition has a page cache of its own, which fsync of the whole disk does not write. */
+/* Each partition has its own page cache, which fsync of the whole disk does not write. */
 static int open_partitions(const struct roots *r, const struct lun *l, struct claim *c)
 {
         int k = 0;
@@ -94,7 +94,7 @@ static int watch_luns(const struct roots *r, const struct lun *luns, size_t n_lu
         return k;
 }
 
-/* The worst of what inotify tells, but for events of this kind alone. */
+/* Returns the worst disturbance that inotify reports. but: events of only this kind do not count. */
 static enum disturbance events(const struct claim *c, uint32_t but)
 {
         enum disturbance worst = DISTURBANCE_NONE;
@@ -108,7 +108,7 @@ static enum disturbance events(const struct claim *c, uint32_t but)
                 for (ssize_t at = 0; at < n;) {
                         const struct inotify_event *e = (const struct inotify_event *) (buffer.bytes + at);
 
-                        /* A queue that overflowed may have held anything. */
+                        /* A queue that overflowed may have lost any event. */
                         if (e->mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_Q_OVERFLOW))
                                 worst = DISTURBANCE_WRITTEN;
                         else if (worst == DISTURBANCE_NONE && e->mask != but)
@@ -137,7 +137,7 @@ static int all_partitions(const struct roots *r, const struct lun *luns, size_t 
 
         for (size_t i = 0; k >= 0 && i < n_luns; i++)
                 k = open_partitions(r, &luns[i], c);
-        (void) claim_disturbed(c); /* those were our own; the caller looks in /proc next */
+        (void) claim_disturbed(c); /* these events are of our own opens; the caller looks in /proc next */
         return k;
 }
 
@@ -204,9 +204,9 @@ bool claim_has_strangers(const struct roots *r, const struct lun *luns, size_t n
 
         for (size_t i = 0; i < c->n; i++)
                 partitions = partitions || !c->nodes[i].whole;
-        /* Opens of a partition count each or once, as the kernel pleases: ours are not to be among them. */
+        /* The kernel counts each open of a partition, or all opens of one as one. So ours are closed before the count. */
         claim_close_partitions(c);
-        /* Somebody may just have had a look at it. */
+        /* An open may end in a moment. */
         for (int tries = 0; strangers && tries < STRANGER_TRIES; tries++) {
                 if (tries > 0)
                         (void) usleep(STRANGER_PAUSE_USEC);
@@ -229,9 +229,9 @@ int claim_prepare(const struct roots *r, const struct lun *luns, size_t n_luns, 
                 k = lock_until(c.nodes[i].fd, deadline);
         }
         /*
-         * Nobody had any disk of this driver open, and now exactly our opens are counted. Then no partition holds a dirty page
-         * either: the last close of a node writes its page cache back. Our own opens are taken off inotify before that: whoever
-         * came earlier is counted, whoever comes later is told of.
+         * No process had a disk of this driver open, and now the driver counts exactly our opens. Then no partition has dirty
+         * pages: the last close of a node writes its page cache back. The events of our own opens are read first. An earlier open
+         * of another process is counted, a later one is an event.
          */
         (void) claim_disturbed(&c);
         c.alone = k >= 0 && before == 0 && driver_opens(r, driver) == (int) c.n;
@@ -254,7 +254,7 @@ uint64_t claim_written(const struct roots *r, const struct claim *c)
                 unsigned long long written, discarded = 0;
 
                 (void) snprintf(path, sizeof(path), "class/block/%s/stat", c->nodes[i].name);
-                /* A flush is counted as a write, of no sectors: dumpe2fs sends one, which udisks runs after each change. */
+                /* A flush counts as a write without sectors. dumpe2fs sends one, and udisks runs dumpe2fs after each change. */
                 if (c->nodes[i].whole && attr_read(r->sys, path, text, sizeof(text)) > 0 &&
                     sscanf(text, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) >= 1)
                         sum += written + discarded;
@@ -262,14 +262,14 @@ uint64_t claim_written(const struct roots *r, const struct claim *c)
         return sum;
 }
 
-/* Lets a claim of its own go; the node stays open. */
+/* Releases the claim if it has its own descriptor; the node stays open. */
 static void let_go(struct claimed *node)
 {
         if (node->exclusive != node->fd)
                 node->exclusive = close_keep_errno(node->exclusive);
 }
 
-/* Returns what others did meanwhile, as far as it can be told from our own closes. */
+/* Returns what other processes did meanwhile, as far as the events of our own closes do not hide it. */
 static enum disturbance open_door(struct claim *c)
 {
         for (size_t i = 0; i < c->n; i++)
@@ -296,9 +296,9 @@ static int claim_node(const struct roots *r, struct claimed *node)
 }
 
 /*
- * mount(8), fsck and mkfs open a node, look at it, and want it for themselves a moment later. Whoever opened it before the door
- * was closed is told of by inotify; whoever does between is counted, and has closed it again where he is not. Our own opens,
- * which may melt into one event with his, are not told from his; a close is never ours.
+ * mount(8), fsck and mkfs open a node, read it, and open it exclusively a moment later. inotify reports an open before our claim.
+ * A later open changes the driver's count, or inotify reports its close. inotify may merge the event of such an open with those
+ * of ours. But we close nothing here, so every close is of another process.
  */
 int claim_close_door(const struct roots *r, enum driver driver, int opens, struct claim *c, char ret_busy[static BLOCK_NAME_MAX])
 {
@@ -337,7 +337,7 @@ void claim_let_go(struct claim *c, unsigned lun)
                         let_go(&c->nodes[i]);
 }
 
-/* A CD-ROM, a write-protected card, an empty slot: whatever fsync has against them, nothing is there to be written. */
+/* fsync may fail on a CD-ROM, a write-protected card or an empty slot. These have nothing to write. */
 static bool nothing_to_write(int fd)
 {
         uint64_t size;
@@ -348,7 +348,7 @@ static bool nothing_to_write(int fd)
 
 int claim_sync(const struct claim *c, char ret_failed[static BLOCK_NAME_MAX])
 {
-        /* Partitions first: the whole disk's flush then covers what they wrote. */
+        /* Partitions first: the flush of the whole disk then covers their writes. */
         for (int whole = 0; whole < 2; whole++)
                 for (size_t i = 0; i < c->n; i++)
                         if (c->nodes[i].whole == (whole == 1) && fsync(c->nodes[i].fd) < 0) {

@@ -9,7 +9,7 @@
 #include "common/util.h"
 
 #define SAMPLE 65536       /* bytes read at either end */
-#define UNREAD "_UNREAD=1" /* the rest of this LUN is not known */
+#define UNREAD "_UNREAD=1" /* the rest of this LUN is unknown */
 
 static void probe_freep(blkid_probe *p)
 {
@@ -39,14 +39,14 @@ static int sample(int fd, uint64_t offset, uint64_t size, const char *what, unsi
                 if (n < 0)
                         return -errno;
                 if (n == 0)
-                        return -EIO; /* shorter than it says */
+                        return -EIO; /* shorter than its size */
                 done += (size_t) n;
         }
         (void) fprintf(out, "LUN%u_%s=%016llx\n", lun, what, (unsigned long long) fnv1a(buffer, want));
         return 0;
 }
 
-/* Everything libblkid can name at this place: a file system, a RAID member, LUKS, swap. */
+/* Writes all that libblkid can name at this place: a file system, a RAID member, LUKS, swap. */
 static int identify(int fd, uint64_t offset, uint64_t size, const char *where, FILE *out, blkid_probe *ret_probe)
 {
         static const char *const names[] = {"TYPE", "UUID", "PTTYPE", "PTUUID"};
@@ -62,7 +62,7 @@ static int identify(int fd, uint64_t offset, uint64_t size, const char *where, F
                 (void) blkid_probe_enable_partitions(p, 1);
                 (void) blkid_probe_set_partitions_flags(p, BLKID_PARTS_ENTRY_DETAILS);
         }
-        /* What it cannot read it may take for something it does not know. */
+        /* libblkid may take data that it cannot read for unknown data. */
         errno = 0;
         if (blkid_do_safeprobe(p) != 0 && errno == EIO)
                 return -EIO;
@@ -98,7 +98,7 @@ static int partitions(int fd, blkid_probe whole, unsigned lun, FILE *out)
         return 0;
 }
 
-/* All that has to be read for. */
+/* Writes all facts that need a read. */
 static int read_contents(int fd, unsigned lun, uint64_t size, FILE *out)
 {
         _cleanup_(probe_freep) blkid_probe probe = NULL;
@@ -121,12 +121,12 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
         uint64_t size;
         int sector, r;
 
-        /* What was written through a partition's node, which has a page cache of its own, this one's does not know if it was read
-         * before. */
+        /* A write through a partition's node goes to another page cache. So pages of this node that were read before may be old.
+         */
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
                 return -errno;
-        if (size == 0) { /* an empty slot: a card that is put in meanwhile is no other disk */
+        if (size == 0) { /* an empty slot: a card that is put in meanwhile does not make it another disk */
                 (void) fprintf(out, "LUN%u" UNREAD "\n", lun);
                 return 0;
         }
@@ -164,7 +164,7 @@ int fingerprint_read(const struct claim *c, bool partly, char **ret)
         return 0;
 }
 
-/* "LUN3_": what begins all lines of a LUN. */
+/* Compares the prefix of the lines of a LUN, "LUN3_". */
 static bool same_lun(const char *line, const char *other)
 {
         size_t n = strcspn(line, "_\n");

@@ -7,11 +7,11 @@
 #include "sys/io/roots.h"
 
 /*
- * How many opens there are of any disk on this driver, mounts and claims among them: sd pins the driver's module for
- * each (scsi_device_get), and so do sg and loop devices. From the module's reference count, less the modules that
- * depend on it. Returns the count, or -errno (-ENOENT: built in, there is no count).
+ * Returns the number of opens of all disks on this driver, mounts and claims among them. sd, sg and loop devices pin the driver's
+ * module for each (scsi_device_get). So it is the module's reference count, less the modules that depend on it. -ENOENT: the
+ * driver is built in and has no count. Or another -errno.
  */
 int driver_opens(const struct roots *r, enum driver d);
 
-/* True if this interface is the only one on its driver. */
+/* Returns true if this interface is the only one on its driver. */
 bool driver_has_one(const struct roots *r, enum driver d, const char *interface);

@@ -26,7 +26,7 @@ static unsigned queue_depth(const struct roots *r, const char *disk)
         return depth < DEPTH_MAX ? (unsigned) depth : DEPTH_MAX;
 }
 
-/* Every read of a round, spread evenly, no two rounds at the same places. */
+/* Submits the reads of a round, spread evenly; each round reads at other places. */
 static int submit_round(io_context_t ctx, int fd, unsigned char *buffers, unsigned depth, unsigned round, uint64_t size)
 {
         struct iocb blocks[DEPTH_MAX], *list[DEPTH_MAX];
@@ -76,7 +76,8 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
         uint64_t size;
         int k;
 
-        /* O_DIRECT is a property of the open file: through /proc, since the node's name may be another's by now. */
+        /* O_DIRECT is a property of the open file. Opened through /proc, since the name of the node may belong to another device
+         * by now. */
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", node->fd);
         fd = open(path, O_RDONLY | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
@@ -84,7 +85,7 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
         if (ioctl(fd, BLKGETSIZE64, &size) < 0)
                 return -errno;
         if (size / depth < READ_SIZE)
-                return 0; /* too small to be worth it: an empty slot, a driver CD */
+                return 0; /* too small for a test: an empty slot, a driver CD */
         if (posix_memalign(&buffers, READ_SIZE, (size_t) depth * READ_SIZE) != 0)
                 return -ENOMEM;
         k = io_setup((int) depth, &ctx);
@@ -93,8 +94,8 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
                 if (k >= 0)
                         k = collect_round(ctx, depth, deadline);
         }
-        /* io_destroy() would wait for what a hung device never answers, and what it does answer later still lands in
-         * the buffers: both are left to the end of the process. */
+        /* io_destroy() would wait for a hung device. A late answer of the device still writes to the buffers. So both stay until
+         * the process ends. */
         if (k == -ETIMEDOUT)
                 (void) TAKE_PTR(buffers);
         else if (ctx)

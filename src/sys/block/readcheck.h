@@ -5,8 +5,8 @@
 #include "sys/io/clock.h"
 
 /*
- * Tries a claimed disk before anybody mounts it: direct reads all over every LUN, as many at once as its queue takes. A
- * bridge that stalls at depth fails here, not under a mount. Returns 0; -ETIMEDOUT if they are not all answered by
- * `deadline` (what is in flight is left to the unbind); -EIO or other -errno for what a read failed with.
+ * Tests a claimed disk before a process mounts it: direct reads all over each LUN, as many at once as its queue takes. A bridge
+ * that stalls at depth fails here, not under a mount. Returns 0, -ETIMEDOUT if an answer is missing at `deadline` (the unbind
+ * ends the open reads), or the -errno of a read, such as -EIO.
  */
 int trial_reads(const struct roots *r, const struct claim *c, struct awake deadline);

@@ -7,21 +7,21 @@
 #include "sys/io/roots.h"
 
 /*
- * What the SCSI layer counts of a disk since it appeared (drivers/scsi/scsi_sysfs.c, show_iostat): a switch, which makes
- * a new SCSI device, begins at zero again.
+ * Counters of the SCSI layer for a disk (drivers/scsi/scsi_sysfs.c, show_iostat). A switch makes a new SCSI device, so they begin
+ * at zero again.
  */
 enum scsi_count {
         SCSI_COUNT_REQUESTS,
         SCSI_COUNT_DONE,
         SCSI_COUNT_ERRORS,
-        SCSI_COUNT_TIMEOUTS, /* not before Linux 6.1 */
+        SCSI_COUNT_TIMEOUTS, /* Linux 6.1 or later */
         _SCSI_COUNT_MAX,
 };
 
-/* block: "sda". 0; -ENOENT: the disk has gone, or this kernel does not count that; other -errno. */
+/* block: "sda". Returns 0, -ENOENT if the disk has gone or this kernel has no such counter, or another -errno. */
 int scsi_count_read(const struct roots *r, const char *block, enum scsi_count which, uint64_t *ret);
 
-/* All of them, each as far as it is there. */
+/* All counters that the kernel has. */
 struct scsi_counts {
         uint64_t value[_SCSI_COUNT_MAX];
         bool known[_SCSI_COUNT_MAX];

@@ -3,8 +3,8 @@
 
 #include "sys/io/roots.h"
 
-/* Whether this is an initramfs. */
+/* Returns true in an initramfs. */
 bool in_initramfs(const struct roots *r);
 
-/* The kernel command line: true if the word stands on it. In the initramfs the rd. form counts as well. */
+/* Returns true if the kernel command line contains the word. In the initramfs its rd. form counts as well. */
 bool cmdline_has(const struct roots *r, const char *word);

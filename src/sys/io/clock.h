@@ -23,7 +23,7 @@ static inline struct awake awake_in(usec_t usec)
         return (struct awake){now_awake().usec + usec};
 }
 
-/* The time until `end`, usec. 0: it is over. */
+/* Returns the time until `end`, usec; 0: it has passed. */
 static inline usec_t awake_left(struct awake end)
 {
         usec_t now = now_awake().usec;
@@ -31,12 +31,12 @@ static inline usec_t awake_left(struct awake end)
         return now < end.usec ? end.usec - now : 0;
 }
 
-/* The time since `begin`, usec. */
+/* Returns the time since `begin`, usec. */
 static inline usec_t awake_since(struct awake begin)
 {
         return now_awake().usec - begin.usec;
 }
 
 usec_t now_monotonic(void); /* usec; the clock of udev, PID 1 and the kernel log */
-/* now_boottime(), and how much of that the machine has slept; what lies between the two readings counts as sleep as well. */
+/* Returns now_boottime(), and how long the machine has slept until now. The time between the two readings counts as sleep. */
 usec_t now_and_asleep(usec_t *ret_asleep);

@@ -12,10 +12,10 @@ struct dropin_dir {
 };
 
 /*
- * Calls fn for every NAME.conf of these directories, in the order of the names, until it returns less than 0; a name in an
- * earlier one hides the same name in a later one. Returns 0, what fn returned, or -ENOMEM.
+ * Calls fn for every NAME.conf of these directories, in the order of the names, until it returns less than 0. A name in an
+ * earlier directory hides the same name in a later one. Returns 0, the result of fn, or -ENOMEM.
  */
 int dropins_of(const struct dropin_dir *dirs, size_t n, int (*fn)(int root, const char *path, void *data), void *data);
 
-/* The same of DIR in /etc and /usr/lib. */
+/* The same for DIR in /etc and /usr/lib. */
 int dropins_each(const struct roots *r, const char *dir, int (*fn)(int root, const char *path, void *data), void *data);

@@ -6,7 +6,7 @@
 #include "common/util.h"
 #include "core/kmsg.h"
 
-#define RECORD_MAX 8192 /* as the kernel's own limit */
+#define RECORD_MAX 8192 /* the kernel's own limit */
 
 int uas_probe_error(const struct roots *r, const char *interface)
 {
@@ -22,7 +22,8 @@ int uas_probe_error(const struct roots *r, const char *interface)
 
                 if (n > 0 && kmsg_parse(record, (size_t) n, &k) >= 0)
                         kmsg_note_probe(&k, interface, &error);
-                else if (n < 0 && errno != EPIPE && errno != EINTR) /* EPIPE: overwritten meanwhile, go on with the next */
+                else if (n < 0 && errno != EPIPE &&
+                         errno != EINTR) /* EPIPE: the record was overwritten meanwhile, the next read returns the next one */
                         break;
         }
         return error;

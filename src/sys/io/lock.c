@@ -13,7 +13,7 @@ static void on_alarm(int signal)
 {
 }
 
-/* Blocks in flock(2) rather than asking again and again; the timer repeats, so that no tick can fall between. */
+/* Blocks in flock(2), without polling. The timer repeats, in case a tick comes between the check and flock(2). */
 int lock_until(int fd, struct awake deadline)
 {
         const struct sigaction act = {.sa_handler = on_alarm};

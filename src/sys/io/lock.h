@@ -3,5 +3,5 @@
 
 #include "sys/io/clock.h"
 
-/* flock(LOCK_EX), waited for until `deadline`. Uses SIGALRM. 0, -ETIMEDOUT, or another -errno. */
+/* Takes flock(LOCK_EX), and waits until `deadline`. Uses SIGALRM. Returns 0, -ETIMEDOUT, or another -errno. */
 int lock_until(int fd, struct awake deadline);

@@ -48,7 +48,7 @@ int pid1_attach(sd_bus *pid1, sd_event *event)
         return r < 0 ? r : sd_bus_attach_event(pid1, event, SD_EVENT_PRIORITY_NORMAL);
 }
 
-/* One round of what sd-bus has to do; waits until there is something. */
+/* One round of sd-bus; waits until there is something to do. */
 static int process(sd_bus *bus, struct awake deadline)
 {
         usec_t left = awake_left(deadline);
@@ -59,7 +59,7 @@ static int process(sd_bus *bus, struct awake deadline)
         return r < 0 ? r : 0;
 }
 
-/* Until the handshake is done. */
+/* Waits until the handshake is done. */
 static int ready(sd_bus *bus, struct awake deadline)
 {
         int r;
@@ -85,7 +85,7 @@ int pid1_call(sd_bus *pid1, struct awake deadline, sd_bus_message **ret, const c
                 r = sd_bus_message_appendv(call, types, ap);
                 va_end(ap);
         }
-        if (r >= 0 && left == 0) /* which sd_bus_call() takes for "25 s" */
+        if (r >= 0 && left == 0) /* sd_bus_call() takes 0 for "25 s" */
                 r = -ETIMEDOUT;
         return r < 0 ? r : sd_bus_call(pid1, call, left, NULL, ret);
 }
@@ -132,7 +132,7 @@ int pid1_ask(sd_bus *pid1, struct pid1_question *q)
         int r = sd_bus_call_method_async(pid1, &q->slot, PID1_SYSTEMD, PID1_PATH, PROPERTIES, "Get", on_state, q, "ss",
                                          PID1_MANAGER, "SystemState");
 
-        /* Until there is nothing to do but to wait. */
+        /* Runs sd-bus until it has to wait. */
         while (r >= 0 && !q->answered && (r = sd_bus_process(pid1, NULL)) > 0)
                 ;
         return r < 0 ? r : 0;
@@ -187,7 +187,7 @@ static int start_and_wait(sd_bus *pid1, const char *unit, struct awake deadline)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         struct awaited a = {0};
-        int r = ready(pid1, deadline); /* a match is put in force by a call where PID 1 is on a bus */
+        int r = ready(pid1, deadline); /* on a bus, a call puts the match in force */
 
         if (r >= 0)
                 r = sd_bus_match_signal_async(pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "JobRemoved", on_job_removed, NULL, &a);
@@ -195,7 +195,7 @@ static int start_and_wait(sd_bus *pid1, const char *unit, struct awake deadline)
                 r = pid1_call(pid1, deadline, &reply, PID1_PATH, PID1_MANAGER, "StartUnit", "ss", unit, "replace");
         if (r >= 0)
                 r = sd_bus_message_read(reply, "o", &a.job);
-        /* A signal that came before the answer is still in the queue: it is delivered by the first round here. */
+        /* A signal that came before the answer is still in the queue. The first round here delivers it. */
         while (r >= 0 && !a.done)
                 r = process(pid1, deadline);
         return r;

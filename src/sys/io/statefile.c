@@ -17,7 +17,7 @@ int state_mkdir(int dirfd, const char *path)
                 slash = strchr(slash + 1, '/');
                 if (slash)
                         *slash = '\0';
-                /* Whatever the umask: others read what is there. */
+                /* Independent of the umask: other users read these files. */
                 if (mkdirat(dirfd, part, 0755) < 0 ? errno != EEXIST : fchmodat(dirfd, part, 0755, 0) < 0)
                         return -errno;
                 if (slash)
@@ -26,7 +26,7 @@ int state_mkdir(int dirfd, const char *path)
         return 0;
 }
 
-/* Opens the directory a path lies in; ret_name is the rest. From our own directory on nothing may be a link. */
+/* Opens the directory that contains a path; ret_name is the rest. From our own directory on no component may be a link. */
 static int open_parent(int dirfd, const char *path, const char **ret_name)
 {
         _cleanup_close_ int dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -83,7 +83,7 @@ int state_write(int dirfd, const char *path, const char *text, bool durable)
                 return dir;
         if ((size_t) snprintf(temp, sizeof(temp), ".%s.%i", name, (int) getpid()) >= sizeof(temp))
                 return -ENAMETOOLONG;
-        (void) unlinkat(dir, temp, 0); /* of somebody with our number who was killed */
+        (void) unlinkat(dir, temp, 0); /* left by a killed process with our pid */
         fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
         if (fd < 0)
                 return -errno;

@@ -6,15 +6,15 @@
 #include "common/util.h"
 
 /*
- * Small text files of KEY=VALUE lines, replaced as a whole: a reader sees the old or the new one, never half of
- * either. No symlink is followed from the directory `uasd` on. Mode 0644, directories 0755, whatever the umask.
+ * Small text files of KEY=VALUE lines, replaced as a whole: a reader sees either the old or the new file. No symlink is followed
+ * from the directory `uasd` on. Mode 0644, directories 0755, independent of the umask.
  */
 
-/* Makes the directory (0755), and those above it. Returns 0 or -errno. */
+/* Makes the directory (0755) and its parents. Returns 0 or -errno. */
 int state_mkdir(int dirfd, const char *path);
-/* durable: also fsync file and directory, for what has to outlive a power cut. */
+/* durable: also calls fsync on file and directory, for data that must survive a power cut. */
 int state_write(int dirfd, const char *path, const char *text, bool durable);
-/* Calls fn for every KEY=VALUE line. Returns 1; 0 if there is no file; -errno, or what fn returned below 0. */
+/* Calls fn for every KEY=VALUE line. Returns 1, 0 if there is no file, -errno, or the negative result of fn. */
 int state_read(int dirfd, const char *path, int (*fn)(const char *key, const char *value, void *data), void *data);
 /* Returns 0 also if there was nothing to remove. */
 int state_remove(int dirfd, const char *path);

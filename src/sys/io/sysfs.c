@@ -48,13 +48,13 @@ int attr_read_uint(int dirfd, const char *path, unsigned base, uint64_t *ret)
 
 int attr_write(int dirfd, const char *path, const char *text)
 {
-        _cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); /* as a shell does */
+        _cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); /* O_TRUNC: as a shell does */
         size_t length = strlen(text);
         ssize_t n;
 
         if (fd < 0)
                 return -errno;
-        /* One write, not repeated at EINTR: half a command may have been carried out. */
+        /* One write, not repeated at EINTR: the kernel may have executed a part of it. */
         n = write(fd, text, length);
         if (n < 0)
                 return -errno;

@@ -6,17 +6,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Attributes by directory descriptor. All return 0 (or a count) or a negative errno; paths are relative. */
+/* Attributes by directory descriptor. All functions return 0 (or a count) or -errno; paths are relative. */
 
-/* Reads at most size-1 bytes, one trailing newline taken off. Returns the length. */
+/* Reads at most size-1 bytes and removes one trailing newline. Returns the length. */
 ssize_t attr_read(int dirfd, const char *path, char *ret, size_t size);
-/* The same for binary attributes: no NUL, no newline. */
+/* The same for binary attributes: adds no NUL, removes no newline. */
 ssize_t attr_read_binary(int dirfd, const char *path, void *ret, size_t size);
 int attr_read_uint(int dirfd, const char *path, unsigned base, uint64_t *ret);
-/* One write(2) of the whole text. */
+/* Writes the whole text with one write(2). */
 int attr_write(int dirfd, const char *path, const char *text);
-/* Last component of a link. Returns its length, -ENOENT if there is no link. */
+/* Reads the last component of a link. Returns its length, -ENOENT if there is no link. */
 ssize_t link_basename(int dirfd, const char *path, char *ret, size_t size);
 
-/* Calls fn for every name in the directory but dot files, until it returns non-zero. Sorted by name. */
+/* Calls fn for every name in the directory except dot files, sorted, until it returns non-zero. */
 int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data), void *data);

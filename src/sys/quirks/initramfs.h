@@ -4,7 +4,7 @@
 #include "sys/io/roots.h"
 
 /*
- * The command that makes the initramfs of this machine anew, by whose configuration is there: initramfs-tools, dracut,
- * mkinitcpio. NULL: none of them.
+ * Returns the command that rebuilds the initramfs, for the tool whose configuration exists: initramfs-tools, dracut, mkinitcpio.
+ * NULL: none of them.
  */
 const char *initramfs_command(const struct roots *r);

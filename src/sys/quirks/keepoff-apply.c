@@ -7,7 +7,7 @@
 #include "sys/quirks/keepoff.h"
 #include "sys/quirks/param.h"
 
-/* The parameter of the running kernel, as what is kept calls for. */
+/* Keeps the entries in the parameter of the running kernel. */
 
 static int own_write(const struct roots *r, const char *own)
 {
@@ -17,7 +17,7 @@ static int own_write(const struct roots *r, const char *own)
         return state_write(r->run, RUN_QUIRKS, text, false);
 }
 
-/* The last one first: each is put before the others. */
+/* From the last to the first, since each is put before the others. */
 static int each_entry(const struct roots *r, char *entries, int (*fn)(const struct roots *, const char *))
 {
         int n = 0, k = 0;
@@ -52,12 +52,12 @@ int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool kno
                 return k;
         quirks_without(own, made.own, stale);
         quirks_without(made.own, now, missing);
-        if (!known) { /* what is not called for now may be so by what is not there yet */
+        if (!known) { /* facts that are not known yet may need these entries */
                 if (stale[0] && quirks_prepend(made.own, stale, made.own) < 0)
                         return -ENOSPC;
                 stale[0] = '\0';
         }
-        /* Killed anywhere in here, the list names all of ours that is in the parameter. */
+        /* If uasd is killed in here, the list on record still names all of our entries in the parameter. */
         k = out = each_entry(r, stale, quirks_param_pop);
         if (k >= 0 && (!streq(own, made.own) || !on_record))
                 k = own_write(r, made.own);

@@ -15,8 +15,9 @@ struct disk_reading {
 };
 
 /*
- * "VID:PID:SERIAL" of a policy, "VID:PID:SERIAL@0000:00:14.0/ss/1.4" of a record, or of the policy of one of two disks that only
- * their ports tell apart: the same disk has to come out. Where it does not, one word for uas is enough to leave both alone.
+ * A policy has the key "VID:PID:SERIAL". A record has "VID:PID:SERIAL@0000:00:14.0/ss/1.4", and so has the policy of one of two
+ * disks that only their ports distinguish. Different keys of a disk must lead to the same disk. Where they do not, one statement
+ * for uas is enough to leave both alone.
  */
 static struct kept_disk *disk_of(struct disk_reading *d, const char *key, bool record)
 {
@@ -46,7 +47,7 @@ static int take_policy(const char *key, enum policy policy, bool forced, void *d
 {
         struct kept_disk *disk = disk_of(data, key, false);
 
-        if (disk && policy != POLICY_AUTO) /* nothing of its own is said of this one */
+        if (disk && policy != POLICY_AUTO) /* POLICY_AUTO: there is no policy for this disk */
                 disk->policy = policy;
         return 0;
 }
@@ -62,7 +63,10 @@ static void take_record(const char *key, const struct facts *f, void *data)
         disk->good = disk->good || f->trial_passed || (f->trial_open && !f->distrusted);
 }
 
-/* A policy of another day, configuration and records do not know what a disk speaks: those that are there can be asked. */
+/*
+ * Old policies, the configuration and records do not say whether a disk supports only UAS. The disks that are plugged in can be
+ * asked.
+ */
 static int take_plugged(const struct roots *r, struct kept_disks *disks)
 {
         char **names = NULL;
@@ -110,7 +114,7 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
 
 struct own {
         char entries[QUIRKS_MAX + 1];
-        uint64_t parameter; /* 0: written for the initramfs, which has it loaded but once */
+        uint64_t parameter; /* 0: from the initramfs, which loads usb_storage only once */
 };
 
 static int take_own(const char *key, const char *value, void *data)

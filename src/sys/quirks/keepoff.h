@@ -7,24 +7,28 @@
 #include "sys/io/roots.h"
 
 /*
- * Disks that are kept off uas by entries of ours in the quirks parameter (core/keepoff.h): an initramfs-tools hook asks what
- * they are, a script in the initramfs says which entries came into force; from then on uasd keeps them as what is kept calls for.
+ * Our entries in the quirks parameter keep some disks off uas (core/keepoff.h). An initramfs-tools hook asks for them, and a
+ * script in the initramfs reports which ones came into force. From then on uasd keeps them up to date.
  */
 
 /*
- * What configuration, kept policies and records say of disks, with this kernel (NULL: the one that runs), and which of those that
- * are plugged in speak UAS alone. 0 or -errno.
+ * Reads the statements of configuration, kept policies and records about disks, for this kernel (NULL: the running one), and
+ * which of the plugged-in disks support only UAS. Returns 0 or -errno.
  */
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret);
 
 /*
- * Puts the entries in that are called for, and, if all that is wanted is `known` (/var may not be mounted yet, or nobody has
- * looked at what is plugged in), takes out those of ours that are not. ret: ours as they are now, and what has no room. Returns
- * 1: something was changed, 0, or -errno: -ENOENT usb_storage is not there, -ETIMEDOUT a bind is at work: it is not waited for.
+ * Adds our missing entries to the parameter. Removes those that are not wanted any more, but only if `known`: before that /var
+ * may not be mounted, or the plugged-in disks may not have been read. ret: our present entries, and the disks without room.
+ * Returns 1 if the parameter was changed, 0, or -errno: -ENOENT usb_storage is not loaded, -ETIMEDOUT a bind is under way and was
+ * not waited for.
  */
 int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, struct keepoff *ret);
 
-/* All entries of ours that stay in the parameter; empty: none. False: what is on record is of another parameter, or of none. */
+/*
+ * Reads all of our entries that stay in the parameter; empty: none. Returns false if the list on record is for another parameter,
+ * or for none.
+ */
 bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
-/* The one for these disks; empty: none. */
+/* Reads the entry for these disks; empty: none. */
 void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX]);

@@ -10,14 +10,14 @@
 
 #define BLANK " \t\n"
 
-/* Longer than that is no command line of today's kernels. */
+/* Longer than the command line of any present kernel. */
 #define COMMAND_LINE_MAX 8192
 
 struct modprobe_reading {
         const struct roots *roots;
         struct quirk_lines lines;
         char file[600];
-        unsigned line; /* the one that is being read begins here */
+        unsigned line; /* first line of the statement that is being read */
 };
 
 static int take_options(char *options, struct modprobe_reading *d)
@@ -63,12 +63,12 @@ static int read_file(int root, const char *path, void *data)
 
         if (fd < 0 || !(f = fdopen(fd, "re"))) {
                 (void) close_keep_errno(fd);
-                return 0; /* for modprobe it is not there either */
+                return 0; /* modprobe cannot read it either */
         }
         name_file(d, root, path);
         while (k >= 0 && (n = getline(&line, &room, f)) >= 0) {
                 d->line = next++;
-                /* A line that goes on in the next one. */
+                /* A backslash continues a line in the next one. */
                 while (n >= 2 && line[n - 2] == '\\' && line[n - 1] == '\n') {
                         _cleanup_free_ char *more = NULL, *whole = NULL;
                         size_t more_room = 0;
@@ -86,7 +86,7 @@ static int read_file(int root, const char *path, void *data)
                         n = (ssize_t) strlen(line);
                         room = (size_t) n + 1;
                 }
-                if (n > 0 && line[n - 1] == '\n') /* or it would be within a quote that nobody ends */
+                if (n > 0 && line[n - 1] == '\n') /* otherwise an open quote would contain it */
                         line[n - 1] = '\0';
                 k = take_line(line, d);
         }

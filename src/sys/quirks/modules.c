@@ -10,12 +10,12 @@
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
 
-/* PID 1 starts a unit for it; on a machine that boots that may take a while. */
+/* PID 1 starts a unit for it, which may take a while during boot. */
 #define LOAD_USEC (10 * USEC_PER_SEC)
 
 /*
- * libkmod brings libcrypto along, which takes longer to start than all the rest of a switch's program. It is needed
- * where `uas` is not loaded yet, and only there is it fetched.
+ * libkmod loads libcrypto, which takes longer to start than the rest of uasd-switch. It is needed only if `uas` is not loaded
+ * yet, so it is loaded only then.
  */
 #define LIBKMOD "libkmod.so.2"
 
@@ -93,7 +93,7 @@ static bool uas_registered(const struct roots *r)
         return faccessat(r->sys, SYSFS_USB_DRIVERS "/" DRIVER_NAME_UAS, F_OK, 0) == 0;
 }
 
-/* 0; -ENOENT: this kernel has none. */
+/* Returns 0, or -ENOENT if this kernel has no uas. */
 static int find_uas(struct kmod *k)
 {
         struct kmod_list *list = NULL;
@@ -172,6 +172,6 @@ void facts_complete_module(const struct roots *r, struct facts *f)
 {
         if (uas_module_state(r, &f->uas_module) < 0)
                 f->uas_module = UAS_MODULE_UNKNOWN;
-        /* In doubt it can be had: the switch finds out before it touches anything. */
+        /* Unknown counts as available: a switch checks it before it touches the disk. */
         f->uas_kept_away = f->uas_module > UAS_MODULE_LOADABLE;
 }

@@ -5,14 +5,14 @@
 #include "sys/io/roots.h"
 
 /*
- * The uas module: through libkmod, or, as in the service, which may not load modules, by PID 1. No shell is run, so a module with
- * an install line is not loaded.
+ * The uas module: through libkmod, or by PID 1 in the service, which may not load modules. No shell runs, so a module with an
+ * install line is not loaded.
  */
 
 int uas_module_state(const struct roots *r, enum uas_module *ret);
 /*
- * -ENOENT: no such module; -EPERM: install line; -EACCES: blacklisted, and we may not load it ourselves. (A blacklist speaks of
- * aliases alone; but modprobe@.service goes by it.)
+ * -ENOENT: no such module. -EPERM: install line. -EACCES: blacklisted, and this process may not load it itself. A blacklist is
+ * meant only for aliases, but modprobe@.service follows it.
  */
 int uas_module_load(const struct roots *r);
 

@@ -23,7 +23,7 @@ int quirks_lock(const struct roots *r, usec_t usec)
         fd = openat(r->run, RUN_QUIRKS_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
                 return -errno;
-        /* Held for the milliseconds of a bind: asking again costs less than a timer. */
+        /* Binds hold the lock for milliseconds: polling costs less than a timer. */
         while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
                 if (errno != EWOULDBLOCK)
                         return -errno;
@@ -54,7 +54,7 @@ static int write_string(const struct roots *r, const char *text)
         char now[QUIRKS_MAX + 1];
         int k;
 
-        /* A write of no bytes never reaches the kernel: a lone newline empties the string. */
+        /* A write of no bytes never reaches the kernel; a single newline empties the string. */
         k = attr_write(r->sys, SYSFS_QUIRKS, *text ? text : "\n");
         if (k >= 0)
                 k = quirks_param_read(r, now);
@@ -81,7 +81,7 @@ int quirks_param_push(const struct roots *r, const char *entry)
                 k = quirks_param_read(r, old);
                 if (k >= 0 && tries == 0)
                         others = count(old, entry);
-                /* Somebody wrote at the same time, and kept ours: once is enough, since it is taken out once. */
+                /* Another process wrote at the same time and kept our entry. One is enough, since it is removed only once. */
                 if (k >= 0 && count(old, entry) > others)
                         (void) quirks_remove(old, entry, old);
                 if (k >= 0)
@@ -147,7 +147,7 @@ int quirks_bind_end(const struct roots *r)
         if (k <= 0)
                 return k;
         k = quirks_param_pop(r, entry);
-        if (k == -ENOENT && faccessat(r->sys, SYSFS_QUIRKS, F_OK, 0) < 0) /* with its module it has gone */
+        if (k == -ENOENT && faccessat(r->sys, SYSFS_QUIRKS, F_OK, 0) < 0) /* its module was unloaded */
                 k = 0;
         return k < 0 ? k : state_remove(r->run, RUN_QUIRKS_BIND);
 }

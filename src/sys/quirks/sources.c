@@ -18,7 +18,7 @@ int quirk_facts_read(const struct roots *r, struct quirk_facts *ret)
                 return k;
         if (quirks_param_read(r, q.parameter) < 0)
                 q.parameter[0] = '\0';
-        /* What is part of the kernel has parameters, and no state of a module. */
+        /* Code in the kernel image has parameters, but no module state. */
         q.built_in = faccessat(r->sys, SYSFS_QUIRKS, F_OK, 0) == 0 && faccessat(r->sys, SYSFS_STORAGE_STATE, F_OK, 0) < 0;
         keepoff_own_all(r, q.own_kept);
         (void) quirks_bind_read(r, q.own_now);

@@ -5,7 +5,8 @@
 #include "sys/io/roots.h"
 
 /*
- * Whence the quirks parameter has its entries: /sys/module/usb_storage, modprobe.d, /proc/cmdline, /run/uasd/quirks of the
- * initramfs, the records of switches that are under way. Reads alone. 0 or -ENOMEM; `ret` is to be freed with quirk_facts_done().
+ * Reads the sources of the quirks parameter: /sys/module/usb_storage, modprobe.d, /proc/cmdline, /run/uasd/quirks of the
+ * initramfs, the records of present switches. Changes nothing. Returns 0 or -ENOMEM; `ret` is to be freed with
+ * quirk_facts_done().
  */
 int quirk_facts_read(const struct roots *r, struct quirk_facts *ret);

@@ -105,8 +105,10 @@ static int attachment_line(const char *key, const char *value, void *data)
         return 0;
 }
 
-/* No program of the root file system has seen what the initramfs did, nor has the initramfs its records: there the attachment is
- * fresh. */
+/*
+ * Programs of the root file system have not seen the switches of the initramfs, and its records are not those of the root file
+ * system. So the attachment is fresh there.
+ */
 static char *mark_path(const struct roots *r, const struct facts *f, char *ret, size_t size)
 {
         return attachment_path(in_initramfs(r) ? RUN_EARLY : RUN_ATTACHMENT, f, ret, size);
@@ -147,8 +149,8 @@ static int attachment_write(const struct roots *r, const struct facts *f, const 
 }
 
 /*
- * A file of root alone: any user could lock a directory that he may read. No timer and no signal, which the udev helper needs
- * for its own deadline. Returns a descriptor, or -errno if there is no lock.
+ * Locks a file that only root can open: any user could lock a directory that he may read. Uses neither timer nor signal, which
+ * the udev helper needs for its own deadline. Returns a descriptor, or -errno if there is no lock.
  */
 static int attachment_lock(const struct roots *r)
 {
@@ -200,7 +202,7 @@ int attachment_change(const struct roots *r, const struct facts *f, unsigned fie
                 return k;
         (void) format_mark(&m, before);
         take_fields(&m, fields, to);
-        /* A device that has gone has no mark, and gets none. */
+        /* A device that has gone gets no mark. */
         return streq(before, format_mark(&m, after)) ? 0 : attachment_write(r, f, &m);
 }
 
@@ -221,7 +223,7 @@ struct prune {
         const char *dir;
 };
 
-/* By way of the interface: usb_disconnect() removes the interfaces first, and the device some time after them. */
+/* Read through the interface: usb_disconnect() removes the interfaces first, and the device some time later. */
 int attachment_now(const struct roots *r, const char *interface, unsigned *ret_busnum, unsigned *ret_devnum)
 {
         char path[PATH_MAX];
@@ -306,9 +308,9 @@ int hold_release(const struct roots *r, const struct facts *f)
         struct hold_mark mark;
         int k = attachment_change(r, f, MARK_RELEASED, &released), m = 0;
 
-        if (k < 0) /* not even readable: what matters is that it is never held again */
+        if (k < 0) /* unreadable: make sure that it is never held again */
                 k = attachment_write(r, f, &released);
-        /* The mark may be that of the next device at this port. */
+        /* The mark may belong to the next device at this port. */
         if (hold_read(r, f->interface, &mark) <= 0 || (mark.busnum == f->busnum && mark.devnum == f->devnum))
                 m = hold_remove(r, f->interface);
         return k < 0 ? k : m;

@@ -11,7 +11,7 @@
 
 #define BOM "\xef\xbb\xbf"
 #define NOT_UNDERSTOOD "not a KEY=VALUE line"
-/* At most this many such lines of a file are reported. */
+/* Report at most this many malformed lines per file. */
 #define BAD_MAX 32
 
 struct load {
@@ -20,12 +20,12 @@ struct load {
         void *data;
         int error;
 
-        /* The file at hand */
+        /* The present file */
         FILE *file;
         char path[PATH_MAX];
-        int line; /* the one that was read last */
+        int line; /* number of the last line that was read */
         size_t n_bad;
-        bool assigned; /* in this section: an indented line goes on with the value */
+        bool assigned; /* in this section: an indented line continues the value */
 };
 
 static void complain(struct load *l, int line, const char *what)
@@ -34,7 +34,7 @@ static void complain(struct load *l, int line, const char *what)
                 l->complain(l->path, line, what, l->data);
 }
 
-/* inih reports only the number of the first line that it does not understand: so it gets none of them. */
+/* inih reports only the number of the first line that it does not understand. So it gets none of them. */
 static bool understood(struct load *l, const char *line)
 {
         const char *start = line + (l->line == 1 && strncmp(line, BOM, strlen(BOM)) == 0 ? strlen(BOM) : 0);
@@ -50,7 +50,7 @@ static bool understood(struct load *l, const char *line)
         return true;
 }
 
-/* One line a call, so that ours are inih's. What is longer than it takes would come to it as several. */
+/* Returns one line a call, so that our line numbers are those of inih. inih would split a longer line. */
 static char *next_line(char *ret, int size, void *data)
 {
         _cleanup_free_ char *line = NULL;
@@ -79,7 +79,7 @@ static int assign(void *data, const char *section, const char *name, const char 
                 l->error = r;
         else if (r < 0)
                 complain(l, l->line, r == -ENOENT ? "no such section or key" : "value not understood");
-        return 1; /* inih would keep the first one alone */
+        return 1; /* inih would keep only the first one */
 }
 
 static int load_file(struct load *l, const char *root, int dirfd, const char *path)

@@ -7,8 +7,8 @@
 
 /*
  * Configuration: /usr/lib/uasd/uasd.conf, then /etc/uasd/uasd.conf, then uasd.conf.d/NAME.conf of both in the order of their
- * names (a name in /etc hides the same name in /usr/lib). What cannot be read is told to `fn` (may
- * be NULL) with file and line, and left out. Returns 0, or -ENOMEM.
+ * names (a name in /etc hides the same name in /usr/lib). Lines that cannot be read are left out and passed to `fn` (may be NULL)
+ * with file and number. Returns 0, or -ENOMEM.
  */
 typedef void (*conf_complain_fn)(const char *file, int line, const char *what, void *data);
 int conf_load(const struct roots *r, struct config *ret, conf_complain_fn fn, void *data);

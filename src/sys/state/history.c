@@ -20,7 +20,7 @@ void history_here(const struct roots *r, struct here *ret)
         (void) attr_read(r->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
 }
 
-/* 1 and the last record with that key, or 0. */
+/* Returns 1 and the last record with that key, or 0. */
 static int find_key(const struct store *store, const char *key, struct history *ret)
 {
         int found = 0;
@@ -125,13 +125,13 @@ static bool line_matters(const char *line)
 }
 
 /*
- * The oldest lines go first, but those that matter only if there are no others: a device with a new name at
- * each plug does not remove the distrust of another disk.
+ * Drops the oldest lines, first of those that do not matter: a device with a new name at each plug does not remove the distrust
+ * of another disk.
  */
 static void limit_lines(struct store *s)
 {
         size_t over = s->n > LINES_MAX ? s->n - LINES_MAX : 0, less = 0, kept = 0;
-        size_t drop[2]; /* of those that matter: [1] */
+        size_t drop[2]; /* number of lines to drop; [1]: of those that matter */
 
         if (over == 0)
                 return;
@@ -157,7 +157,7 @@ static int change(const struct roots *r, int (*fn)(char **line, void *data), voi
 }
 
 struct replacing {
-        const char *key, *line; /* NULL: the record goes */
+        const char *key, *line; /* NULL: remove the record */
 };
 
 static int drop_key(char **line, void *data)

@@ -5,7 +5,7 @@
 #include "common/util.h"
 #include "sys/state/settings.h"
 
-/* -1: no such policy, or no line at all. */
+/* Returns -1 if there is no line, or no such policy. */
 static int parse(const char *words, bool *ret_forced)
 {
         char word[32] = "", rest[16] = "";
@@ -23,7 +23,7 @@ int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret
 
         if (k < 0)
                 return k;
-        /* At its port "auto" may be said: what is said of the disk is then said of another one with its name. */
+        /* The line for the port may be "auto": then a policy without a port is for another disk with the same name. */
         policy = parse(set.port, &forced);
         if (policy < 0)
                 policy = parse(set.disk, &forced);

@@ -4,17 +4,17 @@
 #include "core/facts.h"
 #include "sys/io/roots.h"
 
-/* Kept policy (`uasctl policy`), as sys/state/settings.h says: "VID:PID:SERIAL=uas force". */
+/* Kept policy (`uasctl policy`), stored as in sys/state/settings.h: "VID:PID:SERIAL=uas force". */
 
-/* 1 if there is a kept policy for this disk, and it; 0 if not; -errno. */
+/* Returns 1 and the kept policy of this disk, 0 if there is none, or -errno. */
 int policy_lookup(const struct roots *r, const struct facts *f, enum policy *ret, bool *ret_forced);
 
-/* Every kept policy with its key; returns 0 or -errno, or what fn returned below 0. */
+/* Calls fn for every kept policy with its key. Returns 0, -errno, or the negative result of fn. */
 int policy_each(const struct roots *r, int (*fn)(const char *key, enum policy p, bool forced, void *data), void *data);
 
 /*
- * port: another disk of the same name is there, and this one is meant. POLICY_AUTO takes the line away. Durable in both places on
- * return. Returns 0 or -errno, nothing changed then.
+ * Stores a policy durably in both places; POLICY_AUTO removes the line. port: only for this disk, since another one has the same
+ * name. Returns 0, or -errno and changes nothing.
  */
 int policy_store(const struct roots *r, const struct facts *f, bool port, enum policy p, bool forced);
 /* The same for a disk that is not plugged in, by its key. */

@@ -37,7 +37,7 @@ struct listing {
         struct policy_rows rows;
 };
 
-/* "VID:PID", "VID:PID:SERIAL" or "VID:PID:SERIAL@PORT"; "*" is every disk. */
+/* id: "VID:PID", "VID:PID:SERIAL", "VID:PID:SERIAL@PORT", or "*" for every disk. */
 static bool is_of(const struct facts *f, const char *id)
 {
         char key[HISTORY_KEY_MAX], usb_id[USB_ID_MAX], bridge[16];
@@ -81,7 +81,7 @@ static int add_configured(struct listing *l, const struct config *c)
         return k;
 }
 
-/* Of those that are not plugged in udev has no property. */
+/* Only for disks that are plugged in: the others have no udev properties. */
 static int add_udev(struct listing *l)
 {
         int k = 0;

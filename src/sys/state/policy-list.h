@@ -5,13 +5,13 @@
 #include "core/facts.h"
 #include "sys/io/roots.h"
 
-/* Every policy that somebody has set, also of disks that are not plugged in. */
+/* All policies that are set, also for disks that are not plugged in. */
 struct policy_row {
-        char *id; /* "VID:PID:SERIAL", with "@PORT" where it is kept for a port; "VID:PID" or "*" of the configuration */
+        char *id; /* "VID:PID:SERIAL", with "@PORT" if it is for a port; "VID:PID" or "*" in the configuration */
         enum policy policy;
         bool forced;
         enum policy_source source;
-        char **disks; /* the interfaces that it holds for now */
+        char **disks; /* the interfaces to which it applies now */
         size_t n_disks;
 };
 
@@ -25,6 +25,6 @@ void policy_rows_done(struct policy_rows *p);
 struct policy_row *policy_rows_add(struct policy_rows *p, const char *id, enum policy policy, bool forced,
                                    enum policy_source source);
 
-/* plugged: what is plugged in, completed by facts_complete(). 0 or -errno. */
+/* plugged: the disks that are plugged in, completed by facts_complete(). Returns 0 or -errno. */
 int policy_list(const struct roots *r, const struct config *c, const struct facts *const *plugged, size_t n_plugged,
                 struct policy_rows *ret);

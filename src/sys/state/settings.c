@@ -5,7 +5,7 @@
 #include "core/history.h"
 #include "sys/state/store.h"
 
-/* The keys of a disk: by its name, wherever it is, and by name and port, which are the key of its history. */
+/* The keys of a disk: its name at any port, and its name and port, as in its history. */
 struct keys {
         char disk[HISTORY_KEY_MAX]; /* empty: it has no name of its own */
         char port[HISTORY_KEY_MAX];
@@ -65,7 +65,7 @@ struct rewrite {
         const struct keys *keys;
         const struct setting_line *line;
         bool only_port;
-        bool disk_set; /* there is a line for the name */
+        bool disk_set; /* there is a line for the name at any port */
 };
 
 static int drop_line(char **line, void *data)
@@ -114,7 +114,7 @@ int setting_store_id(const struct roots *r, const char *id, const struct setting
         struct keys keys = {};
 
         (void) copy_string(at ? keys.port : keys.disk, HISTORY_KEY_MAX, id);
-        if (at && at[-1] != ':') /* the same disk anywhere */
+        if (at && at[-1] != ':') /* the same disk at any port */
                 (void) snprintf(keys.disk, sizeof(keys.disk), "%.*s", (int) (at - id), id);
         return store(r, &keys, at, l);
 }

@@ -12,7 +12,7 @@
 #include "sys/io/statefile.h"
 
 #define GENERATION "generation"
-/* The process that has the lock writes two small files; it may hang in an fsync. */
+/* The process with the lock writes two small files; it may hang in an fsync. */
 #define LOCK_USEC (10 * USEC_PER_SEC)
 
 static char *path_in(const char *dir, const char *name, char ret[static PATH_MAX])
@@ -49,7 +49,7 @@ int store_read_file(int dirfd, const char *path, struct store *ret)
         return dirfd < 0 ? 0 : state_read(dirfd, path, take_line, ret);
 }
 
-/* A file that cannot be read is as good as none: no disk is refused for it. */
+/* An unreadable file counts as a missing one: no disk is refused because of it. */
 int store_read(const struct roots *r, const char *name, struct store *ret)
 {
         char path[PATH_MAX];
@@ -114,7 +114,7 @@ static int write_both(const struct roots *r, const struct store_change *c, const
         return e >= 0 || v >= 0 ? 0 : e;
 }
 
-/* 1: something is changed; 0; -errno. */
+/* Returns 1 if something changed, 0, or -errno. */
 static int change_all(const struct store_change *c, const struct store *old, struct store *new)
 {
         bool changed = false;
@@ -138,7 +138,7 @@ static int change_all(const struct store_change *c, const struct store *old, str
 
 int store_change(const struct roots *r, const struct store_change *c)
 {
-        /* What is written in an initramfs is gone with it: that would be no record. */
+        /* A file that is written in the initramfs is lost with it, so it is no record. */
         _cleanup_close_ int locked = in_initramfs(r) ? -EROFS : lock(r, c->name);
         _cleanup_(store_done) struct store old = {}, new = {};
         int k;
@@ -146,7 +146,7 @@ int store_change(const struct roots *r, const struct store_change *c)
         if (locked < 0)
                 return locked;
         k = store_read(r, c->name, &old);
-        if (k < 0) /* not readable: not to be replaced by less either */
+        if (k < 0) /* do not replace a file that cannot be read */
                 return k;
         k = change_all(c, &old, &new);
         new.generation = old.generation + 1;

@@ -6,8 +6,8 @@
 #include "sys/io/roots.h"
 
 /*
- * What is kept over boots, a line a key: "KEY=words". A boot reads /etc/uasd/NAME, since /var may not be mounted yet;
- * /var/lib/uasd/NAME is its copy. A number in both tells which of them is newer, should one of the two not have been writable.
+ * Data that is kept over boots, one line for each key: "KEY=words". A boot reads /etc/uasd/NAME, since /var may not be mounted
+ * yet. /var/lib/uasd/NAME is its copy. A number in both shows which is newer, in case one was not writable.
  */
 struct store {
         unsigned long long generation;
@@ -15,26 +15,26 @@ struct store {
         size_t n;
 };
 
-/* Reads the newer one of the two files. 1; 0: there is none; -errno. ret is to be freed in any case. */
+/* Reads the newer one of the two files. Returns 1, 0 if there is none, or -errno. ret is to be freed in any case. */
 int store_read(const struct roots *r, const char *name, struct store *ret);
 /* The same for one file that store_change() has written. */
 int store_read_file(int dirfd, const char *path, struct store *ret);
 void store_done(struct store *s);
-/* What follows the key in a line, or NULL. */
+/* Returns the text after the key in a line, or NULL. */
 const char *store_value(const char *line, const char *key);
 
 struct store_change {
         const char *name;   /* of the file */
-        const char *writer; /* for its first line */
+        const char *writer; /* for the first line of the file */
         void *data;
-        /* Every line goes through it. Returns 1; 0: the line goes; -errno. It may replace the line. */
+        /* Called for every line. Returns 1, 0 to remove the line, or -errno. May replace the line. */
         int (*change)(char **line, void *data);
-        /* May be NULL. Adds lines, or takes some away. Returns 1: it did; 0; -errno. */
+        /* May be NULL. Adds or removes lines. Returns 1 if it did, 0, or -errno. */
         int (*finish)(struct store *s, void *data);
 };
 
 /*
- * Changes the lines under the file's lock. What is changed is durable on return, in one place at least. 0, or -errno and nothing
- * is changed: -ETIMEDOUT if another process keeps the lock, -EROFS in an initramfs.
+ * Changes the lines under the file's lock. On return the change is durable in at least one place. Returns 0, or -errno without a
+ * change: -ETIMEDOUT if another process keeps the lock, -EROFS in an initramfs.
  */
 int store_change(const struct roots *r, const struct store_change *c);

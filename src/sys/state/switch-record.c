@@ -12,7 +12,7 @@
 #include "sys/io/clock.h"
 #include "sys/io/statefile.h"
 
-#define LOOK_AGAIN_MSEC 100 /* nobody tells of a uasd-switch that was killed */
+#define LOOK_AGAIN_MSEC 100 /* no event reports the death of a uasd-switch */
 
 char *switch_record_path(const char *interface, char *ret, size_t size)
 {
@@ -68,7 +68,7 @@ static int record_line(const char *key, const char *value, void *data)
         return 0;
 }
 
-/* True and its record. One that was killed leaves its record to whoever puts things in order. */
+/* Returns true and the record. The record of a killed uasd-switch stays until a recovery. */
 static bool read_living(const struct roots *r, const char *interface, struct switch_record *ret)
 {
         char path[PATH_MAX];
@@ -120,7 +120,7 @@ int switch_await(const struct roots *r, const char *interface, struct awake dead
         while (switch_awaited(r, interface)) {
                 if (awake_left(deadline) == 0)
                         return -ETIMEDOUT;
-                /* Without inotify it takes a little longer. */
+                /* Without inotify the poll below ends only by its timeout. */
                 (void) poll(&(struct pollfd){records, POLLIN, 0}, 1, LOOK_AGAIN_MSEC);
                 while (records >= 0 && read(records, buffer, sizeof(buffer)) > 0)
                         ;

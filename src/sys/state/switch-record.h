@@ -10,40 +10,40 @@
 #include "sys/io/roots.h"
 
 /*
- * A disk that uasd-switch has just moved is nobody's before it has been tried. Its first event waits in the udev helper
- * until then: what is decided at once needs no hold, and no second event that ends one.
+ * A disk that uasd-switch has just moved must not be used before it has been tried. Its first event waits in the udev helper
+ * until then. So a quick decision needs neither a hold nor a second event that ends it.
  */
 
-/* How long the helper waits at most; less than udev's rule gives it. */
+/* Time that the helper waits at most; shorter than the limit in udev's rule. */
 #define AWAIT_USEC (7 * USEC_PER_SEC)
 
-/* Below roots.run: what a switch of it writes down of itself, and the lock that its uasd-switch has for life. Both return RET. */
+/* Paths below roots.run: the record of a switch, and the lock that its uasd-switch keeps for life. Both return RET. */
 char *switch_record_path(const char *interface, char *ret, size_t size);
 char *switch_lock_path(const char *interface, char *ret, size_t size);
 /*
- * The lock file has two locks, each on a byte of its own: that of uasd-switch, and one that its children share, since a child may
- * hang and outlive it. They belong to the open file (F_OFD_SETLK), and whether one is held can be asked without taking it: nobody
- * who only looks keeps a uasd-switch from beginning.
+ * The lock file has two locks, each on a byte: one of uasd-switch, and one that its children share, since a child may hang and
+ * outlive it. Both belong to the open file (F_OFD_SETLK). A process can check them without taking them, so a check never keeps a
+ * uasd-switch from beginning.
  */
 enum switch_lock {
         SWITCH_LOCK,
         SWITCH_LOCK_CHILDREN,
 };
-/* Returns 0; -EAGAIN: another open file has it; or another -errno. */
+/* Returns 0, -EAGAIN if another open file has it, or another -errno. */
 int switch_lock_take(int fd, enum switch_lock which);
-/* By another open file than `fd`. In doubt it is. */
+/* Returns true if another open file than `fd` has it, or if that is unknown. */
 bool switch_lock_held(int fd, enum switch_lock which);
 
-/* Whether there is a record: of a switch at work, or of one that was killed. */
+/* Returns true if there is a record: of a switch at work, or of a killed one. */
 bool switch_recorded(const struct roots *r, const char *interface);
 
-/* Whether there is a record of a switch of an earlier attachment at the port of `f`. */
+/* Returns true if a switch of an earlier attachment at the port of `f` has left a record. */
 bool switch_of_another(const struct roots *r, const struct facts *f);
 
-/* Whether a uasd-switch that lives is at work on it. */
+/* Returns true if a living uasd-switch is at work on it. */
 bool switch_at_work(const struct roots *r, const char *interface);
-/* Whether a living uasd-switch says that what it moved is about to be decided on. */
+/* Returns true if the record of a living uasd-switch says that its decision is near. */
 bool switch_awaited(const struct roots *r, const char *interface);
 
-/* Until that is over: 0, or -ETIMEDOUT. */
+/* Waits until that is over. Returns 0 or -ETIMEDOUT. */
 int switch_await(const struct roots *r, const char *interface, struct awake deadline);

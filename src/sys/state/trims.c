@@ -95,7 +95,7 @@ int trims_lookup(const struct roots *r, const struct facts *f, unsigned lun, uin
         k = setting_lookup(r, STATE_TRIM, f, &set);
         if (k < 0)
                 return k;
-        /* At its port "off" may be said: what is said of the disk is then said of another one with its name. */
+        /* The line for the port may be "off": then a setting without a port is for another disk with the same name. */
         word = strtok_r(set.port[0] ? set.port : set.disk, " ", &state);
         if (!word || !streq(word, "on"))
                 return 0;

@@ -34,7 +34,7 @@ void platform_read(const struct roots *r, char ret[static PLATFORM_MAX])
         struct utsname machine;
 
         if (n > 0) {
-                /* A list of strings, each with its NUL. */
+                /* The attribute is a list of strings, each with its NUL. */
                 for (ssize_t i = 0; i < n; i++)
                         if (!ret[i])
                                 ret[i] = ' ';

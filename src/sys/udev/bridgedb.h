@@ -5,10 +5,10 @@
 #include "sys/io/roots.h"
 
 /*
- * What udev found in the hwdb for the USB device at this port, as its record has it: no hwdb is opened, no device
- * asked. Returns 1, or 0 and an empty entry if there is nothing.
+ * Reads from udev's record what the hwdb says about the USB device at this port. Opens no hwdb and asks no device. Returns 1, or
+ * 0 and an empty entry.
  */
 int bridgedb_read(const struct roots *r, const char *port, struct db_entry *ret);
 
-/* The words hosts are known by: the device tree's `compatible`, or the machine's architecture where there is none. */
+/* Reads the names of this host: the device tree's `compatible`, or the machine's architecture without a device tree. */
 void platform_read(const struct roots *r, char ret[static PLATFORM_MAX]);

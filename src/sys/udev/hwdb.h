@@ -5,7 +5,7 @@
 #include "sys/io/roots.h"
 
 /*
- * At plug-in uasd acts on the kernel's word, and udev may not be done with the USB device: what its record will say of the
- * bridge is looked up as udev does it. Does nothing once there is a record; without a hwdb the verdict stays as it is.
+ * At plug-in uasd acts on the event of the kernel, before udev has a record of the USB device. So the bridge is looked up in the
+ * hwdb as udev does it. Does nothing if there is a record. Without a hwdb the verdict does not change.
  */
 void facts_complete_hwdb(const struct roots *r, struct facts *f);

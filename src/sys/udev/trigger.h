@@ -5,10 +5,10 @@
 #include "sys/io/roots.h"
 
 /*
- * Synthetic `add` on the disks of an interface, then on their partitions: `change` would leave LVM out
- * (69-lvm.rules looks at plain disks on `add` alone). Returns 0, or the first -errno, having tried them all.
+ * Triggers a synthetic `add` on the disks of an interface, then on their partitions. `change` is not enough for LVM: 69-lvm.rules
+ * handles plain disks only on `add`. Tries all of them. Returns 0 or the first -errno.
  */
 int trigger_add(const struct roots *r, const struct lun *luns, size_t n_luns);
 
-/* Synthetic `change` on the disks alone: udev's rules are to be asked again. The same. */
+/* Triggers a synthetic `change`, only on the disks, so that udev runs its rules again. Returns as above. */
 int trigger_change(const struct roots *r, const struct lun *luns, size_t n_luns);

@@ -19,7 +19,7 @@ static FILE *udevdb_open(const struct roots *r, const char *id)
         return fd < 0 ? NULL : fdopen(fd, "re");
 }
 
-/* The rest of the first line that begins with the prefix. */
+/* Reads the rest of the first line that begins with the prefix. */
 static int udevdb_find(const struct roots *r, const char *id, const char *prefix, char *ret, size_t size)
 {
         _cleanup_fclose_ FILE *f = udevdb_open(r, id);
@@ -91,7 +91,7 @@ void udevdb_decode(char *s)
         char *out = s;
 
         while (*s) {
-                /* Exactly two digits: a value cut short must not lead past its end, and no string has a NUL in it. */
+                /* Exactly two digits: a truncated value must not be read past its end. And a string cannot contain NUL. */
                 bool escape = s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char) s[2]) && isxdigit((unsigned char) s[3]);
                 unsigned c = escape ? hex_digit(s[2]) << 4 | hex_digit(s[3]) : 0;
 

@@ -9,20 +9,22 @@
 #include "sys/io/roots.h"
 
 /*
- * udev's database of one device as /run/udev/data/ID holds it ("b8:0", "c189:2"): lines "E:KEY=VALUE", tags "G:" (all ever
- * given) and "Q:" (given at the last event). Read as text, so that what runs at every block event links nothing.
+ * udev's database of one device in /run/udev/data/ID ("b8:0", "c189:2"): lines "E:KEY=VALUE", tags "G:" (all ever given) and "Q:"
+ * (given at the last event). Read as text: the helper that runs at every block event links no library for it.
  */
 
 #define UDEVDB_ID_MAX 40
 
-/* "c189:2" of the USB device at this port, from sysfs. False if there is none. */
+/* Writes the id of the USB device at this port, "c189:2", from sysfs. Returns false if there is none. */
 bool udevdb_usb_id(const struct roots *r, const char *port, char ret[static UDEVDB_ID_MAX]);
-/* 1 and the value; 0 if there is no such property or device; -errno. */
+/* Returns 1 and the value, 0 if there is no such property or device, or -errno. */
 int udevdb_property(const struct roots *r, const char *id, const char *key, char *ret, size_t size);
-/* When udev was done with the first event of this device, in usec of CLOCK_MONOTONIC: 1 and the time; 0 if it was not yet;
- * -errno. */
+/*
+ * Returns 1 and the time at which udev had processed the first event of this device, in usec of CLOCK_MONOTONIC. Returns 0 if it
+ * has not yet, or -errno.
+ */
 int udevdb_initialized(const struct roots *r, const char *id, usec_t *ret_usec);
-/* True if the device ever carried the tag. */
+/* Returns true if the device ever had the tag. */
 bool udevdb_tagged(const struct roots *r, const char *id, const char *tag);
-/* "\x20" back to " ", in place, as udev writes ID_MODEL_ENC and the like. What is no such escape stays as it is. */
+/* Decodes "\x20" to " ", in place: udev encodes ID_MODEL_ENC and others so. Other backslashes stay. */
 void udevdb_decode(char *s);

@@ -7,7 +7,7 @@
 #include "common/util.h"
 #include "core/disk.h"
 
-/* A hub full of disks may come up at once (multipathd and bolt ask for as much). */
+/* A hub full of disks may appear at once (multipathd and bolt use the same size). */
 #define RECEIVE_BUFFER (16 * 1024 * 1024)
 
 int uevents_open(enum uevents which, struct udev_monitor **ret)
@@ -54,7 +54,7 @@ static void copy_optional(char *ret, size_t size, const char *s)
         (void) copy_string(ret, size, s ? s : "");
 }
 
-/* The last component of the path that is an interface's name. */
+/* Finds the last component of the path that is the name of an interface. */
 static void find_interface(const char *path, char ret[static INTERFACE_NAME_MAX])
 {
         while (path && *path) {

@@ -6,7 +6,7 @@
 
 #include "core/facts.h"
 
-/* Events about USB interfaces and block devices, translated. */
+/* Events of USB interfaces and block devices, translated. */
 
 struct uevent {
         char action[16];    /* add, remove, change, bind, unbind */
@@ -14,17 +14,17 @@ struct uevent {
         char devtype[24];   /* usb_device, usb_interface, disk, partition */
         char name[INTERFACE_NAME_MAX];
         char driver[32];                    /* of bind */
-        char interface[INTERFACE_NAME_MAX]; /* the USB interface it lies under, or is; empty: none */
-        uint64_t diskseq;                   /* of block devices; 0: not told */
+        char interface[INTERFACE_NAME_MAX]; /* the USB interface, or the one above the device; empty: none */
+        uint64_t diskseq;                   /* of block devices; 0: unknown */
         bool held;                          /* UASD_HOLD=1 */
 };
 
 struct udev_monitor;
 
 enum uevents {
-        UEVENTS_BOUND,     /* of interfaces alone, from the kernel, at once */
+        UEVENTS_BOUND,     /* only of interfaces, from the kernel, at once */
         UEVENTS_ANNOUNCED, /* of block devices, from the kernel, at once */
-        UEVENTS_PROCESSED, /* of USB and block devices, when udev's rules are done */
+        UEVENTS_PROCESSED, /* of USB and block devices, after udev's rules */
 };
 
 /* Returns 0 or -errno. */
@@ -32,5 +32,5 @@ int uevents_open(enum uevents which, struct udev_monitor **ret);
 void uevents_close(struct udev_monitor *m);
 int uevents_fd(struct udev_monitor *m);
 
-/* 1 and an event; 0: none there; -ENOBUFS: some were lost: read sysfs anew; other -errno. */
+/* Returns 1 and an event, 0 if there is none, -ENOBUFS if some were lost and sysfs must be read again, or another -errno. */
 int uevents_next(struct udev_monitor *m, struct uevent *ret);

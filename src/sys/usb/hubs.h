@@ -4,16 +4,17 @@
 #include "core/facts.h"
 #include "sys/io/roots.h"
 
-/* What stands between a disk and its controller. Read without a device lock: a hub is locked while it looks at its ports. */
+/* A hub between a disk and its controller. Read without a device lock: the kernel locks a hub while it checks its ports. */
 struct hub {
-        char name[INTERFACE_NAME_MAX];    /* "usb2", the root hub; "2-1.4" */
-        unsigned speed_mbps;              /* 0: not known */
-        char driver[32];                  /* "hub"; for a root hub that of the controller, "xhci_hcd" */
-        char product[2 * USB_STRING_MAX]; /* "Maker Hub", by udev's record; for a root hub the controller's device; or empty */
+        char name[INTERFACE_NAME_MAX]; /* "usb2", the root hub; "2-1.4" */
+        unsigned speed_mbps;           /* 0: unknown */
+        char driver[32];               /* "hub"; for a root hub that of the controller, "xhci_hcd" */
+        char product[2 *
+                     USB_STRING_MAX]; /* "Maker Hub", from udev's record; for a root hub the device of the controller; or empty */
 };
 
 /* The name of the hub above a port or hub: "2-1.4" is on "2-1", that on "usb2". False for a root hub. */
 bool hub_above(const char *name, char ret[static INTERFACE_NAME_MAX]);
 
-/* What can be read of it; what cannot stays empty. */
+/* Reads the attributes of a hub; missing ones stay empty. */
 void hub_read(const struct roots *r, const char *name, struct hub *ret);

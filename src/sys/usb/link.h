@@ -5,7 +5,8 @@
 #include "sys/io/roots.h"
 
 /*
- * The ports and hubs on the way of this disk, and how fast its controller is: links and attributes in /sys/bus/usb/devices that
- * take no lock. What is not there is not known. Of the facts it takes the interface and how fast the device is and could be.
+ * Reads the ports and hubs between this disk and its controller, and the controller's speed. Uses only links and attributes in
+ * /sys/bus/usb/devices that take no lock; missing ones are unknown. From `f` it uses the interface, the speed and the possible
+ * speed.
  */
 void link_read(const struct roots *r, const struct facts *f, struct link_facts *ret);

@@ -6,7 +6,7 @@
 #include "common/util.h"
 #include "sys/io/sysfs.h"
 
-/* Devices may go while they are read: what is gone is left out, it is not an error. */
+/* A device may disappear during the read: it is left out, without an error. */
 static int gone_is_none(int r)
 {
         return r == -ENOENT || r == -ENODEV ? 0 : r;
@@ -76,7 +76,7 @@ static int read_block(const char *name, void *data)
                 return gone_is_none(r);
         (void) copy_string(w->lun->disk.name, sizeof(w->lun->disk.name), name);
         if (attr_read_uint(fd, "size", 10, &v) >= 0)
-                w->lun->size = v * 512; /* in sectors of 512 bytes, whatever the disk's are */
+                w->lun->size = v * 512; /* always in sectors of 512 bytes */
         if (attr_read_uint(fd, "diskseq", 10, &v) >= 0)
                 w->lun->diskseq = v;
         r = gone_is_none(dir_each(fd, ".", add_partition, &(struct block_walk){fd, w->lun}));
@@ -117,7 +117,7 @@ static int add_lun(const char *name, void *data)
                 l.scsi_type = (unsigned) type;
         r = gone_is_none(dir_each(fd, "block", read_block, &(struct lun_walk){fd, &l}));
         /*
-         * The link stands from before the driver's probe() until it fails (drivers/base/dd.c:really_probe). It is read after
+         * The link exists from before the driver's probe() until it fails (drivers/base/dd.c:really_probe). It is read after
          * block/: a disk that appears in between counts as being probed.
          */
         l.probing = lun_awaited(&l) && (faccessat(fd, "driver", F_OK, AT_SYMLINK_NOFOLLOW) >= 0 || errno != ENOENT);

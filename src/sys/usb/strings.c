@@ -14,7 +14,7 @@ struct kept_strings {
         bool has_vid, has_pid, has_manufacturer, has_product, has_serial;
 };
 
-/* What make_harmless() has made of it: that escapes the backslash as well, so every byte comes back. */
+/* Decodes a string of make_harmless(). That escapes the backslash as well, so every byte comes back. */
 static bool take_string(const char *value, char ret[static USB_STRING_MAX])
 {
         char text[ESCAPED_MAX];

@@ -7,11 +7,14 @@
 #include "sys/io/roots.h"
 
 /*
- * The three strings of a USB device, kept in /run/uasd/strings for as long as it stays at its address: they never change
- * there, and its attributes may hang. A file of another device, or one that is not whole, does not count.
+ * The three strings of a USB device, kept in /run/uasd/strings as long as it stays at its address. They never change there, and
+ * reading its attributes may hang. A file of another device, or an incomplete one, does not count.
  */
 
-/* Fills manufacturer, product and serial; busnum, devnum, vid and pid say whose. False: not kept, nothing touched. */
+/*
+ * Fills manufacturer, product and serial of the device with this busnum, devnum, vid and pid. Returns false and changes nothing
+ * if they are not kept.
+ */
 bool strings_kept(const struct roots *r, struct facts *f);
-/* Returns 0 or -errno: then sysfs is asked the next time as well. attachments_prune() of sys/state/attachment.h takes it away. */
+/* Returns 0, or -errno: then the next read asks sysfs again. attachments_prune() of sys/state/attachment.h removes the file. */
 int strings_keep(const struct roots *r, const struct facts *f);

@@ -11,7 +11,7 @@
 #include "sys/usb/luns.h"
 #include "sys/usb/strings.h"
 
-/* Device descriptor and every configuration; usbcore itself takes no configuration above 64 KiB. */
+/* Device descriptor and all configurations; usbcore accepts no configuration above 64 KiB. */
 #define DESCRIPTORS_MAX (256 * 1024)
 
 void usb_disk_done(struct usb_disk *d)
@@ -31,7 +31,7 @@ static int device_open(const struct roots *r, const char *name)
         return fd < 0 ? (errno == ENOENT ? -ENODEV : -errno) : fd;
 }
 
-/* A number that has to be there, in the width it has to fit. */
+/* Reads a mandatory number that is at most `max`. */
 static int need_uint(int dirfd, const char *attribute, unsigned base, uint64_t max, uint64_t *ret)
 {
         int r = attr_read_uint(dirfd, attribute, base, ret);
@@ -98,7 +98,7 @@ unsigned usb_speed(const struct roots *r, const char *device)
         return attr_read_uint(r->sys, path, 10, &v) < 0 || v > UINT_MAX ? 0 : (unsigned) v;
 }
 
-/* The driver of the controller: it stands above the root hub "usbN". */
+/* Reads the driver of the controller, which is above the root hub "usbN". */
 static void read_controller(const struct roots *r, struct facts *f)
 {
         char path[64], name[32], root_hub[16];
@@ -109,12 +109,12 @@ static void read_controller(const struct roots *r, struct facts *f)
         if (link_basename(r->sys, path, name, sizeof(name)) <= 0)
                 return;
         (void) copy_string(f->controller, sizeof(f->controller), name);
-        /* No attribute shows these two limits: the host controller drivers that have them are known by name. */
+        /* No attribute shows these two limits. The host controller drivers with a limit are known by name. */
         f->no_sg = streq(name, "dwc2") || streq(name, "max3421-hcd");
         f->no_streams = f->speed_mbps >= 5000 && (streq(name, "vhci_hcd") || streq(name, "dummy_hcd"));
 }
 
-/* One there is not is read as well. */
+/* A missing attribute counts as read. */
 static bool read_string(int usb, const char *attribute, char ret[static USB_STRING_MAX])
 {
         ssize_t n = attr_read(usb, attribute, ret, USB_STRING_MAX);
@@ -123,12 +123,12 @@ static bool read_string(int usb, const char *attribute, char ret[static USB_STRI
 }
 
 /*
- * usb_string_attr() of the kernel (drivers/usb/core/sysfs.c) takes the lock of the device, by usb_lock_device_interruptible().
- * An unbind or bind of its interface has that lock (need_parent_lock of usb_bus_type), and so has a reset by the error handler
- * (usb_lock_device_for_reset()), both for as long as the disk hangs. So do usb_actconfig_show() (bConfigurationValue,
- * bNumInterfaces, bmAttributes), bMaxPower_show(), configuration_show(), usb3_hardware_lpm_*_show(), and of an interface
- * supports_autosuspend_show(): none of these is read. What else is read here takes no lock; `bos_descriptors` does not either.
- * Returns whether the device has told all three.
+ * The kernel's usb_string_attr() (drivers/usb/core/sysfs.c) takes the lock of the device, by usb_lock_device_interruptible(). An
+ * unbind or bind of its interface takes that lock (need_parent_lock of usb_bus_type). So does a reset by the error handler
+ * (usb_lock_device_for_reset()). Both keep it as long as the disk hangs. Other attributes take it as well: usb_actconfig_show()
+ * (bConfigurationValue, bNumInterfaces, bmAttributes), bMaxPower_show(), configuration_show(), usb3_hardware_lpm_*_show(), and of
+ * an interface supports_autosuspend_show(). uasd reads none of these. All others that it reads take no lock; nor does
+ * `bos_descriptors`. Returns true if the device has answered all three.
  */
 static bool read_strings(int usb, struct facts *f)
 {
@@ -158,7 +158,7 @@ static int read_usb_device(const struct roots *r, bool strings, struct facts *f,
         f->vid = (uint16_t) vid;
         f->pid = (uint16_t) pid;
         f->bcd = (uint16_t) bcd;
-        f->speed_mbps = (unsigned) optional_uint(usb, "speed", 10, 0); /* "1.5" is no disk's */
+        f->speed_mbps = (unsigned) optional_uint(usb, "speed", 10, 0); /* no disk has "1.5" */
         if (attr_read(usb, "version", version, sizeof(version)) > 0) {
                 while (*v == ' ')
                         v++;
@@ -250,7 +250,7 @@ int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces)
         struct names names = {0};
         int k = dir_each(r->sys, SYSFS_USB_DEVICES, collect_interface, &names);
 
-        if (k < 0 && k != -ENOENT) { /* no USB at all is no error */
+        if (k < 0 && k != -ENOENT) { /* a machine without USB is no error */
                 strv_free(names.list);
                 return k;
         }

@@ -11,7 +11,7 @@
 
 struct members {
         const struct user_search *s;
-        const char *source; /* one of them; NULL once it has been met */
+        const char *source; /* one of them; NULL after its line was found */
         const char *ours;
 };
 
@@ -38,7 +38,7 @@ static int btrfs_among(const char *uuid, void *data)
         return 1;
 }
 
-/* btrfs has a device number of its own, and its source names but one of its members: those stand in sysfs. */
+/* btrfs has its own device number, and its source names only one of its members. sysfs lists the members. */
 static const char *mount_device(const struct user_search *s, const struct mount_line *line)
 {
         const char *device = NULL;
@@ -53,7 +53,7 @@ static const char *mount_device(const struct user_search *s, const struct mount_
         return dir_each(s->r->sys, "fs/btrfs", btrfs_among, &m) > 0 ? m.ours : search_name(s, m.source);
 }
 
-/* A copy that propagation made in a service's namespace goes with the mount itself: it is no user of its own. */
+/* A copy that propagation made in a service's namespace disappears with the mount itself: it is not a separate user. */
 static bool listed(const struct user_search *s, const char *device, const char *where)
 {
         for (size_t i = 0; i < s->n; i++)
@@ -102,7 +102,7 @@ int search_mounts(struct user_search *list, size_t n, const char *path, const ch
         return mount_lines(list->r->proc, path, TABLE_MOUNTINFO, take_mount, &(struct mounts){list, n, namespace, pid});
 }
 
-/* A swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
+/* Finds the device of a swap area, by its path in /dev, or by the number of another node: in a chroot, or made by mknod. */
 static const char *swap_device(const struct user_search *s, const char *path)
 {
         const char *name = strncmp(path, "/dev/", 5) == 0 ? path + 5 : NULL, *device = NULL;

@@ -7,8 +7,8 @@
 #include "common/util.h"
 
 /*
- * The four fields that are needed here. The udev helper reads these tables at every event of a block device, and libmount with
- * its own libraries takes longer to start than the helper takes for all that it has to do.
+ * Parses the four fields that uasd needs. libmount with its libraries takes longer to start than the udev helper needs for its
+ * whole work. The helper reads these tables at every event of a block device.
  */
 
 #define BLANK " \t\n"

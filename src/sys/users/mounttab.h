@@ -3,10 +3,10 @@
 
 #include <sys/types.h>
 
-/* A line of a table of mounts, or of swaps. */
+/* A line of a mount table or swap table. */
 struct mount_line {
         const char *source; /* a path; NULL: a tag such as UUID=, a name such as "proc", or nothing */
-        const char *target; /* NULL in a table of swaps */
+        const char *target; /* NULL in a swap table */
         dev_t devno;        /* of mountinfo; else 0 */
         int id;             /* of mountinfo; else 0 */
 };
@@ -17,7 +17,6 @@ enum mount_table {
         TABLE_FSTAB,
 };
 
-/* Calls fn for every line, until it returns something below 0. Lines without a meaning are left out. 0, what fn returned, or
- * -errno. */
+/* Calls fn for every valid line, until it returns less than 0. Returns 0, the result of fn, or -errno. */
 int mount_lines(int dirfd, const char *path, enum mount_table table, int (*fn)(const struct mount_line *line, void *data),
                 void *data);

@@ -11,16 +11,16 @@
 #include "sys/io/sysfs.h"
 #include "sys/users/search.h"
 
-/* What processes say: their mount namespaces, and what they have open. */
+/* Users found through processes: their mount namespaces and open files. */
 
 /* A process, or one of its threads that has open files or a mount namespace of its own. */
 struct task {
         struct user_search *s;
         const char *path; /* below /proc: "4711", or "4711/task/4712" */
-        int dir;          /* that directory, or fd in it */
+        int dir;          /* directory `path`, or its fd/ */
 };
 
-/* A descriptor that was opened with O_PATH has nothing open, and its close is told to nobody. */
+/* An O_PATH descriptor does not open the node, and inotify does not report its close. */
 static bool is_path_only(const struct task *p, const char *fd)
 {
         char path[80], text[256], *flags;
@@ -36,7 +36,7 @@ static int add_open(const struct task *p, const char *device, const char *below,
         struct user *u;
         char via[80];
 
-        for (size_t i = 0; i < p->s->n; i++) /* once is enough */
+        for (size_t i = 0; i < p->s->n; i++) /* list each only once */
                 if (p->s->list[i].kind == USER_OPEN && p->s->list[i].pid == (pid_t) atol(p->path) &&
                     streq(p->s->list[i].device, device))
                         return 0;
@@ -52,8 +52,8 @@ static int add_open(const struct task *p, const char *device, const char *below,
 }
 
 /*
- * sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 1 and the
- * name of a node of the disk, 0 if the device is not the disk's, or -errno if sysfs does not have it.
+ * For sg, bsg and tape nodes: the path of a character device in sysfs contains its SCSI device. Returns 1 and the name of a node
+ * of the disk, 0 if the device belongs to no LUN, or -errno if sysfs does not have it.
  */
 static int character_device(const struct user_search *s, unsigned major, unsigned minor, const char **ret)
 {
@@ -77,13 +77,13 @@ static int character_device(const struct user_search *s, unsigned major, unsigne
         return 0;
 }
 
-/* A node by its own name, if its number does not say that it is another one. */
+/* Finds a node by its own name, unless its number is that of another one. */
 static const char *node_named(const struct task *p, const char *name, const char *target)
 {
         const char *device = strncmp(target, "/dev/", 5) == 0 ? search_name(p->s, target + 5) : NULL, *other = NULL;
         struct stat st;
 
-        /* "/dev/sda (deleted)" is the node of a disk that was, and "/dev/sda" of a container may be any. */
+        /* "/dev/sda (deleted)" is the node of a former disk, and "/dev/sda" in a container may be any. */
         if (!device || fstatat(p->dir, name, &st, 0) < 0)
                 return NULL;
         if (S_ISCHR(st.st_mode))
@@ -94,8 +94,8 @@ static const char *node_named(const struct task *p, const char *name, const char
 }
 
 /*
- * A node by another name, in a container's /dev; or a file, of a file system that stands in no mount table any more and
- * stays for those who are inside (umount -l). A file server that does not answer is not asked.
+ * Finds a node by another name, in a container's /dev. Or a file on a file system that is in no mount table any more, but remains
+ * for its present users (umount -l). A file server that does not answer is not asked.
  */
 static const char *anything_else(const struct task *p, const char *name)
 {
@@ -110,7 +110,7 @@ static const char *anything_else(const struct task *p, const char *name)
                 (void) character_device(p->s, x.stx_rdev_major, x.stx_rdev_minor, &device);
         else if (luns_have(p->s->luns, p->s->n_luns, x.stx_dev_major, x.stx_dev_minor, &device) &&
                  search_is_mounted(p->s, device))
-                device = NULL; /* what keeps a mount busy is no user of its own */
+                device = NULL; /* the mount is the user, not the file that keeps it busy */
         return device;
 }
 
@@ -150,7 +150,7 @@ static int find_files(struct task *p)
         return dir_each(fds, ".", find_fd, p);
 }
 
-/* Looks at the mount namespace and the open files of one process or thread. Returns 0 or -ENOMEM. */
+/* Searches the mount namespace and the open files of one process or thread. Returns 0 or -ENOMEM. */
 static int search_task(struct user_search *s, const char *task)
 {
         char path[64], namespace[64];
@@ -163,19 +163,19 @@ static int search_task(struct user_search *s, const char *task)
         }
         if (k != -ENOMEM)
                 k = find_files(&(struct task){s, task, -1});
-        return k == -ENOMEM ? k : 0; /* processes come and go, and some are not ours to look into */
+        return k == -ENOMEM ? k : 0; /* a process may end meanwhile, or may not be readable */
 }
 
 struct threads {
         struct user_search *s;
-        long process, last; /* the thread that was looked into last */
+        long process, last; /* last: the thread that was searched last */
 };
 
 /*
- * True if both threads have the same open files, root and mount namespace. The threads of a process share them
- * until one of them calls unshare(2); a thread cannot enter another mount namespace while it shares its root
- * (CLONE_FS). A main thread that has ended shares nothing. Two calls for a thread are much cheaper than a look
- * into its open files. Without kcmp(2) every thread is looked into.
+ * Returns true if both threads have the same open files, root and mount namespace. The threads of a process share them until one
+ * of them calls unshare(2). A thread cannot enter another mount namespace while it shares its root (CLONE_FS). A main thread that
+ * has ended shares nothing. Two calls for a thread are much cheaper than a search of its open files. Without kcmp(2) every thread
+ * is searched.
  */
 static bool shares(long a, long b)
 {
@@ -206,7 +206,7 @@ int search_process(const char *pid, void *data)
                 return 0;
         k = search_task(s, pid);
         (void) snprintf(path, sizeof(path), "%.16s/task", pid);
-        /* It has a folder for each thread, and two links more. */
+        /* The directory has one link for each thread, and two more. */
         if (k < 0 || fstatat(s->r->proc, path, &st, 0) < 0 || st.st_nlink <= 3)
                 return k;
         k = dir_each(s->r->proc, path, search_thread, &(struct threads){s, atol(pid), atol(pid)});

@@ -60,7 +60,7 @@ int search_add_named(struct user_search *s, enum user_kind kind, const char *dev
         return s->any ? SEARCH_OVER : 0;
 }
 
-/* Of the path of a cgroup. */
+/* Returns the first unit in the path of a cgroup. */
 static char *first_unit(char *path)
 {
         char *save;
@@ -74,7 +74,7 @@ static char *first_unit(char *path)
         return NULL;
 }
 
-/* The first part of its cgroup that is a unit: what sits below a delegated one is not systemd's to name. */
+/* Returns the first part of its cgroup that is a unit: systemd does not name the groups below a delegated one. */
 static char *unit_of(const struct roots *r, pid_t pid)
 {
         char path[64], text[1024], *save;
@@ -96,7 +96,7 @@ void search_who(const struct user_search *s, struct user *u, const char *pid)
 {
         char path[64], command[64];
 
-        u->pid = (pid_t) atol(pid); /* of a thread its process */
+        u->pid = (pid_t) atol(pid); /* for a thread: its process */
         (void) snprintf(path, sizeof(path), "%i/comm", (int) u->pid);
         if (attr_read(s->r->proc, path, command, sizeof(command)) > 0)
                 u->command = strdup(command);

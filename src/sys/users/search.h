@@ -6,20 +6,20 @@
 #include "sys/users/users.h"
 
 /*
- * The search for the users of a disk. users.c calls the parts: the tables of mounts and swaps and what the disk is a member of
- * (mounts.c), devices that stand on the disk (stacked.c), loop devices (loops.c), processes (processes.c).
+ * The search for the users of a disk. users.c calls the parts. mounts.c reads mount and swap tables and finds what the disk is a
+ * member of. stacked.c finds devices that stand on the disk, loops.c loop devices, processes.c processes.
  */
 
-/* A block device that stands on the disk, with others between them or not. */
+/* A block device that stands on the disk, directly or not. */
 struct stacked {
         struct block block;
-        const char *device; /* the disk's node that it stands on, as it is called in the LUNs */
-        bool direct;        /* nothing is between them */
+        const char *device; /* the disk's node below it, with its name in the LUNs */
+        bool direct;        /* it stands directly on the disk */
 };
 
 struct user_search {
         const struct roots *r;
-        bool any; /* the first user ends the search, and what may take long is not asked */
+        bool any; /* the first user ends the search, and slow sources are not asked */
         const struct lun *luns;
         size_t n_luns;
         struct user *list;
@@ -30,41 +30,41 @@ struct user_search {
         size_t n_stack;
 };
 
-/* The name of one of the disk's nodes, sg among them, as it stands in the LUNs; NULL: not one of them. */
+/* Returns the name of a node of the disk, sg included, as in the LUNs; NULL: not one of them. */
 const char *search_name(const struct user_search *s, const char *name);
 /*
- * Whoever else uses this node need not be listed: a mounted disk may be mounted by anybody, in namespaces of his own, as often as
- * he likes. When those that are listed have ended the others are found.
+ * Returns true if enough users of this node are listed. A mounted disk may be mounted in any number of other namespaces. These
+ * are found when the listed users have ended.
  */
 bool search_enough(const struct user_search *s, const char *device);
-/* Of search_add_named() with `any`: the list has its user. */
+/* Result of search_add_named() with `any`: the list has its user. */
 #define SEARCH_OVER (-ECANCELED)
 
 struct user *search_add(struct user_search *s, enum user_kind kind, const char *device);
-/* The same; where may be NULL. 0, SEARCH_OVER, or -ENOMEM. */
+/* The same; where may be NULL. Returns 0, SEARCH_OVER, or -ENOMEM. */
 int search_add_named(struct user_search *s, enum user_kind kind, const char *device, const char *where);
-/* Whether a mount of this node is listed. */
+/* Returns true if a mount of this node is listed. */
 bool search_is_mounted(const struct user_search *s, const char *device);
-/* For n disks at once. namespace, pid: whose table it is; NULL for PID 1's. */
+/* For n disks at once. namespace, pid: owner of the table, or NULL for PID 1. */
 int search_mounts(struct user_search *list, size_t n, const char *path, const char *namespace, const char *pid);
-/* Finds what stands on the disk, to be freed by whoever has the search. */
+/* Finds the devices that stand on the disk. The owner of the search has to free them. */
 int search_stack(struct user_search *s);
-/* On which of the disk's nodes a device stands; NULL: on none. */
+/* Returns the disk's node on which a device stands; NULL: none. */
 const char *search_stacked_number(const struct user_search *s, unsigned major, unsigned minor);
 const char *search_stacked_name(const struct user_search *s, const char *name);
-/* Whether a block device has this name in /dev: of its own ("dm-0") or the mapper's ("mapper/NAME"). */
+/* Returns true if a block device has this name in /dev: its own ("dm-0") or the mapper's ("mapper/NAME"). */
 bool search_is_called(const struct user_search *s, const char *block, const char *name);
 /* For n disks at once. */
 int search_swaps(struct user_search *list, size_t n);
-/* What stands directly on the disk. */
+/* Finds the devices that stand directly on the disk. */
 int search_holders(struct user_search *s);
-/* The btrfs that it is a member of. */
+/* Finds the btrfs that the disk is a member of. */
 int search_btrfs(struct user_search *s);
 /* Loop devices, for n disks at once: by the path in sysfs, or, with `ask`, by the number that the kernel returns. */
 int search_loops(struct user_search *list, size_t n, bool ask);
-/* True the first time a mount namespace is met. */
+/* Returns true for the first call with a mount namespace. */
 bool search_first_sight(struct user_search *s, const char *namespace);
-/* For dir_each() over /proc: one process, its mount namespace and what it has open. data: the search. */
+/* For dir_each() over /proc: searches the mount namespace and the open files of one process. data: the search. */
 int search_process(const char *pid, void *data);
-/* Who a process is: its command and its unit, where they can be known. */
+/* Fills in the command and the unit of a process, if they are known. */
 void search_who(const struct user_search *s, struct user *u, const char *pid);

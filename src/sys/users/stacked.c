@@ -6,17 +6,17 @@
 #include "sys/users/search.h"
 
 /*
- * What stands on a disk: volumes, arrays, mappings, their partitions, and what stands on those. It is looked up when somebody
- * asks who uses the disk, once; that the disk is used shows in its own holders/, at a glance.
+ * The devices that stand on the disk: volumes, arrays, mappings, their partitions, and the devices on those. They are read only
+ * when the users are listed, and once. The disk's own holders/ shows quickly whether it is used.
  */
 
-/* Of one disk. A system with more of them on one than that is told of the first ones. */
+/* For one disk. If more devices stand on it, only the first ones are reported. */
 #define STACK_MAX 256
 
 struct climb {
         struct user_search *s;
-        const char *device; /* of the disk, what is below all that is found now */
-        const char *block;  /* whose directory is read */
+        const char *device; /* the disk's node below all devices that are found now */
+        const char *block;  /* the device whose directory is read */
         bool direct;
 };
 
@@ -79,7 +79,7 @@ static int push(const char *name, void *data)
         return 0;
 }
 
-/* An array, and a mapping as well, may have partitions of its own. */
+/* Arrays and mappings may have partitions of their own. */
 static int push_partition(const char *name, void *data)
 {
         const struct climb *c = data;
@@ -116,7 +116,7 @@ int search_stack(struct user_search *s)
                 if (k < 0)
                         return k;
         }
-        /* What is pushed here is climbed in its turn. What is gone meanwhile holds nothing. */
+        /* Devices that are pushed here are searched later in this loop. A device that has disappeared holds nothing. */
         for (size_t i = first; i < s->n_stack; i++) {
                 const struct block at = s->stack[i].block;
                 struct climb c = {s, s->stack[i].device, at.name, false};

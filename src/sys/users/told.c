@@ -8,11 +8,11 @@
 #include "common/util.h"
 #include "sys/users/users.h"
 
-/* Whether the end of a use will be told, and having it told. */
+/* Checks whether the end of a use will be reported, and adds the watches that this needs. */
 
 /*
- * A watch on any inode tells when its whole file system is gone, from whatever namespace it was mounted last. Unlike an open
- * mount table of another namespace it pins nothing.
+ * A watch on any inode reports the end of its file system, after the last unmount in any namespace. Unlike an open mount table of
+ * another namespace it pins nothing.
  */
 static bool watch_end(int inotify, const struct roots *r, const char *below)
 {
@@ -27,11 +27,11 @@ static bool mount_told(const struct roots *r, int inotify, const struct user *u)
         char path[PATH_MAX];
         struct statx x;
 
-        if (!u->namespace) /* PID 1's table tells */
+        if (!u->namespace) /* the mount table of PID 1 shows it */
                 return true;
         if (snprintf(path, sizeof(path), "%i/root%s", (int) u->pid, u->where ? u->where : "/") >= PATH_MAX / 2)
                 return false;
-        /* Watched first: if the mount is still there then, the watch is on it. */
+        /* The watch comes first: if the mount is still there afterwards, the watch is on it. */
         return watch_end(inotify, r, path) && statx(r->proc, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &x) == 0 &&
                (x.stx_mask & STATX_MNT_ID) && x.stx_mnt_id == (uint64_t) u->mount_id;
 }
@@ -42,7 +42,7 @@ static bool open_told(const struct roots *r, const struct lun *luns, size_t n_lu
 
         if (!u->via || fstatat(r->proc, u->via, &its, 0) < 0)
                 return false;
-        /* The close of a node is told to who watches that very node: in a container there may be another one. */
+        /* inotify reports the close only on the node that was opened. A container may have another node. */
         if (S_ISBLK(its.st_mode) || S_ISCHR(its.st_mode))
                 return fstatat(r->dev, u->device, &ours, 0) == 0 && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
         return watch_end(inotify, r, u->via) && fstatat(r->proc, u->via, &its, 0) == 0 &&
@@ -57,7 +57,7 @@ static bool btrfs_mounted(const struct user *users, size_t n, const struct user 
         return false;
 }
 
-/* By uevents of the holder. Not of a member that leaves an array; of a file system its mounts tell. */
+/* Uevents of the holder report its end, except for a member that leaves an array. For a btrfs its mounts report it. */
 static bool holder_told(const struct user *users, size_t n, const struct user *u)
 {
         if (u->btrfs)
@@ -82,10 +82,10 @@ bool users_told(const struct roots *r, const struct lun *luns, size_t n_luns, in
                 case USER_HOLDER:
                         all = all && holder_told(users, n, u);
                         break;
-                case USER_LOOP: /* uevents, and the close of the node */
+                case USER_LOOP: /* reported by uevents, and by the close of the node */
                         all = all && !u->unsure;
                         break;
-                case USER_SWAP: /* the table of swaps */
+                case USER_SWAP: /* reported by the swap table */
                         break;
                 case USER_CLAIM:
                 case _USER_KIND_MAX:

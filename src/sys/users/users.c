@@ -5,9 +5,9 @@
 #include "sys/io/sysfs.h"
 #include "sys/users/search.h"
 
-/* Users of several disks, with one walk over the processes for all of them. */
+/* Finds the users of several disks with a single walk over the processes. */
 
-/* All LUNs and all users found so far as those of one disk. */
+/* Makes a search with the LUNs of all disks, and room for all users found so far. */
 static int search_together(const struct users_of *of, size_t n, struct user_search *ret)
 {
         size_t n_luns = 0, n_users = 0, at = 0;
@@ -29,7 +29,7 @@ static int search_together(const struct users_of *of, size_t n, struct user_sear
         return 0;
 }
 
-/* Users go into the list, and stay with their disks. */
+/* Puts the users into the list. The disks keep owning them. */
 static void lend_users(const struct users_of *of, size_t n, struct user_search *s)
 {
         for (size_t i = 0; i < n; i++)
@@ -42,7 +42,7 @@ static bool is_of(const struct users_of *of, const struct user *u)
         return search_name(&(struct user_search){.luns = of->luns, .n_luns = of->n_luns}, u->device);
 }
 
-/* What the walk has found, behind `known`, to whose disk it is. Nobody but that disk has such a name. */
+/* Gives each user behind `known` to its disk. A node belongs to only one disk. */
 static int share_out(struct users_of *of, size_t n, struct user_search *s, size_t known)
 {
         for (size_t at = known; at < s->n; at++) {
@@ -79,7 +79,7 @@ static int walk(const struct roots *r, struct users_of *of, size_t n)
         }
         if (k >= 0)
                 k = share_out(of, n, &s, known);
-        /* The first ones were lent. */
+        /* The first ones belong to the disks. */
         for (size_t i = 0; i < known; i++)
                 s.list[i] = (struct user){};
         users_free(s.list, s.n);
@@ -94,7 +94,7 @@ static int search_tables(struct user_search *list, size_t n, bool deep)
 
         for (size_t i = 0; k >= 0 && i < n; i++) {
                 k = search_stack(list + i);
-                if (k >= 0 && list[i].any) /* nothing is cheaper to find */
+                if (k >= 0 && list[i].any) /* the cheapest search */
                         k = search_holders(list + i);
         }
         if (k >= 0)
