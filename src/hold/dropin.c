@@ -8,7 +8,7 @@
 #include "core/config.h"
 #include "sys/io/statefile.h"
 
-/* systemd passes over keys with an X- in silence. */
+/* systemd ignores keys with X- without a message. */
 #define KEY_HOLD "OnActiveSec"
 #define KEY_DEVICE_TIMEOUT "X-DeviceTimeoutSec"
 
@@ -41,7 +41,7 @@ int limits_read(const struct roots *r, struct hold_limits *ret)
         char path[128];
         int k;
 
-        /* The link is what allows; only its file is read, since state files are not read through links. */
+        /* The link allows holds. State files are not read through links, so its target is read directly. */
         if (faccessat(r->run, RUN_HOLD_ALLOWED, R_OK, 0) < 0)
                 return -errno;
         (void) snprintf(path, sizeof(path), "%.*s" LIMITS_DROPIN, (int) (strrchr(RUN_HOLD_ALLOWED, '/') + 1 - RUN_HOLD_ALLOWED),

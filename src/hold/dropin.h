@@ -7,21 +7,20 @@
 #include "sys/io/roots.h"
 
 /*
- * What the generator found out for this boot. It stands in the drop-in of the dead man's timers, so that PID 1
- * and the helper go by the same number; the link RUN_HOLD_ALLOWED, which lets the rules hold at all, points to
- * that file.
+ * The limits that the generator found for this boot. They are in the drop-in of the dead man's timers, so that PID 1 and the
+ * helper use the same number. The link RUN_HOLD_ALLOWED points to that file; without it the rules hold nothing.
  */
 struct hold_limits {
-        usec_t hold;           /* usec a hold may last, and the timer with it */
+        usec_t hold;           /* most usec that a hold may last; also the length of the timer */
         usec_t device_timeout; /* usec until PID 1 gives up a device that a boot waits for */
 };
 
-/* Taken off them for what then travels through udev and PID 1 on a machine that boots. */
+/* Time for the events after a release, through udev and PID 1 of a machine that boots. Subtracted from the limits. */
 #define MARGIN_USEC (3 * USEC_PER_SEC)
 
 #define LIMITS_DROPIN "uasd-release@.timer.d/50-hold.conf" /* beside the link */
 
-/* Into the generator's output directory: the drop-in, then the link. Returns 0 or -errno. */
+/* Writes the drop-in, then the link, into the generator's output directory. Returns 0 or -errno. */
 int limits_write(int dirfd, const struct hold_limits *l);
-/* Returns 0; -ENOENT: holding is not allowed; -EBADMSG; other -errno. */
+/* Returns 0, -ENOENT if holding is not allowed, -EBADMSG, or another -errno. */
 int limits_read(const struct roots *r, struct hold_limits *ret);

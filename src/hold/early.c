@@ -19,8 +19,8 @@
 #include "sys/usb/usbdisk.h"
 
 /*
- * At most, forward and back. The initramfs waits half a minute for its root, and a disk that does not work under uas has to be
- * back by then.
+ * Limit for a switch and its undo. The initramfs waits half a minute for its root, and a disk that does not work under uas must
+ * be back by then.
  */
 #define EARLY_BUDGET (15 * USEC_PER_SEC)
 #define RECOVER_BUDGET (5 * USEC_PER_SEC)
@@ -52,7 +52,7 @@ static int move(const struct roots *r, const struct usb_disk *d, enum driver tar
         bool early = d->n_luns == 0;
         int k = run->run_switch(interface, target, deadline);
 
-        /* Meanwhile its delay_use was over: udev waits for us, so that nobody has it yet. */
+        /* Its delay_use has ended meanwhile. udev waits for this process, so no other process has the disk yet. */
         if (k == UASD_EXIT_DEFERRED && early && disk_is_there(r, interface))
                 k = run->run_switch(interface, target, deadline);
         if (k == RUN_KILLED || k < 0) {
@@ -66,7 +66,7 @@ static int move(const struct roots *r, const struct usb_disk *d, enum driver tar
         return 1;
 }
 
-/* Whether a boot has time for it in the root file system's coldplug, where nobody was told of the disk. */
+/* Returns true if a boot has time for a switch in the root file system's coldplug, and udev has not announced the disk yet. */
 static bool fits_coldplug(const struct roots *r, const struct usb_disk *d, usec_t *budget)
 {
         struct hold_limits l;
@@ -75,7 +75,7 @@ static bool fits_coldplug(const struct roots *r, const struct usb_disk *d, usec_
                 return false;
         if (l.hold < *budget)
                 *budget = l.hold;
-        /* A boot has waited for its devices for no longer than the machine runs. */
+        /* A boot cannot have waited for its devices longer than the machine runs. */
         return now_boottime() + *budget + RECOVER_BUDGET + MARGIN_USEC <= l.device_timeout && hold_untouched(r, d);
 }
 
@@ -105,14 +105,14 @@ int early_interface(const struct roots *r, const char *interface, const struct r
         if (!decision_fits_early(&d.facts, &decision, initramfs) || (!initramfs && !fits_coldplug(r, &d, &budget)))
                 return 0;
         if (d.facts.driver == DRIVER_NONE) {
-                /* Before udev loads uas as well: so it never sees a disk that is not meant for it. */
+                /* usb-storage is loaded before udev loads uas, so uas never sees a disk that belongs to usb-storage. */
                 run->load("usb-storage");
                 usb_disk_done(&d);
                 k = read_disk(r, interface, &c, &d);
                 if (k <= 0 || d.facts.driver == decision.target)
                         return k < 0 ? k : 0;
         }
-        /* udev would load it when it comes to the SCSI device, for which uasd-switch waits in vain until then. */
+        /* udev would load it at the event of the SCSI device. But uasd-switch waits for the block device before that. */
         run->load("sd_mod");
         return move(r, &d, decision.target, budget, run);
 }

@@ -7,12 +7,12 @@
 #include "core/types.h"
 #include "sys/io/roots.h"
 
-/* How uasd-switch ended, for those who run it. */
+/* The result of run_switch() if uasd-switch was killed. */
 #define RUN_KILLED 1000 /* it did not end by itself in time */
 
 /*
- * Runs uasd-switch, and modprobe: run_switch() and run_modprobe() but for tests. The first returns its exit code,
- * RUN_KILLED or -errno; target DRIVER_NONE: --recover.
+ * Runs uasd-switch and modprobe: run_switch() and run_modprobe(), except in tests. run_switch() returns the exit code, RUN_KILLED
+ * or -errno; target DRIVER_NONE: --recover.
  */
 struct runner {
         int (*run_switch)(const char *interface, enum driver target, usec_t deadline);
@@ -20,13 +20,13 @@ struct runner {
 };
 
 /*
- * What is done to a USB interface in udev's event of it, while udev waits with all that is behind it: it is moved, if that may
- * be done so early. In the root file system that is for a disk that has passed its trial, and that nobody was told of yet:
- * coldplug. Returns 1 if uasd-switch was run, 0, or -errno.
+ * Handles udev's event of a USB interface: moves it, if that is possible so early. udev waits meanwhile, with all later events of
+ * it. In the root file system this is only for coldplug, and for a disk that has passed its trial and that udev has not announced
+ * yet. Returns 1 if uasd-switch was run, 0, or -errno.
  */
 int early_interface(const struct roots *r, const char *interface, const struct runner *run);
 
-/* Somebody in the initramfs waits for a device: nothing is held there any more. Returns 0 or -errno. */
+/* Called when the initramfs waits for a device: ends all holds there. Returns 0 or -errno. */
 int early_let_go(const struct roots *r);
 
 /* run.c */

@@ -11,7 +11,7 @@
 
 #define UNITS "systemd/system"
 
-/* A link to /dev/null, or an empty file. */
+/* Returns true for a link to /dev/null, or an empty file. */
 static bool masked_in(int dirfd)
 {
         char target[PATH_MAX];

@@ -5,5 +5,5 @@
 
 #include "sys/io/roots.h"
 
-/* Whether uasd.service is wanted by something and not masked, as far as unit files and the command line say. */
+/* Returns true if a unit wants uasd.service and it is not masked, according to unit files and the command line. */
 bool service_enabled(const struct roots *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The systemd generator: says by a link in its own output directory that uasd is enabled and may hold, and for
- * how long. Whatever goes wrong here ends in no link: then nothing is ever held.
+ * The systemd generator. A link in its output directory says that uasd is enabled and may hold, and for how long. On any error
+ * there is no link, and nothing is ever held.
  */
 #include <fcntl.h>
 
@@ -14,7 +14,7 @@
 #include "sys/io/boot.h"
 #include "sys/state/conf.h"
 
-/* Less than this helps nobody. */
+/* A shorter hold has no use. */
 #define HOLD_MIN_USEC USEC_PER_SEC
 
 static int generate(const struct roots *r, int dirfd)
@@ -33,7 +33,7 @@ static int generate(const struct roots *r, int dirfd)
         k = smallest_device_timeout(r, &l.device_timeout);
         if (k < 0)
                 return k;
-        /* The other half is for the release to travel, and for what comes after the disk. */
+        /* The other half is for the events after a release, and for units that wait for the disk. */
         if (l.hold > l.device_timeout / 2)
                 l.hold = l.device_timeout / 2;
         return l.hold < HOLD_MIN_USEC ? 0 : limits_write(dirfd, &l);

@@ -21,7 +21,7 @@
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"
 
-/* What PID 1 was told of a block device instance: udev's record goes with the instance. */
+/* The state of a block device instance that PID 1 has seen. udev's record disappears with the instance. */
 enum told {
         TOLD_NOTHING,
         TOLD_HELD,
@@ -38,7 +38,7 @@ static enum told told(const struct roots *r, const struct block *b)
         return udevdb_property(r, id, PROP_HOLD, hold, sizeof(hold)) > 0 && streq(hold, "1") ? TOLD_HELD : TOLD_READY;
 }
 
-/* True as soon as `fn` is for any disk or partition. */
+/* Returns true if `fn` is true for a disk or partition. */
 static bool any_block(const struct usb_disk *d, bool (*fn)(const struct roots *r, const struct block *b), const struct roots *r)
 {
         for (size_t i = 0; i < d->n_luns; i++) {
@@ -76,8 +76,8 @@ static const struct block *find_block(const struct usb_disk *d, const char *name
 }
 
 /*
- * Policy goes by serial, and one of the kernel's rules by names; the attributes take the device lock, and a
- * disk that hangs would hang udev. What udev read of the USB device when it came does as well.
+ * Policy depends on the serial, and one of the kernel's rules on names. Reading the attributes takes the device lock, and a disk
+ * that hangs would hang udev. So they come from udev's record of the USB device.
  */
 void strings_from_udev(const struct roots *r, struct facts *f)
 {
@@ -120,21 +120,21 @@ bool hold_untouched(const struct roots *r, const struct usb_disk *d)
                 return false;
         k = hold_read(r, d->facts.interface, &before);
         if (k < 0 || (k > 0 && before.busnum == d->facts.busnum && before.devnum == d->facts.devnum))
-                return false; /* it has had its time */
+                return false; /* it was held before */
         return !any_block(d, told_anything, r) && users_any(r, d->luns, d->n_luns) == 0;
 }
 
 /*
- * A hold begins on the first `add` of the first disk, or not at all: what PID 1 has been told is there is
- * unmounted when it is told otherwise (H1, H2), and whoever used the disk in the initramfs still does (H4, H5).
- * So neither installing the package, nor `udevadm trigger`, nor udevd's or PID 1's starting anew can begin one.
+ * A hold begins on the first `add` of the first disk, or not at all. If PID 1 knows a device as ready and then sees it held, it
+ * unmounts it (H1, H2). And users from the initramfs may still use the disk (H4, H5). So no hold can begin because of the
+ * installation of the package, `udevadm trigger`, or a restart of udevd or PID 1.
  */
 static bool may_begin(const struct roots *r, const struct block_event *e, const struct usb_disk *d)
 {
         return adds_disk(e) && hold_untouched(r, d);
 }
 
-/* The timer first: no timer, no hold. It fires when the mark has run out, never before. */
+/* The timer comes first: without a timer there is no hold. It fires when the mark has expired, never before. */
 static bool begin(const struct roots *r, const struct facts *f, const struct hold_limits *l, hold_arm_fn arm)
 {
         struct hold_mark m = {
@@ -147,9 +147,9 @@ static bool begin(const struct roots *r, const struct facts *f, const struct hol
 }
 
 /*
- * The initramfs has no PID 1 that could keep a timer, so a hold leaves nothing behind there: every event asks anew. It
- * ends when somebody waits for a device (early_let_go()), and in any case with the initramfs: in the root file
- * system every device gets `add` again, and a hold begins there with its timer or not at all.
+ * The initramfs has no PID 1 that could keep a timer, so a hold leaves nothing behind there: it is decided again at every event.
+ * It ends when the initramfs waits for a device (early_let_go()), and in any case with the initramfs. In the root file system
+ * every device gets `add` again, and a hold begins there with its timer or not at all.
  */
 static bool held_in_initramfs(const struct roots *r, const struct usb_disk *d, const struct config *c)
 {
@@ -186,8 +186,8 @@ static bool held(const struct roots *r, const struct block_event *e, const struc
 }
 
 /*
- * The first event of a disk that uasd-switch has just moved waits until that has been tried, and is answered then: so the
- * disk is seen once, by everybody, as what it will be. Whoever was told of it already is not kept waiting.
+ * If uasd-switch has just moved a disk, its first event waits until it has been tried. So all programs see the disk only once, in
+ * its final state. A disk that PID 1 already knows does not wait.
  */
 static bool waited(const struct roots *r, const struct block_event *e, const struct usb_disk *d, const struct config *c)
 {
@@ -245,8 +245,8 @@ int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm
 }
 
 /*
- * A uasd-switch that was stopped between the two drivers leaves a disk that nobody waits for in vain any longer: the kernel
- * chooses a driver for it. Without its record that uasd-switch ends as soon as it wakes up.
+ * If uasd-switch was stopped between the two drivers, the kernel chooses a driver for the disk, so that the programs that wait
+ * for it get it. Without its record that uasd-switch ends as soon as it wakes up.
  */
 void hold_rescue(const struct roots *r, const struct facts *f)
 {
@@ -275,13 +275,12 @@ int hold_end(const struct roots *r, const char *interface, bool *ret_expired)
         marked = hold_read(r, interface, &m) > 0 && m.busnum == d.facts.busnum && m.devnum == d.facts.devnum;
         if (marked)
                 expired = m.deadline <= now_boottime();
-        /* A mark that was lost, or taken away by somebody who died before the trigger, must not keep the disk.
-         */
+        /* The mark may be lost, or a process may have removed it and died before the trigger. That must not keep the disk. */
         else if (!any_block(&d, told_held, r))
                 return 0;
 
         k = hold_release(r, &d.facts);
-        /* Even if that failed: past its deadline the mark holds nothing any more. */
+        /* Even if that failed: a mark holds nothing after its deadline. */
         if (k < 0 && !expired)
                 return k;
         hold_rescue(r, &d.facts);

@@ -9,7 +9,7 @@
 #include "sys/io/roots.h"
 #include "sys/usb/usbdisk.h"
 
-/* What udev says of the event at hand. */
+/* Properties of the event that udev processes. */
 struct block_event {
         const char *block;   /* "sda1" */
         const char *action;  /* may be NULL */
@@ -25,29 +25,29 @@ struct hold_answer {
 };
 
 /*
- * Arms the dead man's timer. Returns 0 if it runs for l->hold from now on, and a hold of that length costs no
- * boot: timer_arm(), but for tests.
+ * Arms the dead man's timer: timer_arm(), except in tests. Returns 0 if it runs for l->hold from now on, and a hold of that
+ * length does not fail a boot.
  */
 typedef int (*hold_arm_fn)(const struct roots *r, const char *interface, const struct hold_limits *l);
 
 /*
- * Whether this event leaves the block device held, and what else is known of it. It may begin a hold; it is
- * asked anew at every event, and every error is an answer: not held. Returns 0 or -errno, ret untouched then.
+ * Answers an event: whether it leaves the block device held, and the other properties. It may begin a hold. The decision is made
+ * again at every event, and after any error the device is not held. Returns 0, or -errno without a change of ret.
  */
 int hold_ask(const struct roots *r, const struct block_event *e, hold_arm_fn arm, struct hold_answer *ret);
 
-/* The kernel command line says that nothing is to be held, or moved before anybody is told of it. */
+/* Returns true if the kernel command line forbids holds, and switches before udev announces a disk. */
 bool hold_forbidden(const struct roots *r);
-/* Nobody was told of the disk or uses it, and it was neither held nor moved on this attachment. */
+/* Returns true if udev has not announced the disk, it has no users, and it was neither held nor moved on this attachment. */
 bool hold_untouched(const struct roots *r, const struct usb_disk *d);
 
-/* Policy goes by names that udev has read; sysfs would take the device lock for them. */
+/* Reads the strings of a disk from udev's record. Policy depends on them; sysfs would take the device lock. */
 void strings_from_udev(const struct roots *r, struct facts *f);
-/* A disk that a switch has left without a driver gets one. */
+/* Gives a driver to a disk that a switch has left without one. */
 void hold_rescue(const struct roots *r, const struct facts *f);
 
 /*
- * Ends the hold of an interface, if there is one: never again on this attachment, and `add` for all its disks.
- * Returns 1 if something was held, else 0, or -errno. ret_expired (may be NULL): whether its time had come.
+ * Ends the hold of an interface, if there is one: it is never held again on this attachment, and all its disks get `add`. Returns
+ * 1 if something was held, 0, or -errno. ret_expired (may be NULL): true if its deadline had passed.
  */
 int hold_end(const struct roots *r, const char *interface, bool *ret_expired);

@@ -13,17 +13,19 @@
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
 
-/* udev waits for the answer, and the disk's other events behind it: late is as good as never. PID 1 may take its time to
- * arm the timer while it boots a slow machine. The rule kills what even SIGALRM does not end, a little later. */
+/*
+ * udev waits for the answer, with the disk's later events: a late answer is useless. PID 1 may need long to arm the timer while
+ * it boots a slow machine. If SIGALRM does not end this process either, the rule kills it a little later.
+ */
 #define ANSWER_SEC 10
-/* PID 1 has less: without its answer the disk is not held, and udev gets the rest of the answer. */
+/* PID 1 has less time: without its answer the disk is not held, and udev gets the rest of the answer. */
 #define PID1_SEC (ANSWER_SEC - 1)
 
 static int arm_in_time(const struct roots *r, const char *interface, const struct hold_limits *l)
 {
         int k = timer_arm(r, interface, awake_in(PID1_SEC * USEC_PER_SEC), l);
 
-        /* From here the mark is written and told, both or neither. */
+        /* From here on both are done, or neither: the mark is written, and the answer is printed. */
         (void) alarm(0);
         return k;
 }
@@ -62,7 +64,10 @@ static int verb_udev(const struct roots *r, char **args)
         return fflush(stdout) == EOF ? -errno : 0;
 }
 
-/* Of which disk, as uasd says it; afterwards, since nobody waits for that. What cannot be read is left out. */
+/*
+ * Reports the release with uasd's names of the disk, as far as they can be read. After the release, since no process waits for
+ * the report.
+ */
 static void tell_release(const struct roots *r, const char *interface, bool expired)
 {
         struct usb_disk d = {};

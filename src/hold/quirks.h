@@ -4,7 +4,7 @@
 #include "sys/io/roots.h"
 
 /*
- * For the initramfs of that kernel, which is being made in `dir`: what keeps disks off uas there that policy or distrust want on
- * usb-storage, before any driver sees them. etc/modprobe.d has the whole parameter, etc/uasd/quirks what of it is ours.
+ * Keeps disks off uas in the initramfs of `kernel`, which is built in `dir`, before a driver sees them. These are the disks that
+ * belong on usb-storage by policy or distrust. etc/modprobe.d gets the whole parameter, etc/uasd/quirks our part of it.
  */
 int hold_quirks(const struct roots *r, const char *kernel, const char *dir);

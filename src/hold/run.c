@@ -10,7 +10,7 @@
 #include "hold/early.h"
 #include "sys/io/clock.h"
 
-/* Past its deadline uasd-switch brings the disk back; then it has no more business. */
+/* At its deadline uasd-switch brings the disk back. This is the time for that. */
 #define GRACE (3 * USEC_PER_SEC)
 #define MODPROBE_BUDGET (10 * USEC_PER_SEC)
 #define PROGRAM_MODPROBE "/sbin/modprobe"
@@ -19,7 +19,7 @@ static void child(char *const argv[], const sigset_t *mask)
 {
         int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 
-        /* Our own stdout is what udev reads properties from; the kernel's log is what gets into the journal. */
+        /* udev reads properties from our own stdout. The kernel's log gets into the journal. */
         if (fd < 0)
                 fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
         (void) dup2(fd, STDOUT_FILENO);
@@ -29,7 +29,7 @@ static void child(char *const argv[], const sigset_t *mask)
         _exit(127);
 }
 
-/* One that hangs in the kernel is not waited for: it stops as soon as it wakes up. */
+/* A child that hangs in the kernel is not waited for: it ends as soon as it wakes up. */
 static int run(char *const argv[], usec_t end)
 {
         sigset_t sigchld, before;

@@ -9,7 +9,7 @@
 
 #define DEFAULT_USEC (90 * USEC_PER_SEC)
 
-/* Takes the value up to a character of `end` into account. 0 and infinity are no limit. */
+/* Lowers *min to the value, which ends at a character of `end`. 0 and infinity are no limit. */
 static int take(const char *value, const char *end, usec_t *min)
 {
         char text[64];
@@ -35,7 +35,7 @@ static int take(const char *value, const char *end, usec_t *min)
 
 #define TAB_KEY "x-systemd.device-timeout="
 
-/* fstab and crypttab have their options in the fourth field; a comment's do not count. */
+/* The options of fstab and crypttab are in the fourth field. A comment does not count. */
 static int take_tab_line(const char *line, usec_t *min)
 {
         const char *p = line + strspn(line, " \t");
@@ -61,7 +61,7 @@ static int take_tab_line(const char *line, usec_t *min)
         }
 }
 
-/* One of two keys of a file of systemd. */
+/* Reads one of two keys of a systemd file. */
 static int take_key_line(const char *line, const char *const keys[static 2], usec_t *min)
 {
         line += strspn(line, " \t");
@@ -112,7 +112,7 @@ static int read_file(const struct option_file *f, const char *path)
 
 struct unit_dropins {
         const struct option_file *reading;
-        char path[512]; /* of the directory */
+        char path[512]; /* path of the directory */
 };
 
 static int read_dropin(const char *name, void *data)
@@ -124,7 +124,7 @@ static int read_dropin(const char *name, void *data)
         return read_file(d->reading, path);
 }
 
-/* Of a directory that is there. */
+/* The directory may be missing. */
 static int read_dropins(const struct option_file *f, const char *parent, const char *name)
 {
         struct unit_dropins d = {.reading = f};
@@ -152,7 +152,7 @@ static bool ends_with(const char *s, const char *end)
         return n >= m && streq(s + n - m, end);
 }
 
-/* x.device, x.device.d, and device.d for all of them. */
+/* Reads x.device, x.device.d, and device.d, which is for all devices. */
 static int read_device(const char *name, void *data)
 {
         char path[512];
@@ -164,7 +164,7 @@ static int read_device(const char *name, void *data)
         return streq(name, "device.d") || ends_with(name, ".device.d") ? read_dropins(data, UNITS, name) : 0;
 }
 
-/* What systemd's generators make of fstab and the command line is made at the same time as this is run. */
+/* systemd's generators run at the same time and convert fstab and the command line, so these are read here as well. */
 static int read_devices(int dirfd, usec_t *min)
 {
         struct option_file f = {dirfd, take_device_line, min};
@@ -181,7 +181,7 @@ static int read_cmdline(const struct roots *r, usec_t *min)
 
         if (attr_read(r->proc, "cmdline", text, sizeof(text)) < 0)
                 return 0;
-        /* systemd.mount-extra=, systemd.swap-extra=, luks.options=, rootflags=: wherever options may stand. */
+        /* Any option that may contain it: systemd.mount-extra=, systemd.swap-extra=, luks.options=, rootflags=. */
         for (const char *p = text; k >= 0 && (p = strstr(p, TAB_KEY)); p += strlen(TAB_KEY))
                 k = take(p + strlen(TAB_KEY), ",: \"'\n", min);
         for (char *w = strtok_r(text, " \n", &save); k >= 0 && w; w = strtok_r(NULL, " \n", &save))

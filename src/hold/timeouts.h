@@ -7,8 +7,8 @@
 #include "sys/io/roots.h"
 
 /*
- * The shortest time a boot may wait for a device: x-systemd.device-timeout= of fstab and crypttab, and PID 1's
- * own default from system.conf and the kernel command line. Returns 0, or -EBADMSG if one of them cannot be
- * read: then nobody knows; other -errno.
+ * Finds the shortest time that a boot may wait for a device. The sources are x-systemd.device-timeout= of fstab and crypttab, and
+ * PID 1's own default from system.conf and the kernel command line. Returns 0, -EBADMSG if one of them cannot be read and the
+ * time is unknown, or another -errno.
  */
 int smallest_device_timeout(const struct roots *r, usec_t *ret_usec);

@@ -6,8 +6,8 @@
 #include "sys/io/pid1.h"
 
 /*
- * The jobs of a boot wait for their devices since PID 1 had loaded its units: what shows up late cannot be held
- * for long. Later loading does not move that time.
+ * The jobs of a boot wait for their devices from the time at which PID 1 has loaded its units. So a device that appears late
+ * cannot be held for long. A later load of units does not move that time.
  */
 static int fits_the_boot(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
 {
@@ -22,8 +22,8 @@ static int fits_the_boot(sd_bus *pid1, struct awake deadline, const struct hold_
 }
 
 /*
- * mdadm starts an array without the members that it has waited for in vain. If one may be on this disk, it is not the
- * hold that keeps it away for so long.
+ * mdadm starts an array without a member that does not come in time. If the disk has a member, the hold must not delay it for so
+ * long.
  */
 static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
 {

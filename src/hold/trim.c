@@ -8,10 +8,10 @@
 #include "sys/state/trims.h"
 #include "sys/udev/udevdb.h"
 
-#define OFF "full" /* as sd calls a disk it takes for fully provisioned */
+#define OFF "full" /* sd's name for a fully provisioned disk */
 #define ON "unmap"
 
-/* udev's record goes with the block device, so a disk that came back, on whichever driver, begins anew. */
+/* udev's record disappears with the block device, so a disk that comes back is new, on either driver. */
 static bool set_before(const struct roots *r, const struct block *b)
 {
         char id[32], set[8];
@@ -27,7 +27,7 @@ void trim_ask(const struct roots *r, const struct usb_disk *d, const struct lun 
         uint64_t max = 0;
 
         *ret = a;
-        /* Nobody needs it in an initramfs, and the root file system's udev asks again. */
+        /* TRIM is not needed in an initramfs, and the root file system's udev asks again. */
         if (in_initramfs(r) || cmdline_has(r, CMDLINE_OFF))
                 return;
         a.on = trims_lookup(r, &d->facts, l->lun, &max) > 0;
