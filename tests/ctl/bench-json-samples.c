@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Results as JSON, a line each: with all there can be, and with as little as there can be. */
+/* Results as JSON, a line each: with every member, and with as few as possible. */
 #include "bench-samples.h"
 
 #include "bench/tell/json.h"
 #include "term/json.h"
 
-/* All that may be null is. */
+/* Every member that may be null is null. */
 static struct bench little(void)
 {
         struct bench b = {.id = "0f3c2a4e-6b1d-4c77-9a55-1d2e3f405163"};
@@ -21,7 +21,7 @@ int main(void)
 {
         struct bench full = sample_full(), plain = sample_comparison(), few = little(), single = little();
 
-        full.runs[1].error = -EIO; /* to be doubted */
+        full.runs[1].error = -EIO; /* a run that raises a doubt */
         json_print_line(bench_json(&full));
         json_print_line(bench_json(&plain));
         json_print_line(bench_json(&few));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How a result is told, for those who look at what is printed.
+ * Prints a result, for the tests of the output.
  *
  *     bench-told SAMPLE table|json|csv|markdown
  *     bench-told SAMPLE chart FILE
@@ -22,7 +22,7 @@
 
 #define SET(member, to) (void) copy_string(member, sizeof(member), to)
 
-/* A device that wants to be more than a name. */
+/* A device whose names contain code. */
 static struct bench sample_hostile(void)
 {
         struct bench b = sample_comparison();
@@ -32,11 +32,11 @@ static struct bench sample_hostile(void)
         SET(b.conditions.model, "=cmd|' /C calc'!A0 \033[31m`x` | <b>@all</b>, \"q\"\n# h");
         SET(b.conditions.bridge, command);
         SET(b.patterns[0].name, "a'b\"c\\d|e`f<g>&\033]0;h\a");
-        SET(b.profile, command); /* which is in a chart's title */
+        SET(b.profile, command); /* the profile stands in a chart's title */
         return b;
 }
 
-/* Random reads at depth 1 to 32: one driver gains, the other does not. */
+/* Random reads at depth 1 to 32: one driver gets faster, the other does not. */
 static struct bench sample_sweep(void)
 {
         struct bench b = sample_bench();
@@ -57,7 +57,7 @@ static struct bench sample_sweep(void)
         return b;
 }
 
-/* As the profile of that name: rates grow with the jobs, up to what the disk can do. */
+/* Like the profile of that name: rates grow with the jobs, up to the limit of the disk. */
 static struct bench sample_matrix(void)
 {
         static const unsigned jobs[] = {1, 4, 16, 64};
@@ -107,7 +107,7 @@ static struct bench sample_doubted(void)
         return b;
 }
 
-/* One round of each that counts. */
+/* One round of each driver that counts. */
 static struct bench sample_hasty(void)
 {
         struct bench b = sample_comparison();

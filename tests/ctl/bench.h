@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What cmocka wants to have been included before it. */
+/* cmocka needs these headers before its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "common/util.h"
 
-/* In a table: say which row it was. */
+/* For tables: prints the row that failed. */
 #define assert_row(i, condition)                                                                                                 \
         do {                                                                                                                     \
                 if (!(condition))                                                                                                \

@@ -8,10 +8,9 @@
 #include "common/util.h"
 
 /*
- * The bus API of uasd with nothing behind it: each disk plays a part when it is asked to switch. Prints "ready"
- * when it is on the bus, and every call it gets. With an argument it is of another version: "methods" knows no method,
- * "older" neither and says which version it is, "properties" has those alone that the first uasd had, "words" says a state
- * that nobody has heard of.
+ * The bus API of uasd without disks: each disk plays a part when a client asks it to switch. Prints "ready" when it is on the
+ * bus, and every call. The argument selects another version: "methods" has no method. "older" has none either, and reports its
+ * version. "properties" has only the properties of the first uasd. "words" reports an unknown state.
  */
 
 enum part {
@@ -21,8 +20,8 @@ enum part {
         PART_INCAPABLE,
         PART_REFUSED,
         PART_FORBIDDEN,
-        PART_ABSENT, /* pulled out in the middle */
-        PART_FATAL,  /* the daemon dies of it */
+        PART_ABSENT, /* the user pulls it out in the middle */
+        PART_FATAL,  /* the daemon dies during the switch */
         PART_HELD,   /* held until it is released */
 };
 
@@ -38,7 +37,7 @@ struct fake {
         char job[64];
         sd_bus_slot *slot;
         sd_event_source *timer;
-        /* A lease: our end of it, the driver it goes back to, and what comes in the middle of it. */
+        /* A lease: our end of its pipe, the driver to restore, and an incident during the lease. */
         sd_event_source *lease, *trouble;
         const char *before, *history;
 };
@@ -58,7 +57,7 @@ static struct fake disks[] = {
 static sd_bus *bus;
 static sd_event *event;
 static unsigned n_jobs;
-static const char *version; /* another one; NULL: ours */
+static const char *version; /* a different version; NULL: ours */
 #define OTHER_VERSION "0.0.1\033[31m"
 
 static char *path_of(const struct fake *f)
@@ -93,7 +92,7 @@ static void remove_disk(struct fake *f)
         f->slot = sd_bus_slot_unref(f->slot);
 }
 
-/* One step further in what it plays. */
+/* The next step of its part. */
 static int on_timer(sd_event_source *s, uint64_t usec, void *data)
 {
         struct fake *f = data;
@@ -134,7 +133,7 @@ static struct fake *find(const char *id)
         return NULL;
 }
 
-/* What uasd refuses before it keeps anything of a request. */
+/* uasd refuses these before it stores anything of a request. */
 static bool refuses_uas(const struct fake *f, const char *target, bool force, sd_bus_error *e)
 {
         if (!streq(target, "uas"))
@@ -197,14 +196,14 @@ static void end_lease(struct fake *f)
         f->history = NULL;
 }
 
-/* Whoever has the other end has closed it. */
+/* The holder of the lease has closed the pipe. */
 static int on_lease(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         end_lease(data);
         return 0;
 }
 
-/* A while into a lease: pulled out, taken by somebody, found bad, or the daemon dies. */
+/* Some time into a lease: the disk is pulled out, switched by another process, or distrusted, or the daemon dies. */
 static int on_trouble(sd_event_source *s, uint64_t usec, void *data)
 {
         _cleanup_free_ char *path = path_of(data);
@@ -245,7 +244,7 @@ static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return -errno;
         f->before = f->driver;
-        (void) sd_event_add_io(event, &f->lease, ends[1], 0, on_lease, f); /* EPOLLERR: nobody reads any more */
+        (void) sd_event_add_io(event, &f->lease, ends[1], 0, on_lease, f); /* EPOLLERR: the pipe has no reader any more */
         (void) sd_event_source_set_io_fd_own(f->lease, true);
         if (f->part == PART_FATAL || f->part == PART_ABSENT || f->part == PART_REFUSED || f->part == PART_HELD)
                 (void) sd_event_add_time_relative(event, &f->trouble, CLOCK_MONOTONIC, 1500 * USEC_PER_MSEC, 1000, on_trouble, f);
@@ -254,7 +253,7 @@ static int on_take_lease(sd_bus_message *m, void *data, sd_bus_error *e)
         return r < 0 ? r : 1;
 }
 
-/* The last inhibitor, and the disk it is for. */
+/* The last inhibitor, and its disk. */
 static sd_event_source *inhibitor;
 static char inhibited[16];
 
@@ -264,7 +263,7 @@ static int on_inhibitor(sd_event_source *s, int fd, uint32_t revents, void *data
         return 0;
 }
 
-/* FORBIDDEN's owner alone may not. */
+/* Only the disk FORBIDDEN refuses inhibitors. */
 static int on_inhibit(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *id, *who, *why;
@@ -315,7 +314,7 @@ static int on_policy(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
-/* Of disks that are not plugged in: it has one policy. */
+/* The policy of a disk that is not plugged in. There is room for one. */
 static char absent[64], absent_policy[32];
 static bool absent_forced;
 
@@ -354,7 +353,7 @@ static int on_policy_of(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
-/* Nothing is on record of any. */
+/* There is no record of any disk. */
 static int on_forget_of(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *id;
@@ -365,7 +364,7 @@ static int on_forget_of(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_error_setf(e, UASD_BUS_ERROR_NO_SUCH_DISK, "Nothing is on record of it.");
 }
 
-/* Disk 2-2 does not offer it. */
+/* Disk 2-2 does not support TRIM. */
 static int on_trim(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *id, *trim;

@@ -7,7 +7,7 @@
 #include "ctl/policies.h"
 #include "ctl/schema.h"
 
-/* One of everything that is printed as JSON, a line each: with all there can be, and with as little as there can be. */
+/* One of each JSON object, a line each: with every member, and with as few as possible. */
 
 static struct view full(void)
 {

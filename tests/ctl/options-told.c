@@ -7,8 +7,8 @@
 #include "ctl/verbs.h"
 
 /*
- * What uasctl says of each line of words on stdin before it does anything: complaints of the options and of the table of
- * verbs, and a line "." behind each. So the whole table of verbs and options takes one process.
+ * Reads lines of words from stdin. Prints for each the errors of the options and of the table of verbs, and then a line ".". So a
+ * test of all verbs and options needs one process.
  */
 
 #define WORDS_MAX 16

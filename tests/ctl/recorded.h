@@ -4,7 +4,7 @@
 #include "bench.h"
 #include "bench/measure/fio.h"
 
-/* What versions of fio have printed (fio/README.md), and numbers of it. */
+/* The output of versions of fio (fio/README.md), and numbers from it. */
 
 static inline char *recorded_read(const char *name)
 {

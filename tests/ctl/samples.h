@@ -11,6 +11,6 @@
 #include "client/view.h"
 #include "common/util.h"
 
-/* Views as a daemon would hand them out. */
+/* Views as a daemon would return them. */
 struct view sample_view(const char *interface, const char *block, const char *serial);
 void sample_user(struct view *v, enum user_kind kind, const char *device, const char *where);

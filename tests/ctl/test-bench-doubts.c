@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is doubted, and what is not: one change to a result nobody doubts. */
+/* Doubts, and their absence: each row makes one change to a result without doubts. */
 #include <math.h>
 
 #include "bench-samples.h"
@@ -10,7 +10,7 @@
 
 #define BIT(d) (1U << DOUBT_##d)
 
-/* A sequential, a random and a random read one at a time of a hard disk, under uas. */
+/* A sequential pattern, a random one, and a random one with one read at a time, on a hard disk under uas. */
 enum { SEQ, RND, ALONE };
 
 static const double seq[] = {190 * MB, 191 * MB, 189 * MB, 192 * MB, 190.5 * MB};
@@ -30,7 +30,7 @@ static struct bench plain(void)
         return b;
 }
 
-/* Rates of a pattern, all rounds that count times a factor. */
+/* Multiplies the rates of a pattern by a factor, in all rounds that count. */
 static void scale(struct bench *b, unsigned pattern, double factor)
 {
         for (size_t i = 0; i < b->n_runs; i++)
@@ -50,7 +50,7 @@ static void rates(struct bench *b, unsigned pattern, const double *factors)
 }
 #define RATES(b, pattern, ...) rates(b, pattern, (const double[]){__VA_ARGS__})
 
-/* Every run of the pattern, round 0 too. */
+/* Every run of the pattern, also in round 0. */
 #define EACH_RUN(b, p, what)                                                                                                     \
         for (size_t _i = 0; _i < (b)->n_runs; _i++)                                                                              \
                 if ((b)->runs[_i].pattern == (p))                                                                                \
@@ -61,7 +61,7 @@ static void nothing(struct bench *b)
 }
 static void link_jump(struct bench *b)
 {
-        scale(b, SEQ, 2.6); /* 494 MB/s; and no spinning disk is so quick */
+        scale(b, SEQ, 2.6); /* 494 MB/s, which no spinning disk reaches */
         b->conditions.rotational = false;
 }
 static void link_just(struct bench *b)
@@ -109,7 +109,7 @@ static void synchronous(struct bench *b)
 }
 static void libaio_buffered(struct bench *b)
 {
-        synchronous(b); /* as the profile has it then */
+        synchronous(b); /* as the profile has it without direct */
         b->patterns[RND].direct = false;
         (void) copy_string(b->patterns[RND].engine, sizeof(b->patterns[RND].engine), "libaio");
         b->conditions.memory = 0;
@@ -193,7 +193,7 @@ static void latency(struct bench *b)
 static void written(struct bench *b)
 {
         b->patterns[ALONE].read_percent = 0;
-        scale(b, ALONE, 6); /* 727 a second were published: its cache sorts them */
+        scale(b, ALONE, 6); /* as published: 727 a second, because its cache sorts the writes */
 }
 static void written_too_quick(struct bench *b)
 {
@@ -245,7 +245,7 @@ static void load_not_known(struct bench *b)
 {
         EACH_RUN(b, SEQ, other_bytes_per_sec) = -1;
 }
-/* Ten seconds after two of ramp, which fio is charged for as well. */
+/* Ten seconds after two of ramp, which are also counted for fio. */
 #define CHARGED(r, side) ((double) (r).side.bytes * 1.2)
 
 static void from_memory(struct bench *b)
@@ -254,7 +254,7 @@ static void from_memory(struct bench *b)
 }
 static void ramp_from_device(struct bench *b)
 {
-        b->patterns[SEQ].ramp_sec = 40; /* half of it all came from memory: still more than fio says it has read */
+        b->patterns[SEQ].ramp_sec = 40; /* half of all reads came from memory, and the rest is still more than fio reports */
         EACH_RUN(b, SEQ, device_read_bytes) = (double) b->runs[_i].read.bytes * 2.5;
 }
 static void long_ramp(struct bench *b)
@@ -292,7 +292,7 @@ static void to_memory(struct bench *b)
 static void to_memory_buffered(struct bench *b)
 {
         writing(b, 0);
-        b->patterns[SEQ].direct = false; /* that is what it is */
+        b->patterns[SEQ].direct = false; /* so the writes are expected to go to memory */
         b->conditions.memory = 0;
 }
 static void mixed_to_memory(struct bench *b)
@@ -321,7 +321,7 @@ static void submitting(struct bench *b)
 {
         EACH_RUN(b, RND, read.mean_ns) = 2.5e9;
         EACH_RUN(b, RND, read.slat_mean_ns) = 1.9e9;
-        EACH_RUN(b, ALONE, read.slat_mean_ns) = 1.9e9; /* whatever it says: there is no queue */
+        EACH_RUN(b, ALONE, read.slat_mean_ns) = 1.9e9; /* no doubt follows from it: there is no queue */
 }
 static void submitting_all(struct bench *b)
 {
@@ -344,7 +344,7 @@ static void submitting_once(struct bench *b)
         b->runs[8].read.slat_mean_ns = 1e12;
 }
 
-/* Half of it writes, a sync after every tenth of 4560 of them in the slowest round. */
+/* Half of the requests are writes, with a sync after every tenth. The slowest round has 4560 writes. */
 static void syncing(struct bench *b, double times, unsigned only)
 {
         b->patterns[ALONE].read_percent = 50;
@@ -357,7 +357,7 @@ static void syncing(struct bench *b, double times, unsigned only)
 }
 static void synced(struct bench *b)
 {
-        syncing(b, 1.2, 0); /* and once in the end */
+        syncing(b, 1.2, 0); /* and one at the end */
         EACH_RUN(b, ALONE, sync.ios) += 1;
 }
 static void synced_often(struct bench *b)
@@ -399,7 +399,7 @@ static void synced_without_writes(struct bench *b)
 static const struct {
         void (*change)(struct bench *b);
         unsigned seq, rnd, alone;
-        const char *text; /* in one of the sentences */
+        const char *text; /* text that one of the sentences contains */
 } table[] = {
         /* clang-format off */
         {nothing, 0, 0, 0, NULL},
@@ -493,21 +493,21 @@ static void all_doubts(void **state)
                                 }
                 }
                 assert_row(i, found);
-                assert_int_equal(doubts_of(&b, SEQ, DRIVER_USB_STORAGE), 0); /* there is none */
+                assert_int_equal(doubts_of(&b, SEQ, DRIVER_USB_STORAGE), 0); /* no doubt */
         }
 }
 
-/* A B B A, and A was quicker the first time. */
+/* A B B A, and the first half of A was faster. */
 static void halves(void **state)
 {
         static const struct {
-                double first, second; /* of usb-storage */
+                double first, second; /* rates of usb-storage */
                 double uas;
                 unsigned doubts;
                 enum bench_word word;
         } cases[] = {
                 {100, 101, 115, 0, BENCH_FASTER},
-                {100, 110, 115, BIT(HALVES), BENCH_SAME}, /* faster than both by less than they are apart */
+                {100, 110, 115, BIT(HALVES), BENCH_SAME}, /* faster than both, by less than they differ */
                 {110, 100, 130, BIT(HALVES), BENCH_FASTER},
                 {100, 110, 80, BIT(HALVES), BENCH_SLOWER},
         };
@@ -536,7 +536,7 @@ static void halves(void **state)
         }
 }
 
-/* Under usb-storage one request at a time is what there is: nobody is told so in every row. */
+/* usb-storage sends one request at a time. The rows do not repeat that. */
 static void queue_of_bot(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_bench();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which patterns come to stand in a table by number of jobs or clients, and where. */
+/* The patterns in a table by number of jobs or clients, and their places. */
 #include "bench-samples.h"
 
 #include "bench/tell/grid.h"
@@ -30,7 +30,7 @@ static struct bench bench_of(const struct row *rows, size_t n, enum bench_axis a
 #define BENCH_OF(axis, ...)                                                                                                      \
         bench_of((const struct row[]){__VA_ARGS__}, sizeof((const struct row[]){__VA_ARGS__}) / sizeof(struct row), axis)
 
-/* "1 4 | reads: 0 1; writes: 2 -": one text for all that is asked. */
+/* The whole grid in one text, such as "1 4 | reads: 0 1; writes: 2 -". */
 static const char *drawn(const struct bench *b, char ret[static 1024])
 {
         char text[GRID_TEXT_MAX];
@@ -61,23 +61,23 @@ static void places(void **state)
         } table[] = {
                 /* clang-format off */
                 {BENCH_OF(BENCH_AXIS_NONE, {"read", 4 * KiB, 1}, {"randread", 4 * KiB, 8}), ""},
-                /* in the order of the patterns, columns rising; what has one number alone has no place, nor has
-                   its column */
+                /* in the order of the patterns, columns rising; a pattern with only one number has no place, and its column is
+                 * omitted */
                 {BENCH_OF(BENCH_AXIS_NONE, {"randread", 4 * KiB, 16}, {"randread", 4 * KiB, 1},
                           {"read", MiB, 7}, {"read", 128 * KiB, 1}, {"read", 128 * KiB, 4}),
                  "jobs 1 4 16; 4 KiB random reads: 1 - 0; 128 KiB sequential reads: 3 4 -"},
                 {BENCH_OF(BENCH_AXIS_NONE, {"read", 4 * KiB, 1}, {"read", 4 * KiB, 4}, {"write", 4 * KiB, 1},
                           {"write", 4 * KiB, 4}, {"read", 8 * KiB, 4}),
                  "jobs 1 4; 4 KiB sequential reads: 0 1; 4 KiB sequential writes: 2 3"},
-                /* the same question once more */
+                /* the same question again */
                 {BENCH_OF(BENCH_AXIS_NONE, {"read", 4 * KiB, 1}, {"read", 4 * KiB, 4}, {"read", 4 * KiB, 4},
                           {"read", 4 * KiB, 1}),
                  "jobs 1 4; 4 KiB sequential reads, psync: 0 1; 4 KiB sequential reads, psync: 3 2"},
-                /* an engine tells two rows apart, one that is no word does not */
+                /* an engine distinguishes two rows, unless its name is not a word */
                 {BENCH_OF(BENCH_AXIS_NONE, {"read", 4 * KiB, 1}, {"read", 4 * KiB, 4},
                           {"read", 4 * KiB, 1, 0, "|x"}, {"read", 4 * KiB, 4, 0, "|x"}),
                  "jobs 1 4; 4 KiB sequential reads, psync: 0 1; 4 KiB sequential reads: 2 3"},
-                /* clients go across where jobs do not */
+                /* clients form the columns where jobs do not */
                 {BENCH_OF(BENCH_AXIS_CLIENTS, {"read", MiB, 2, 1}, {"read", MiB, 2, 2}, {"read", MiB, 2, 4}),
                  "clients 1 2 4; 1 MiB sequential reads with 2 jobs: 0 1 2"},
                 {BENCH_OF(BENCH_AXIS_CLIENTS, {"read", MiB, 1, 1}, {"read", MiB, 1, 2}, {"read", MiB, 4, 1},
@@ -100,7 +100,7 @@ static void places(void **state)
         }
 }
 
-/* Each job of a sweep has its share of one region; elsewhere a region is part of the question. */
+/* In a sweep each job has its share of one region. Elsewhere patterns with different regions do not share a row. */
 static void regions(void **state)
 {
         static const struct {
@@ -120,7 +120,7 @@ static void regions(void **state)
         }
 }
 
-/* No more than there is room for, and those in their places. */
+/* The grid has no more columns than there is room for, and each pattern is in its column. */
 static void many(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_bench();

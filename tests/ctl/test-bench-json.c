@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is written is read back; what nobody wrote so is refused. */
+/* A result that was written is read back. Other text is refused. */
 #include "bench-samples.h"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static void round_trip(void **state)
         full.single = true;
         check_same(&full);
 
-        /* Members one by one, where the text alone could hide a mistake made twice. */
+        /* The members are compared one by one, because a comparison of the texts could hide a mistake that was made twice. */
         text = text_of(&full);
         assert_int_equal(bench_json_parse(text, strlen(text), &again), 0);
         assert_string_equal(again.id, full.id);
@@ -83,7 +83,7 @@ static void round_trip(void **state)
         assert_true(again.runs[0].other_bytes_per_sec == 0);
 }
 
-/* A sound result with one piece of its text replaced, every time it comes. */
+/* A valid result in which every occurrence of a piece of text is replaced. */
 static char *replaced(const char *text, const char *from, const char *to)
 {
         size_t n = 0, left;
@@ -149,11 +149,11 @@ static void hostile(void **state)
                 {"\"random\": true", "\"random\": 1", -EBADMSG},
                 {"\"patterns\": [", "\"patterns\": {}, \"x\": [", -EBADMSG},
                 {"\"patterns\": [", "\"patterns\": [ 1,", -EBADMSG},
-                {"\"patterns\": [", "\"patterns\": [], \"x\": [", -EBADMSG}, /* and the runs are of what? */
+                {"\"patterns\": [", "\"patterns\": [], \"x\": [", -EBADMSG}, /* the runs refer to no pattern */
                 {"\"runs\": [", "\"runs\": [ null,", -EBADMSG},
                 {"\"conditions\": {", "\"conditions\": [], \"x\": {", -EBADMSG},
                 {"\"finding\": {", "\"finding\": 1, \"x\": {", -EBADMSG},
-                {"\"verdict\": ", "\"verdict\": [], \"x\": ", 0}, /* computed anew */
+                {"\"verdict\": ", "\"verdict\": [], \"x\": ", 0}, /* computed again */
         };
         _cleanup_(bench_done) struct bench b = sample_full();
         _cleanup_free_ char *text = text_of(&b);
@@ -217,7 +217,7 @@ static void files(void **state)
         assert_int_equal(read.n_runs, b.n_runs);
         bench_done(&read);
         assert_int_equal(bench_json_read(fd, "large", &read), -EFBIG);
-        assert_int_equal(bench_json_read(fd, "fifo", &read), -EBADMSG); /* and nobody waits for a writer */
+        assert_int_equal(bench_json_read(fd, "fifo", &read), -EBADMSG); /* the read does not wait for a writer */
         assert_int_equal(bench_json_read(fd, ".", &read), -EBADMSG);
         assert_int_equal(bench_json_read(fd, "none", &read), -ENOENT);
         for (size_t i = 0; i < 3; i++)

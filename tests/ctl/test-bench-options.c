@@ -8,7 +8,7 @@
 
 #define WORDS 10
 
-/* Of a command line behind "uasctl bench". */
+/* Parses a command line after "uasctl bench". */
 static int parse(const char *const *argv, struct bench_options *o, enum bench_verb *ret_verb, unsigned *ret_words)
 {
         char *copy[WORDS + 2] = {(char *) "uasctl"};
@@ -27,7 +27,7 @@ static int parse(const char *const *argv, struct bench_options *o, enum bench_ve
 
 static void command_lines(void **state)
 {
-        /* wrong: how the sentence begins; NULL: it is well; "": an option is refused on its own */
+        /* wrong: the beginning of the error, NULL if valid, "" if the option itself is refused */
         static const struct {
                 const char *argv[WORDS];
                 const char *wrong;
@@ -161,7 +161,7 @@ static void scratch(void **state)
         assert_true(room > 0);
         assert_int_equal(s.fd, -1);
         assert_int_equal(scratch_make("/nowhere/at/all", 4096, &s, &room), -ENOENT);
-        /* room is what was free: half of it at most, all that is wanted of less, and never below the least */
+        /* `room` was free: the file takes at most half of it, less if less is wanted, and never less than the minimum */
         assert_int_equal(scratch_fitting(folder, 0, 1), 1);
         assert_int_equal(scratch_fitting(folder, room / 8, 4096), room / 8);
         assert_in_range(scratch_fitting(folder, UINT64_MAX, 4096), room / 3, room * 2 / 3);
@@ -170,7 +170,7 @@ static void scratch(void **state)
         assert_int_equal(scratch_make(folder, 1 << 20, &s, &room), 0);
         (void) snprintf(command, sizeof(command), "test $(stat -Lc %%s %s) = 1048576", s.path);
         assert_int_equal(system(command), 0);
-        /* It has no name: nothing is left, whatever becomes of us. */
+        /* It has no name: nothing remains after the process, whatever happens. */
         assert_int_equal(rmdir(folder), 0);
         scratch_end(&s);
         assert_int_equal(s.fd, -1);

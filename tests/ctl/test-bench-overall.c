@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A whole result in one sentence, and what is doubted of it. */
+/* The summary of a whole result in one sentence, and its doubts. */
 #include "bench-samples.h"
 
 #include "bench/tell/doubts.h"
@@ -21,7 +21,7 @@ static void set_rates(struct bench *b, unsigned pattern, enum driver d, double f
                 }
 }
 
-/* Of one run, so that the figure is doubted; its rate stays. */
+/* Raises this doubt for one run, and so for its figure. The rate stays. */
 static void doubt_run(struct bench *b, struct bench_run *r, enum bench_doubt d)
 {
         struct bench_pattern *p = &b->patterns[r->pattern];
@@ -45,7 +45,7 @@ static void doubt_run(struct bench *b, struct bench_run *r, enum bench_doubt d)
         else {
                 assert_int_equal(d, DOUBT_USB2);
                 b->conditions.speed_mbps = 480;
-                r->read.bytes_per_sec /= r->read.bytes_per_sec > 50 * MB ? 10 : 1; /* as much as it carries */
+                r->read.bytes_per_sec /= r->read.bytes_per_sec > 50 * MB ? 10 : 1; /* as fast as the link */
         }
 }
 
@@ -53,7 +53,7 @@ static void overall(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_comparison(), none = sample_bench();
 
-        b.conditions.rotational = false; /* nothing is too quick */
+        b.conditions.rotational = false; /* no rate is too high */
         b.conditions.speed_mbps = 20000;
         check_overall(&none, "");
         check_overall(&b, "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: "
@@ -74,19 +74,20 @@ static void overall(void **state)
                 "faster on UAS");
         for (size_t i = 0; i < b.n_runs; i++)
                 b.runs[i].driver = DRIVER_UAS;
-        check_overall(&b, ""); /* nothing to compare with */
+        check_overall(&b, ""); /* there is nothing to compare */
 }
 
-/* What may make a difference, or hide one, of the rows that carry the verdict; 2 and 3 are random, at depth 32 and 1. */
+/* Doubts about the rows that carry the verdict, if they can cause or hide a difference. Rows 2 and 3 are random, at depth 32 and
+ * 1. */
 static void doubted(void **state)
 {
 #define SAID                                                                                                                     \
         "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at depth 1: no difference seen"
         static const struct {
-                unsigned row; /* that is changed; 4: all */
+                unsigned row; /* the row that is changed; 4: all */
                 enum driver driver;
-                enum bench_doubt first, second; /* what is doubted of it then */
-                bool same;                      /* and no row differs */
+                enum bench_doubt first, second; /* doubts about that row */
+                bool same;                      /* no row differs */
                 const char *want;
         } table[] = {
                 {2, DRIVER_UAS, DOUBT_DEPTH, DOUBT_DEPTH, false, SAID "; with doubts: depth"},
@@ -94,9 +95,9 @@ static void doubted(void **state)
                 {2, DRIVER_UAS, DOUBT_MEMORY, DOUBT_CACHE, false, SAID "; with doubts: cache, memory"},
                 {2, DRIVER_UAS, DOUBT_LOAD, DOUBT_LOAD, false, SAID "; with doubts: load"},
                 {2, DRIVER_UAS, DOUBT_SUBMIT, DOUBT_SUBMIT, false, SAID "; with doubts: submission"},
-                {2, DRIVER_UAS, DOUBT_REGION, DOUBT_SYNCS, false, SAID}, /* both were asked alike */
-                {0, DRIVER_UAS, DOUBT_DEPTH, DOUBT_CACHE, false, SAID},  /* another row's */
-                {4, DRIVER_NONE, DOUBT_USB2, DOUBT_USB2, false, SAID},   /* in spite of it */
+                {2, DRIVER_UAS, DOUBT_REGION, DOUBT_SYNCS, false, SAID}, /* both drivers have this doubt */
+                {0, DRIVER_UAS, DOUBT_DEPTH, DOUBT_CACHE, false, SAID},  /* the doubt of another row */
+                {4, DRIVER_NONE, DOUBT_USB2, DOUBT_USB2, false, SAID},   /* faster despite this doubt */
                 {4, DRIVER_NONE, DOUBT_USB2, DOUBT_USB2, true, "no difference seen; with doubts: usb2"},
                 {0, DRIVER_UAS, DOUBT_DEPTH, DOUBT_DEPTH, true, "no difference seen; with doubts: depth"},
                 {4, DRIVER_UAS, DOUBT_DEPTH, DOUBT_LOAD, true, "no difference seen; with doubts: depth, load"},
@@ -122,7 +123,7 @@ static void doubted(void **state)
         }
 }
 
-/* More kinds than anybody reads in a sentence; and where nothing is compared nothing is said. */
+/* Too many kinds of doubt for one sentence. Without a comparison there is no summary. */
 static void many_doubts(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_comparison();
@@ -141,7 +142,7 @@ static void many_doubts(void **state)
         check_overall(&b, "");
 }
 
-/* Many patterns: the greatest differences, equal ones in their order, and how many there are besides. */
+/* Many patterns: the largest differences, equal ones in their order, and the number of the others. */
 static void many_patterns(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_bench();
@@ -167,7 +168,7 @@ static void many_patterns(void **state)
                 "1 of 7 patterns differs: 4 KiB random reads at depth 2: 2.0 times faster on UAS; 4 KiB random reads at depth 1, 4 KiB random reads at "
                 "depth 4, 4 KiB random reads at depth 8, 4 KiB random reads at depth 16 and 2 more: no difference seen");
         assert_true(strlen(verdict_overall(&b, text, 20)) == 19);
-        /* What was not judged is not asked about. */
+        /* A pattern without a verdict is not mentioned. */
         for (size_t i = 0; i < b.n_runs; i++)
                 if (b.runs[i].pattern >= 5)
                         b.runs[i].error = -EIO;
@@ -176,10 +177,10 @@ static void many_patterns(void **state)
                 if (b.runs[i].pattern == 4)
                         b.runs[i].error = -EIO;
         assert_true(strncmp(verdict_overall(&b, text, sizeof(text)), "4 KiB random reads at depth 2: ", 31) ==
-                    0); /* all four are named */
+                    0); /* the sentence names all four */
 }
 
-/* What ended a half comes first, in plain words. */
+/* The cause that ended a half comes first, in plain words. */
 static void findings(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_comparison();
@@ -196,7 +197,7 @@ static void findings(void **state)
         b.finding.driver = DRIVER_USB_STORAGE;
         assert_non_null(strstr(finding_text(&b, text, sizeof(text)), "usb-storage failed: 2 commands"));
         assert_non_null(strstr(text, "no matter of UAS"));
-        /* A half that is not there is not "not enough rounds". */
+        /* A missing half is not reported as "not enough rounds". */
         for (size_t i = 0; i < b.n_runs; i++)
                 if (b.runs[i].pattern == 0 && b.runs[i].driver == DRIVER_UAS)
                         b.runs[i].error = -EIO;
@@ -206,7 +207,7 @@ static void findings(void **state)
                 "depth 1: no difference seen; 1 MiB sequential reads at depth 8: ended before its time");
 }
 
-/* One driver alone, ended before its time: that is no comparison that has too few rounds, or failed. */
+/* Only one driver, and it ended early: this is no comparison with too few rounds, and no failed one. */
 static void single(void **state)
 {
         static const struct {

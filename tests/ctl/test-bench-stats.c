@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What runs come to, and the rank test: by tables whose figures were counted out elsewhere. */
+/* The figures from runs, and the rank test: tables with figures that were calculated elsewhere. */
 #include <math.h>
 
 #include "bench-samples.h"
@@ -47,7 +47,7 @@ static void summaries(void **state)
         }
 }
 
-/* The first round, what failed, what came to nothing, and a machine's part of a sum do not count. */
+/* The first round, failed runs, runs without I/O, and a machine's part of a sum do not count. */
 static void runs_that_count(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_bench();
@@ -61,7 +61,7 @@ static void runs_that_count(void **state)
         sample_run(&b, p, DRIVER_UAS, 7 * 4096)->error = -EIO;
         sample_run(&b, p, DRIVER_UAS, 0);
         r = sample_run(&b, p, DRIVER_UAS, 2 * 4096);
-        r->order = 0; /* before the others, wherever it stands */
+        r->order = 0; /* before the others, whatever its index */
         (void) strcpy(sample_run(&b, p, DRIVER_UAS, 6 * 4096)->host, "nas");
 
         stats_samples(&b, p, DRIVER_UAS, STATS_IOPS, &s);
@@ -77,7 +77,7 @@ static void runs_that_count(void **state)
         assert_int_equal(s.n, STATS_SAMPLES_MAX);
 }
 
-/* Both directions of a mix: rates are added, of latencies the worse one counts. */
+/* Both directions of a mix: the rates are added, and the worse latency counts. */
 static void directions(void **state)
 {
         const struct bench_run r = {
@@ -97,7 +97,7 @@ static void figures(void **state)
         assert_int_equal(stats_figure(&(struct bench_pattern){.random = false, .block_size = 4096}), STATS_BYTES);
 }
 
-/* Every deal counted, ties with mean ranks. */
+/* Every arrangement is counted. Ties get mean ranks. */
 static void rank_test(void **state)
 {
         static const struct {
@@ -129,7 +129,7 @@ static void rank_test(void **state)
         assert_near(3, stats_least_p(1, 1), 1);
 }
 
-/* As many as there can be, without a number running over. */
+/* The maximum of samples, without an overflow. */
 static void many_ranks(void **state)
 {
         struct samples a = {.n = STATS_SAMPLES_MAX}, b = {.n = STATS_SAMPLES_MAX};
@@ -176,7 +176,7 @@ static void intervals(void **state)
         }
 }
 
-/* Of a mix each side for itself, of the runs that count. */
+/* Each side of a mix separately, from the runs that count. */
 static void sides(void **state)
 {
         _cleanup_(bench_done) struct bench b = sample_bench();
@@ -193,7 +193,7 @@ static void sides(void **state)
         assert_true(reads == 0 && writes == 0);
 }
 
-/* What a driver does by itself, quarter by quarter, where its neighbours are alike. */
+/* The drift of a driver by itself, from quarter to quarter, where neighbouring rounds are alike. */
 static void wander(void **state)
 {
         static const struct {
@@ -203,9 +203,9 @@ static void wander(void **state)
                 {VALUES(10, 10, 11, 11, 12, 12, 13, 13), VALUES(10, 10.1, 10.2, 10.1, 10.3, 10.2, 10.4, 10.3), 1.3},
                 {VALUES(10, 10, 11, 11, 12, 12, 13), VALUES(10, 10, 11, 11, 12, 12, 13, 13), 1}, /* too few */
                 {VALUES(10, 11, 13, 15, 16, 14, 12, 10), VALUES(20, 22, 26, 30, 32, 28, 24, 20), 15 / 10.5},
-                {VALUES(10, 16, 11, 15, 10, 14, 12, 13), VALUES(20, 32, 20, 30, 22, 28, 24, 26), 1}, /* to and fro */
+                {VALUES(10, 16, 11, 15, 10, 14, 12, 13), VALUES(20, 32, 20, 30, 22, 28, 24, 26), 1}, /* alternating */
                 {VALUES(7, 7, 7, 7, 7, 7, 7, 7), VALUES(9, 9, 9, 9, 9, 9, 9, 9), 1},
-                /* One round alone is no wandering, wherever it is. */
+                /* A single different round is no drift, wherever it is. */
                 {VALUES(10, 11, 10, 11, 10, 11, 10, 99), VALUES(99, 10, 11, 10, 11, 10, 11, 10), 1},
                 {VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 9 / 1.5},
         };

@@ -9,8 +9,7 @@
 #define UAS DRIVER_UAS
 #define TEXT_MAX 512
 
-/* The steps as one would write them down: "|" a switch, "r" the region, "." a pause, "a0" pattern a, round 0.
- */
+/* The steps in short form: "|" a switch, "r" the region, "." a pause, "a0" pattern a, round 0. */
 static char *text_of(const struct step *steps, size_t n, size_t from, const bool ended[static _DRIVER_MAX],
                      char ret[static TEXT_MAX])
 {
@@ -52,11 +51,11 @@ static void orders(void **state)
                 {{BOT, BOT, UAS, 1, 2, true}, "r a0 . a1 |uas a0 . a1 . a2 |bot a0 . a2 "},
                 {{UAS, UAS, BOT, 1, 2, true}, "r a0 . a1 |bot a0 . a1 . a2 |uas a0 . a2 "},
                 {{BOT, BOT, UAS, 1, 3, false}, "a0 . a1 . a2 |uas a0 . a1 . a2 . a3 |bot a0 . a3 "},
-                /* one pattern after the other */
+                /* one pattern after another */
                 {{BOT, BOT, UAS, 2, 2, false}, "a0 . a1 . b0 . b1 |uas a0 . a1 . a2 . b0 . b1 . b2 |bot a0 . a2 . b0 . b2 "},
-                /* one round has no second half, and needs no way back */
+                /* one round has no second half, and needs no switch back */
                 {{BOT, BOT, UAS, 1, 1, false}, "a0 . a1 |uas a0 . a1 "},
-                /* one driver, there already or not */
+                /* one driver, bound already or not */
                 {{UAS, UAS, DRIVER_NONE, 1, 3, true}, "r a0 . a1 . a2 . a3 "},
                 {{UAS, BOT, DRIVER_NONE, 1, 2, true}, "|bot r a0 . a1 . a2 "},
                 {{DRIVER_NONE, DRIVER_NONE, DRIVER_NONE, 1, 1, false}, "a0 . a1 "},
@@ -75,7 +74,7 @@ static void orders(void **state)
         }
 }
 
-/* Each driver has as many rounds that count as were asked for, and each of them once. */
+/* Each driver has the requested number of rounds that count, and each of them once. */
 static void rounds(void **state)
 {
         for (unsigned n_rounds = 1; n_rounds <= 21; n_rounds++) {
@@ -102,7 +101,7 @@ static void rounds(void **state)
         }
 }
 
-/* A half that is over: nothing more is run there, and nobody goes there. */
+/* After a half has ended, no run and no switch uses its driver. */
 static void halves(void **state)
 {
         static const struct {
@@ -111,9 +110,9 @@ static void halves(void **state)
                 size_t at;
                 const char *expect;
         } rows[] = {
-                /* in the first round of uas: back, and the rest */
+                /* ended in the first round of uas: switch back, and the rest */
                 {{BOT, BOT, UAS, 1, 2, false}, UAS, 5, "|bot a0 . a2 "},
-                /* it was on uas from the beginning: the other one has all of its rounds, and that is all */
+                /* on uas from the beginning: only the rounds of the other driver remain */
                 {{UAS, UAS, BOT, 1, 2, false}, UAS, 1, "|bot a0 . a1 . a2 "},
                 {{BOT, BOT, UAS, 1, 2, false}, BOT, 1, "|uas a0 . a1 . a2 "},
                 {{UAS, UAS, DRIVER_NONE, 1, 5, false}, UAS, 3, ""},
@@ -172,13 +171,13 @@ static void time_left(void **state)
                 assert_string_equal(bench_progress_time(rows[i].usec, text), rows[i].expect);
 }
 
-/* What ends with its region is reckoned by what there is to do, and never longer than it may run. */
+/* A pattern that ends with its region: the estimate follows from its bytes, and never exceeds its runtime. */
 static void guesses(void **state)
 {
         static const struct {
                 struct bench_pattern p;
                 uint64_t available;
-                unsigned sec; /* about */
+                unsigned sec; /* approximately */
         } rows[] = {
                 /* clang-format off */
                 {{.block_size = 4096, .size = 1 << 30, .iodepth = 64, .numjobs = 1, .read_percent = 100, .runtime_sec = 60, .ramp_sec = 2,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When a difference is one: by a table, and by comparisons of a disk with itself. */
+/* When a difference counts: by a table, and by comparisons of a disk with itself. */
 #include <math.h>
 
 #include "bench-samples.h"
@@ -23,16 +23,16 @@ static void table_of_verdicts(void **state)
                 {VALUES(100, 101, 99, 102, 98), VALUES(120, 121, 119, 122, 118), BENCH_FASTER, "20 % faster on UAS"},
                 {VALUES(120, 121, 119, 122, 118), VALUES(100, 101, 99, 102, 98), BENCH_SLOWER, "17 % slower on UAS"},
                 {VALUES(10, 10, 10, 10, 10), VALUES(140, 140, 140, 140, 140), BENCH_FASTER, "14 times faster on UAS"},
-                /* Every rank speaks for it, and nobody would notice. */
+                /* Every rank confirms it, but it is too small to notice. */
                 {VALUES(100, 101, 99, 102, 98), VALUES(104, 105, 104.5, 103.5, 103), BENCH_SAME, "no difference seen"},
-                /* The means are far apart, for one run's sake. */
+                /* The means are far apart, but because of one run. */
                 {VALUES(100, 101, 99, 102, 98), VALUES(100.5, 101.5, 99.5, 97, 400), BENCH_SAME, "no difference seen"},
                 {VALUES(100, 101, 99, 102, 98), VALUES(100, 101, 99, 102, 98), BENCH_SAME, "no difference seen"},
-                /* Four against four could say so by chance once in 35 times. */
+                /* Four against four show this by chance once in 35 times. */
                 {VALUES(100, 101, 99, 102), VALUES(300, 301, 299, 302), BENCH_ROUNDS,
                  "not enough rounds to say (4 and 4; 5 of each"},
                 {VALUES(100, 101, 99, 102, 98), VALUES(300), BENCH_ROUNDS, "not enough rounds to say (5 and 1; 5 of each"},
-                /* More of one make up for the other. */
+                /* More rounds of one driver make up for fewer of the other. */
                 {VALUES(100, 101, 99, 102, 98, 100), VALUES(300, 301, 299, 302), BENCH_FASTER, "3.0 times faster on UAS"},
                 {{.n = 0}, {.n = 0}, BENCH_ROUNDS, "not enough rounds to say (0 and 0; 5"},
         };
@@ -50,15 +50,15 @@ static void table_of_verdicts(void **state)
         assert_int_equal(verdict_rounds_needed(), 5);
 }
 
-/* How a disk's rounds scatter; deviation is a share of the rate. */
+/* The noise in a disk's rounds. The deviation is a share of the rate. */
 enum noise {
         NORMAL,
-        HEAVY,  /* and one round in eight meets something else: up to half of the rate is lost */
-        DRIFT,  /* it falls by the deviation over all rounds; the order A B B A evens that out */
-        BLOCKS, /* each time the driver changes all that follows is so much more or less */
+        HEAVY,  /* one round in eight also loses up to half of its rate */
+        DRIFT,  /* the rate falls by the deviation over all rounds; the order A B B A compensates that */
+        BLOCKS, /* at each change of the driver the rate of all later rounds jumps */
         _NOISE_INDEPENDENT,
-        WALK = _NOISE_INDEPENDENT, /* each round is the one before, and so much more or less */
-        SLOW, /* it swings about its rate, each round nine tenths of the last one's distance: strong and slow */
+        WALK = _NOISE_INDEPENDENT, /* each round differs from the one before */
+        SLOW,                      /* it swings slowly about its rate: each round keeps nine tenths of the last distance */
         _NOISE_MAX,
 };
 
@@ -73,7 +73,7 @@ static double noisy(enum noise kind, double deviation, double at, double block, 
         return kind == BLOCKS ? x * exp(deviation / 2 * block) : x;
 }
 
-/* What of the last round, or since the last change of the driver, is there in this one. */
+/* The part that this round has from the last round, or from the last change of the driver. */
 static double remembered(enum noise kind, double deviation, double last, bool begin, bool change, uint64_t *seed)
 {
         if (kind == BLOCKS)
@@ -86,7 +86,7 @@ static double remembered(enum noise kind, double deviation, double last, bool be
         return last;
 }
 
-/* n rounds of each as a session has them: half of A, all of B, the rest of A; B is so many times as quick. */
+/* n rounds of each as in a session: half of A, all of B, the rest of A. B is faster by `ratio`. */
 static void rounds(struct bench *b, enum noise kind, double deviation, double ratio, unsigned n, uint64_t *seed)
 {
         unsigned half = (n + 1) / 2;
@@ -103,7 +103,7 @@ static void rounds(struct bench *b, enum noise kind, double deviation, double ra
         }
 }
 
-/* How many of `times` comparisons say the word. */
+/* Number of the `times` comparisons with this verdict. */
 static size_t simulate(enum noise kind, double deviation, double ratio, size_t n, size_t times, enum bench_word word)
 {
         _cleanup_(bench_done) struct bench b = sample_bench();
@@ -122,8 +122,8 @@ static size_t simulate(enum noise kind, double deviation, double ratio, size_t n
 }
 
 /*
- * 40 of each kind: at most one may claim a difference. And of many, no more than the level says. Two changes of the driver cannot
- * tell a step that comes with each from a difference: there a few more are let pass.
+ * 40 of each kind: at most one may claim a difference. In many, not more than the level allows. Two changes of the driver cannot
+ * distinguish a jump at each change from a difference. There the limit is a little higher.
  */
 static void disk_against_itself(void **state)
 {
@@ -148,9 +148,9 @@ static void disk_against_itself(void **state)
 }
 
 /*
- * The rank test takes rounds as independent of each other. Where each has something of the one before, five are still within the
- * level for the halves' sake. By ranks and halves alone twenty were wrong in 4.6 % (a walk) and 8.5 % (slow): the quarters bring
- * that down, while what is independent is seen as before (real_difference).
+ * The rank test assumes that rounds are independent of each other. If each depends on the one before, five rounds stay within the
+ * level because of the halves. By ranks and halves only, twenty were wrong in 4.6 % (a walk) and 8.5 % (slow). The quarters
+ * reduce that. Independent differences are detected as before (real_difference).
  */
 static void not_independent(void **state)
 {
@@ -158,7 +158,7 @@ static void not_independent(void **state)
                 enum noise kind;
                 double deviation;
                 size_t rounds, times;
-                double least, most; /* of all comparisons, so many claim a difference */
+                double least, most; /* share of all comparisons that claim a difference */
         } table[] = {
                 {NORMAL, 0.2, 5, 4000, 0, 0.005}, {NORMAL, 0.2, 20, 1000, 0, 0.005}, {HEAVY, 0.1, 20, 500, 0, 0.005},
                 {WALK, 0.06, 5, 4000, 0, 0.01},   {WALK, 0.06, 10, 1000, 0, 0.01},   {WALK, 0.06, 20, 1000, 0, 0.01},
@@ -174,7 +174,7 @@ static void not_independent(void **state)
                 print_message("row %zu: a difference in %.2f %%\n", i, 100 * claimed);
                 assert_row(i, claimed >= table[i].least && claimed <= table[i].most);
         }
-        /* Sixteen patterns of five rounds each, by the ranks alone: one result in eight has a difference by chance. */
+        /* Sixteen patterns of five rounds each, only by the ranks: one result in eight has a difference by chance. */
         assert_true(fabs(1 / (1 - pow(1 - stats_least_p(5, 5), 16)) - 8) < 0.5);
 }
 

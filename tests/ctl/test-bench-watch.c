@@ -23,10 +23,10 @@ static void trouble(void **state)
                  false,
                  true,
                  "2 commands were not answered in time, 3 commands ended in an error"},
-                /* what somebody asked that it cannot do */
+                /* commands of another program that the disk cannot execute */
                 {{.counts_timeouts = true, .failed = 1}, false, false, "1 command ended in an error"},
                 {{.counts_timeouts = true, .failed = 1}, true, true, "1 command ended in an error"},
-                /* before Linux 6.1 there is no more to be had */
+                /* before Linux 6.1 the kernel reports no more */
                 {{.failed = 1}, false, true, "1 command ended in an error"},
                 {{.counts_timeouts = true, .offline = true}, false, true, "the kernel has given the disk up"},
                 {{.counts_timeouts = true,
@@ -56,7 +56,7 @@ static void trouble(void **state)
         }
 }
 
-/* Of all that the kernel says, what is about this disk, and is a fault. */
+/* Lines of the kernel that are about this disk and show a fault. */
 static void records(void **state)
 {
         static const struct {
@@ -70,14 +70,14 @@ static void records(void **state)
                  "DEVICE=+scsi:host6\n",
                  1},
                 {"6,3,3,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd\n" USB, 1},
-                /* another one's */
+                /* about another disk */
                 {"3,4,4,-;sd 7:0:0:0: [sdb] tag#20 uas_eh_abort_handler 0 uas-tag 5 inflight: CMD IN\n "
                  "SUBSYSTEM=scsi\n DEVICE=+scsi:7:0:0:0\n",
                  0},
-                /* a program's word */
+                /* a line from a program */
                 {"11,5,5,-;sd 6:0:0:0: [sda] tag#20 uas_eh_abort_handler 0 uas-tag 5 inflight: CMD IN\n" SCSI,
                  0},
-                /* as it should be */
+                /* as expected */
                 {"5,6,6,-;sd 6:0:0:0: [sda] Attached SCSI disk\n" SCSI, 0},
                 {"nonsense", 0},
                 /* clang-format on */
@@ -131,36 +131,36 @@ static void load(void **state)
         assert_int_equal(stat_bytes("", &in, &out), -EINVAL);
 }
 
-/* What is ours of it is no other load, whether fio is charged for it or not. */
+/* The traffic of our own run is no other load, whether the kernel counts it for fio or not. */
 static void traffic(void **state)
 {
         static const struct {
                 struct traffic after;
-                double charged_in, charged_out; /* to fio */
-                uint64_t in, out;               /* that fio says */
+                double charged_in, charged_out; /* counted for fio */
+                uint64_t in, out;               /* reported by fio */
                 unsigned ramp_sec;
                 bool buffered;
                 double others, device, written; /* a second; in all */
         } rows[] = {
                 {{.read = 1000, .lun_read = 1000, .known = true}, 1000, 0, 1000, 0, 0, false, 0, 1000, 0},
                 {{.read = 1000, .lun_read = 1000, .others = 500, .known = true}, 1000, 0, 1000, 0, 0, false, 50, 1000, 0},
-                /* somebody else on the disk itself; on another LUN of its enclosure; and who writes to it */
+                /* another process reads the disk; another LUN of its enclosure; or writes to the disk */
                 {{.read = 3000, .lun_read = 3000, .known = true}, 1000, 0, 1000, 0, 0, false, 200, 3000, 0},
                 {{.read = 3000, .lun_read = 1000, .known = true}, 1000, 0, 1000, 0, 0, false, 200, 1000, 0},
                 {{.read = 1000, .lun_read = 1000, .written = 700, .known = true}, 1000, 0, 1000, 0, 0, false, 70, 1000, 0},
-                /* the ramp is charged, and not said */
+                /* the ramp is counted, and fio does not report it */
                 {{.read = 1200, .lun_read = 1200, .known = true}, 1200, 0, 1000, 0, 2, false, 0, 1200, 0},
-                /* fio is charged nothing where another process reads for it */
+                /* nothing is counted for fio if another process reads for it */
                 {{.read = 1200, .lun_read = 1200, .known = true}, 0, 0, 1000, 0, 2, false, 0, 1200, 0},
                 /* from memory */
                 {{.known = true}, 0, 0, 1000, 0, 0, false, 0, 0, 0},
                 /* written to memory, and from there by the kernel */
                 {{.written = 5000, .known = true}, 0, 1000, 0, 1000, 0, true, 0, 0, 1000},
                 {{.written = 5000, .known = true}, 0, 1000, 0, 1000, 0, false, 400, 0, 1000},
-                /* nothing is known of a disk, or of what was charged */
+                /* nothing is known about a disk, or about the counts */
                 {{.read = 5000, .known = false}, 700, 0, 1000, 0, 0, false, -1, 700, 0},
                 {{.read = 1000, .lun_read = 1000, .known = true}, -1, -1, 1000, 0, 0, false, 0, -1, -1},
-                /* fio writes by another process; and what is charged here and written there later is the same */
+                /* fio writes through another process; and bytes counted here and written there later are the same */
                 {{.written = 1200, .lun_written = 1200, .known = true}, 0, 0, 0, 1000, 2, false, 0, 0, 1200},
                 {{.written = 700, .lun_written = 300, .known = true}, 0, 1000, 0, 1000, 0, false, 0, 0, 1000},
         };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What fio says, and what it comes to. fio/recorded-3.33-*.json were printed by that version, without slat and lat
- * (fio/README.md); test-ctl-bench-recorded.c has other versions.
+ * The output of fio, and the figures from it. fio/recorded-3.33-*.json are from that version, without slat and lat
+ * (fio/README.md). test-ctl-bench-recorded.c has other versions.
  */
 #include "recorded.h"
 
@@ -30,7 +30,7 @@ static void versions(void **state)
                   {}, 0.87890625, 33.333333, 0},
                 {"recorded-3.33-apart-plain.json", 3, 8, 127000, SIDE(3145728, 768, 24769511.8, 6047.24409, 3626704.94, 3948544, 8355840, 8716288),
                   {}, 0.97265625, 3.394384, 0},
-                /* A note in front, depth levels above 100 %. */
+                /* A note before the document, depth levels above 100 %. */
                 {"recorded-3.33-mixed.json", 1, 1, 468000, SIDE(4767744, 291, 10187487.2, 621.794872, 1420738.74, 724992, 4358144, 6062080),
                   SIDE(3620864, 221, 7736888.89, 472.222222, 10641.7421, 8640, 27008, 39680), 1, 3.426124, 0},
                 {"recorded-3.33-error.json", 1, 1, 0, SIDE(0, 1, 0, 0, 0, 0, 0, 0), {}, 1, 0, -EINVAL},
@@ -69,26 +69,26 @@ static void arithmetic(void **state)
         } rows[] = {
                 /* clang-format off */
                 {JOB(READ(1000000, 10, 1000, 5, "")), SIDE(1000000, 10, 1000000, 10, 5, 0, 0, 0)},
-                /* Two at once: what they read, by the time it took. */
+                /* Two at once: the sum of their bytes, by the common time. */
                 {JOB(READ(1000000, 10, 1000, 5, "")) "," JOB(READ(3000000, 30, 1000, 9, "")), SIDE(4000000, 40, 4000000, 40, 8, 0, 0, 0)},
-                /* One ends sooner: the sum of both rates would be 3,000,000. */
+                /* One ends earlier: the sum of both rates would be 3,000,000. */
                 {JOB(READ(1000000, 10, 500, 5, "")) "," JOB(READ(1000000, 10, 1000, 5, "")), SIDE(2000000, 20, 2000000, 20, 5, 0, 0, 0)},
-                /* One that did nothing changes nothing. */
+                /* A job that did nothing changes nothing. */
                 {JOB(READ(1000000, 10, 1000, 5, PERCENTILES(1, 2, 3))) "," JOB(READ(0, 0, 0, 0, PERCENTILES(9, 9, 9))),
                   SIDE(1000000, 10, 1000000, 10, 5, 1, 2, 3)},
-                /* Too short for a time: fio's own rates, and there were only KiB in 3.1. */
+                /* Too short for a runtime: fio's own rates. Version 3.1 has only KiB. */
                 {JOB(READ(4096, 1, 0, 5, "")) "," JOB(READ(4096, 1, 0, 5, "")), SIDE(8192, 2, 2048, 15, 5, 0, 0, 0)},
-                /* Percentiles of jobs cannot be averaged; the highest is a bound. */
+                /* Percentiles of jobs cannot be averaged. The highest is a bound. */
                 {JOB(READ(10, 10, 1000, 5, PERCENTILES(10, 20, 30))) "," JOB(READ(10, 10, 1000, 5, PERCENTILES(11, 19, 31))),
                   SIDE(20, 20, 20, 20, 5, 11, 20, 31)},
-                /* From the hand-over on, where fio has that; 3.1 has the percentiles of lat under clat. */
+                /* Latency from the submission on, if fio has it. Version 3.1 has the percentiles of lat under clat. */
                 {JOB("\"read\":{\"io_bytes\":10,\"total_ios\":10,\"runtime\":1000,\"slat_ns\":{\"mean\":19}" LATENCY("clat", 6, 1, 2, 3)
                               LATENCY("lat", 25, 10, 20, 30) "}"),
                   SIDE(10, 10, 10, 10, 25, 10, 20, 30, 19)},
                 {JOB("\"read\":{\"io_bytes\":10,\"total_ios\":10,\"runtime\":1000,\"slat_ns\":{\"mean\":19}" LATENCY(
                               "clat", 6, 10, 20, 30) ",\"lat_ns\":{\"mean\":25}}"),
                   SIDE(10, 10, 10, 10, 25, 10, 20, 30, 19)},
-                /* No numbers, or none that could be: nothing, and no fault. */
+                /* No numbers, or impossible ones: the result is empty, without an error. */
                 {"{}", {}},
                 {"null", {}},
                 {JOB("\"read\":7"), {}},
@@ -116,11 +116,11 @@ static void depths(void **state)
         } rows[] = {
                 {1, "\"1\":100.0", 1},
                 {32, "\"1\":0.1,\"16\":1.0,\"32\":98.9", 0.989},
-                /* Levels are powers of two: what is at 16 to 31 may have been at 24. */
+                /* Levels are powers of two: a depth of 24 counts at 16 to 31. */
                 {24, "\"16\":60.0,\"32\":40.0", 1},
                 {256, "\"32\":75.0,\">=64\":25.0", 0.25},
                 {32, "\"1\":100.0", 0},
-                {1, "\"1\":102.34", 1}, /* with fsync fio counts more than it has issued */
+                {1, "\"1\":102.34", 1}, /* with fsync fio counts more requests than it has issued */
                 {8, "\"4\":-3.0", 0},
         };
 
@@ -135,7 +135,7 @@ static void depths(void **state)
         }
 }
 
-/* What stands around the document, and what is none. */
+/* Text around the document, and text that is no document. */
 static void texts(void **state)
 {
         static const struct {
@@ -175,12 +175,12 @@ static void clients(void **state)
         assert_string_equal(runs[2].host, "127.0.0.1:8771");
         assert_int_equal(runs[1].read.bytes, 302206976);
         assert_int_equal(runs[2].read.bytes, 289251328);
-        /* fio's own sum says 591458304 bytes, 144399 I/Os, 295581361 bytes and 72163.418291 I/Os a second. */
+        /* fio's own sum: 591458304 bytes, 144399 I/Os, 295581361 bytes and 72163.418291 I/Os a second. */
         assert_int_equal(runs[0].read.bytes, 591458304);
         assert_int_equal(runs[0].read.ios, 144399);
         assert_int_equal((uint64_t) runs[0].read.bytes_per_sec, 295581361);
         assert_true(near(runs[0].read.iops, 72163.418291));
-        /* It has no percentiles of all; none is above the highest. */
+        /* fio prints no percentiles of all jobs. None can be above the highest. */
         assert_int_equal(runs[0].read.p50_ns, 370688);
         assert_int_equal(runs[0].read.p95_ns, 593920);
         assert_int_equal(runs[0].read.p99_ns, 3358720);
@@ -205,11 +205,11 @@ static void hosts(void **state)
                 {"a,b,c,d", "a,8765 b,8765 c,8765 d,8765"},
                 {"", NULL},
                 {"a,", NULL},
-                {"a,a", NULL}, /* would be counted twice */
+                {"a,a", NULL}, /* this machine would count twice */
                 {"a:0", NULL},
                 {"a:65536", NULL},
                 {"a:x", NULL},
-                {"-x", NULL}, /* no option of fio's */
+                {"-x", NULL}, /* not an option of fio */
                 {"a b", NULL},
                 {"sock:/tmp/x", NULL},
                 {"::1", NULL},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Profiles of uasctl bench: those that are shipped, and what a file of somebody else may say. */
+/* Profiles of uasctl bench: the shipped ones, and files that users write. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -102,7 +102,7 @@ static void shipped(void **state)
         }
 }
 
-/* Whether it is the last word of a section on that option. */
+/* Whether the last setting of that option in a section has this value. */
 static bool has_option(const struct profile *p, const char *section, const char *name, const char *value)
 {
         bool has = false;
@@ -118,7 +118,7 @@ static bool has_option(const struct profile *p, const char *section, const char 
         return has;
 }
 
-/* What is fio's business alone, and how many there are. */
+/* Options that only fio interprets, and their number. */
 static void shipped_options(void **state)
 {
         static const struct {
@@ -181,7 +181,7 @@ static void inheritance(void **state)
         assert_true(b->random && !b->direct && b->block_size == 8 * K && b->numjobs == 3 && streq(b->engine, "libaio"));
 }
 
-/* To which engines the depth means nothing: libaio is one of them as long as the page cache is in between. */
+/* Engines for which the depth has no effect. libaio is one of them while it uses the page cache. */
 static void waiting(void **state)
 {
         static const struct {
@@ -314,7 +314,7 @@ static void put(const char *path, const char *text)
         assert_true(fd >= 0 && (f = fdopen(fd, "w")) && fputs(text, f) >= 0 && fclose(f) == 0);
 }
 
-/* The user's own come first, and broken they do not let the shipped ones through. */
+/* The user's own come first. A broken one hides the shipped one. */
 static void search(void **state)
 {
         static const char *const names[] = {"cdm", "engines", "gcp", "matrix", "mine", "pi"};
@@ -348,7 +348,7 @@ static void search(void **state)
         assert_int_equal(profile_load(&roots, ".hidden", NULL, NULL, &broken), -EINVAL);
 }
 
-/* What has the name of a profile, and is none. */
+/* Files with the name of a profile that are none. */
 static void no_files(void **state)
 {
         static const struct {
@@ -358,7 +358,7 @@ static void no_files(void **state)
                 {"fifo", "no regular file"},
                 {"dangling", "a link that leads nowhere"},
                 {"circle", "a link that leads nowhere"},
-                {"gcp", "a link that leads nowhere"}, /* nor is the shipped one taken for it */
+                {"gcp", "a link that leads nowhere"}, /* the shipped profile does not replace it */
         };
         char **list;
 

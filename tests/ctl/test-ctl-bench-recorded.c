@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What versions of fio from 3.1 to 3.39 printed, each for the same questions (fio/README.md), and what it comes to: jobs told
- * apart, a mixed group behind a flush, a ramp, an error, two machines. What is expected was worked out of the same text by
- * another program, by sums, times and the highest percentiles.
+ * The output of fio 3.1 to 3.39 for the same questions (fio/README.md), and the figures from it. There are separate jobs, a mixed
+ * group after a flush, a ramp, an error, and two machines. Another program calculated the expected figures from the same text, by
+ * sums, times and the highest percentiles.
  */
 #include "recorded.h"
 
 #include "bench/measure/clients.h"
 #include "bench/tell/doubts.h"
 
-/* Sides: bytes, I/Os, both a second, mean, 50, 95 and 99 %, slat. */
+/* Sides: bytes, I/Os, both per second, mean, 50, 95 and 99 %, slat. */
 static void machine(void **state)
 {
         static const struct {
@@ -112,7 +112,7 @@ static void machines(void **state)
         }
 }
 
-/* What was told to reach the disk: of two jobs; not among what was read and written. */
+/* Syncs of two jobs. They are not among the reads and writes. */
 static void syncs(void **state)
 {
         static const struct bench_side want = {0, 47, 0, 348.148148, 2647091.72, 1744896, 9109504, 9633792, 0};
@@ -127,7 +127,7 @@ static void syncs(void **state)
         assert_side("none", &run.sync, &(struct bench_side){});
 }
 
-/* After every tenth write fio 3.33 synced with each read as well, and its own figures say so. */
+/* With a sync after every tenth write, fio 3.33 also syncs with each read. Its own figures show that. */
 static void synced_too_often(void **state)
 {
         static const struct {
@@ -161,7 +161,7 @@ static void synced_too_often(void **state)
         }
 }
 
-/* Of fdatasync 3.33 says how long it took and how often, but not as fsync's number. */
+/* For fdatasync, 3.33 prints the latency and the count, but not in the field of fsync. */
 static void data_syncs(void **state)
 {
         static const char text[] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fio itself, as uasctl bench runs it, on a file; 77 where there is none. */
+/* fio itself, as uasctl bench runs it, on a file. Exits with 77 if fio is not installed. */
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@
 #define FILE_SIZE (16 * MIB)
 
 static char folder[] = "/var/tmp/uasd-bench-XXXXXX", path[64];
-static bool direct; /* whether the file system there has it */
+static bool direct; /* whether the file system there supports it */
 static const char *fio;
 
 static struct profile *make_profile(const char *text)
@@ -36,7 +36,7 @@ static struct fio_job first_job(const struct profile *p)
         return (struct fio_job){.pattern = &p->patterns[0], .section = p->sections[0], .path = path};
 }
 
-/* fio says 0 to all of these job files, of which the first is a file's name. */
+/* fio accepts all of these job files, the first of which is given by its name. */
 static bool accepted(const char *file, char *const *jobs, struct fio_result *ret)
 {
         char *arguments[FIO_JOBS_MAX + 4] = {"fio", "--parse-only", (char *) file}, names[FIO_JOBS_MAX][32];
@@ -49,7 +49,7 @@ static bool accepted(const char *file, char *const *jobs, struct fio_result *ret
         return ret->status == 0;
 }
 
-/* Every shipped profile as it lies there, and every job made of it, has to be something fio takes. */
+/* fio must accept every shipped profile, and every job that uasctl makes of it. */
 static void fio_accepts(void **state)
 {
         static const char *const names[] = {"cdm", "engines", "gcp", "matrix", "pi"};
@@ -100,13 +100,13 @@ static void runs(void **state)
 {
         static const struct {
                 const char *text;
-                uint64_t bytes, region; /* bytes: 0: as long as it takes */
+                uint64_t bytes, region; /* bytes: 0: any number */
                 double depth_share;     /* at least */
                 bool writes;
         } rows[] = {
                 {"[a]\nrw=read\nbs=1m\nsize=4m\n", 4 * MIB, 4 * MIB, 1, false},
                 {"[a]\nrw=randread\nbs=4k\nsize=4m\niodepth=8\nioengine=libaio\ndirect=1\n", 4 * MIB, 4 * MIB, 0.9, false},
-                /* Each of four its own quarter of all there is. */
+                /* Each of four jobs has its own quarter of the file. */
                 {"[a]\nrw=read\nbs=64k\nnumjobs=4\n", FILE_SIZE, FILE_SIZE, 1, false},
                 {"[a]\nrw=randrw\nrwmixread=60\nbs=4k\nsize=1m\nfsync=40\niodepth=32\n", MIB, MIB, 1, true},
                 {"[a]\nrw=write\nbs=1m\nsize=2m\nnumjobs=2\n", 4 * MIB, 4 * MIB, 1, true},
@@ -150,7 +150,7 @@ static uint64_t digest(void)
         return sum;
 }
 
-/* What was not asked for is not done: no writes, no file made, nothing on what is neither disk nor file. */
+/* Forbidden actions fail: no writes, no new file, and no run on anything but a disk or a file. */
 static void refusals(void **state)
 {
         static const struct {
@@ -182,7 +182,7 @@ static void refusals(void **state)
         assert_true(digest() == before);
 }
 
-/* A pattern that claims to read and does not: fio's own net. */
+/* A pattern that says it reads, but writes: fio's own check catches it. */
 static void second_net(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=write\nsize=4k\n");
@@ -197,7 +197,7 @@ static void second_net(void **state)
         assert_true(digest() == before);
 }
 
-/* An error on the way is a result, and fio says which. */
+/* An error during the run is a result, and fio names it. */
 static void error_is_told(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\nbs=1000\nsize=100000\ndirect=1\n");
@@ -220,12 +220,12 @@ static void no_fio(void **state)
 
         job.program = "/nowhere/fio";
         assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), -ENOENT);
-        /* Whoever says nothing: no result, and no crash. */
+        /* A program without output: no result, and no crash. */
         job.program = "/bin/true";
         assert_int_equal(fio_run(&job, NULL, NULL, &run, NULL), -EIO);
 }
 
-/* Has enough when it was asked so often. */
+/* Stops the run after this number of calls. */
 static int stop(void *userdata)
 {
         int *calls = userdata;
@@ -241,7 +241,7 @@ static double now(void)
         return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
 }
 
-/* Nothing of it is left: no zombie, no reader of the file. */
+/* The run leaves no zombie and no open file. */
 static void assert_gone(void)
 {
         siginfo_t info;
@@ -260,11 +260,11 @@ static void stopped(void **state)
 
         assert_int_equal(fio_run(&job, stop, &calls, &run, NULL), -ECANCELED);
         assert_true(now() - began < 20);
-        assert_true(now() - began > 1); /* while it ran */
+        assert_true(now() - began > 1); /* fio was running */
         assert_gone();
 }
 
-/* One that does not listen is killed. */
+/* A program that ignores the signal is killed. */
 static void stubborn(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\n");
@@ -285,7 +285,7 @@ static void stubborn(void **state)
         assert_gone();
 }
 
-/* In place of fio somebody who holds a FIFO open for a minute. */
+/* A program in place of fio that holds a FIFO open for a minute. */
 static void make_keeper(const char *program, const char *fifo)
 {
         FILE *f = fopen(program, "we");
@@ -295,7 +295,7 @@ static void make_keeper(const char *program, const char *fifo)
         assert_int_equal(mkfifo(fifo, 0600), 0);
 }
 
-/* uasctl is killed: no run outlives it, or the disk would never be free for its driver to be restored. */
+/* uasctl is killed: no run outlives it. Otherwise the disk would stay busy, and its driver could not be restored. */
 static void dies_with_us(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\n");
@@ -318,7 +318,7 @@ static void dies_with_us(void **state)
         }
         ended = (struct pollfd){.fd = open(fifo, O_RDONLY | O_CLOEXEC), .events = POLLIN};
         assert_int_equal(read(ended.fd, text, sizeof(text)), 2);
-        assert_int_equal(poll(&ended, 1, 0), 0); /* it is still there */
+        assert_int_equal(poll(&ended, 1, 0), 0); /* it is still running */
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_int_equal(poll(&ended, 1, 10000), 1);
@@ -326,7 +326,7 @@ static void dies_with_us(void **state)
         (void) close(ended.fd);
 }
 
-/* ---- file mode, and what lies before a run ---- */
+/* ---- file mode, and reads before a run ---- */
 
 static void reads_once(void **state)
 {
@@ -337,14 +337,14 @@ static void reads_once(void **state)
         double began = now();
 
         assert_int_equal(fio_read_once(&job, count, &calls, NULL), 0);
-        assert_true(now() - began < 30); /* its size, not its time */
+        assert_true(now() - began < 30); /* its size limits it, not its time */
         job.offset = FILE_SIZE - 4096 * 4;
         assert_int_equal(fio_read_once(&job, NULL, NULL, NULL), 0);
         job.offset = FILE_SIZE;
         assert_int_equal(fio_read_once(&job, NULL, NULL, NULL), -ENOSPC);
 }
 
-/* fio itself, and a copy of what it said. */
+/* A script that runs fio and keeps a copy of its output. */
 static void make_overheard(char *program, size_t size, char *said, size_t said_size)
 {
         FILE *f;
@@ -357,7 +357,7 @@ static void make_overheard(char *program, size_t size, char *said, size_t said_s
         assert_int_equal(chmod(program, 0755), 0);
 }
 
-/* Of a sweep over regions all points are as warm as the first one: the largest of them is read, not the first one's. */
+/* In a sweep over regions all points are as warm as the first one. So the largest region is read, not the first one. */
 static void reads_all_regions_once(void **state)
 {
         static const struct {
@@ -387,7 +387,7 @@ static void reads_all_regions_once(void **state)
         }
 }
 
-/* Region and offset: a run that writes leaves all else as it was. */
+/* Region and offset: a run that writes changes nothing outside. */
 static void stays_inside(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=write\nbs=4k\nnumjobs=3\n");
@@ -418,7 +418,7 @@ static void stays_inside(void **state)
         }
 }
 
-/* A loop device over the file; it goes with its last descriptor. Negative: not allowed here. */
+/* A loop device over the file. It ends with its last descriptor. Negative: not permitted here. */
 static int make_loop(char *ret, size_t size)
 {
         struct loop_info64 info = {.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_READ_ONLY};
@@ -437,7 +437,7 @@ static int make_loop(char *ret, size_t size)
         return fd;
 }
 
-/* The raw disk, as large as it is, while somebody else has claimed it: what the daemon's lease does. */
+/* The whole raw disk, while another process has claimed it, as the daemon's lease does. */
 static void raw_disk(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=read\nbs=1m\nnumjobs=2\n");
@@ -509,7 +509,7 @@ static void end_server(pid_t pid)
 {
         int status;
 
-        /* It has a child for every machine that has asked. */
+        /* The server has a child for every machine that has connected. */
         (void) kill(-pid, SIGKILL);
         (void) waitpid(pid, &status, 0);
 }
@@ -539,7 +539,7 @@ static void machines(void **state)
                 free(got);
         }
 
-        /* --readonly is not what keeps a server from writing. */
+        /* --readonly does not keep a server from writing. */
         p->patterns[0].read_percent = 0;
         assert_int_equal(clients_run(&job, hosts, 1, NULL, NULL, &got, NULL), -EPERM);
         p->patterns[0].read_percent = 100;
@@ -548,7 +548,7 @@ static void machines(void **state)
         job.path = path;
         strv_free(hosts);
 
-        /* One that nobody has started. */
+        /* A server that is not running. */
         (void) snprintf(text, sizeof(text), "127.0.0.1:%u,127.0.0.1:%u", ports[0], free_port());
         assert_int_equal(clients_parse(text, &hosts), 0);
         assert_int_equal(clients_run(&job, hosts, 2, NULL, NULL, &got, &why), -ECONNREFUSED);
@@ -560,7 +560,7 @@ static void machines(void **state)
         end_server(servers[1]);
 }
 
-/* What fio wrote down of a run: a digest of offsets and lengths, in their order. */
+/* Digest of the offsets and lengths in fio's log of a run, in their order. */
 static uint64_t places_of(const char *log)
 {
         uint64_t sum = 0, offset, length;
@@ -582,7 +582,7 @@ static uint64_t places_of(const char *log)
         return sum;
 }
 
-/* One seed, one set of places, whichever driver has the disk; another seed, other ones. */
+/* The same seed gives the same places, under either driver. Another seed gives other places. */
 static void seeds(void **state)
 {
         _cleanup_(profile_freep) struct profile *p = make_profile("[a]\nrw=randread\nbs=4k\nsize=2m\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lists of patterns of a sweep, and how a region is shared out. */
+/* Lists of patterns of a sweep, and the shares of a region. */
 #include "bench.h"
 #include "bench/measure/fio-parts.h"
 #include "bench/measure/sweep.h"
@@ -16,16 +16,16 @@ static void sweeps(void **state)
                 bool sync;
                 int r;
                 size_t n;
-                uint64_t last, region; /* all that the last one works on */
+                uint64_t last, region; /* bytes that the last pattern works on */
                 const char *name;
         } rows[] = {
                 {BENCH_AXIS_DEPTH, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P depth=32"},
                 {BENCH_AXIS_DEPTH, 8, 1, GIB, 4 * GIB, true, -EOPNOTSUPP, 0, 0, 0, NULL},
                 {BENCH_AXIS_JOBS, 8, 1, GIB, 4 * GIB, false, 0, 6, 32, GIB, "P jobs=32"},
-                /* Four of 1 GiB each: all of them work on 4 GiB, however many. */
+                /* Four of 1 GiB each: 4 GiB for all patterns, whatever their number of jobs. */
                 {BENCH_AXIS_JOBS, 1, 4, GIB, 16 * GIB, true, 0, 6, 32, 4 * GIB, "P jobs=32"},
                 {BENCH_AXIS_JOBS, 1, 1, 0, 8 * GIB, true, 0, 6, 32, 8 * GIB, "P jobs=32"},
-                /* Not even a block for more than two. */
+                /* Room for only two blocks. */
                 {BENCH_AXIS_JOBS, 1, 1, 0, 8 * KIB, true, 0, 2, 2, 8 * KIB, "P jobs=2"},
                 {BENCH_AXIS_REGION, 8, 1, GIB, 100 * GIB, false, 0, 7, 10 * GIB, 10 * GIB, "P region=10G"},
                 {BENCH_AXIS_REGION, 8, 4, GIB, 6 * GIB, false, 0, 5, 5 * GIB, 5 * GIB, "P region=5G"},
@@ -63,7 +63,7 @@ static void sweeps(void **state)
         }
 }
 
-/* Lists are taken as they are: nothing of them is dropped without a word. */
+/* Lists are taken as they are. No entry is dropped without an error. */
 static void lists(void **state)
 {
         static const struct {
@@ -128,7 +128,7 @@ static void listed_points(void **state)
                 {"jobs=7", GIB, 0, 1, "P jobs=7", "P jobs=7"},
                 {"region=1536K,1M,2M,20G", 40 * GIB, 0, 4, "P region=1M", "P region=20G"},
                 {"region=1536K", 40 * GIB, 0, 1, "P region=1572864", "P region=1572864"},
-                /* The usual ones end where the room does; who asks for more is told. */
+                /* The usual list ends where the room ends. For a list of the user this is an error. */
                 {"region", GIB, 0, 3, "P region=256M", "P region=1G"},
                 {"region=1G,2G", GIB, -ENOSPC, 0, NULL, NULL},
                 {"jobs=1,3", 8 * KIB, -ENOSPC, 0, NULL, NULL},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Text in lines of some width. */
+/* Text in lines of a given width. */
 #include <locale.h>
 
 #include "bench.h"
@@ -39,7 +39,7 @@ static void lines(void **state)
         }
 }
 
-/* Names, behind their dashes, if they do not fit. */
+/* Names go after their dashes, if they do not fit. */
 static void parts(void **state)
 {
         static const struct {
@@ -89,7 +89,7 @@ static void widths(void **state)
         }
 }
 
-/* Whatever it is, no line is wider, and what is not cut is all there. */
+/* At any width, no line is wider, and text that is not cut is complete. */
 static void any_width(void **state)
 {
         static const char text[] = "4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential: no difference seen";

@@ -3,7 +3,7 @@
 
 #include "ctl/schema.h"
 
-/* Through the text and back: what a reader gets. */
+/* Converts to text and back: the result for a reader. */
 static json_object *round_trip(json_object *o)
 {
         _cleanup_free_ char *text = NULL;
@@ -103,7 +103,7 @@ static void nulls(void **state)
         json_object_put(o);
 }
 
-/* What it could do, or null. */
+/* The speed that the link could have, or null. */
 static void speeds(void **state)
 {
         _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
@@ -163,7 +163,7 @@ static void busy_and_outcome(void **state)
         json_object_put(o);
 }
 
-/* A device may call itself anything. */
+/* A device may have any name. */
 static void hostile_strings(void **state)
 {
         static const struct {
@@ -174,9 +174,9 @@ static void hostile_strings(void **state)
                  "e",
                  "Gr\xc3\xb6\xc3\x9f"
                  "e"},
-                {"\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe"},                 /* beyond 16 bits: a pair */
+                {"\xf0\x9f\x92\xbe", "\xf0\x9f\x92\xbe"},                 /* more than 16 bits: a pair */
                 {"\x7f\xc2\x9b", "\x7f\xc2\x9b"},                         /* DEL and CSI */
-                {"a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd"},               /* no UTF-8 */
+                {"a\xff\xfe", "a\xef\xbf\xbd\xef\xbf\xbd"},               /* not UTF-8 */
                 {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong */
                 {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* half a pair */
                 {"\xf0\x9f", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* cut short */

@@ -74,7 +74,7 @@ static const unsigned char descriptors[] = {
         PIPE(0x04, 4),
 };
 
-/* SuperSpeed, and ten times a thousand million bits a second. */
+/* SuperSpeed, and 10 * 10^9 bit/s. */
 static const unsigned char bos[] = {
         5,  0x0f, 31, 0, 2,                  /* */
         10, 0x10, 3,  0, 14, 0, 1, 10, 0, 1, /* */
@@ -251,7 +251,7 @@ static void held_disk(void **state)
         assert_int_equal(views.list[0].disk.state, STATE_HELD);
 }
 
-/* A hold of whatever was plugged in there before is none. */
+/* A hold of an earlier device at that port does not count. */
 static void stale_hold(void **state)
 {
         struct fixture *f = *state;
@@ -273,7 +273,7 @@ static void no_usb(void **state)
         assert_int_equal(views.n, 0);
 }
 
-/* A verb, as main.c runs it: its exit status, and what it printed. */
+/* Runs a verb, as main.c does. Returns its exit status and its output. */
 static int run(const struct fixture *f, const struct options *o, char *ret, size_t size, const char *const *words)
 {
         char *copy[5] = {};
@@ -326,7 +326,7 @@ static void verbs_without_daemon(void **state)
         assert_int_equal(RUN(f, &defaults, out, "switch", "sdb", "uas"), UASD_EXIT_FAILED);
         assert_int_equal(RUN(f, &defaults, out, "policy", "sdb", "uas"), UASD_EXIT_FAILED);
         assert_int_equal(RUN(f, &defaults, out, "forget", "sdb"), UASD_EXIT_FAILED);
-        /* It is not where it is to be, and nobody takes it there. */
+        /* It is on the wrong driver, and no switch is under way. */
         assert_int_equal(RUN(f, &defaults, out, "wait", "sdb"), UASD_EXIT_DEFERRED);
 }
 
@@ -409,7 +409,7 @@ static void database(void **state)
         assert_non_null(strstr(out, "Decides: verdict-bad"));
 }
 
-/* Whose the entry is, and how to be rid of it. */
+/* The origin of the entry, and how to remove it. */
 static void explain_quirks(void **state)
 {
         const struct options json = {.json = true, .wait_usec = UINT64_MAX};
@@ -432,7 +432,7 @@ static void explain_quirks(void **state)
         assert_non_null(strstr(out, "\"file\": \"/etc/modprobe.d/local.conf\""));
         assert_non_null(strstr(out, "\"effect\": \"overruled\""));
 
-        /* Another policy, and the entry of the initramfs that said the same is still there: it is nobody's word. */
+        /* The policy changed, and the entry that the initramfs made for it is still there. It is attributed to uasd. */
         write_text(f->roots.proc, "cmdline", "quiet\n");
         write_text(f->roots.etc, "modprobe.d/local.conf", "");
         write_text(f->roots.run, "uasd/quirks", "quirks=1209:5a5a:u\n");
@@ -446,7 +446,7 @@ static void explain_quirks(void **state)
         assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by somebody at run time"));
 }
 
-/* Linked at high speed: by whom it is held back. The tree is that of xHCI: bus 1 is the other half of the same controller. */
+/* The link has only high speed: the part that limits it. The tree is that of xHCI: bus 1 is the other half of the controller. */
 static void slow_link(void **state)
 {
         const struct options json = {.json = true, .wait_usec = UINT64_MAX};
@@ -486,7 +486,7 @@ static void slow_link(void **state)
         assert_non_null(strstr(out, "\"limit\": \"unknown\""));
 }
 
-/* No driver, though uas is there: the kernel's log tells why, if it may be read. */
+/* No driver, though uas is loaded. The kernel's log shows the reason, if it is readable. */
 static void explain_no_driver(void **state)
 {
         static const char record[] = "4,1042,98765,-;uas: probe of 2-1:1.0 failed with error -28\n";
@@ -501,7 +501,7 @@ static void explain_no_driver(void **state)
         write_text(f->roots.dev, "kmsg", record);
         assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "Unbound: uas tried to take it and gave up with error -28"));
-        /* For the kernel's log shown to root alone. */
+        /* A kernel log that only root can read. */
         assert_int_equal(unlinkat(f->roots.dev, "kmsg", 0), 0);
         assert_int_equal(RUN(f, &defaults, out, "explain", "2-1"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "journalctl -k --grep '2-1:1.0'"));
@@ -516,13 +516,13 @@ static void policy_kernel_line(void **state)
 
         write_text(f->roots.sys, "module/usb_storage/initstate", "live\n");
         write_text(f->roots.proc, "cmdline", "quiet\n");
-        /* Wrong use prints nothing. */
-        assert_int_equal(RUN(f, &defaults, out, "policy"), UASD_EXIT_OK); /* it lists what is set */
+        /* A usage error prints nothing. */
+        assert_int_equal(RUN(f, &defaults, out, "policy"), UASD_EXIT_OK); /* it lists the policies */
         assert_int_equal(RUN(f, &kernel, out, "policy", "sdb", "uas"), UASD_EXIT_USAGE);
         assert_int_equal(RUN(f, &forced, out, "policy"), UASD_EXIT_USAGE);
         assert_int_equal(RUN(f, &kernel, out, "policy", "sdz"), UASD_EXIT_NO_DISK);
         assert_string_equal(out, "");
-        /* Nothing is wanted that the kernel would not do by itself. */
+        /* No policy differs from the choice of the kernel. */
         assert_int_equal(RUN(f, &kernel, out, "policy"), UASD_EXIT_OK);
         assert_string_equal(out, "");
         assert_int_equal(RUN(f, &kernel, out, "policy", "sdb"), UASD_EXIT_OK);
@@ -538,7 +538,7 @@ static void policy_kernel_line(void **state)
                                  "options usb-storage quirks=1209:5a5a:u,1:1:f\n");
         assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_OK);
         assert_string_equal(out, "usb-storage.quirks=1209:5a5a:u,1:1:f\noptions usb-storage quirks=1209:5a5a:u,1:1:f\n");
-        /* Each place goes on with what it has. */
+        /* Each place keeps its own entries. */
         write_text(f->roots.proc, "cmdline", "quiet usb-storage.quirks=2:2:u\n");
         make_dir(f->roots.etc, "initramfs-tools");
         write_text(f->roots.etc, "initramfs-tools/initramfs.conf", "");
@@ -548,12 +548,12 @@ static void policy_kernel_line(void **state)
         assert_non_null(strstr(out, "\"line\": \"usb-storage.quirks=1209:5a5a:u,2:2:u\""));
         assert_non_null(strstr(out, "\"added\": \"1209:5a5a:u\""));
         assert_non_null(strstr(out, "\"initramfs\": \"update-initramfs -u\""));
-        /* Uas, against the word of somebody else. */
+        /* Uas, against an entry by another program. */
         write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=uas\n");
         write_text(f->roots.proc, "cmdline", "usb-storage.quirks=1209:5a5a:fu\n");
         assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "usb-storage.quirks=1209:5a5a:f\n"));
-        /* Built in: one place alone. */
+        /* Built in: only one place. */
         assert_int_equal(unlinkat(f->roots.sys, "module/usb_storage/initstate", 0), 0);
         write_text(f->roots.proc, "cmdline", "quiet\n");
         write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=usb-storage\n");
@@ -562,7 +562,7 @@ static void policy_kernel_line(void **state)
         assert_int_equal(RUN(f, &json, out, "policy"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "\"modprobe\": null"));
 
-        /* No room, and what there is is too long already. */
+        /* No room, and the existing string is too long already. */
         write_text(f->roots.sys, "module/usb_storage/initstate", "live\n");
         write_text(f->roots.proc, "cmdline",
                    "usb-storage.quirks=1111:1111:abcdefghijklmnopqrstuwy,2222:2222:abcdefghijklmnopqrstuwy,"
@@ -576,7 +576,7 @@ static void policy_kernel_line(void **state)
                    "3333:3333:abcdefghijklmnopqrstuwy,4444:4444:abcdefghijklmnopqrstuwy\n");
         assert_int_equal(RUN(f, &bare, out, "policy"), UASD_EXIT_FAILED);
         assert_string_equal(out, "");
-        /* What has nothing to choose. */
+        /* Policies without a choice of driver. */
         write_text(f->roots.proc, "cmdline", "quiet\n");
         write_text(f->roots.etc, "uasd/policy", "1209:5a5a:S1=ignore\n");
         assert_int_equal(RUN(f, &bare, out, "policy", "sdb"), UASD_EXIT_REFUSED);
@@ -597,10 +597,10 @@ static void dry_runs(void **state)
         assert_int_equal(RUN(f, &o, out, "switch", "sdz"), UASD_EXIT_NO_DISK);
         write_text(f->roots.proc, "1/mountinfo", "30 20 8:17 / /mnt/usb rw - ext4 /dev/sdb1 rw\n");
         assert_int_equal(RUN(f, &o, out, "switch", "sdb", "uas"), UASD_EXIT_DEFERRED);
-        assert_string_equal(out, ""); /* it is talk: on stderr */
+        assert_string_equal(out, ""); /* this text belongs on stderr */
 }
 
-/* It ends without anybody telling. */
+/* The hold ends without a notification. */
 static void wait_for_a_hold(void **state)
 {
         struct fixture *f = *state;
@@ -626,7 +626,7 @@ int main(void)
                 TEST(policy_kernel_line), TEST(hubs),           TEST(wait_for_a_hold),
         };
 
-        /* No test talks to the machine's own bus. */
+        /* No test connects to the bus of this machine. */
         (void) setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus", 1);
 
         return cmocka_run_group_tests(tests, NULL, NULL);

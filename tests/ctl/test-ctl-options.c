@@ -121,17 +121,17 @@ static void defaults(void **state)
         assert_true(o.wait_usec == UINT64_MAX);
 }
 
-/* What is not built must not be promised. */
+/* Every verb in the table has an implementation. */
 static void verbs_are_whole(void **state)
 {
         for (size_t i = 0; i < n_verbs; i++) {
-                assert_true(verbs[i].run || streq(verbs[i].name, VERB_BENCH)); /* a program of its own */
+                assert_true(verbs[i].run || streq(verbs[i].name, VERB_BENCH)); /* bench is a separate program */
                 assert_non_null(verbs[i].help);
                 assert_ptr_equal(verb_find(verbs[i].name), &verbs[i]);
         }
 }
 
-/* What stands behind the command's name is the command's. */
+/* Words after the command's name belong to the command. */
 static void command(void **state)
 {
         const char *argv[WORDS] = {"uasctl", "-q", "inhibit", "--why=so", "ls", "-h", "--disk=sda"};

@@ -3,7 +3,7 @@
 
 #include "client/plan.h"
 
-/* --dry-run: the same exit status as the switch would come to. */
+/* --dry-run: the exit status that the switch would have. */
 
 static enum uasd_exit code(const struct view *v, enum driver target, bool force)
 {
@@ -49,7 +49,7 @@ static void incapable_disk(void **state)
         assert_int_equal(code(&v, DRIVER_USB_STORAGE, false), UASD_EXIT_OK);
 }
 
-/* A Seagate the kernel keeps off UAS. */
+/* A Seagate disk that the kernel keeps off UAS. */
 static void against_the_kernel(void **state)
 {
         _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
@@ -76,7 +76,7 @@ static void another_drivers(void **state)
         assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_REFUSED);
 }
 
-/* uasd-switch would say so. */
+/* The same result as from uasd-switch. */
 static void no_module(void **state)
 {
         _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
@@ -87,7 +87,7 @@ static void no_module(void **state)
         assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_OK);
 }
 
-/* The database says bad: refused. Its own history: a user who asks knows. */
+/* Bad by the database: refused. Bad by its own history: permitted, because the user knows. */
 static void bad_bridge(void **state)
 {
         _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");
@@ -99,7 +99,7 @@ static void bad_bridge(void **state)
         assert_int_equal(code(&v, DRIVER_UAS, false), UASD_EXIT_OK);
 }
 
-/* From uas to usb-storage the kernel has to be told. */
+/* A switch from uas to usb-storage needs an entry in the quirks. */
 static void quirk(void **state)
 {
         _cleanup_(view_done) struct view v = sample_view("2-1:1.0", "sdb", "S1");

@@ -10,7 +10,7 @@
 #include "common/names.h"
 #include "sys/io/clock.h"
 
-/* A message that was never sent: sd-bus wants a started bus to make one. */
+/* A message that is not sent. sd-bus needs a started bus to make one. */
 struct fixture {
         sd_bus *bus;
         int other;
@@ -138,7 +138,7 @@ static void disk_of_nobody(void **state)
         assert_null(view_driver(&views.list[0]));
 }
 
-/* What is not understood is not half understood. */
+/* An invalid answer is rejected as a whole. */
 static void nonsense(void **state)
 {
         static const struct {
@@ -240,7 +240,7 @@ static int listen_at(char *ret_dir, char *ret_path, size_t size)
         return fd;
 }
 
-/* A stopped daemon: the kernel takes the connection, nobody answers. */
+/* A stopped daemon: the kernel accepts the connection, and no answer comes. */
 static void stopped(void **state)
 {
         char dir[] = "/tmp/ctl-remote-XXXXXX", path[64];
@@ -362,7 +362,7 @@ int main(void)
                 cmocka_unit_test(older_daemon),
         };
 
-        /* No test talks to the machine's own bus. */
+        /* No test connects to the bus of this machine. */
         (void) setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus", 1);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

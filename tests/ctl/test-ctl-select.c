@@ -69,7 +69,7 @@ static int setup(void **state)
         link_to(dir, "../../../../usb2/2-2/2-2:1.0/host1/block/sdc", "devices/virtual/block/dm-1/slaves/sdc");
 
         add_view(f, "2-1:1.0", "sdb", "SERIAL1", 0x0001);
-        add_view(f, "2-2:1.0", "sdc", "sdb", 0x0002); /* calls itself as another is called */
+        add_view(f, "2-2:1.0", "sdc", "sdb", 0x0002); /* its serial number is the name of another disk */
         add_view(f, "2-3:1.0", "sdd", "", 0x0003);
         add_view(f, "2-3:1.1", "sde", "SERIAL2", 0x0003);
         *state = f;
