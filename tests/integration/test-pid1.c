@@ -14,7 +14,7 @@
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
 
-/* PID 1 that cannot be asked, in a /run of the test's own. A deadline holds for connection, handshake and answer together. */
+/* A PID 1 that does not answer, in a /run of the test's own. One deadline covers connection, handshake and answer. */
 
 #define SHORT (200 * USEC_PER_MSEC)
 #define LONG (5 * USEC_PER_SEC) /* sd-bus gives up a handshake after 90 s, a call after 25 s */
@@ -38,7 +38,7 @@ static int listener(const char *name)
         return fd;
 }
 
-/* Each of them, over a connection of its own. */
+/* Each query over a connection of its own. */
 static int state(sd_bus *pid1)
 {
         enum pid1_state s;
@@ -96,7 +96,7 @@ static void test_none(void **state)
         assert_null(pid1);
 }
 
-/* A systemd without a socket of its own and before D-Bus: there is a PID 1, and it cannot be asked. */
+/* A systemd without its own socket, before D-Bus runs: PID 1 exists, but cannot be reached. */
 static void test_unreachable(void **state)
 {
         sd_bus *pid1 = NULL;
@@ -117,7 +117,7 @@ static void test_mute_bus(void **state)
         (void) close(fd);
 }
 
-/* It takes connections, as the kernel does for it, and does not answer the handshake. */
+/* Connections succeed, because the kernel accepts them. The handshake gets no answer. */
 static void test_mute(void **state)
 {
         int fd = listener(RUN_PID1_SOCKET);

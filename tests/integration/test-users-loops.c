@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Loop devices of this machine's own kernel: one stands in for a disk, another one stands on it. Skipped
- * without the right to attach them. */
+/* Loop devices on the kernel of this machine. One replaces a disk, another one is on top of it. Skipped without permission to
+ * attach them. */
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <sched.h>
@@ -47,7 +47,7 @@ static int attach(const char *file)
                 r = fd < 0 ? -1 : __real_ioctl(fd, LOOP_SET_FD, (void *) (intptr_t) over);
                 if (r >= 0)
                         return number;
-                if (errno != EBUSY) /* else another process was faster */
+                if (errno != EBUSY) /* otherwise another process was faster */
                         break;
         }
         return -1;
@@ -103,8 +103,8 @@ static void scene_end(struct scene *s)
 
 enum way {
         BY_NAME,  /* the node in /dev */
-        BY_MKNOD, /* a node of the same number elsewhere */
-        BY_FILE,  /* a file of a file system that is mounted nowhere any more */
+        BY_MKNOD, /* another node with the same number */
+        BY_FILE,  /* a file of a file system that is not mounted any more */
 };
 
 /* In a mount namespace that is gone when this returns: the number of the loop device, or -1. */
@@ -198,7 +198,7 @@ static void test_by_file(void **state)
         found(BY_FILE);
 }
 
-/* The loop device of another disk, which a container calls by this one's name. */
+/* The loop device of another disk, to which a container gives this disk's name. */
 static void test_same_name(void **state)
 {
         struct scene s;
@@ -229,8 +229,8 @@ static void test_no_answer(void **state)
         (void) clock_gettime(CLOCK_MONOTONIC, &from);
         assert_loop(&s, true, true, true);
         (void) clock_gettime(CLOCK_MONOTONIC, &to);
-        assert_in_range(to.tv_sec - from.tv_sec, 0, 20); /* one second, and not for ever */
-        /* Without its node the kernel cannot be asked. */
+        assert_in_range(to.tv_sec - from.tv_sec, 0, 20); /* one second, not forever */
+        /* Without its node uasd cannot ask the kernel. */
         silent = false;
         (void) close(s.roots.dev);
         s.roots.dev = open(s.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -19,12 +19,12 @@
 #include "sys/users/users.h"
 
 /*
- * Looks by name on this machine's own kernel: a tmpfs in a mount namespace of its own stands in for the file system of a
- * disk, which is known by its device number.
+ * Looks by name on the kernel of this machine. A tmpfs in its own mount namespace replaces the file system of a disk, which uasd
+ * knows by its device number.
  */
 
 enum place {
-        MOUNTED,  /* in a namespace of its own, by a process that is elsewhere */
+        MOUNTED,  /* in its own namespace, by a process that is in another directory */
         DETACHED, /* mounted, then detached with the process inside */
 };
 
@@ -34,7 +34,7 @@ struct guest {
         char dir[32];
 };
 
-/* In a mount namespace of one's own. */
+/* In a new mount namespace. */
 static bool mount_tmpfs(const char *dir)
 {
         return unshare(CLONE_NEWNS) >= 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) >= 0 &&
@@ -83,7 +83,7 @@ static bool guest_begin(struct guest *g, enum place place)
         (void) close(fds[0]);
         g->lun.disk.major = good ? major(st.st_dev) : 0;
         g->lun.disk.minor = good ? minor(st.st_dev) : 0;
-        return good; /* else there is no right to do that here */
+        return good; /* otherwise there is no permission here */
 }
 
 static void guest_end(struct guest *g)
@@ -114,7 +114,7 @@ static void looks(enum place place, int how_it_ends)
                 guest_end(&g);
                 skip();
         }
-        /* At a glance there is nobody. */
+        /* The quick look finds no user. */
         assert_int_equal(users_any(&r, &g.lun, 1), 0);
         assert_int_equal(users_find(&r, &g.lun, 1, false, &users, &n), 0);
         assert_int_equal(n, 0);
@@ -129,7 +129,7 @@ static void looks(enum place place, int how_it_ends)
         if (place == MOUNTED) {
                 assert_string_equal(users[0].where, g.dir);
                 assert_int_equal(strncmp(users[0].namespace, "mnt:[", 5), 0);
-                /* What is mounted there now is another one: nothing is known of the end of this one. */
+                /* Another file system is mounted there now. The kernel will not announce the end of this one. */
                 users[0].mount_id++;
                 assert_false(users_told(&r, &g.lun, 1, inotify, users, n));
                 users[0].mount_id--;
@@ -255,7 +255,7 @@ static void thread_found(enum thread how)
         (void) rmdir(w.dir);
         roots_close(&r);
         if (!good)
-                skip(); /* there is no right to do that here */
+                skip(); /* there is no permission here */
         assert_int_equal(n, 1);
         assert_int_equal(users[0].kind, how == MOUNTS ? USER_MOUNT : USER_OPEN);
         assert_int_equal(users[0].pid, pid);
@@ -281,7 +281,7 @@ static void test_told(void **state)
                 {{{.kind = USER_LOOP, .device = "sdz1"}, {.kind = USER_CLAIM, .device = "sdz"}}, 2, false},
                 {{{.kind = USER_LOOP, .device = "sdz1", .where = (char *) "loop1"}}, 1, true},
                 {{{.kind = USER_LOOP, .device = "sdz1", .where = (char *) "loop1", .unsure = true}}, 1, false},
-                {{{.kind = USER_OPEN, .device = "sdz1"}}, 1, false}, /* nothing leads to what it has open */
+                {{{.kind = USER_OPEN, .device = "sdz1"}}, 1, false}, /* there is no way to its open file */
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "dm-0"}}, 1, true},
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "md127"}}, 1, false},
                 {{{.kind = USER_HOLDER, .device = "sdz1", .where = (char *) "btrfs 1-2", .btrfs = true}}, 1, false},
