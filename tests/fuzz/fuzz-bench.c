@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Kept results of uasctl bench. Whatever stands there: what was read is written and read as the same, and can be told in every
- * way. */
+/* Kept results of uasctl bench. For every input: a result that was read can be written and read again with equal content, and
+ * printed in every format. */
 #include <float.h>
 
 #include "bench/tell/chart.h"

@@ -14,7 +14,7 @@ static void complain(const char *file, int line, const char *what, void *data)
         ++*(int *) data;
 }
 
-/* What a section's name in a file cannot hold: inih ends it at ']' and takes blanks off its end. */
+/* Names that a section cannot have: inih ends them at ']' and removes blanks at the end. */
 static bool writable(const char *serial)
 {
         size_t n = strlen(serial);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Descriptors as sysfs hands them out: the device wrote them. Two bytes first: configuration and interface. */
+/* Descriptors as sysfs shows them: the device wrote them. The first two bytes: configuration and interface. */
 #include "core/bos.h"
 #include "core/descriptors.h"
 
@@ -9,7 +9,7 @@ enum { DEVICE_SIZE = 18 };
 
 static int parse(const uint8_t *data, size_t size, uint8_t configuration, uint8_t interface, struct uas_caps *ret)
 {
-        /* Of its own size, so that ASan sees whoever reads further. */
+        /* The exact size lets ASan detect a read past the end. */
         uint8_t *exact = malloc(size ? size : 1);
         int r;
 
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         r = parse(data, size, configuration, interface, &caps);
         CHECK(r == 0 || r == -EBADMSG || r == -ENOENT);
         if (r < 0) {
-                CHECK(caps.interfaces == 12345); /* written on success alone */
+                CHECK(caps.interfaces == 12345); /* written only on success */
                 return 0;
         }
         CHECK(!caps.pipes || caps.uas);
@@ -65,13 +65,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(caps.status_streams <= 65536 && (caps.status_streams & (caps.status_streams - 1)) == 0);
         CHECK(caps.interfaces >= 1 && caps.interfaces <= 256);
 
-        /* What stands behind the configuration that was asked for is nobody's business. */
+        /* Bytes after the selected configuration have no effect. */
         total = (size_t) data[DEVICE_SIZE + 2] | (size_t) data[DEVICE_SIZE + 3] << 8;
         if (configuration == 0 && DEVICE_SIZE + total < size) {
                 CHECK(parse(data, DEVICE_SIZE + total, configuration, interface, &again) == 0);
                 CHECK(same(&caps, &again));
         }
-        /* The first configuration is the same by its number, if it has one. */
+        /* The first configuration, selected by its number, gives the same result. */
         if (configuration == 0 && data[DEVICE_SIZE + 5] != 0) {
                 CHECK(parse(data, size, data[DEVICE_SIZE + 5], interface, &again) == 0);
                 CHECK(same(&caps, &again));

@@ -66,12 +66,12 @@ static void check_pattern(const struct bench_pattern *p)
         CHECK(*p->name && *p->rw && *p->engine);
         CHECK(p->block_size >= 512 && p->iodepth > 0 && p->numjobs > 0 && (p->size == 0 || p->size >= p->block_size));
         CHECK(p->read_percent <= 100 && (p->runtime_sec > 0 || !p->time_based));
-        /* Nothing that writes looks like reading. */
+        /* No pattern that writes counts as a read. */
         CHECK(bench_pattern_writes(p) == (!streq(p->rw, "read") && !streq(p->rw, "randread")));
         CHECK(fio_region(p, 1ULL << 40) <= 1ULL << 40);
 }
 
-/* Every section written out by itself is read as the same pattern; the job made of it has ours behind all of its own. */
+/* A section that is written out is read as the same pattern. In the job made of it, our options come last. */
 static void check_round_trip(const struct bench_pattern *p, const char *section)
 {
         struct fio_job job = {.pattern = p, .section = section};

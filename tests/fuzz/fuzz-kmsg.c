@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Records of /dev/kmsg, with a NUL between: programs write there too, and what a device calls itself comes through. */
+/* Records of /dev/kmsg, with a NUL between: programs write there too, and the kernel prints names that devices report. */
 #include "core/trouble.h"
 
 #include "fuzz.h"
@@ -9,7 +9,7 @@ static bool known(enum weight w)
         return w <= WEIGHT_GONE;
 }
 
-/* A record of these fields is read as these fields. */
+/* A record that is made of these fields is parsed as these fields. */
 static void check_round_trip(const struct kmsg *k)
 {
         char record[512];
@@ -55,7 +55,7 @@ static void check_one(const uint8_t *data, size_t size, struct trouble *t)
         free(exact);
         CHECK(r == 0 || r == -EINVAL);
         if (r < 0) {
-                CHECK(k.seq == 12345); /* written on success alone */
+                CHECK(k.seq == 12345); /* written only on success */
                 return;
         }
         check_round_trip(&k);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * modprobe.d and the kernel command line: admins and packages write them. 'r': the rest is a file of /etc, behind a NUL one of
- * /usr/lib, behind another the command line. Else: lines of a value each, from which options as modprobe takes them are made.
+ * modprobe.d and the kernel command line, which admins and packages write. 'r': the rest is a file of /etc, after a NUL one of
+ * /usr/lib, after another the command line. Otherwise: lines of a value each, from which the test makes options as modprobe reads
+ * them.
  */
 #include "sys/quirks/modprobed.h"
 
@@ -28,7 +29,7 @@ static unsigned lines_of(const char *text)
         return n;
 }
 
-/* Nobody makes up text: a value stands in its file as it is, but for what goes on in the next line. */
+/* A value is a part of its file, except where a line continues. */
 static void check_value(const struct quirk_line *l, const char *text)
 {
         CHECK(l->line >= 1 && l->line <= lines_of(text));
@@ -37,7 +38,7 @@ static void check_value(const struct quirk_line *l, const char *text)
         CHECK(strstr(text, "\\\n") || strstr(text, l->value));
 }
 
-/* What goes into an initramfs is the last word of the files. */
+/* The value for an initramfs is the last one in the files. */
 static void check_last(const struct roots *r, const struct quirk_lines *l)
 {
         char quirks[QUIRKS_MAX + 1];
@@ -75,7 +76,7 @@ static void check_raw(const struct roots *r, char *etc, char *lib, char *command
         quirk_lines_done(&l);
 }
 
-/* Nothing that ends a value or its line. */
+/* The value has no character that ends it or its line. */
 static bool is_plain(const char *value)
 {
         return !strpbrk(value, "\"\n\\");
@@ -105,7 +106,7 @@ static void put(FILE *f, unsigned form, const char *value)
         _Pragma("GCC diagnostic pop")
 }
 
-/* What modprobe would hand to the kernel is what is read, in that order. */
+/* The values are those that modprobe would pass to the kernel, in that order. */
 static void check_made(const struct roots *r, char *text)
 {
         char *made = NULL, *values[16], *rest = text;

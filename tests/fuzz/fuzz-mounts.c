@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * mountinfo and swaps: users name mount points, sources and swap files. 'r': the rest is mountinfo as it stands, and behind
- * a NUL swaps. Else: lines of a mount point and a source each, from which a table as the kernel writes it is made.
+ * mountinfo and swaps: users name mount points, sources and swap files. 'r': the rest is mountinfo, and after a NUL swaps.
+ * Otherwise: lines of a mount point and a source each, from which the test makes a table as the kernel writes it.
  */
 #include "core/disk.h"
 #include "fuzz.h"
@@ -36,7 +36,7 @@ static void check_raw(struct roots *r, const uint8_t *data, size_t size)
         users_free(users, n_users);
 }
 
-/* As seq_path() and mangle() of the kernel write it. */
+/* As the kernel's seq_path() and mangle() write it. */
 static void put_mangled(FILE *f, const char *s)
 {
         for (; *s; s++)

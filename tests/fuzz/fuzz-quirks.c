@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The quirks string of usb_storage, which anybody may have written. A bridge first, then the string. */
+/* The quirks string of usb_storage, which any program may have written. A bridge first, then the string. */
 #include "core/quirks.h"
 
 #include "fuzz.h"
@@ -14,7 +14,7 @@ static bool letters_well_formed(const char *s)
         return true;
 }
 
-/* The entry that a switch writes makes the target possible, speaks for this bridge alone and can be taken back. */
+/* The entry that a switch writes makes the target possible, concerns only this bridge, and can be removed. */
 static void check_entry(const char *string, const struct bridge *b, enum driver target)
 {
         char entry[QUIRK_ENTRY_MAX], again[QUIRK_ENTRY_MAX], letters[QUIRK_ENTRY_MAX], before[QUIRK_ENTRY_MAX];

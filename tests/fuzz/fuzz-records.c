@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is kept in /run/uasd, /etc/uasd and /var/lib/uasd: the kind in the first byte. Whatever stands there, what we write is
- * what we read. */
+/* Files in /run/uasd, /etc/uasd and /var/lib/uasd. The first byte selects the kind. uasd reads back what it wrote, for every
+ * previous content of the file. */
 #include <fcntl.h>
 
 #include "common/names.h"
@@ -15,7 +15,7 @@
 
 #define INTERFACE "2-1:1.0"
 
-/* A number out of the input, so that what is written varies with it. */
+/* A number from the input, so that the written values vary. */
 static unsigned number(const uint8_t *data, size_t size, size_t at)
 {
         return at < size ? data[at] * 16777619U : 0;
@@ -83,7 +83,7 @@ static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
               m.override_target == again.override_target && m.override_forced == again.override_forced);
 }
 
-/* The file as it was, then strings of the device's choice: those come back byte for byte. */
+/* The file from the input, then strings that the device chooses. Those are read back byte by byte. */
 static void check_strings(struct roots *r, const uint8_t *data, size_t size)
 {
         struct facts f = {.interface = INTERFACE, .port = "2-1", .busnum = 2, .devnum = 5, .vid = 0x1209, .pid = 0x5a5a},
@@ -105,7 +105,7 @@ static void check_strings(struct roots *r, const uint8_t *data, size_t size)
         free(text);
 }
 
-/* A serial of the device's choice, then the file as it was. Nobody else's line changes, none is added in another's name. */
+/* A serial number that the device chooses, then the file. Lines of other disks stay, and no line is added in their name. */
 static void check_policy(struct roots *r, const uint8_t *data, size_t size)
 {
         struct facts f = {.interface = INTERFACE, .port = "2-1", .vid = 0x1209, .pid = 0x5a5a};
@@ -140,7 +140,7 @@ static bool same_history(const struct history *a, const struct history *b)
                streq(a->date, b->date) && a->lost == b->lost && a->failed == b->failed && a->distrusted == b->distrusted;
 }
 
-/* One line: what is written is what is read; the reason has been made harmless by then. */
+/* One line is read as it was written. The reason has been made harmless before. */
 static void check_history_line(const char *value)
 {
         char line[HISTORY_LINE_MAX];
@@ -154,13 +154,13 @@ static void check_history_line(const char *value)
         CHECK(!f.distrusted || f.distrust_reason[0]);
         CHECK(history_format(&h, line, sizeof(line)) == 0);
         CHECK(!strchr(line, '\n') && history_parse(line, &again) == 0);
-        if (h.kernel[0] && h.boot[0] && h.date[0]) /* nothing is written as "-" */
+        if (h.kernel[0] && h.boot[0] && h.date[0]) /* an empty field is written as "-" */
                 CHECK(same_history(&h, &again));
         if (!strpbrk(h.reason, "\\") && again.reason[0])
                 CHECK(strncmp(again.reason, h.reason, strspn(h.reason, "abcdefghijklmnopqrstuvwxyz ")) == 0);
 }
 
-/* A serial of the device's choice, then the file as it was: its own line alone changes. */
+/* A serial number that the device chooses, then the file. Only its own line changes. */
 static void check_history(struct roots *r, const uint8_t *data, size_t size)
 {
         struct facts f = {.interface = INTERFACE,

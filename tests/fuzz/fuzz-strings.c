@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What devices and users name, on its way to a terminal or the journal; and names that are taken apart. */
+/* Names from devices and users, on their way to a terminal or the journal; and the parsers of names. */
 #include <limits.h>
 
 #include "core/facts.h"
 #include "fuzz.h"
 #include "sys/usb/usbdisk.h"
 
-/* No byte that a terminal acts on, and nothing but UTF-8. */
+/* Valid UTF-8, and no byte that a terminal interprets. */
 static void check_harmless(const char *s)
 {
         for (const unsigned char *p = (const unsigned char *) s; *p; p++) {
@@ -14,7 +14,7 @@ static void check_harmless(const char *s)
 
                 CHECK(*p >= 0x20 && *p != 0x7f && *p != 0xc0 && *p != 0xc1 && *p < 0xf5);
                 CHECK(*p < 0x80 || *p >= 0xc0);
-                CHECK(!(*p == 0xc2 && p[1] < 0xa0)); /* C1 controls: some terminals act on these too */
+                CHECK(!(*p == 0xc2 && p[1] < 0xa0)); /* C1 controls: some terminals interpret these, too */
                 while (more-- > 0) {
                         p++;
                         CHECK((*p & 0xc0) == 0x80);

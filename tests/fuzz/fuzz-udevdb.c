@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* udev's record of a device: properties come from the device by way of udev's rules. The whole input is the record. */
+/* udev's record of a device, which is the whole input. Its properties come from the device through udev's rules. */
 #include "sys/udev/udevdb.h"
 
 #include "common/names.h"
@@ -19,7 +19,7 @@ static void check_decode(const char *value)
         free(s);
 }
 
-/* What udev writes is what is read. */
+/* A value that udev writes is read unchanged. */
 static void check_round_trip(const struct roots *r, const char *value)
 {
         char *record = NULL, read[128];
@@ -43,7 +43,7 @@ static int get(const void *roots, const char *key, char *ret, size_t size)
         return udevdb_property(roots, "b8:0", key, ret, size);
 }
 
-/* What the hwdb says, local files and what stands in a record of another make included. */
+/* The verdict from the hwdb, also with local files and records in another format. */
 static void check_database(const struct roots *r)
 {
         struct db_entry e;

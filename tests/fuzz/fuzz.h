@@ -8,10 +8,10 @@
 #include "common/util.h"
 #include "sys/io/roots.h"
 
-/* What libFuzzer, and replay.c in its place, calls for every input. */
+/* libFuzzer, or replay.c in its place, calls it for every input. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What has to hold for every input. */
+/* A condition that holds for every input. */
 #define CHECK(condition)                                                                                                         \
         do {                                                                                                                     \
                 if (!(condition)) {                                                                                              \
@@ -20,9 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
                 }                                                                                                                \
         } while (0)
 
-/* A copy of its own size with a NUL behind it, so that ASan sees whoever reads further. */
+/* A copy of the exact size plus a NUL, so that ASan detects a read past the end. */
 char *fuzz_text(const uint8_t *data, size_t size);
-/* The text up to the next such character, which it takes out; *rest goes behind it. NULL: nothing left. */
+/* The text up to the next such character, which is removed. *rest is set to the text after it. NULL: the end. */
 char *fuzz_field(char **rest, char end);
 
 /* The trees of a machine in a temporary folder, empty at first; the same ones at every call. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Feeds the kept inputs to a target, where there is no libFuzzer: every file of the folders named. */
+/* Feeds the stored inputs to a target without libFuzzer: every file of the given folders. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +19,7 @@ static void replay(const char *path)
         data = malloc((size_t) st.st_size + 1);
         CHECK(data && read(fd, data, (size_t) st.st_size) == st.st_size);
         (void) close(fd);
-        (void) setenv("FUZZ_INPUT", path, 1); /* to be found in a core, or in a debugger */
+        (void) setenv("FUZZ_INPUT", path, 1); /* so that a core or a debugger shows it */
         (void) LLVMFuzzerTestOneInput(data, (size_t) st.st_size);
         free(data);
         count++;
@@ -27,7 +27,7 @@ static void replay(const char *path)
 
 int main(int argc, char **argv)
 {
-        /* Nothing at all comes first. */
+        /* The empty input comes first. */
         (void) LLVMFuzzerTestOneInput((const uint8_t *) "", 0);
         for (int i = 1; i < argc; i++) {
                 struct dirent *e;

@@ -51,7 +51,7 @@ struct roots *fuzz_roots(void)
 
         if (folder[0])
                 return &roots;
-        /* In memory where that can be had: every input is a file or two. */
+        /* In memory if possible: every input makes one or two files. */
         (void) copy_string(folder, sizeof(folder), "/dev/shm/uasd-fuzz-XXXXXX");
         if (!mkdtemp(folder)) {
                 (void) copy_string(folder, sizeof(folder), "/tmp/uasd-fuzz-XXXXXX");
