@@ -67,7 +67,7 @@ void entry_look(struct entry *e)
         r = users_any(&e->manager->roots, d->luns, d->n_luns);
         if (r < 0)
                 log_debug("%s: cannot see who uses it: %s", d->facts.interface, strerror(-r));
-        /* Not knowing is not being free. */
+        /* Unknown counts as in use. */
         queue_event(e, &(struct event){.type = EVENT_USERS, .in_use = r != 0, .told = r == 1});
 }
 
@@ -97,7 +97,7 @@ static void act(struct entry *e, const struct action *a, enum state before)
                 trouble_trial_over(e);
                 break;
         case ACTION_REPORT:
-                if (e->life.disk.state == STATE_WAITING) /* the journal names the users, also before a client has asked */
+                if (e->life.disk.state == STATE_WAITING) /* the journal names the users even if no client asks */
                         users_cache_refresh(e);
                 report_state(e, before);
                 bus_disk_changed(e);
@@ -117,7 +117,7 @@ void entry_step(struct entry *e, const struct event *event)
 
         assert(queue_draining(m));
         if (foreign) {
-                if (!e->life.attempt.running || e->job) /* it has been seen before */
+                if (!e->life.attempt.running || e->job) /* uasd has already seen it */
                         return;
                 trouble_adopt(e);
         }

@@ -3,7 +3,7 @@
 
 #include "daemon/manager.h"
 
-/* Steps the machine of a disk and carries out its actions. Only the queue and rescan.c come here. */
+/* Steps the machine of a disk and performs its actions. Called only by the queue and rescan.c. */
 void entry_step(struct entry *e, const struct event *event);
-/* ACTION_LOOK: sees whether the disk is in use and posts EVENT_USERS. */
+/* ACTION_LOOK: checks whether the disk is in use and posts EVENT_USERS. */
 void entry_look(struct entry *e);

@@ -3,7 +3,7 @@
 
 #include "daemon/manager.h"
 
-/* The disks that are there. */
+/* The disks that uasd knows. */
 struct entry *disk_find(struct manager *m, const char *interface);
-/* Another disk has its identifier: only their ports tell them apart. */
+/* Returns true if another disk has the same identifier: only their ports distinguish them. */
 bool disk_has_twin(const struct entry *e);

@@ -18,7 +18,7 @@ static int run(struct manager *m)
 {
         int r;
 
-        /* Stopping comes before everything else that may be ready at the same moment: an unmounted disk, say. */
+        /* A signal to stop goes before all events that are ready at the same moment, such as an unmounted disk. */
         sd_event_source *term = NULL, *interrupt = NULL;
 
         r = sd_event_add_signal(m->event, &term, SIGTERM, on_stop, m);

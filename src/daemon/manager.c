@@ -23,7 +23,7 @@
 #include "sys/state/attachment.h"
 #include "sys/state/conf.h"
 
-/* uasd: what is posted is carried out here; how uasd starts and stops. */
+/* uasd: performs the posts of the queue; starts and stops. */
 
 /* ---- the queue ---- */
 
@@ -50,7 +50,7 @@ static void lost(struct manager *m)
         use_watch_lost(m->uses);
 }
 
-/* A hold has ended by its timer, or a uasd-switch that is no child of this process has put an end to its record. */
+/* A hold has ended by its timer, or a foreign uasd-switch has removed its record. */
 static void mark_changed(struct entry *e)
 {
         if (e->life.attempt.running && !e->job && !switch_foreign_runs(e))
@@ -144,7 +144,7 @@ int manager_new(const char *root, struct manager **ret)
         return 0;
 }
 
-/* Two of them would take each other's socket, and each would undo what the other begins. */
+/* Two uasd processes would take over each other's socket, and undo each other's switches. */
 static int lock_machine(struct manager *m)
 {
         int r = state_mkdir(m->roots.run, RUN_DIR);
@@ -165,12 +165,12 @@ int manager_start(struct manager *m)
 
         if (r == -EALREADY)
                 log_error("another uasd is at work already");
-        /* A /run that is full or read-only is no reason to leave disks that wait alone. */
+        /* A full or read-only /run does not stop uasd: disks may be waiting for it. */
         if (r != -EALREADY)
                 r = use_watch_new(m, &m->uses);
         if (r >= 0)
                 r = bus_new(m, &m->bus);
-        /* Listening first, then looking: nothing falls between. */
+        /* Listens before it reads, so that no event is lost. */
         if (r >= 0)
                 r = uevents_start(m);
         if (r >= 0)
@@ -178,7 +178,7 @@ int manager_start(struct manager *m)
         if (r < 0)
                 return r;
         (void) attachments_prune(&m->roots);
-        (void) keepoff_review(m); /* before a disk comes that it is for */
+        (void) keepoff_review(m); /* before the first disk to which it applies */
         queue_post(m, POST_RESCAN_ALL);
         queue_drain(m);
         strings_wait(m);
@@ -187,7 +187,7 @@ int manager_start(struct manager *m)
         keepoff_schedule(m);
         queue_drain(m);
         r = kmsg_new(m, trouble_sign, &m->kmsg);
-        kmsg_arm(m->kmsg); /* and what this boot has said of those that are on uas already */
+        kmsg_arm(m->kmsg); /* also reads this boot's records of disks that are on uas already */
         return r;
 }
 
@@ -205,7 +205,7 @@ void manager_free(struct manager *m)
         bus_free(m->bus);
         m->bus = NULL;
         sleep_free(m->sleep);
-        kmsg_free(m->kmsg); /* the accounts of all that is there are kept */
+        kmsg_free(m->kmsg); /* writes the accounts of all disks */
         m->kmsg = NULL;
         entries_free(m);
         strings_free(m);

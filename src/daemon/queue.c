@@ -12,7 +12,7 @@ struct queue {
         bool draining;
 };
 
-/* Before SIGTERM: what a callback posts belongs to the callback. */
+/* Before SIGTERM: the posts of a callback belong to the callback. */
 #define DRAIN_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT - 20)
 
 static struct post *take_first(struct queue *q)
@@ -137,7 +137,7 @@ static void add(struct manager *m, const struct post *template)
                 if (same(p, template))
                         return;
         p = malloc(sizeof(*p));
-        if (!p) { /* PID 1 starts uasd again, which then finds everything as it is */
+        if (!p) { /* PID 1 starts uasd again, which then reads everything again */
                 log_error("no memory for the queue: uasd ends");
                 (void) sd_event_exit(m->event, -ENOMEM);
                 return;

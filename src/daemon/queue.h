@@ -4,20 +4,19 @@
 #include "daemon/manager.h"
 
 /*
- * Posts are carried out in the order in which they were made, as soon as the callback that made them has returned. No caller up
- * the stack uses an entry then, so entries are freed there and nowhere else. A post that is in the queue already is not added
- * again, but for events.
+ * Posts are performed in order, as soon as the callback that made them has returned. No caller up the stack uses an entry then,
+ * so entries are freed only there. A post that is in the queue already is not added again, except for events.
  */
 enum post_type {
         POST_RESCAN, /* read the interface again: new, changed or gone */
         POST_RESCAN_ALL,
-        POST_LOST,        /* uevents were lost: the same, and look who uses the disks that wait */
+        POST_LOST,        /* uevents were lost: the same, and search for users of the disks that wait */
         POST_BOOTED,      /* the boot is over */
-        POST_ENVIRONMENT, /* each machine has to see manager.env again */
-        POST_USES,        /* the use of any disk may have ended: a device that is stacked on others changed or went */
-        POST_LOOK,        /* see whether the disk is in use */
+        POST_ENVIRONMENT, /* each machine has to check manager.env again */
+        POST_USES,        /* the use of any disk may have ended: a device stacked on others has changed or gone */
+        POST_LOOK,        /* check whether the disk is in use */
         POST_MARK,        /* the hold mark or the switch record of the disk has changed */
-        POST_REQUEST,     /* entry.request is to be told to the machine */
+        POST_REQUEST,     /* pass entry.request to the machine */
         POST_EVENT,       /* an event of the disk's machine */
         POST_CALL,
         POST_CALL_ENTRY,
@@ -31,7 +30,7 @@ struct post {
         struct post *next;
         enum post_type type;
         char interface[INTERFACE_NAME_MAX];
-        struct entry *entry; /* NULL: it is about no entry */
+        struct entry *entry; /* NULL: not about an entry */
         struct event event;
         queue_call_fn call;
         queue_entry_fn call_entry;
@@ -40,9 +39,9 @@ struct post {
 
 int queue_new(struct manager *m, void (*carry_out)(struct manager *m, const struct post *p));
 void queue_free(struct manager *m);
-/* Drops the posts of an entry that goes. */
+/* Drops the posts of an entry that is about to be freed. */
 void queue_forget(struct entry *e);
-/* Carries out all posts. The caller uses no entry. */
+/* Performs all posts. The caller must not use an entry. */
 void queue_drain(struct manager *m);
 bool queue_draining(const struct manager *m);
 
@@ -53,7 +52,7 @@ void queue_rescan(struct manager *m, const char *interface);
 void queue_entry(struct entry *e, enum post_type type);
 void queue_event(struct entry *e, const struct event *event);
 void queue_call(struct manager *m, queue_call_fn call);
-/* Dropped if the entry goes before. */
+/* Dropped if the entry is freed first. */
 void queue_call_entry(struct entry *e, queue_entry_fn call);
-/* For a method handler to return. */
+/* For a method handler: answers the call later. Returns its return value. */
 int queue_answer(struct manager *m, sd_bus_message *call);

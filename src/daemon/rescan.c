@@ -30,9 +30,9 @@
 #include "sys/udev/hwdb.h"
 #include "sys/usb/usbdisk.h"
 
-/* How a disk comes to be known, is read again, and is forgotten. */
+/* Adds disks, reads them again, and removes them. */
 
-/* A disk without a driver is given this long: udev may be loading one. */
+/* A disk has this long to get a driver: udev may be loading one. */
 #define UNBOUND_USEC (5 * USEC_PER_SEC)
 
 static struct entry *entry_new(struct manager *m)
@@ -130,7 +130,7 @@ static void note_unbound(struct entry *e, struct facts *f)
                 facts_complete_module(&e->manager->roots, f);
 }
 
-/* Read once and kept as long as the device stays: while the disk hangs, the device does not answer. */
+/* Read once and kept as long as the device is there: while the disk hangs, the device does not answer. */
 static void keep_strings(const struct facts *old, struct facts *new)
 {
         memcpy(new->manufacturer, old->manufacturer, sizeof(new->manufacturer));
@@ -180,7 +180,7 @@ static void learn_hold(struct entry *e)
         learn(&e->life, &hold, now);
 }
 
-/* What is worth a signal on the bus: a rescan for every uevent must not wake all clients. */
+/* The facts whose change makes a signal on the bus: a rescan for every uevent must not wake all clients. */
 struct disk_snapshot {
         enum driver driver;
         enum policy policy;
@@ -233,13 +233,13 @@ void rescan(struct manager *m, const char *interface)
                 return;
         if (r <= 0)
                 strings_drop(m, interface);
-        /* Another device at the same port: another life. */
+        /* Another device at the same port gets a new entry. */
         if (e && (r <= 0 || !same_attachment(&e->life.disk.facts, &d.facts))) {
                 entry_gone(e);
                 e = NULL;
         }
         new = !e;
-        if (r <= 0 || (new && !strings_known(m, &d.facts))) /* it is read again when they are */
+        if (r <= 0 || (new && !strings_known(m, &d.facts))) /* strings.c posts a rescan when it has them */
                 return;
         if (new && !(e = entry_new(m)))
                 return;
@@ -248,7 +248,7 @@ void rescan(struct manager *m, const char *interface)
                 keep_strings(&e->life.disk.facts, &d.facts);
         }
         take_snapshot(e, &d);
-        if (e->life.watched) /* a table that was written anew has brought new nodes */
+        if (e->life.watched) /* a new partition table has brought new nodes */
                 use_watch_nodes(e);
         if (new)
                 adopt(e);
@@ -268,7 +268,7 @@ void rescan_all(struct manager *m)
         char **names = NULL;
 
         for (size_t i = m->n_entries; i-- > 0;) {
-                char interface[INTERFACE_NAME_MAX]; /* the entry's own copy may go with the entry */
+                char interface[INTERFACE_NAME_MAX]; /* a copy, since the entry may be freed meanwhile */
 
                 memcpy(interface, m->entries[i]->life.disk.facts.interface, sizeof(interface));
                 rescan(m, interface);

@@ -8,15 +8,15 @@
 
 /* The event loop, and PID 1's watchdog over it (WatchdogSec= in uasd.service). */
 
-/* So long after the last event uasd is at rest: it waits in epoll_wait(), where it cannot hang. */
+/* Time after the last event. Then uasd is at rest: it waits in epoll_wait(), where it cannot hang. */
 #define REST_USEC USEC_PER_SEC
 
 struct watchdog {
         usec_t period_usec; /* WatchdogSec=; 0: PID 1 does not watch */
-        usec_t told_at;     /* CLOCK_MONOTONIC; 0: told that uasd is at rest */
+        usec_t told_at;     /* CLOCK_MONOTONIC in usec of the last message; 0: the message said that uasd is at rest */
 };
 
-/* An event is about to be handled. If that takes longer than the period, PID 1 ends uasd and starts another one. */
+/* Called before an event is handled. If that takes longer than the period, PID 1 ends uasd and starts another one. */
 static void watchdog_work(struct watchdog *w)
 {
         usec_t now = now_monotonic();

@@ -3,7 +3,7 @@
 
 #include "daemon/manager.h"
 
-/* What goes to everybody who is connected; it needs nothing of the methods. */
+/* Signals to all clients. This part does not depend on the methods. */
 
 #define DISK_PATH_PREFIX "/org/uasd1/disk"
 #define JOB_PATH_PREFIX "/org/uasd1/job"
@@ -22,11 +22,11 @@ struct bus {
 };
 
 /*
- * The way for a string that is not a word of ours. D-Bus takes UTF-8 alone, and with one property that it does not take nobody
- * is told of any disk. Names in it may be harmless already.
+ * Appends a string from outside. D-Bus accepts only UTF-8: one invalid property would keep all clients from the list of disks.
+ * Names in it may be harmless already.
  */
 int bus_append_text(sd_bus_message *m, const char *s);
-/* The path of a disk, to be freed; NULL without memory. */
+/* Returns the path of a disk, to be freed; NULL without memory. */
 char *bus_disk_path(const struct entry *e);
 void bus_job_path(const struct entry *e, char ret[static JOB_PATH_MAX]);
 /* "waiting", "running" or "done". */
@@ -36,7 +36,10 @@ void bus_disk_added(struct entry *e);
 void bus_disk_removed(struct entry *e);
 void bus_disk_changed(struct entry *e);
 void bus_inhibitors_changed(struct manager *m);
-/* The request of an entry, its number set: it is one; it may have another state; its switch is at this step; it has ended. */
+/*
+ * For the request of an entry, with its number set. It was added, its state may have changed, its switch has reached a step, it
+ * has ended.
+ */
 void bus_request_added(struct entry *e, enum driver target);
 void bus_request_changed(struct entry *e);
 void bus_request_step(struct entry *e, const char *step);

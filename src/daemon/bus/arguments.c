@@ -8,7 +8,7 @@
 #include "sys/facts.h"
 #include "sys/udev/hwdb.h"
 
-/* What methods read and why they refuse. */
+/* The arguments of methods, and the reasons for refusals. */
 
 static int find_disk(struct manager *m, const char *name, struct entry **ret, sd_bus_error *error)
 {
@@ -24,7 +24,7 @@ int bus_read_disk(sd_bus_message *message, struct manager *m, struct entry **ret
         return r < 0 ? r : find_disk(m, name, ret, error);
 }
 
-/* a{sv}: unknown options are refused, a caller that asks for more than it gets has to know. */
+/* a{sv}: unknown options are refused, since the caller must know that they have no effect. */
 int bus_read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *error)
 {
         const char *key;
@@ -36,7 +36,7 @@ int bus_read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *err
                         return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "No such option: %s", key);
                 if (r >= 0)
                         r = sd_bus_message_read(message, "v", "b", &force);
-                if (r == -ENXIO) /* as an error of the bus it would read as a missing disk */
+                if (r == -ENXIO) /* on the bus this error would mean a missing disk */
                         return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "The option force is a boolean (b).");
                 if (r >= 0)
                         r = sd_bus_message_exit_container(message);
@@ -47,7 +47,7 @@ int bus_read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *err
         return r < 0 ? r : 0;
 }
 
-/* What begins with a disk, a word and options. */
+/* Reads arguments that begin with a disk, a word and options. */
 int bus_read_wish(sd_bus_message *message, struct manager *m, struct entry **ret, const char **ret_word, bool *ret_force,
                   sd_bus_error *error)
 {
@@ -59,7 +59,10 @@ int bus_read_wish(sd_bus_message *message, struct manager *m, struct entry **ret
         return r < 0 ? r : find_disk(m, name, ret, error);
 }
 
-/* As a request is judged by: a write to the quirks parameter, or to the files of uasd, makes no uevent. */
+/*
+ * The facts that decide a request. They are read again: a write to the quirks parameter, or to the files of uasd, makes no
+ * uevent.
+ */
 void bus_facts_now(const struct entry *e, struct facts *ret)
 {
         struct manager *m = e->manager;

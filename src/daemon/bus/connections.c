@@ -19,8 +19,8 @@
 #define REJOIN_USEC (5 * USEC_PER_SEC)
 
 /*
- * The same objects on the system bus, once there is one, and peer to peer on /run/uasd/private for root, who may need us in
- * a boot that waits for a held disk, long before D-Bus.
+ * The same objects on the system bus, once there is one, and peer to peer on /run/uasd/private for root. Root may need uasd in a
+ * boot that waits for a held disk, long before D-Bus.
  */
 
 static int add_objects(sd_bus *bus, struct manager *m)
@@ -35,8 +35,8 @@ static int add_objects(sd_bus *bus, struct manager *m)
 }
 
 /*
- * Nothing is flushed, neither at the exit of the event loop nor in bus_free(). What could not be sent at once is for a client
- * that does not read: it would keep uasd from stopping.
+ * Nothing is flushed, neither at the exit of the event loop nor in bus_free(). Unsent messages are for a client that does not
+ * read, and a flush would keep uasd from stopping.
  */
 static int attach(struct bus *b, sd_bus *bus)
 {
@@ -76,7 +76,7 @@ static int on_name(sd_bus_message *message, void *data, sd_bus_error *error)
         return 0;
 }
 
-/* Waits in inotify for a bus that is not there yet; nothing is asked synchronously. */
+/* Waits in inotify for a bus that does not exist yet; makes no synchronous call. */
 static void join_system_bus(struct bus *b)
 {
         sd_bus *bus = NULL;
@@ -175,7 +175,8 @@ static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *
 
         if (fd < 0)
                 return 0;
-        /* The mode of the socket says so already; this holds also where somebody was handed a descriptor. */
+        /* The mode of the socket restricts it to root already. This check also covers a descriptor that was passed to another
+         * process. */
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != 0) {
                 (void) close(fd);
                 return 0;

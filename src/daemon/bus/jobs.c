@@ -9,8 +9,8 @@
 #include "daemon/feature/requests.h"
 
 /*
- * org.uasd1.Job: a request, from when it was made to its end. Each signal names its disk, so that whoever came late, or holds no
- * list of jobs, can make something of it.
+ * org.uasd1.Job: a request, from its begin to its end. Each signal names its disk, so that a client without a list of jobs can
+ * use it.
  */
 
 static struct entry *job_of_path(const struct manager *m, const char *path)
@@ -25,7 +25,7 @@ static struct entry *job_of_path(const struct manager *m, const char *path)
         return NULL;
 }
 
-/* As uasctl(1) has the exit statuses. */
+/* The words for the exit statuses of uasctl(1). */
 static const char *result_of(const struct entry *e)
 {
         static const char *const words[] = {
@@ -71,7 +71,7 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
         return -ENOENT;
 }
 
-/* Called once more after polkit's answer, with the manager: the job may have ended meanwhile. */
+/* Called again after polkit's answer, with the manager: the job may have ended meanwhile. */
 static int cancel(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct entry *e = job_of_path(data, sd_bus_message_get_path(message));

@@ -9,9 +9,9 @@
 #include "daemon/feature/requests.h"
 #include "daemon/queue.h"
 
-/* org.uasd1.Manager: what users ask for. polkit_may() comes last before anything is done. */
+/* org.uasd1.Manager: the requests of users. polkit_may() is the last step before a change. */
 
-/* The holder of a lease measures both drivers: what the database says of one of them is no reason against that. */
+/* The holder of a lease measures both drivers, so the verdict of the database does not matter. */
 static int refuse(const struct entry *e, enum driver target, bool force, bool leased, sd_bus_error *error)
 {
         struct refusal no;
@@ -46,7 +46,7 @@ static int method_switch(sd_bus_message *message, void *data, sd_bus_error *erro
         r = refuse(e, (enum driver) target, force, leased, error);
         if (r < 0)
                 return r;
-        /* Who has the lease has been asked for his password. */
+        /* The holder of the lease has already been authorized. */
         if (!leased || force) {
                 r = polkit_may(m, message, force ? MAY_FORCE : MAY_SWITCH, e, method_switch, error);
                 if (r <= 0)
@@ -96,7 +96,7 @@ static int method_set_trim(sd_bus_message *message, void *data, sd_bus_error *er
         return r < 0 ? r : 1;
 }
 
-/* Reads the disk that a method is about. Returns 0 until polkit has answered, or an error. */
+/* Reads the disk argument of a method. Returns 0 until polkit has answered, or an error. */
 static int may_on_disk(sd_bus_message *message, void *data, const char *may, method_fn method, struct entry **ret,
                        sd_bus_error *error)
 {
@@ -105,7 +105,7 @@ static int may_on_disk(sd_bus_message *message, void *data, const char *may, met
         return r < 0 ? r : polkit_may(data, message, may, *ret, method, error);
 }
 
-/* A method that takes a disk, and answers nothing. */
+/* A method with a disk argument and an empty answer. */
 static int method_on_disk(sd_bus_message *message, void *data, method_fn method, int (*act)(struct entry *e), sd_bus_error *error)
 {
         struct entry *e;
@@ -146,8 +146,8 @@ static int get_version(sd_bus *bus, const char *path, const char *interface, con
 }
 
 /*
- * Unprivileged: everybody gets as far as polkit_may(). The flag is written at each method, since one without it is what sd-bus
- * itself demands CAP_SYS_ADMIN for: a safe default.
+ * Unprivileged: each caller gets to polkit_may(). The flag is written at each method, since for a method without it sd-bus itself
+ * demands CAP_SYS_ADMIN: a safe default.
  */
 const sd_bus_vtable bus_manager_vtable[] = {
         SD_BUS_VTABLE_START(0),

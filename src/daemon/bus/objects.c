@@ -11,14 +11,14 @@
 
 /* ---- org.uasd1.Disk ---- */
 
-/* room: for a text that has to be made. Returns NULL for another property. */
+/* room: buffer for a text that must be formatted. Returns NULL for another property. */
 static const char *text_of(struct entry *e, const char *property, char *room, size_t size)
 {
         struct disk *d = &e->life.disk;
         struct facts *f = &d->facts;
         const struct {
                 const char *property, *text;
-                bool foreign; /* of the device: a backslash of its own differs from one that escapes */
+                bool foreign; /* from the device: a backslash of its own differs from one that escapes */
         } texts[] = {
                 {"Id", f->interface},
                 {"Interface", f->interface},
@@ -46,7 +46,7 @@ static const char *text_of(struct entry *e, const char *property, char *room, si
         }
         if (!streq(property, "History"))
                 return NULL;
-        if (f->initramfs_old) /* the initramfs may be newer by now */
+        if (f->initramfs_old) /* the initramfs may have been rebuilt meanwhile */
                 f->initramfs_old = history_initramfs_old(&e->manager->roots, f);
         return disk_history(d, room, size);
 }
@@ -112,7 +112,7 @@ static int append_user(sd_bus_message *reply, const struct user *u)
                 r = bus_append_text(reply, parts[i]);
         if (r >= 0)
                 r = sd_bus_message_append_basic(reply, 'u', &pid);
-        if (r >= 0) /* in names of units a backslash is nothing odd */
+        if (r >= 0) /* names of units may contain a backslash */
                 r = bus_append_text(reply, u->unit ? u->unit : "");
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }

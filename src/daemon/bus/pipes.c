@@ -9,7 +9,7 @@
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/lease.h"
 
-/* org.uasd1.Manager: what is asked for as long as a descriptor is open. */
+/* org.uasd1.Manager: requests that last as long as a descriptor is open. */
 
 #define MAY_BENCH "org.uasd1.bench"
 
@@ -35,7 +35,7 @@ int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error)
         if (r < 0)
                 return r;
         r = sd_bus_reply_method_return(message, "h", fd);
-        (void) close_keep_errno(fd); /* the message has its own */
+        (void) close_keep_errno(fd); /* the message has its own copy */
         return r;
 }
 
@@ -70,7 +70,7 @@ int bus_leased(const struct entry *e, sd_bus_message *message, sd_bus_error *err
                                  e->life.disk.lease);
 }
 
-/* What cannot be leased whoever asks. */
+/* Refuses a lease for reasons that do not depend on the caller. */
 static int refuse_now(const struct manager *m, const struct entry *e, sd_bus_error *error)
 {
         const struct disk *d = &e->life.disk;
@@ -95,7 +95,7 @@ static int refuse_now(const struct manager *m, const struct entry *e, sd_bus_err
         return 0;
 }
 
-/* It takes a moment: the answer comes when the claim is there. */
+/* The answer comes later, with the claim. */
 int bus_method_lease(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         struct manager *m = data;

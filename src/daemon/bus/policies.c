@@ -13,9 +13,9 @@
 #include "daemon/work/records.h"
 #include "sys/state/policy-list.h"
 
-/* org.uasd1.Manager: disks by "VID:PID:SERIAL", which need not be plugged in. */
+/* org.uasd1.Manager: disks by "VID:PID:SERIAL", also if they are not plugged in. */
 
-/* NULL: it is not plugged in. */
+/* Returns NULL if it is not plugged in. */
 static struct entry *find_id(struct manager *m, const char *id)
 {
         char usb_id[USB_ID_MAX], key[HISTORY_KEY_MAX];
@@ -38,7 +38,7 @@ static int check_id(const char *id, sd_bus_error *error)
                        : sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "That is no VID:PID:SERIAL.");
 }
 
-/* The quirks parameter follows before the caller gets the answer. */
+/* The quirks parameter is updated before the caller gets the answer. */
 static void answer(struct manager *m, const struct record_task *rec)
 {
         keepoff_forget(m, rec->id);
@@ -68,7 +68,7 @@ static void forgotten(struct manager *m, struct entry *e, const struct record_ta
         answer(m, rec);
 }
 
-/* id: checked. */
+/* id: already checked. */
 static int keep(struct manager *m, struct record_task *rec, const char *id, sd_bus_message *call)
 {
         int r;

@@ -11,23 +11,23 @@
 #define POLKIT_INTERFACE "org.freedesktop.PolicyKit1.Authority"
 #define POLKIT_INTERACTION 1U /* AllowUserInteraction */
 
-/* Each may wait for a password: so many of one user at once are mischief, and his own affair. */
+/* Each question may wait for a password. More questions of one user at once are abuse, and only that user is refused. */
 #define QUESTIONS_MAX 16U
 
 struct question {
         struct question *next;
         struct manager *manager;
-        sd_bus_message *message; /* the call, which waits for its answer */
+        sd_bus_message *message; /* the call to be answered */
         sd_bus_slot *slot;
         method_fn method;
         const char *action;
         char disk[INTERFACE_NAME_MAX]; /* "": any */
-        unsigned busnum, devnum;       /* the attachment that is asked about */
+        unsigned busnum, devnum;       /* the attachment of the question */
         bool at_polkit;
-        uid_t uid;            /* with at_polkit */
-        bool at_end;          /* polkit has answered, */
-        bool answered;        /* and the method is called once more */
-        sd_bus_error refused; /* or not set */
+        uid_t uid;            /* valid with at_polkit */
+        bool at_end;          /* polkit has answered */
+        bool answered;        /* the method has been called again */
+        sd_bus_error refused; /* not set: allowed */
 };
 
 static void question_free(struct question *q)
@@ -50,7 +50,7 @@ void polkit_forget(struct manager *m)
                 question_free(m->questions);
 }
 
-/* The method is called once more, as sd-bus does it. */
+/* Calls the method again, as sd-bus does it. */
 static void call_again(struct question *q)
 {
         sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -83,7 +83,7 @@ static void call_those_answered(struct manager *m)
 static void answered(struct question *q)
 {
         q->at_end = true;
-        if (q->disk[0]) /* as it is now, also where the kernel's word is still on its way */
+        if (q->disk[0]) /* also if an event of the kernel is still on its way */
                 queue_rescan(q->manager, q->disk);
         queue_call(q->manager, call_those_answered);
 }
@@ -121,7 +121,7 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
         return 0;
 }
 
-/* As long as it takes: somebody may have to find his password. */
+/* Without a timeout: a user may need time for the password. */
 static int ask_polkit(struct question *q)
 {
         sd_bus *bus = sd_bus_message_get_bus(q->message);
@@ -182,7 +182,7 @@ static struct question *find(const struct manager *m, const sd_bus_message *mess
         return NULL;
 }
 
-/* What was allowed was allowed for the disk that was there when it was asked for. */
+/* The permission is only for the attachment that the question was about. */
 static int answer(const struct question *q, const struct entry *e, sd_bus_error *error)
 {
         if (sd_bus_error_is_set(&q->refused))
@@ -203,7 +203,7 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action, c
 
         if (q && q->answered)
                 return answer(q, e, error);
-        /* The private socket lets nobody in but root. */
+        /* Only root can connect to the private socket. */
         if (sd_bus_is_bus_client(bus) <= 0)
                 return 1;
         q = calloc(1, sizeof(*q));

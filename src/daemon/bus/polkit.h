@@ -4,19 +4,19 @@
 #include "daemon/manager.h"
 
 /*
- * Who may call what on the system bus. Root always may, also where there is no polkit; others are polkit's to decide on, who may
- * have to be asked for a password. Nothing here waits.
+ * Permissions on the system bus. Root may call everything, also without polkit. For other callers polkit decides, and may ask for
+ * a password. Nothing here waits.
  */
 
 typedef int (*method_fn)(sd_bus_message *message, void *data, sd_bus_error *error);
 
 /*
- * To be called by a method before it changes anything. e: the disk it is about, which polkit's message names; NULL: any.
- * Returns 1: go on; 0: it is being found out, and the method is called again with the answer: return 1 to sd-bus; -errno with
- * error set: refused.
+ * A method calls this before it changes anything. e: its disk, which polkit's message names, or NULL for any. Returns 1 if the
+ * method may go on, or -errno with error set if it is refused. Returns 0 while polkit is being asked: then the method must return
+ * 1 to sd-bus. It is called again with the answer.
  */
 int polkit_may(struct manager *m, sd_bus_message *message, const char *action, const struct entry *e, method_fn method,
                sd_bus_error *error);
 
-/* Open questions go unanswered: their connection is no more. */
+/* Drops open questions without an answer: their connection is closed. */
 void polkit_forget(struct manager *m);

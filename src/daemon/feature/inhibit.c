@@ -9,11 +9,11 @@
 #include "daemon/queue.h"
 
 /*
- * Whose work is not to be disturbed by a switch. Each has one end of a pipe, and we see when the last copy of it is closed,
- * however that comes about; should we go, he sees it.
+ * Programs whose work no switch may disturb. Each has one end of a pipe. uasd notices when the last copy of that end is closed,
+ * for any reason. If uasd ends, the program notices it.
  */
 
-/* So many at once are somebody's mischief. */
+/* More inhibitors at once are abuse. */
 #define INHIBITORS_MAX 128U
 #define WHO_MAX 64
 #define WHY_MAX 160
@@ -55,7 +55,7 @@ static void apply(struct entry *e)
                 bus_disk_changed(e);
 }
 
-/* An inhibitor has come or gone. */
+/* Called when an inhibitor was added or removed. */
 static void apply_all(struct manager *m)
 {
         bus_inhibitors_changed(m);
@@ -90,7 +90,7 @@ static int on_end(sd_event_source *s, int fd, uint32_t revents, void *data)
         struct manager *m = i->manager;
         char byte;
 
-        if (!(revents & (EPOLLHUP | EPOLLERR))) { /* whoever writes there has misunderstood something */
+        if (!(revents & (EPOLLHUP | EPOLLERR))) { /* data from the program has no meaning */
                 (void) !read(fd, &byte, 1);
                 return 0;
         }

@@ -3,17 +3,17 @@
 
 #include "daemon/manager.h"
 
-/* Work that no switch may disturb. */
+/* An inhibitor: no switch begins while it exists. */
 struct inhibitor {
         struct inhibitor *next;
         struct manager *manager;
-        char disk[INTERFACE_NAME_MAX]; /* by its port, whatever is plugged in there; "": any */
+        char disk[INTERFACE_NAME_MAX]; /* by its port, for any disk there; "": all */
         char *who, *why;
         sd_event_source *end;
         int fd;
 };
-/* ret_fd: while it or a copy is open nothing begins. -EBUSY: there are too many. */
+/* ret_fd: no switch begins while it or a copy is open. -EBUSY: there are too many inhibitors. */
 int inhibit_add(struct manager *m, const char *disk, const char *who, const char *why, int *ret_fd);
-/* A new disk. */
+/* Applies the inhibitors to a new disk. */
 void inhibit_adopt(struct entry *e);
 void inhibit_free(struct manager *m);

@@ -10,18 +10,18 @@
 #include "sys/io/pid1.h"
 #include "sys/quirks/keepoff.h"
 
-/* Whoever binds has the lock for milliseconds, unless the bind hangs: nothing tells of its end. */
+/* A bind has the lock for milliseconds, unless it hangs. No event reports its end. */
 #define PAUSE_MIN (100 * USEC_PER_MSEC)
 #define PAUSE_MAX (30 * USEC_PER_SEC)
 #define SEEN_MAX 64
 
 struct keepoff_state {
-        bool due;               /* what is wanted has changed, perhaps */
-        struct kept_disks seen; /* what was wanted of the disks that were here since uasd began: they may come back */
-        sd_event_source *timer; /* it could not be done: tried again, */
-        usec_t pause;           /* ... after this many usec; 0: it was done */
-        sd_bus *pid1;           /* it is being asked for usb_storage */
-        char left_out[512];     /* the disks that were reported last as those for whom the quirks have no room */
+        bool due;               /* the wanted entries may have changed */
+        struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
+        sd_event_source *timer; /* runs the next try after a failure */
+        usec_t pause;           /* usec until that try; 0: the last one succeeded */
+        sd_bus *pid1;           /* connection on which PID 1 is asked for usb_storage */
+        char left_out[512];     /* the last report of disks for which the quirks have no room */
 };
 
 int keepoff_new(struct manager *m)
@@ -45,7 +45,7 @@ void keepoff_free(struct manager *m)
         free(k);
 }
 
-/* Told when it changes: there is an occasion for every disk that comes. */
+/* Reports only changes, since this runs for every new disk. */
 static void tell_left_out(struct manager *m, const struct keepoff *made)
 {
         char told[sizeof(m->keepoff->left_out)] = "";
@@ -74,8 +74,8 @@ static int on_again(sd_event_source *s, usec_t usec, void *data)
 }
 
 /*
- * The event of the first disk loads usb_storage and uas, and it is on uas before anybody can write: the parameter has to be there
- * first. We may not load it; modprobe has it say what others want there.
+ * The event of the first disk loads usb_storage and uas, and the disk is on uas before uasd can write the parameter. So
+ * usb_storage must be loaded earlier. uasd may not load it itself; modprobe sets the parameter from modprobe.d.
  */
 static void load_storage(struct manager *m)
 {
@@ -89,7 +89,7 @@ static void load_storage(struct manager *m)
                 log_warning("PID 1 cannot be asked to load " MODULE_STORAGE ": %s", strerror(-r));
 }
 
-/* What would be in a parameter that is empty: for whom usb_storage has to be there. */
+/* Returns true if an empty parameter would get entries: then usb_storage must be loaded. */
 static bool any_kept_off(const struct kept_disks *kept)
 {
         _cleanup_(keepoff_done) struct keepoff made = {};
@@ -97,7 +97,7 @@ static bool any_kept_off(const struct kept_disks *kept)
         return keepoff_entries(kept, "", false, &made) >= 0 && made.own[0];
 }
 
-/* why: -ETIMEDOUT or -ENOENT, as of keepoff_apply(). */
+/* why: -ETIMEDOUT or -ENOENT, from keepoff_apply(). */
 static void try_again(struct manager *m, int why)
 {
         usec_t last = m->keepoff->pause;
@@ -105,7 +105,7 @@ static void try_again(struct manager *m, int why)
 
         if (m->keepoff->timer && sd_event_source_get_enabled(m->keepoff->timer, &on) > 0)
                 return;
-        if (why == -ENOENT && last == PAUSE_MAX) /* given up: looked for at every occasion, and not asked for */
+        if (why == -ENOENT && last == PAUSE_MAX) /* given up: later events try it again, but PID 1 is not asked again */
                 return;
         if (last == 0 && why == -ENOENT)
                 load_storage(m);
@@ -135,7 +135,7 @@ void keepoff_see(struct entry *e, const struct facts *now)
 
         (void) kept_name(now, disk_has_twin(e), name, sizeof(name));
         k = kept_disk_find(&m->keepoff->seen, now->vid, now->pid, name);
-        /* The quirks hold ten of them or so; a device may have a new serial number each time. */
+        /* The parameter has room for about ten entries, and a device may have a new serial number each time. */
         if (!k && policy != POLICY_AUTO && m->keepoff->seen.n < SEEN_MAX)
                 k = kept_disk(&m->keepoff->seen, now->vid, now->pid, name);
         if (!k || k->policy == policy)

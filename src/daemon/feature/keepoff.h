@@ -4,16 +4,22 @@
 #include "daemon/manager.h"
 
 /*
- * Entries in the quirks parameter for disks that are wanted on usb-storage, so that they never start on uas. Where a bind is at
- * work, or usb_storage has to be loaded first, they are looked at again later.
+ * Entries in the quirks parameter for disks that belong on usb-storage, so that they never start on uas. If a bind is under way,
+ * or usb_storage must be loaded first, uasd tries again later.
  */
 int keepoff_new(struct manager *m);
 void keepoff_free(struct manager *m);
-/* A policy, a history or the driver of a disk has changed: they are looked at, and all disks read again if they have changed. */
+/*
+ * Called when a policy, a history or the driver of a disk has changed. Checks the entries, and reads all disks again if they have
+ * changed.
+ */
 void keepoff_schedule(struct manager *m);
-/* The same, at once. Returns true if they have changed, and all facts are those of before. */
+/* The same, at once. Returns true if they have changed: then all facts are from before the change. */
 bool keepoff_review(struct manager *m);
-/* The policy of a disk that is here is known of it alone: the configuration names no disk, and udev's rules only this one. */
+/*
+ * Remembers the policy of a disk that is plugged in. Only the disk itself shows it: the configuration names no disk, and udev's
+ * rules only this one.
+ */
 void keepoff_see(struct entry *e, const struct facts *now);
-/* What was wanted of a disk while it was plugged in counts no more. id: VID:PID:SERIAL */
+/* Drops the remembered policy of a disk. id: VID:PID:SERIAL */
 void keepoff_forget(struct manager *m, const char *id);

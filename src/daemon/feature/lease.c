@@ -16,21 +16,21 @@
 #include "sys/state/attachment.h"
 
 /*
- * Somebody has a disk for himself: we have its claim, by a child, and he has one end of a pipe. When the last copy of that is
- * closed the disk goes back to the driver it had; what we must not forget should we be killed is on record. Where it goes
- * meanwhile and after is the machine's affair (core/lease.h).
+ * A disk that is reserved for one program. A child of uasd has its claim, and the program has one end of a pipe. When the last
+ * copy of that end is closed, the disk goes back to its former driver, which is recorded in case uasd is killed. The machine
+ * decides the driver during the lease and after it (core/lease.h).
  */
 struct disk_lease {
         enum driver restore;
         bool over;
         struct claimer *claimer;
-        bool kept;     /* and it has the claim */
-        bool has_next; /* a switch waits until it has gone */
+        bool kept;     /* the child has the claim */
+        bool has_next; /* a switch begins when the child has ended */
         struct action next;
-        sd_bus_message *call; /* waits for its answer */
-        sd_bus *bus;          /* whose it is: our own reference, so that no other can be taken for it */
+        sd_bus_message *call; /* call to be answered */
+        sd_bus *bus;          /* connection of the holder: our own reference, so that its address is not reused */
         char *sender;         /* NULL: peer to peer */
-        sd_bus_slot *asked;   /* who that is */
+        sd_bus_slot *asked;   /* asks for the process of the holder */
         int fd;
         sd_event_source *end;
 };
@@ -63,7 +63,7 @@ bool lease_returns(const struct entry *e)
         return lease_held(e) && !e->lease->kept && !e->life.attempt.running;
 }
 
-/* ---- who has it ---- */
+/* ---- the holder ---- */
 
 static void name_holder(struct entry *e, pid_t pid)
 {
@@ -104,7 +104,7 @@ static void ask_who(struct entry *e)
                 name_holder(e, peer.pid);
 }
 
-/* ---- its end ---- */
+/* ---- the end ---- */
 
 static void hang_up(struct disk_lease *l)
 {
@@ -140,7 +140,7 @@ void lease_free(struct entry *e)
         free(l);
 }
 
-/* restore: DRIVER_NONE: there is no lease any more. */
+/* restore: DRIVER_NONE ends the record of the lease. */
 static int record(const struct entry *e, enum driver restore)
 {
         return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_LEASE,
@@ -196,9 +196,9 @@ static int on_hang_up(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
-/* ---- its beginning ---- */
+/* ---- the beginning ---- */
 
-/* Recorded before its holder knows of it. */
+/* Recorded before the holder gets its answer. */
 static int answer(struct entry *e)
 {
         struct disk_lease *l = e->lease;
@@ -220,7 +220,7 @@ static int answer(struct entry *e)
         return 0;
 }
 
-/* Not even begun: as if nobody had asked. */
+/* A lease that has not begun ends without a trace. */
 static void abandon(struct entry *e, const struct outcome *o)
 {
         refuse(e->lease, o);
@@ -241,14 +241,14 @@ static void on_claim(struct entry *e, enum claim_news news, const struct outcome
                         r = answer(e);
                 if (r < 0)
                         abandon(e, &(struct outcome){.code = UASD_EXIT_FAILED, .text = "the lease cannot be put on record"});
-                else if (!l->over) /* what was asked for under it has ended now */
+                else if (!l->over) /* the request under the lease has ended now */
                         queue_event(e, &(struct event){.type = EVENT_LEASED});
         } else if (l->has_next) {
                 l->has_next = false;
                 switch_begin(e, &l->next);
         } else if (l->call)
                 abandon(e, o);
-        else if (!l->over) /* somebody took it in the middle of a switch: his it is */
+        else if (!l->over) /* another process took the disk during a switch, and keeps it */
                 lease_end(e, o->text);
 }
 
@@ -297,7 +297,7 @@ void lease_adopt(struct entry *e)
         learn(&e->life, &(struct event){.type = EVENT_LEASE_ENDED, .target = a.lease}, 0);
 }
 
-/* ---- between ---- */
+/* ---- during the lease ---- */
 
 bool lease_releases(struct entry *e, const struct action *a)
 {

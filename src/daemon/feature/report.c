@@ -9,7 +9,7 @@
 
 #define ENDING_MAX 512
 
-/* The journal: every ending by its message id, with the same fields. */
+/* Writes to the journal: each ending has its message id and the same fields. */
 
 static void ending_of(const struct entry *e, int level, const char *id, const char *text, const char *from, const char *to,
                       const char *step)
@@ -37,7 +37,7 @@ static void ending(const struct entry *e, int level, const char *id, const char 
         ending_of(e, level, id, text, driver_to_string(d->facts.driver), driver_or_empty(d->decision.target), d->outcome.step);
 }
 
-/* From where to where that was to go. It is where it is by now, and something else may be wanted of it. */
+/* Uses the drivers of the switch: the present driver and the present target may be others. */
 static void ending_of_switch(const struct entry *e, int level, const char *id, const char *text)
 {
         const struct disk *d = &e->life.disk;
@@ -45,12 +45,12 @@ static void ending_of_switch(const struct entry *e, int level, const char *id, c
 
         if (o->to != DRIVER_NONE)
                 ending_of(e, level, id, text, driver_to_string(o->from), driver_to_string(o->to), o->step);
-        else /* begun by somebody else */
+        else /* another process began it */
                 ending_of(e, level, id, text, "", driver_or_empty(o->code == UASD_EXIT_OK ? d->facts.driver : d->decision.target),
                           o->step);
 }
 
-/* What began without us tells no step. */
+/* The outcome of a foreign switch has no step. */
 static const char *ended_at(char text[static ENDING_MAX], const char *how, const char *joint, const struct outcome *o)
 {
         (void) snprintf(text, ENDING_MAX, "%s%s%s: %s", how, o->step[0] ? joint : "", o->step, o->text);
@@ -79,11 +79,11 @@ static void report_end_of_switch(const struct entry *e)
                 ending_of_switch(e, LOG_WARNING, MESSAGE_FAILED, ended_at(text, "not switched", ", step ", o));
 }
 
-/* Nobody asks any more how it ended: of a disk that has gone there is no outcome. */
+/* Reported directly, since a disk that has gone has no outcome any more. */
 void report_unplugged(const struct entry *e, const char *step)
 {
         const struct life *l = &e->life;
-        bool ours = l->attempt.to != DRIVER_NONE; /* else it was begun by somebody else, or puts one in order */
+        bool ours = l->attempt.to != DRIVER_NONE; /* false: another process began it, or it is a recovery */
         char text[128] = "unplugged in the middle of a switch";
 
         if (ours)
@@ -109,7 +109,7 @@ void report_state(const struct entry *e, enum state before)
                                  driver_to_string(d->decision.target), e->life.hold.active ? ", held" : "");
                 return;
         case STATE_HELD:
-                return; /* told when it began */
+                return; /* reported at its begin */
         case STATE_WAITING:
         case STATE_SETTLED:
         case STATE_TRIAL:
@@ -124,7 +124,7 @@ void report_state(const struct entry *e, enum state before)
                 report_end_of_switch(e);
         else if (d->state == STATE_WAITING)
                 ending(e, LOG_INFO, MESSAGE_WAITING, disk_reason(d, text, sizeof(text)));
-        else if (d->decision.reason == REASON_JUST_UNBOUND) /* as every disk that is plugged in, until it is probed */
+        else if (d->decision.reason == REASON_JUST_UNBOUND) /* the usual state of a new disk until it is probed */
                 log_debug("%s: %s", d->facts.interface, disk_reason(d, text, sizeof(text)));
         else
                 log_info("%s: %s: %s", d->facts.interface, state_to_string(d->state), disk_reason(d, text, sizeof(text)));
@@ -135,7 +135,7 @@ void report_distrust(const struct entry *e, const char *reason)
         const struct facts *f = &e->life.disk.facts;
         char text[512], why[HISTORY_TEXT_MAX];
 
-        /* When, and with which firmware and kernel, the record says. */
+        /* The record contains the time, the firmware and the kernel. */
         (void) snprintf(text, sizeof(text), "it failed under uas and is distrusted: %s",
                         streq(f->distrust_reason, reason) ? history_clause(f, why, sizeof(why)) : reason);
         ending(e, LOG_WARNING, MESSAGE_DISTRUSTED, text);
@@ -159,7 +159,7 @@ void report_trouble(const struct entry *e, const struct finding *f)
         ending(e, LOG_WARNING, MESSAGE_TROUBLE, text);
 }
 
-/* On whatever driver it is. */
+/* On either driver. */
 void report_dropping(const struct entry *e, unsigned times)
 {
         char text[256];

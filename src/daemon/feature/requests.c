@@ -16,7 +16,7 @@
 #include "sys/state/attachment.h"
 #include "sys/udev/trigger.h"
 
-/* What users ask for: written down first, so that it outlives this process, then told to the machine. */
+/* Requests of users: first recorded, so that they outlive this process, then passed to the machine. */
 
 static int mark_override(struct entry *e, enum driver target, bool force)
 {
@@ -51,13 +51,13 @@ int request_switch(struct entry *e, enum driver target, bool force, unsigned *re
         bool leased = lease_held(e);
         int r;
 
-        /* What was allowed with force stays so when it is asked for once more. */
+        /* A repeated request keeps its earlier force. */
         if (!leased && target != DRIVER_NONE && target == f->override_target)
                 force = force || f->override_forced;
         r = leased ? 0 : mark_override(e, target, force);
         if (r < 0)
                 return r;
-        if (leased) { /* it ends with the lease, and is no word on what comes after */
+        if (leased) { /* it ends with the lease, and does not apply after it */
                 if (target == DRIVER_NONE)
                         target = lease_restores(e);
                 q->event = (struct event){.type = EVENT_LEASE_SWITCH, .target = target, .force = force};
@@ -70,19 +70,22 @@ int request_switch(struct entry *e, enum driver target, bool force, unsigned *re
                 f->override_forced = force;
                 q->event = (struct event){.type = EVENT_REQUEST, .target = target, .force = force};
         }
-        /* One request a disk: a newer one takes the older one's place. */
+        /* One request a disk: a newer one replaces it. */
         if (q->number)
                 bus_request_done(e, UASD_EXIT_FAILED, "", "replaced by a newer request");
         q->number = ++e->manager->last_request;
         *ret_request = q->number;
         bus_request_added(e, target);
-        /* A request may end at once: so the caller gets its number before the machine hears of it. */
+        /* The request may end at once. So the caller gets its number before the machine gets the request. */
         q->pending = true;
         queue_entry(e, POST_REQUEST);
         return 0;
 }
 
-/* What a user said is on record: the disk is read again with that, and what failed or was cancelled before may be tried again. */
+/*
+ * The wish of the user is recorded. The disk is read again with it, and a switch that failed or was cancelled before may be tried
+ * again.
+ */
 static void said(struct entry *e)
 {
         keepoff_schedule(e->manager);
@@ -90,7 +93,7 @@ static void said(struct entry *e)
         queue_event(e, &(struct event){.type = EVENT_AGAIN});
 }
 
-/* Whoever says uas once more knows of the trial that failed. */
+/* A user who asks for uas again knows of the failed trial. */
 static void try_once_more(struct entry *e)
 {
         struct record_task rec = {.type = RECORD_HISTORY};
@@ -127,7 +130,7 @@ int request_policy(struct entry *e, enum policy p, bool force, sd_bus_message *c
                                                 .call = call});
 }
 
-/* Those of its LUNs that offer it, with force all that the kernel could turn it on for. */
+/* Returns the LUNs that offer TRIM; with force, all for which the kernel could turn it on. */
 static size_t trim_luns(const struct entry *e, bool force, struct trim_lun *luns, size_t n_max, enum trim_offer *ret_offer)
 {
         const struct disk *d = &e->life.disk;
@@ -155,7 +158,7 @@ static void trim_kept(struct manager *m, struct entry *e, const struct record_ta
 
         if (r >= 0 && e) {
                 report_trim(e, on, rec->force);
-                /* udev's rule does it, as it does at the next attach. */
+                /* udev's rule turns it on, as at each attach. */
                 r = trigger_change(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         }
         if (r < 0)
@@ -177,7 +180,7 @@ int request_cancel(struct entry *e)
         enum state state = e->life.disk.state;
         struct event cancel = {.type = EVENT_CANCEL};
 
-        if (e->life.attempt.running || (e->request.number && lease_returns(e))) /* or has just been */
+        if (e->life.attempt.running || (e->request.number && lease_returns(e))) /* running, or just finished */
                 return -EBUSY;
         if (!e->request.number && state != STATE_WAITING && state != STATE_HELD)
                 return 0;
@@ -219,7 +222,7 @@ int request_release(struct entry *e)
 
         if (!e->life.hold.active && !hold_in_force(&m->roots, &e->life.disk.facts, now_boottime(), NULL))
                 return request_cancel(e);
-        /* Also while it is being switched: this is the way out of a boot that hangs. */
+        /* Possible also during a switch: this ends a boot that hangs. */
         r = hold_release(&m->roots, &e->life.disk.facts);
         if (e->life.hold.active)
                 queue_event(e, &(struct event){.type = EVENT_RELEASED});
@@ -227,7 +230,7 @@ int request_release(struct entry *e)
         if (r >= 0)
                 r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         queue_call_entry(e, released);
-        return r == -ENOENT ? 0 : r; /* a disk that goes just now waits for nothing */
+        return r == -ENOENT ? 0 : r; /* the disk is just being unplugged and waits for nothing */
 }
 
 static void forgotten(struct manager *m, struct entry *e, const struct record_task *rec, int r)

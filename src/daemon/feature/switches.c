@@ -13,11 +13,10 @@
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 
-/* How often uasd looks for the end of a uasd-switch that is no child of it. */
+/* How often uasd checks for the end of a foreign switch. */
 #define FOREIGN_USEC USEC_PER_SEC
 
-/* Whether a uasd-switch that is no child of this process holds the lock of the interface. ret_stale: it does not, and has left a
- * record. */
+/* Returns true if a foreign uasd-switch has the lock of the interface. ret_stale: it does not, and has left a record. */
 static bool lock_held(const struct manager *m, const char *interface, bool *ret_stale)
 {
         char path[PATH_MAX];
@@ -42,7 +41,10 @@ static int on_foreign(sd_event_source *source, usec_t usec, void *data)
         return 0;
 }
 
-/* The record goes before the lock, and no event tells of the lock, for which others wait too: so uasd asks until it is free. */
+/*
+ * uasd-switch removes its record before it releases the lock. No event reports the release, and other programs wait for the lock,
+ * too. So uasd checks until it is free.
+ */
 static void ask_later(struct entry *e)
 {
         usec_t when = now_boottime() + FOREIGN_USEC;
@@ -67,7 +69,7 @@ bool switch_foreign_runs(struct entry *e)
         e->foreign.timer = sd_event_source_disable_unref(e->foreign.timer);
         if (stale && job_recover(e) >= 0)
                 return false;
-        keepoff_schedule(e->manager); /* what it has put on record */
+        keepoff_schedule(e->manager); /* because of the history that it has written */
         queue_rescan(e->manager, e->life.disk.facts.interface);
         queue_event(e, &(struct event){.type = EVENT_DONE, .foreign = true, .replugged = e->foreign.gone});
         return false;
@@ -93,7 +95,8 @@ void switch_adopt(struct entry *e)
                 return;
         if (stale)
                 e->life.attempt.running = job_recover(e) >= 0;
-        else if (attachment_read(&e->manager->roots, f, &a) > 0 && a.untold) { /* it has ended, and uasd before it could say so */
+        else if (attachment_read(&e->manager->roots, f, &a) > 0 &&
+                 a.untold) { /* it has ended, and so had uasd before it could report that */
                 log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
                 (void) attachment_change(&e->manager->roots, f, MARK_UNTOLD, &(struct attachment_mark){});
         }

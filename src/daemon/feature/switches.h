@@ -3,10 +3,10 @@
 
 #include "daemon/manager.h"
 
-/* Which uasd-switch is at work on a disk: a child of this process, of an earlier uasd, or of coldplug. */
+/* Finds the uasd-switch at work on a disk: a child of this process, of an earlier uasd, or of coldplug. */
 /* ACTION_SWITCH. */
 void switch_begin(struct entry *e, const struct action *a);
-/* A new disk: a uasd-switch still at work, or the record of one that was killed. */
+/* For a new disk: finds a uasd-switch that is still at work, or the record of a killed one. */
 void switch_adopt(struct entry *e);
-/* Returns true if a uasd-switch that is no child of this process is still at work; its end is posted. */
+/* Returns true if a foreign uasd-switch is still at work; its end is posted. */
 bool switch_foreign_runs(struct entry *e);

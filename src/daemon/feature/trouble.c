@@ -13,9 +13,9 @@
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
 
-/* Disks that fail under uas: what is held against them, kept, told, and handed to the machine. */
+/* Disks that fail under uas: records and reports their failures, and passes them to the machine. */
 
-/* If it cannot be put on record it is remembered at least as long as the disk stays. */
+/* If a failure cannot be recorded, uasd remembers it at least as long as the disk is there. */
 static void remember(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         if (r >= 0)
@@ -73,10 +73,10 @@ static void distrust(struct entry *e, const struct finding *finding)
         else
                 (void) copy_string(h.reason, sizeof(h.reason), finding->what);
         keep(e, &h);
-        /* Asked for, and on trial: trouble leads back all the same. */
+        /* A user asked for uas, and it is on trial: an error still leads back. */
         if (f->trial_open)
                 (void) attachment_drop_override(&m->roots, f, DRIVER_UAS);
-        /* Told with what it comes to. */
+        /* Reported together with the decision. */
         facts_complete(&m->roots, &m->config, f);
         trouble_judge(e, f);
         decide(f, &e->life.disk.decision);
@@ -104,16 +104,16 @@ static void take_finding(struct entry *e, const struct finding *f)
                         distrust(e, f);
                         break;
                 }
-                if (!e->trouble.acted) /* there is nowhere to flee to */
+                if (!e->trouble.acted) /* uas is its only driver */
                         report_trouble(e, f);
                 e->trouble.acted = true;
                 break;
         }
 }
 
-/* ---- what the SCSI layer has counted; the log may have been cut short ---- */
+/* ---- counters of the SCSI layer; the log may have lost records ---- */
 
-/* Commands that were not answered in time since the driver took the disk. */
+/* Number of command timeouts since the driver took the disk. */
 static uint64_t timeouts(const struct entry *e)
 {
         const struct disk *d = &e->life.disk;
@@ -126,7 +126,10 @@ static uint64_t timeouts(const struct entry *e)
         return sum;
 }
 
-/* True if there were more since the last time: as if the kernel's log had told. What it did tell of them is of the same burst. */
+/*
+ * Returns true if the number has grown: this counts like a sign in the kernel's log. The log's own signs of these timeouts are in
+ * the same burst.
+ */
 static bool count_timeouts(struct entry *e)
 {
         static const struct sign silent = {
@@ -135,9 +138,9 @@ static bool count_timeouts(struct entry *e)
         struct finding finding;
 
         e->trouble.account.timeouts = timeouts(e);
-        if (e->trouble.account.timeouts <= before) /* less: the SCSI devices are new ones */
+        if (e->trouble.account.timeouts <= before) /* smaller: the SCSI devices are new ones */
                 return false;
-        trouble_take(&e->trouble.account, &silent, now_monotonic(), &finding); /* the clock of the records */
+        trouble_take(&e->trouble.account, &silent, now_monotonic(), &finding); /* the clock of the kernel's records */
         take_finding(e, &finding);
         return true;
 }
@@ -148,20 +151,20 @@ void trouble_switched(struct entry *e)
                 kmsg_keep(e->manager->kmsg);
 }
 
-/* ---- what the kernel says ---- */
+/* ---- the kernel's log ---- */
 
 bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool live)
 {
         bool any = false;
 
-        /* A host that is new while we listen may be the same disk, bound anew after a failed reset. */
+        /* A new host may be the same disk, bound again after a failed reset. */
         if (live && s->weight == WEIGHT_NEW)
                 return false;
         for (size_t i = 0; i < m->n_entries; i++) {
                 struct entry *e = m->entries[i];
                 struct finding f;
 
-                /* A switch judges for itself; on usb-storage it is not uas that fails. */
+                /* During a switch uasd-switch decides; on usb-storage it is not uas that fails. */
                 if (e->life.attempt.running || e->life.disk.facts.driver != DRIVER_UAS ||
                     !sign_is_about(s, &e->life.disk.facts, e->life.disk.host))
                         continue;
@@ -184,7 +187,10 @@ static void passed(struct manager *m, struct entry *e, const struct record_task 
                 report_trial(e);
 }
 
-/* The watch is over. Passed is who had no trouble in all of it: the machine asks again after another one. */
+/*
+ * The time of the trial is over. It passes if the disk had no trouble in all of it. Otherwise the machine calls this again after
+ * another such time.
+ */
 void trouble_trial_over(struct entry *e)
 {
         struct manager *m = e->manager;
@@ -208,7 +214,7 @@ void trouble_trial_over(struct entry *e)
                 passed(m, e, &rec, r);
 }
 
-/* A disk seen for the first time by this uasd: its trial may have gone on before, or have ended with the machine. */
+/* For a disk that is new to this uasd: its trial may have begun before, or have ended with the machine. */
 void trouble_adopt(struct entry *e)
 {
         struct manager *m = e->manager;
@@ -216,7 +222,7 @@ void trouble_adopt(struct entry *e)
         struct history h;
 
         e->trouble.account.timeouts =
-                timeouts(e); /* before anybody listened; what an earlier uasd has counted takes the place of it */
+                timeouts(e); /* timeouts before uasd listened; the kept number of an earlier uasd replaces it */
         if (facts_uas_alone(f))
                 return;
         if (f->trial_failed && record_read(m, f, &h) > 0 && h.state == HISTORY_TRIAL) {
@@ -226,7 +232,7 @@ void trouble_adopt(struct entry *e)
                 (void) record_add(m, e,
                                   &(struct record_task){
                                           .type = RECORD_HISTORY,
-                                          .history = h}); /* early in a boot there may be nothing to write to: it stays true */
+                                          .history = h}); /* early in a boot the record may fail: the next uasd does it again */
         } else if (f->trial_ended && f->driver == DRIVER_UAS && !m->env.stopping)
                 f->trial_open =
                         record_add(m, e, &(struct record_task){.type = RECORD_HISTORY, .history.state = HISTORY_TRIAL}) >= 0;
@@ -235,7 +241,7 @@ void trouble_adopt(struct entry *e)
         keepoff_schedule(m);
 }
 
-/* ---- disks that go by themselves and come back ---- */
+/* ---- disks that drop off the bus by themselves and come back ---- */
 
 static struct drops_time clocks(void)
 {

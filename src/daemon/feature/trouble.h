@@ -4,12 +4,12 @@
 #include "common/util.h"
 #include "daemon/manager.h"
 
-/* What the kernel's words come to; trials. */
+/* Signs of trouble in the kernel's log; trials. */
 bool trouble_sign(struct manager *m, const struct sign *s, usec_t usec, bool live);
-void trouble_begin(struct entry *e);    /* it goes to uas: a new account */
-void trouble_switched(struct entry *e); /* a switch has ended, well or not */
+void trouble_begin(struct entry *e);    /* a switch to uas begins: a new account */
+void trouble_switched(struct entry *e); /* a switch has ended, with or without success */
 void trouble_judge(struct entry *e, struct facts *f);
 void trouble_trial_over(struct entry *e);
 void trouble_adopt(struct entry *e);
-void trouble_came(struct entry *e); /* after it has been announced */
+void trouble_came(struct entry *e); /* called after it was announced */
 void trouble_gone(struct entry *e);

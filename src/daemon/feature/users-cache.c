@@ -10,9 +10,9 @@
 #include "sys/users/users.h"
 
 /*
- * The users of a disk are looked up when a caller asks: the machine needs to know only whether there are any.
- * For disks that wait the users are the answer, and a child walks over all processes: one walk for all such
- * disks, and for all properties of one question. For all other disks the tables are read once.
+ * The users of a disk are searched when a client asks: the machine needs to know only whether there are any. Clients need the
+ * users of disks that wait, so a child walks over all processes. It walks once for all such disks, and for all properties of one
+ * call. For all other disks only the tables are read.
  */
 #define FRESH_USEC (500 * USEC_PER_MSEC)
 
@@ -23,7 +23,7 @@ static bool is_asked(const struct entry *e, const struct entry *of, usec_t now)
         return e == of || (waits == (of->life.disk.state == STATE_WAITING) && now >= e->users_at + FRESH_USEC);
 }
 
-/* The pool that udev found on this device, if it is imported: whose it was before it may be there still. */
+/* Returns the pool that udev found on this device, if it is imported. The labels of a former pool may still be there. */
 static char *pool_of(const struct roots *r, const struct block *b)
 {
         char id[UDEVDB_ID_MAX], text[256], path[sizeof(text) + 32], *name;
@@ -39,7 +39,7 @@ static char *pool_of(const struct roots *r, const struct block *b)
         return asprintf(&name, "ZFS pool %s", text) < 0 ? NULL : name;
 }
 
-/* ZFS claims what a pool is on and shows it nowhere: who met it asks udev whose the disk is. */
+/* ZFS claims the devices of a pool but does not list them. So udev's record names the pool. */
 static char *pool_on(const struct roots *r, const struct disk *d, const char *device)
 {
         char *pool = NULL;
@@ -56,7 +56,7 @@ static char *pool_on(const struct roots *r, const struct disk *d, const char *de
         return NULL;
 }
 
-/* Whom uasd-switch met: by his claim, or, where the driver has no other disk, already by its count. */
+/* Adds users that only uasd-switch noticed: by their claim, or by the driver's count if the driver has no other disk. */
 static void take_met(struct entry *e, struct users_of *of)
 {
         const struct roots *r = &e->manager->roots;
@@ -92,19 +92,21 @@ static void take_users(struct entry *e, struct users_of *of)
 
 /* ---- the walk over all processes, in a child ---- */
 
-/* So long a call waits for a walk. After that it is answered with the users that were found last, and the bus
- * hears of the new ones later. */
+/*
+ * A call waits at most this long for a walk. Then it returns the users that were found last, and a signal announces the new ones
+ * later.
+ */
 #define WALK_USEC (300 * USEC_PER_MSEC)
-/* One that takes longer hangs: it is given up. */
+/* A longer walk hangs: it is given up. */
 #define WALK_MOST_USEC (30 * USEC_PER_SEC)
 
 struct users_walk {
         struct manager *manager;
         struct worker *worker;
         usec_t began;
-        bool late; /* nobody waits for it any more */
+        bool late; /* no call waits for it any more */
         size_t n;
-        struct entry **asked; /* NULL in it: it is gone */
+        struct entry **asked; /* NULL entry: the disk has gone */
         struct users_of *of;
 };
 
@@ -243,7 +245,7 @@ void users_cache_forget(struct entry *e)
                         w->asked[i] = NULL;
 }
 
-/* One at a time: a caller that asks again and again gets no more of them. */
+/* Only one walk at a time: repeated calls of a client do not add more. */
 static void walk(struct manager *m, struct users_walk *w)
 {
         w->manager = m;
@@ -253,7 +255,7 @@ static void walk(struct manager *m, struct users_walk *w)
                 return;
         }
         m->walk = w;
-        if (m->walks_long || !worker_wait(w->worker, w->began + WALK_USEC)) /* else it is gone */
+        if (m->walks_long || !worker_wait(w->worker, w->began + WALK_USEC)) /* otherwise it has ended */
                 w->late = true;
 }
 

@@ -3,6 +3,6 @@
 
 #include "daemon/manager.h"
 
-/* Makes sure that the users of a disk are those of now, unless it takes long to find them. */
+/* Updates the users of a disk, unless the search takes long. */
 void users_cache_refresh(struct entry *e);
 void users_cache_forget(struct entry *e);

@@ -7,14 +7,14 @@
 #include "sys/io/pid1.h"
 
 /*
- * When the boot is over. PID 1 tells: it is asked for its state, and sends a signal at the end. Nothing here waits for it. As
+ * Finds the end of the boot. uasd asks PID 1 for its state, and PID 1 sends a signal at the end. Nothing here waits for it. As
  * long as PID 1 has not answered, fsck and mount may be at work: the machine counts as starting.
  */
 struct boot {
         struct manager *manager;
         sd_bus *pid1;
         sd_event_source *again;
-        usec_t pause; /* before the next question, usec */
+        usec_t pause; /* usec until the next question */
 };
 
 #define PAUSE_USEC USEC_PER_SEC
@@ -51,7 +51,7 @@ static void over(struct boot *b)
         struct manager *m = b->manager;
 
         m->boot = NULL;
-        boot_free(b); /* the signals of PID 1 would wake us at every unit from now on */
+        boot_free(b); /* otherwise the signals of PID 1 would wake uasd at every unit */
         queue_post(m, POST_BOOTED);
 }
 
@@ -61,7 +61,7 @@ static int on_startup_finished(sd_bus_message *message, void *data, sd_bus_error
         return 0;
 }
 
-/* It may just execute itself again. */
+/* PID 1 may only be re-executing itself. */
 static int on_gone(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         ask_again(data, -ECONNRESET);
@@ -86,7 +86,7 @@ static int on_state(sd_bus_message *message, void *data, sd_bus_error *error)
         return 0;
 }
 
-/* The signal is subscribed to before the state is asked for: no end of the boot falls between. */
+/* Subscribes to the signal before it asks for the state, so that it does not miss the end of the boot. */
 static int connect(struct boot *b)
 {
         int r = sd_bus_match_signal_async(b->pid1, NULL, NULL, PID1_PATH, PID1_MANAGER, "StartupFinished", on_startup_finished,
@@ -107,7 +107,7 @@ static void ask(struct boot *b)
 {
         int r = pid1_open(&b->manager->roots, &b->pid1);
 
-        if (r == -ENOENT) { /* without systemd there is no boot to be careful about */
+        if (r == -ENOENT) { /* without systemd there is no boot to wait for */
                 over(b);
                 return;
         }

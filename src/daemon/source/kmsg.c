@@ -7,15 +7,14 @@
 #include "common/names.h"
 #include "sys/io/statefile.h"
 
-#define RECORD_MAX 8192 /* as the kernel's own limit */
-/* A kernel that floods its log is read in gulps. */
+#define RECORD_MAX 8192 /* the kernel's own limit */
+/* If the kernel floods its log, it is read in batches. */
 #define WAKEUPS_PER_SEC 20
 #define RECORDS_PER_WAKEUP 4096
 
 /*
- * What the kernel says of disks on uas. Without one there is nothing to listen for: the source is off, and no message wakes us.
- * The last number seen is kept over a restart, so that nothing is weighed twice, and with it the accounts, so that nothing is
- * forgotten.
+ * The kernel's records about disks on uas. Without such a disk the source is off, and no record wakes uasd. The last number is
+ * kept over a restart, so that no record counts twice. The accounts are kept as well, so that no record is forgotten.
  */
 struct kmsg_watch {
         struct manager *manager;
@@ -27,7 +26,7 @@ struct kmsg_watch {
         bool any;
 };
 
-/* What led somewhere has been acted upon, and does not count any more. */
+/* A result that has been acted upon does not count any more. */
 static bool has_account(const struct entry *e)
 {
         return e->life.disk.facts.driver == DRIVER_UAS && !e->life.attempt.running && !e->trouble.acted;
@@ -92,7 +91,7 @@ void kmsg_keep(struct kmsg_watch *w)
                 (void) state_write(w->manager->roots.run, RUN_KMSG, text, false);
 }
 
-/* live: not what was said before anybody listened, when a host's number may have been another disk's. */
+/* live: false for records from before uasd listened, when a host's number may have been another disk's. */
 static void drain(struct kmsg_watch *w, bool live)
 {
         char record[RECORD_MAX];
@@ -100,10 +99,11 @@ static void drain(struct kmsg_watch *w, bool live)
         struct sign s;
         ssize_t n;
 
-        /* A log that fills faster than it is read has to leave time for everything else. */
+        /* A log that fills faster than it is read must leave time for everything else. */
         for (unsigned i = 0; i < RECORDS_PER_WAKEUP; i++) {
                 n = read(w->fd, record, sizeof(record));
-                if (n < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* overtaken by the ring, or a giant */
+                if (n < 0 &&
+                    (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* overwritten by the ring buffer, or too long */
                         continue;
                 if (n <= 0)
                         return;
@@ -157,7 +157,7 @@ int kmsg_new(struct manager *m, kmsg_sign_fn take, struct kmsg_watch **ret)
         r = w->fd < 0 ? -errno : sd_event_add_io(m->event, &w->source, w->fd, EPOLLIN, on_kmsg, w);
         if (r >= 0)
                 r = sd_event_source_set_enabled(w->source, SD_EVENT_OFF);
-        if (r >= 0) /* everything else first: a disk whose end is told of there is looked at with what is known then */
+        if (r >= 0) /* all other events first: they may change the facts of the disk that a record is about */
                 r = sd_event_source_set_priority(w->source, SD_EVENT_PRIORITY_IDLE);
         if (r >= 0)
                 (void) sd_event_source_set_ratelimit(w->source, USEC_PER_SEC, WAKEUPS_PER_SEC);

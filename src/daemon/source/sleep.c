@@ -7,15 +7,15 @@
 #include "daemon/queue.h"
 
 /*
- * logind announces that the machine is going to sleep, and waits for programs that have a delay inhibitor, 5 s by default. uasd
- * has one all the time, so that it is there before a switch begins. When the machine is about to sleep nothing begins any more,
- * and the inhibitor is released when the last switch under way has ended. uasd takes another one when the machine is awake again.
+ * logind announces that the machine is going to sleep. It waits for programs that have a delay inhibitor, 5 s by default. uasd
+ * has one all the time, so that it is there before a switch begins. When the machine is about to sleep, no switch begins any
+ * more. The inhibitor is released when the last switch has ended. uasd takes another one when the machine is awake again.
  */
 struct sleep {
         struct manager *manager;
-        sd_bus *bus;             /* the system bus, not ours to free */
-        sd_bus_slot *asking;     /* for an inhibitor */
-        int fd;                  /* of the inhibitor; -1: there is none */
+        sd_bus *bus;             /* the system bus, owned by the caller */
+        sd_bus_slot *asking;     /* the call for an inhibitor */
+        int fd;                  /* of the inhibitor; -1: none */
         sd_event_source *settle; /* while the machine is about to sleep and a switch is under way */
 };
 
@@ -35,7 +35,7 @@ static void release_if_settled(struct sleep *s)
         s->settle = sd_event_source_disable_unref(s->settle);
 }
 
-/* Runs after every other event: the end of a switch may be any of them. */
+/* Runs after every other event: any of them may be the end of a switch. */
 static int on_settle(sd_event_source *source, void *data)
 {
         release_if_settled(data);
@@ -75,7 +75,7 @@ static int on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error
         int fd;
 
         s->asking = sd_bus_slot_unref(s->asking);
-        if (e && streq(e->name, ALREADY_BEGUN)) { /* uasd came to the bus in the middle of it */
+        if (e && streq(e->name, ALREADY_BEGUN)) { /* uasd connected to the bus while the machine was already about to sleep */
                 falls_asleep(s);
                 return 0;
         }
@@ -90,8 +90,8 @@ static int on_inhibitor(sd_bus_message *message, void *data, sd_bus_error *error
 }
 
 /*
- * Asks logind, if it is there: it is not started for that. Its answer also says whether the machine is about to sleep: then there
- * is no inhibitor to be had. Switches begin again with the answer.
+ * Asks logind, unless it would have to be started. Its answer also says whether the machine is about to sleep: then logind gives
+ * no inhibitor. Switches begin again with the answer.
  */
 static void inhibit(struct sleep *s)
 {
@@ -125,7 +125,7 @@ static int on_prepare(sd_bus_message *message, void *data, sd_bus_error *error)
         return 0;
 }
 
-/* logind came, or has gone: then it sends no machine to sleep. */
+/* logind has started or ended. Without logind the machine is not put to sleep. */
 static int on_owner(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         inhibit(data);

@@ -3,9 +3,9 @@
 
 #include "daemon/manager.h"
 
-/* Sources know nothing of each other, and only post. */
+/* Sources do not know each other, and only post. */
 
-/* uevents.c: events of the kernel and of udev, and the marks of others in /run/uasd */
+/* uevents.c: events of the kernel and of udev, and marks that other programs write in /run/uasd */
 int uevents_start(struct manager *m);
 void uevents_stop(struct manager *m);
 

@@ -11,8 +11,8 @@
 #include "sys/udev/uevents.h"
 
 /*
- * Kernel events tell of a driver at once: inside delay_use there is a second, and udev's rules may take most of it. udev's
- * own events tell of block devices when it is done with them. Either only says where to look again.
+ * Kernel events report a driver at once: delay_use is one second, and udev's rules may need most of it. udev's own events report
+ * block devices when its rules are done. Both only say which disk to read again.
  */
 struct uevent_source {
         struct manager *manager;
@@ -20,15 +20,15 @@ struct uevent_source {
         sd_event_source *kernel_source, *udev_source;
 };
 
-/* udev's `remove` may come after the kernel's `add` of the next device at that port: only sysfs knows what is there. */
+/* udev's `remove` may come after the kernel's `add` of the next device at that port. Only sysfs shows what is there. */
 static void take_event(struct manager *m, const struct uevent *e)
 {
         if (e->interface[0])
                 queue_rescan(m, e->interface);
-        /* dm, md, loop, bcache: with them a disk may come free. */
+        /* dm, md, loop, bcache: their end may be the end of a use. */
         else if (streq(e->subsystem, "block") && !streq(e->action, "add"))
                 queue_post(m, POST_USES);
-        /* The device itself, after its interfaces: when they went it was still there. */
+        /* The device itself goes after its interfaces: at their events it was still there. */
         else if (streq(e->subsystem, "usb") && streq(e->action, "remove"))
                 (void) attachments_prune(&m->roots);
 }
@@ -52,7 +52,7 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *d
         return 0;
 }
 
-/* A hold that ends or a record that goes, without us: the dead man's timer, or a uasd-switch which we did not start. */
+/* Another program has ended a hold or removed a record: the dead man's timer, or a foreign uasd-switch. */
 static int on_mark(sd_event_source *source, const struct inotify_event *i, void *data)
 {
         struct manager *m = data;
@@ -65,7 +65,7 @@ static int on_mark(sd_event_source *source, const struct inotify_event *i, void 
         return 0;
 }
 
-/* A child of ours writes one with each step; it tells us those, and its end, itself. */
+/* A child of uasd writes one with each step, and reports its steps and its end itself. */
 static int on_record(sd_event_source *source, const struct inotify_event *i, void *data)
 {
         const struct entry *e = i->len > 0 ? disk_find(data, i->name) : NULL;
@@ -100,7 +100,7 @@ int uevents_start(struct manager *m)
                 r = sd_event_add_io(m->event, &s->kernel_source, uevents_fd(s->kernel), EPOLLIN, on_uevents, s);
         if (r >= 0)
                 r = sd_event_add_io(m->event, &s->udev_source, uevents_fd(s->udev), EPOLLIN, on_uevents, s);
-        if (r >= 0) /* a second is not long */
+        if (r >= 0) /* delay_use is only one second */
                 r = sd_event_source_set_priority(s->kernel_source, SD_EVENT_PRIORITY_IMPORTANT);
         if (r >= 0 && (watch_marks(m, RUN_HOLD, on_mark) < 0 || watch_marks(m, RUN_SWITCH, on_record) < 0))
                 log_warning("cannot watch /run/" RUN_DIR ": a hold that ends by its timer is seen late");

@@ -9,21 +9,21 @@
 #include "sys/io/sysfs.h"
 
 /*
- * Who lets go of a disk, while one waits: PID 1's mount table, the swaps, closes of the nodes, uevents of what is stacked on
- * them (scan.c), and the end of file systems that are mounted elsewhere. Reading the mount table takes
- * time in proportion to its length, so at a change of it one number is read first: the reference count of
- * the disk drivers, which moves whenever any of their disks is opened or given up.
+ * Notices the end of uses of disks that wait. Sources: PID 1's mount table, the swaps, closes of the nodes, uevents of stacked
+ * devices (scan.c), and the end of file systems that are mounted elsewhere. Reading the mount table takes time in proportion to
+ * its length. So after a change uasd first reads only the reference count of the disk drivers, which changes with every open and
+ * close of their disks.
  */
 struct use_watch {
         struct manager *manager;
         int mountinfo, swaps, inotify, ends;
         sd_event_source *mount_source, *swap_source, *inotify_source, *ends_source, *again;
-        size_t n;       /* disks watched */
-        uint64_t count; /* reference counts when the disks were last looked at */
+        size_t n;       /* number of disks that are watched */
+        uint64_t count; /* reference counts at the last check of the disks */
         unsigned repeats;
 };
 
-/* A file system is detached first and lets go of its device afterwards: it takes a moment, or a long sync. */
+/* A file system is detached first and releases its device later: after a moment, or a long sync. */
 #define AGAIN_FIRST_USEC (5 * USEC_PER_MSEC)
 #define AGAIN_MOST 10
 
@@ -32,12 +32,12 @@ static uint64_t reference_count(struct use_watch *w)
         int sys = w->manager->roots.sys;
         uint64_t storage, uas;
 
-        /* Built in, there is no count, and every change is looked at. uas cannot be built in where usb_storage is not. */
+        /* A built-in driver has no count, so every change is checked. uas cannot be built in if usb_storage is not. */
         if (attr_read_uint(sys, "module/usb_storage/refcnt", 10, &storage) < 0)
                 return UINT64_MAX;
         if (attr_read_uint(sys, "module/uas/refcnt", 10, &uas) < 0)
                 uas = 0;
-        /* Two counters in one number, so that a move from one to the other shows. */
+        /* Two counters in one number, so that a move from one to the other is a change. */
         return storage << 32 | uas;
 }
 
@@ -59,7 +59,7 @@ static void look_again_soon(struct use_watch *w)
         int r = 0;
 
         if (w->repeats++ >= AGAIN_MOST) {
-                look_at_all(w); /* a mount that was detached, and is still used by who is inside */
+                look_at_all(w); /* the mount is detached, but processes still use it */
                 return;
         }
         if (!w->again)
@@ -95,7 +95,7 @@ void use_watch_lost(struct use_watch *w)
         if (w->n == 0)
                 return;
         look_at_all(w);
-        use_watch_changed(w); /* and again, as if each had been told: what is going may not have let go yet */
+        use_watch_changed(w); /* check again as after an event: a use that is about to end may not have released the disk yet */
 }
 
 static int on_again(sd_event_source *s, usec_t usec, void *data)
@@ -111,7 +111,7 @@ static int on_table(sd_event_source *s, int fd, uint32_t revents, void *data)
         return 0;
 }
 
-/* Whatever it says: a file system that is going has not let go of its device yet. */
+/* Any event: the file system may not have released its device yet. */
 static int on_ends(sd_event_source *s, int fd, uint32_t revents, void *data)
 {
         char buffer[4096];
@@ -183,7 +183,7 @@ static int open_table(struct use_watch *w, const char *path, int *ret_fd, sd_eve
                 return r;
         }
         *ret_fd = fd;
-        /* Armed only while somebody waits. */
+        /* On only while a disk waits. */
         return sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
 }
 
@@ -198,7 +198,7 @@ int use_watch_new(struct manager *m, struct use_watch **ret)
                 .manager = m, .mountinfo = -1, .swaps = -1, .ends = -1, .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
         r = w->inotify < 0 ? -errno : open_table(w, "1/mountinfo", &w->mountinfo, &w->mount_source);
         if (r >= 0) {
-                (void) open_table(w, "swaps", &w->swaps, &w->swap_source); /* a kernel may have no swap */
+                (void) open_table(w, "swaps", &w->swaps, &w->swap_source); /* the kernel may have no swap */
                 r = sd_event_add_io(m->event, &w->inotify_source, w->inotify, EPOLLIN, on_inotify, w);
         }
         if (r < 0) {
@@ -231,7 +231,7 @@ static void arm(struct use_watch *w, bool on)
         if (!on)
                 forget_ends(w);
 
-        if (on) { /* what changed while nobody listened is no news */
+        if (on) { /* read once, so that earlier changes are no event */
                 (void) !pread(w->mountinfo, &byte, 1, 0);
                 if (w->swaps >= 0)
                         (void) !pread(w->swaps, &byte, 1, 0);
@@ -287,7 +287,7 @@ void use_watch_add(struct entry *e)
         use_watch_nodes(e);
         if (w->n++ == 0)
                 arm(w, true);
-        w->count = UINT64_MAX - 1; /* the next change is looked at, whatever the count */
+        w->count = UINT64_MAX - 1; /* the next change is checked, independent of the count */
 }
 
 void use_watch_remove(struct entry *e)

@@ -11,15 +11,15 @@
 #include "sys/io/clock.h"
 
 /*
- * A uasd-switch that does nothing but have the claim of a disk: the open of a sick one may hang, and is not to hang the loop. It
- * goes when it is killed, and when its stdin closes, that is with this process, however that ends.
+ * A uasd-switch that only has the claim of a disk: the open of a sick disk may hang, and must not hang the event loop. It ends
+ * when it is killed, and when its stdin closes. That is also the case when this process ends for any reason.
  */
 
-/* Who asks for it waits no longer, and a disk that takes longer than that is no good. */
+/* A caller waits no longer, and a slower disk is no use. */
 #define CLAIM_USEC (20 * USEC_PER_SEC)
 
 struct claimer {
-        struct entry *entry; /* NULL: nobody is interested any more */
+        struct entry *entry; /* NULL: its result is not needed any more */
         claim_fn tell;
         pid_t pid;
         int in;
@@ -78,7 +78,7 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         return 0;
 }
 
-/* It hangs in the kernel, and will be reaped when it does no longer. */
+/* It hangs in the kernel, and is reaped later. */
 static int on_limit(sd_event_source *s, usec_t usec, void *data)
 {
         static const struct outcome late = {.code = UASD_EXIT_FAILED, .step = "claim", .text = "it does not answer in time"};
@@ -110,7 +110,7 @@ int claimer_start(struct entry *e, bool again, claim_fn report, struct claimer *
         if (r >= 0)
                 r = sd_event_add_time_relative(event, &c->limit, CLOCK_MONOTONIC, CLAIM_USEC, 0, on_limit, c);
         if (r < 0) {
-                claimer_free(c); /* its stdin goes, and with that the child */
+                claimer_free(c); /* closes its stdin, which ends the child */
                 return r;
         }
         *ret = c;

@@ -17,17 +17,17 @@
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 
-/* Whoever puts a switch in order may be killed as well: tried so often in a row. */
+/* A recovery may be killed as well: most tries in a row. */
 #define RECOVER_TRIES 4
 
-/* One uasd-switch. It says where it is on its stdout, and ends with "END code step text". */
+/* One uasd-switch. It writes its steps to stdout, and at the end "END code step text". */
 struct job {
         struct manager *manager;
-        struct entry *entry; /* NULL: it has gone */
+        struct entry *entry; /* NULL: the disk has gone */
         pid_t pid;
         sd_event_source *child, *output;
         bool recovering;
-        struct outcome killed; /* recovering: how the one ended whose record it is, if that was a child of ours */
+        struct outcome killed; /* recovery: the end of the switch that left the record, if it was our child */
         unsigned tries;
         struct switch_output said;
 };
@@ -40,7 +40,7 @@ static void job_free(struct job *j)
         free(j);
 }
 
-/* Its disk was unplugged: it ends by itself, and is reaped. */
+/* Its disk was unplugged: the child ends by itself, and is reaped. */
 void job_orphan(struct job *j)
 {
         if (j)
@@ -76,7 +76,7 @@ static int on_output(sd_event_source *s, int fd, uint32_t revents, void *data)
 
 static int recover(struct entry *e, const struct outcome *killed, unsigned tries);
 
-/* What the job itself did not come to say. */
+/* Adds what the job itself could not report. */
 static void complete_outcome(struct job *j, const siginfo_t *si)
 {
         struct outcome *o = &j->said.outcome;
@@ -90,7 +90,7 @@ static void complete_outcome(struct job *j, const siginfo_t *si)
                                 si->si_status);
 }
 
-/* Until the journal has its end: a uasd that is killed meanwhile finds the mark when it starts. */
+/* Marks a switch until its end is in the journal. If uasd is killed meanwhile, it finds the mark when it starts. */
 static void mark_untold(const struct entry *e, bool untold)
 {
         (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD,
@@ -99,7 +99,7 @@ static void mark_untold(const struct entry *e, bool untold)
 
 void job_reported(struct entry *e)
 {
-        if (!e->job) /* or the next one has been begun */
+        if (!e->job) /* or the next one has begun */
                 mark_untold(e, false);
 }
 
@@ -113,12 +113,12 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         bool again;
 
         switch_output_read(&j->said, take_line, j);
-        keepoff_schedule(m); /* what it has put on record */
+        keepoff_schedule(m); /* because of the history that it has written */
         if (!e) {
                 job_free(j);
                 return 0;
         }
-        kmsg_drain(m->kmsg); /* what was said meanwhile is the switch's to judge */
+        kmsg_drain(m->kmsg); /* uasd-switch has already judged these records */
         complete_outcome(j, si);
         again = si->si_code != CLD_EXITED && j->tries < RECOVER_TRIES;
         done.killed = j->killed.code >= 0 || (again && !j->recovering);
@@ -126,10 +126,10 @@ static int on_exit_of_child(sd_event_source *s, const siginfo_t *si, void *data)
         tries = j->tries;
         e->job = NULL;
         job_free(j);
-        /* Killed in the middle: its record says what there is to undo. */
+        /* It was killed in the middle: its record shows what must be undone. */
         if (again && recover(e, done.killed ? &done.outcome : NULL, tries + 1) >= 0)
                 return 0;
-        /* Where the disk is now, before what that comes to. */
+        /* First the present driver of the disk, then the outcome. */
         queue_rescan(m, e->life.disk.facts.interface);
         queue_event(e, &done);
         return 0;

@@ -13,12 +13,11 @@
 #include "sys/state/policies.h"
 
 /*
- * The durable records: histories, policies, TRIM. A child writes one after the other, in the order in which
- * they were added, as a disk that hangs may keep an fsync for minutes. Until a history is written it counts as
- * if it were.
+ * The durable records: histories, policies, TRIM. A child writes them one by one, in the order in which they were added, since a
+ * disk that hangs may delay an fsync for minutes. A history counts even before it is written.
  */
 
-/* At the end of uasd: how long it waits for what is not written yet. */
+/* At the end of uasd: most time to wait for unwritten records. */
 #define STOP_USEC (5 * USEC_PER_SEC)
 
 static int record_write(const struct roots *r, const struct record_task *rec)
@@ -46,7 +45,7 @@ static void in_child(const struct roots *r, void *data, int out)
 {
         int k;
 
-        (void) prctl(PR_SET_PDEATHSIG, 0); /* evidence is not lost with uasd */
+        (void) prctl(PR_SET_PDEATHSIG, 0); /* the child finishes even if uasd ends */
         k = record_write(r, data);
         (void) !write(out, &k, sizeof(k));
 }
@@ -79,8 +78,7 @@ static void on_written(void *data, const void *answer, size_t size)
         m->recorder = NULL;
         if (size == sizeof(r))
                 memcpy(&r, answer, sizeof(r));
-        /* Another program has the lock of the history. A caller has to have an answer; what uasd itself has
-         * seen can wait. */
+        /* Another program has the lock of the history. A caller must get an answer; uasd's own records can wait. */
         if (r == -ETIMEDOUT && !rec->call && !m->env.stopping) {
                 start(m);
                 return;
@@ -130,7 +128,7 @@ void record_forget_entry(struct entry *e)
                         rec->entry = NULL;
 }
 
-/* ---- what is not written yet ---- */
+/* ---- unwritten records ---- */
 
 static bool is_of(const struct record_task *rec, const struct facts *f,
                   char *(*key)(const struct facts *f, char *ret, size_t size))
@@ -148,7 +146,7 @@ bool record_pending(const struct manager *m, const struct facts *f)
         return false;
 }
 
-/* Changes what the files say, if found, to what they will say. */
+/* Changes a record from the files to what it will be. */
 static bool apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found, struct history *h)
 {
         char id[HISTORY_KEY_MAX];
@@ -208,7 +206,7 @@ void record_stop(struct manager *m)
                 ;
         if (m->records)
                 log_warning("not everything that was to be kept is written yet: a disk does not answer");
-        while (m->records) { /* the child goes on with the first */
+        while (m->records) { /* the child still uses the first record */
                 struct record_task *rec = m->records;
 
                 m->records = rec->next;

@@ -5,7 +5,7 @@
 #include "daemon/manager.h"
 #include "sys/state/trims.h"
 
-/* A child writes histories, policies and TRIM durably, one after the other. */
+/* A child writes histories, policies and TRIM durably, one by one. */
 enum record_type {
         RECORD_HISTORY,
         RECORD_END_TRIAL,
@@ -16,30 +16,30 @@ enum record_type {
         RECORD_TRIM,
 };
 struct record_task;
-/* e: NULL if its disk is gone. r: 0 or -errno. */
+/* e: NULL if its disk has gone. r: 0 or -errno. */
 typedef void (*record_fn)(struct manager *m, struct entry *e, const struct record_task *rec, int r);
 struct record_task {
         struct record_task *next;
         struct manager *manager;
-        struct entry *entry; /* NULL: its disk is gone, or it is about no disk */
+        struct entry *entry; /* NULL: its disk has gone, or it is about no disk */
         enum record_type type;
         struct facts facts;
         char id[HISTORY_KEY_MAX]; /* of a disk that is not plugged in */
         struct history history;
         enum policy policy;
-        bool port, force; /* as policy_store() has it */
+        bool port, force; /* as in policy_store() */
         struct trim_lun luns[TRIM_LUNS_MAX];
         size_t n_luns;
         record_fn done;       /* or NULL */
-        sd_bus_message *call; /* whose answer is due then, or NULL */
+        sd_bus_message *call; /* call to be answered then, or NULL */
 };
-/* Copies it; manager, entry and facts are filled in. Returns 0, or -errno and nothing is written. */
+/* Adds a copy; manager, entry and facts are filled in. Returns 0, or -errno and writes nothing. */
 int record_add(struct manager *m, struct entry *e, const struct record_task *template);
 void record_forget_entry(struct entry *e);
-/* A history of this disk is being written. */
+/* Returns true if a history of this disk is being written. */
 bool record_pending(const struct manager *m, const struct facts *f);
-/* As history_read() and history_recall(), with all that is not written yet. */
+/* As history_read() and history_recall(), with all unwritten records. */
 int record_read(const struct manager *m, const struct facts *f, struct history *ret);
 void record_judge(const struct manager *m, struct facts *f);
-/* Waits some seconds for what is not written yet. */
+/* Waits some seconds for unwritten records. */
 void record_stop(struct manager *m);

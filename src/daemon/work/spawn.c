@@ -54,7 +54,7 @@ int spawn_switch(char *const argv[], int *ret_in, int *ret_out, pid_t *ret_pid)
         return 0;
 }
 
-/* The first END counts: what comes after it may be the name of whoever keeps the disk busy. */
+/* Only the first END counts: later text may be the name of a process that keeps the disk busy. */
 static void take_line(struct switch_output *o, void (*take)(const char *line, void *data), void *data)
 {
         int end = 0;
@@ -82,7 +82,7 @@ void switch_output_read(struct switch_output *o, void (*take)(const char *line, 
                         o->used -= (size_t) (newline + 1 - o->line);
                         memmove(o->line, newline + 1, o->used + 1);
                 }
-                if (o->used == sizeof(o->line) - 1) /* no line of ours is that long */
+                if (o->used == sizeof(o->line) - 1) /* longer than any line of uasd-switch */
                         o->used = 0;
         }
 }

@@ -11,7 +11,7 @@ struct switch_output {
         int fd;
         char line[512];
         size_t used;
-        struct outcome outcome; /* the owner sets its code to -1; its end is put in here */
+        struct outcome outcome; /* the owner sets its code to -1; the reader puts the end here */
 };
-/* Takes what it has written by now; each line but its end goes to take(), and none after that. */
+/* Reads all present output. Each line except the end goes to take(), and none after the end. */
 void switch_output_read(struct switch_output *o, void (*take)(const char *line, void *data), void *data);

@@ -9,19 +9,19 @@
 #include "sys/usb/usbdisk.h"
 
 /*
- * The strings of a device that is new. The kernel keeps the lock of the device until it has probed all
- * interfaces, and the driver of another interface may take half a minute. A disk is known when its strings are:
- * policy and history may be about its serial number.
+ * Reads the strings of a new device. The kernel has the lock of the device until it has probed all interfaces, and the driver of
+ * another interface may need half a minute. uasd adds a disk when it has its strings: policy and history may depend on the serial
+ * number.
  */
 struct naming {
         struct naming *next;
         struct manager *manager;
-        struct facts facts;    /* which device, and its strings when it has told them */
-        struct worker *worker; /* NULL: it has */
-        bool whole;            /* all three could be read */
+        struct facts facts;    /* the device, later with its strings */
+        struct worker *worker; /* NULL: it has answered */
+        bool whole;            /* all three strings were read */
 };
 
-/* At the start of uasd: how long it waits for what is plugged in already. */
+/* At the start of uasd: most time to wait for devices that are plugged in already. */
 #define START_USEC USEC_PER_SEC
 
 struct device_strings {
@@ -94,7 +94,7 @@ void strings_drop(struct manager *m, const char *interface)
                 drop(at);
 }
 
-/* Asks the device. True: no child can be had, and there are none. */
+/* Asks the device. Returns true if that is impossible, and there are no strings. */
 static bool ask(struct manager *m, const struct facts *f)
 {
         struct naming *n = calloc(1, sizeof(*n));
@@ -119,7 +119,7 @@ bool strings_known(struct manager *m, struct facts *f)
 {
         struct naming **at = find(m, f->interface), *n = *at;
 
-        if (n && (n->facts.busnum != f->busnum || n->facts.devnum != f->devnum)) { /* of the device before it */
+        if (n && (n->facts.busnum != f->busnum || n->facts.devnum != f->devnum)) { /* of the former device */
                 drop(at);
                 n = NULL;
         }
@@ -130,7 +130,7 @@ bool strings_known(struct manager *m, struct facts *f)
         memcpy(f->manufacturer, n->facts.manufacturer, sizeof(f->manufacturer));
         memcpy(f->product, n->facts.product, sizeof(f->product));
         memcpy(f->serial, n->facts.serial, sizeof(f->serial));
-        if (n->whole) /* for who starts while it hangs, ourselves among them */
+        if (n->whole) /* for programs that start while it hangs, uasd included */
                 (void) strings_keep(&m->roots, f);
         drop(at);
         return true;

@@ -3,11 +3,11 @@
 
 #include "daemon/manager.h"
 
-/* The strings of a device; a child reads them, since the kernel has the device locked while it configures it. */
-/* Returns true if f has them; else they are being read, and the interface is posted when they are there. */
+/* The strings of a device. A child reads them, since the kernel has the device locked while it configures it. */
+/* Returns true if f has them. Otherwise they are being read, and the interface is posted when they are there. */
 bool strings_known(struct manager *m, struct facts *f);
-/* The interface is gone. */
+/* The interface has gone. */
 void strings_drop(struct manager *m, const char *interface);
-/* Waits for all that are being read, one second at most. */
+/* Waits for all strings that are being read, at most one second. */
 void strings_wait(struct manager *m);
 void strings_free(struct manager *m);

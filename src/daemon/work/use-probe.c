@@ -14,22 +14,22 @@
 #include "sys/users/users.h"
 
 /*
- * A search by name: every process is asked, and inotify is told to report the ends of the uses. A child does it, since the way to
- * a mount in another mount namespace may lead over a file system that does not answer.
+ * A search by name: finds the users of all processes, and adds inotify watches for the ends of the uses. A child does it, since
+ * the path to a mount in another mount namespace may cross a file system that hangs.
  */
 struct use_probe {
         struct entry *entry;
         struct worker *worker; /* NULL: it has answered, and the pause runs */
         sd_event_source *pause;
         int ends;   /* the inotify, or -errno */
-        bool again; /* something happened meanwhile */
+        bool again; /* an event came meanwhile */
 };
 
 struct probe_answer {
         bool in_use, told;
 };
 
-/* A process that opens and closes the disk all the time is not followed step by step. */
+/* If a process opens and closes the disk all the time, not every close starts a search. */
 #define PAUSE_USEC (250 * USEC_PER_MSEC)
 
 void use_probe_orphan(struct use_probe *p)
@@ -56,7 +56,7 @@ static void in_child(const struct roots *r, void *data, int out)
         struct user *users = NULL;
         size_t n = 0;
 
-        if (users_find(r, d->luns, d->n_luns, true, &users, &n) >= 0) { /* not knowing is not being free */
+        if (users_find(r, d->luns, d->n_luns, true, &users, &n) >= 0) { /* unknown counts as in use */
                 users_without(users, &n, lease_pid(e));
                 a.in_use = n > 0;
                 a.told = p->ends >= 0 && e->watches.all && users_told(r, d->luns, d->n_luns, p->ends, users, n);

@@ -5,5 +5,5 @@
 
 /* Searches by name for users of the disk, in a child, and posts EVENT_USERS. */
 void use_probe_start(struct entry *e);
-/* The entry goes, and the probe with it. */
+/* The entry is freed, and the probe with it. */
 void use_probe_orphan(struct use_probe *p);

@@ -10,10 +10,10 @@
 #include "common/util.h"
 #include "sys/io/clock.h"
 
-/* A child that does one thing which may take long, and writes its answer into a pipe. */
+/* A child that does one slow task, and writes its answer into a pipe. */
 struct worker {
         struct manager *manager;
-        worker_done_fn done; /* NULL: nobody waits for the answer any more */
+        worker_done_fn done; /* NULL: the answer is not needed any more */
         void *data;
         pid_t pid;
         int fd;
@@ -41,7 +41,7 @@ static bool take_output(struct worker *w)
                 char *grown = realloc(w->answer, w->size + (size_t) n);
 
                 if (!grown)
-                        return true; /* the answer is not complete, and its reader sees that */
+                        return true; /* the answer is incomplete, which its reader notices */
                 memcpy(grown + w->size, buffer, (size_t) n);
                 w->answer = grown;
                 w->size += (size_t) n;
@@ -110,7 +110,7 @@ void worker_orphan(struct worker *w)
         if (!w)
                 return;
         w->done = NULL;
-        (void) kill(w->pid, SIGKILL); /* reaped when it goes; it may hang */
+        (void) kill(w->pid, SIGKILL); /* reaped later, since it may hang */
 }
 
 bool worker_wait(struct worker *w, usec_t deadline)
@@ -124,7 +124,7 @@ bool worker_wait(struct worker *w, usec_t deadline)
                         return false;
         }
         w->child = sd_event_source_disable_unref(w->child);
-        (void) waitpid(w->pid, NULL, 0); /* it has nothing left to do but to exit */
+        (void) waitpid(w->pid, NULL, 0); /* it is about to exit */
         finish(w);
         return true;
 }
