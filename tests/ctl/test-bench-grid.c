@@ -61,8 +61,8 @@ static void places(void **state)
         } table[] = {
                 /* clang-format off */
                 {BENCH_OF(BENCH_AXIS_NONE, {"read", 4 * KiB, 1}, {"randread", 4 * KiB, 8}), ""},
-                /* in the order of the patterns, columns rising; a pattern with only one number has no place, and its column is
-                 * omitted */
+                /* in the order of the patterns, columns rising. A pattern with only one number has no place, and its column is
+                 * omitted. */
                 {BENCH_OF(BENCH_AXIS_NONE, {"randread", 4 * KiB, 16}, {"randread", 4 * KiB, 1},
                           {"read", MiB, 7}, {"read", 128 * KiB, 1}, {"read", 128 * KiB, 4}),
                  "jobs 1 4 16; 4 KiB random reads: 1 - 0; 128 KiB sequential reads: 3 4 -"},
