@@ -10,15 +10,15 @@
 #include "core/types.h"
 
 /*
- * What `uasctl bench` knows of a comparison. One side fills it in (profiles, fio, the session with its rounds), the
- * other tells it (statistics, tables, JSON, charts, history); neither takes anything else of the other.
+ * The data of `uasctl bench` about a comparison. One side fills it in (profiles, fio, the session with its rounds). The other
+ * side prints it (statistics, tables, JSON, charts, history). The two sides share nothing else.
  *
- * Rates are per second, sizes in bytes, times of day in microseconds of CLOCK_REALTIME. Latencies are nanoseconds as
- * fio has them since 3.0, from when a request is handed over until it is done (lat): what waits for a place in the
- * kernel's queue is in it. Strings are empty where nothing is known.
+ * Rates are per second, sizes in bytes, times of day in microseconds of CLOCK_REALTIME. Latencies are nanoseconds as in fio since
+ * 3.0, from the submission of a request to its completion (lat), including the wait for a place in the kernel's queue. Strings
+ * are empty if nothing is known.
  */
 
-/* What a sweep varies. Public words: "none", "depth", "jobs", "region", "clients". */
+/* The quantity that a sweep varies. Public words: "none", "depth", "jobs", "region", "clients". */
 enum bench_axis {
         BENCH_AXIS_NONE, /* no sweep: a comparison */
         BENCH_AXIS_DEPTH,
@@ -33,24 +33,24 @@ enum bench_axis {
 /* A section of a fio job file. */
 struct bench_pattern {
         char name[256];  /* the section: "RND4K-Q32T1" */
-        char rw[32];     /* as fio has it: "randread", "rw", ... */
+        char rw[32];     /* as in fio: "randread", "rw", ... */
         char engine[64]; /* ioengine= */
         uint64_t block_size;
-        uint64_t size; /* of the region each of its jobs works on; 0: the whole disk or file */
+        uint64_t size; /* of the region that each job works on; 0: the whole disk or file */
         unsigned iodepth;
         unsigned numjobs;
-        unsigned read_percent; /* 100 reads alone, 0 writes alone */
+        unsigned read_percent; /* 100: only reads, 0: only writes */
         bool random;
         bool direct;
-        bool sync_engine;     /* iodepth is 1 whatever the file says: also libaio, where buffered */
-        double axis;          /* of a sweep, every point of which is a pattern: depth, jobs, bytes or clients */
-        unsigned runtime_sec; /* at most, or exactly if time_based; 0: until all of size is done */
-        unsigned ramp_sec;    /* before it, not measured */
+        bool sync_engine;     /* the depth is always 1: also libaio, if buffered */
+        double axis;          /* value of a sweep's point, each of which is a pattern: depth, jobs, bytes or clients */
+        unsigned runtime_sec; /* maximum, or exact if time_based; 0: until all of size is done */
+        unsigned ramp_sec;    /* before runtime_sec, not measured */
         bool time_based;
-        unsigned fsync, fdatasync; /* as fio has them: after so many writes; 0: never */
+        unsigned fsync, fdatasync; /* number of writes before a sync, as in fio; 0: never */
 };
 
-/* One direction of one run, all of its jobs together. */
+/* One direction of one run, all jobs together. */
 struct bench_side {
         uint64_t bytes;
         uint64_t ios;
@@ -60,42 +60,42 @@ struct bench_side {
         uint64_t p50_ns;
         uint64_t p95_ns;
         uint64_t p99_ns;
-        double slat_mean_ns; /* what handing over took; of nearly the same requests, so that it may be above mean_ns */
+        double slat_mean_ns; /* time of the submission; fio averages slightly different requests, so it can exceed mean_ns */
 };
 
 /* One run of fio: one pattern under one driver. */
 struct bench_run {
         unsigned pattern; /* index in struct bench */
         enum driver driver;
-        unsigned round; /* 0 is the first one, which is dropped */
-        unsigned order; /* 0..n-1, as they were run: A B B A */
+        unsigned round; /* 0: the first one, which does not count */
+        unsigned order; /* 0..n-1, in the order of the runs: A B B A */
         uint64_t started_usec;
         uint64_t runtime_usec;
-        uint64_t region; /* bytes that all jobs together worked on: what caches are to be compared with */
+        uint64_t region; /* bytes that all jobs together worked on, to compare with the sizes of caches */
         struct bench_side read;
         struct bench_side write;
-        struct bench_side sync;      /* fsync and fdatasync: no bytes, and not among those above */
-        double depth_share;          /* 0..1: of all I/O, how much was submitted at the depth asked for, or at 64 or more (fio's
-                                        iodepth_level) */
-        double cpu_percent;          /* of one CPU: above 100 if several were busy */
-        double other_bytes_per_sec;  /* what others moved on the same bus meanwhile; negative: not known */
-        double device_read_bytes;    /* of what was read, ramp and all, what came from a device; negative: not known */
-        double device_written_bytes; /* the same of what was written, as fio was charged for it */
-        int error;                   /* 0, or the negative errno fio ended with */
-        char host[288];              /* of several machines: whose; "": all together, or only one */
+        struct bench_side sync;      /* fsync and fdatasync: no bytes, not part of the sides above */
+        double depth_share;          /* 0..1: share of all I/O submitted at the requested depth, or at 64 or more (fio's
+                                      * iodepth_level) */
+        double cpu_percent;          /* of one CPU; above 100 if several were busy */
+        double other_bytes_per_sec;  /* moved by others on the same bus meanwhile; negative: not known */
+        double device_read_bytes;    /* reads, with the ramp, that came from a device; negative: not known */
+        double device_written_bytes; /* writes that the kernel counted for fio; negative: not known */
+        int error;                   /* 0, or the negative errno of fio */
+        char host[288];              /* name of one of several machines; "": all together, or only one */
 };
 
 /* The queue of requests under one driver; 0 and "": not known. */
 struct bench_queue {
         char scheduler[64];
-        unsigned queue_depth; /* requests that the disk is given at once */
-        unsigned nr_requests; /* requests that wait in the kernel at most */
+        unsigned queue_depth; /* requests that the disk accepts at once */
+        unsigned nr_requests; /* maximum of requests that wait in the kernel */
 };
 
-/* What it was measured on. Links, speeds in megabits a second. */
+/* The conditions of the measurement. Speeds of links in Mbit/s. */
 struct bench_conditions {
         char model[BENCH_TEXT_MAX];
-        char bridge[BENCH_TEXT_MAX]; /* VID:PID and chip where known */
+        char bridge[BENCH_TEXT_MAX]; /* VID:PID, and the chip if it is known */
         char firmware[64];           /* bcdDevice */
         char serial[BENCH_TEXT_MAX];
         char controller[BENCH_TEXT_MAX];
@@ -104,21 +104,21 @@ struct bench_conditions {
         struct bench_queue queues[_DRIVER_MAX];
         unsigned speed_mbps;
         uint64_t disk_size;
-        uint64_t memory; /* of the machine: what a page cache may hide */
+        uint64_t memory; /* of the machine, which a page cache may use */
         bool rotational;
-        char path[PATH_MAX]; /* --file: what was measured through the file system; "": the raw device */
+        char path[PATH_MAX]; /* --file: the file measured through its file system, or "" for the raw device */
 };
 
-/* What ended a half before its time. The most important thing a bench can find. */
+/* The event that ended a half early. It is the most important result of a bench. */
 struct bench_finding {
         bool found;
         enum driver driver;
-        unsigned run;                  /* index of the run during which it came */
-        char what[2 * BENCH_TEXT_MAX]; /* a sentence: "2 commands aborted, 1 reset" */
+        unsigned run;                  /* index of the run at that time */
+        char what[2 * BENCH_TEXT_MAX]; /* a clause: "2 commands aborted, 1 reset" */
 };
 
 struct bench {
-        char id[37]; /* a UUID: names the result in /var/lib/uasd/bench */
+        char id[37]; /* UUID, the name of the result in /var/lib/uasd/bench */
         char profile[BENCH_TEXT_MAX];
         enum bench_axis axis;
         uint64_t started_usec;
@@ -129,19 +129,19 @@ struct bench {
         size_t n_runs;
         struct bench_finding finding;
         bool interrupted;
-        bool single; /* one driver at most was to be measured: there is no comparison, however it ended */
+        bool single; /* at most one driver was to be measured: there is no comparison, however it ended */
 };
 
 void bench_done(struct bench *b);
-/* Whether it changes what is on the disk. */
+/* Whether it changes the contents of the disk. */
 bool bench_pattern_writes(const struct bench_pattern *p);
-/* Factor from what fio counted to what was moved with the ramp, which fio leaves out; at the same rate. */
+/* Factor between the bytes that fio counted and those that were moved. fio leaves out the ramp, which has the same rate. */
 double bench_with_ramp(const struct bench_pattern *p, const struct bench_run *r);
 
-/* Appends to a text of `size` bytes; what does not fit is left out. */
+/* Appends to a text of `size` bytes. The part that does not fit is omitted. */
 void text_add(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
 
-/* The members of a result, once: JSON, CSV and a file that is read back use these tables. */
+/* The members of a result. JSON, CSV and the reader of files use these tables. */
 
 enum field_type {
         FIELD_STRING, /* an array; null in JSON if it is empty */
@@ -149,7 +149,7 @@ enum field_type {
         FIELD_UINT,   /* unsigned */
         FIELD_UINT64,
         FIELD_REAL,
-        FIELD_KNOWN, /* a real; negative, and null in JSON: not known */
+        FIELD_KNOWN, /* a real; negative, in JSON null: not known */
         FIELD_BOOL,
         FIELD_ERRNO, /* 0 or a negative errno */
         FIELD_DRIVER,
@@ -162,8 +162,8 @@ struct field {
         const char *name; /* NULL: the end of the table */
         enum field_type type;
         size_t offset;
-        const char *column; /* in CSV; NULL: the name; "": none */
-        uint64_t max;       /* of a number that is read, 0: what its type holds; of a string: its array */
+        const char *column; /* in CSV, or "" for none; NULL: as name */
+        uint64_t max;       /* of a number that is read, 0: the limit of its type; the array limits a string */
 };
 
 extern const struct field bench_fields[], finding_fields[], pattern_fields[], run_fields[], side_fields[];

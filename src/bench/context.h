@@ -6,13 +6,13 @@
 #include "client/view.h"
 #include "common/exit-codes.h"
 
-/* What every verb of uasctl-bench gets. */
+/* The context of every verb of uasctl-bench. */
 struct bench_context {
         const struct bench_options *options;
         struct client client;
 };
 
-/* Verbs report what goes wrong and return an enum uasd_exit. */
+/* Verbs report errors and return an enum uasd_exit. */
 int bench_measure(const struct bench_context *c, const char *what);
 
 /* uasctl-bench for the machine in the folder root; NULL: this machine. Returns an enum uasd_exit. */

@@ -9,13 +9,13 @@
 #include "common/util.h"
 #include "core/config.h"
 
-#define ROUNDS_MAX 60 /* as many as statistics take (bench/tell/stats.h), with room for round 0 */
+#define ROUNDS_MAX 60 /* the limit of the statistics (bench/tell/stats.h), less round 0 */
 #define RUNTIME_MAX_SEC (24 * 3600)
 #define SIZE_MIN (1 << 20)
 #define ARG_FIRST 0x100
 
 enum option_kind {
-        OPTION_COMMON, /* a flag that other verbs of uasctl have too */
+        OPTION_COMMON, /* a flag that other verbs of uasctl also have */
         OPTION_FLAG,
         OPTION_WORD,
         OPTION_DRIVER,
@@ -27,11 +27,11 @@ enum option_kind {
 
 struct option_row {
         const char *name, *argument, *help;
-        const char *takes; /* for a complaint */
+        const char *takes; /* for an error message */
         size_t at;         /* in struct bench_options */
         enum option_kind kind;
         char letter;
-        bool measures; /* it is about measuring */
+        bool measures; /* it concerns the measurement */
 };
 
 #define AT(m) offsetof(struct bench_options, m)
@@ -181,7 +181,7 @@ enum bench_verb bench_options_verb(const struct bench_options *o, char *const *w
         return BENCH_RUN;
 }
 
-/* Of what is kept. */
+/* Checks the options of stored results. */
 static const char *wrong_with_kept(const struct bench_options *o, enum bench_verb verb, unsigned n_words)
 {
         if (o->history + o->diff + o->show + o->remove > 1)

@@ -15,12 +15,12 @@ enum bench_verb {
         _BENCH_VERB_MAX,
 };
 
-/* The options of uasctl-bench. Strings are those of the command line. */
+/* The options of uasctl-bench. The strings point into the command line. */
 struct bench_options {
         bool help, version;
-        const char *host; /* of --host=, which is refused; NULL: it was not given */
+        const char *host; /* of --host=, which is refused; NULL: not given */
         bool json, no_legend, no_pager, quiet, no_ask_password, dry_run;
-        enum driver driver;  /* DRIVER_NONE: both are compared */
+        enum driver driver;  /* DRIVER_NONE: compare both */
         const char *profile; /* NULL: the default */
         const char *pattern; /* of the profile; NULL: all of them */
         const char *sweep;   /* "depth", "jobs=1,4" */
@@ -28,17 +28,17 @@ struct bench_options {
         const char *file;    /* a file, or the directory for one */
         const char *chart;
         bool write, destroy_data, csv, markdown, history, diff, show, remove;
-        unsigned rounds;      /* that count; 0: the default */
-        unsigned runtime_sec; /* of one run; 0: as the profile says */
+        unsigned rounds;      /* number that counts; 0: the default */
+        unsigned runtime_sec; /* of one run; 0: as in the profile */
         uint64_t pause_usec;  /* UINT64_MAX: the default */
-        uint64_t size;        /* of the region, in bytes; 0: as the profile says */
-        const char *measures; /* an option about measuring that was given; NULL: none was */
+        uint64_t size;        /* of the region, in bytes; 0: as in the profile */
+        const char *measures; /* an option about measuring; NULL: none was given */
 };
 
-/* Returns the index of the first argument that is no option (argc: none), or -EINVAL, reported. Reorders argv. */
+/* Returns the index of the first argument that is not an option (argc: none), or -EINVAL, reported. Reorders argv. */
 int bench_options_parse(int argc, char **argv, struct bench_options *ret);
-/* The verb of the options, or of the first of n_words words; takes_word: it was a word. */
+/* The verb of the options, or of the first of n_words words. ret_word: it was a word. */
 enum bench_verb bench_options_verb(const struct bench_options *o, char *const *words, bool *ret_word);
-/* What does not go together, as a sentence; NULL: all is well. n_words: arguments behind the verb. */
+/* The contradiction, as a sentence; NULL: none. n_words: number of arguments after the verb. */
 const char *bench_options_wrong(const struct bench_options *o, enum bench_verb verb, unsigned n_words);
 void bench_options_help(void);

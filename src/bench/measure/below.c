@@ -9,18 +9,18 @@
 #include "sys/io/sysfs.h"
 #include "sys/usb/luns.h"
 
-#define LAYERS_MAX 8 /* of a file system on LUKS on LVM on md there are three */
+#define LAYERS_MAX 8 /* a file system on LUKS on LVM on md has three */
 
 struct below_search {
         const struct roots *r;
         const struct views *views;
         const char *interface;
         const struct view *found;
-        bool other;   /* also a disk that is none of ours, or another one */
-        bool unknown; /* also what cannot be followed to its disk */
+        bool other;   /* also a disk that uasd does not manage, or a second one */
+        bool unknown; /* also a device whose disk cannot be found */
         bool asked;
         unsigned layer;
-        char path[64]; /* of the device whose slaves are looked at */
+        char path[64]; /* of the device whose slaves are read */
 };
 
 static void look(struct below_search *s, unsigned major, unsigned minor);
@@ -82,13 +82,13 @@ static void look(struct below_search *s, unsigned major, unsigned minor)
         }
         (void) snprintf(s->path, sizeof(s->path), "dev/block/%u:%u", major, minor);
         (void) snprintf(slaves, sizeof(slaves), "%s/slaves", s->path);
-        /* btrfs and ZFS have a number that is no device's; a loop device stands on a file. */
+        /* The numbers of btrfs and ZFS belong to no device. A loop device is on top of a file. */
         if (++s->layer > LAYERS_MAX || !exists(s, "") || exists(s, "loop/backing_file")) {
                 s->unknown = true;
                 return;
         }
         (void) dir_each(s->r->sys, slaves, count, &n);
-        /* One that stands on nothing is a disk that is none of ours. */
+        /* A device without slaves is a disk, but none that uasd manages. */
         if (n == 0)
                 s->other = true;
         else

@@ -6,13 +6,14 @@
 #include "client/view.h"
 #include "sys/io/roots.h"
 
-/* What a file system stands on: a disk itself, or what is below LUKS, LVM or md. */
+/* The disks below a file system, directly or through LUKS, LVM or md. */
 struct below {
-        const struct view *one; /* one of ours alone; NULL: else no single link, driver or queue is what is measured */
-        bool ours;              /* one of ours is among them */
-        bool known;             /* every disk has been found, ours or not */
-        bool asked;             /* the one that was asked about is among them */
+        const struct view *one; /* the only disk, managed by uasd; NULL: the measurement would not concern one link, driver and
+                                 * queue */
+        bool ours;              /* it contains a disk that uasd manages */
+        bool known;             /* every disk was found */
+        bool asked;             /* it contains the disk `interface` */
 };
 
-/* interface: of the disk that is asked about; NULL: none. */
+/* interface: a disk to look for, or NULL. */
 void disks_below(const struct roots *r, const struct views *views, dev_t dev, const char *interface, struct below *ret);

@@ -9,7 +9,7 @@
 #include "sys/io/clock.h"
 #include "term/program.h"
 
-/* ---- who ---- */
+/* ---- hosts ---- */
 
 static bool is_host(const char *s, size_t n, bool v6)
 {
@@ -21,7 +21,7 @@ static bool is_host(const char *s, size_t n, bool v6)
         return true;
 }
 
-/* "HOST", "HOST:PORT", "[IPV6]:PORT" as "HOST,PORT"; fio takes a colon for what kind of address it is. */
+/* Converts "HOST", "HOST:PORT", "[IPV6]:PORT" to "HOST,PORT". In fio a colon would precede the type of the address. */
 static int fio_address(const char *s, char *ret, size_t size)
 {
         bool v6 = s[0] == '[';
@@ -76,7 +76,7 @@ bool clients_path_ok(const char *path)
         return true;
 }
 
-/* A colon would part two names. Free it. */
+/* A colon would separate two names. Free it. */
 static char *escape_path(const char *path)
 {
         char *out = need(calloc(2, strlen(path) + 1)), *at = out;
@@ -89,7 +89,7 @@ static char *escape_path(const char *path)
         return out;
 }
 
-/* One job file a machine, each with a region of its own. */
+/* One job file for each machine, each with its own region. */
 static int execute(const struct fio_job *job, char *const *hosts, size_t n, uint64_t each, fio_progress_t cb, void *userdata,
                    struct fio_result *ret)
 {
@@ -126,7 +126,7 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
 
         if (ret_why)
                 *ret_why = NULL;
-        /* --readonly means nothing to a server: this is all there is in the way. */
+        /* A server ignores --readonly: this check is the only protection. */
         if (bench_pattern_writes(p) && !job->writes)
                 return -EPERM;
         if (n == 0 || n > FIO_JOBS_MAX || !clients_path_ok(job->path))
@@ -140,7 +140,7 @@ int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_pro
                 return r;
         runs = need(calloc(n + 1, sizeof(*runs)));
         r = clients_parse_json(result.output, p->numjobs, p->sync_engine ? 1 : p->iodepth, runs, n + 1);
-        /* Without one that does not answer fio goes on with the others, and is content; or ends if there are none. */
+        /* If a server does not answer, fio goes on with the others and reports success. Without any server it ends. */
         if (r >= 0 && (size_t) r != n + 1)
                 r = -ECONNREFUSED;
         else if (r == -EBADMSG)

@@ -4,25 +4,26 @@
 #include "bench/measure/fio.h"
 
 /*
- * One pattern from several machines at once: on each of them somebody has started `fio --server`, and path is the same file
- * there. fio itself goes between them.
+ * One pattern from several machines at once. On each of them runs `fio --server`, and path is the same file there. fio transfers
+ * the jobs and results.
  */
 
-/* "HOST[:PORT],[IPV6]:PORT,...": how fio wants each, ends with NULL, free with strv_free(). 0, -EINVAL, -ENOMEM. */
+/* Parses "HOST[:PORT],[IPV6]:PORT,...". ret: in fio's format, with NULL at the end, to be freed with strv_free(). Returns 0,
+ * -EINVAL or -ENOMEM. */
 int clients_parse(const char *s, char ***ret);
-/* Whether a job file that servers read can name it: an absolute path without what fio has its own meaning for. */
+/* Whether a job file for servers can name it: an absolute path without characters that fio interprets. */
 bool clients_path_ok(const char *path);
 
 /*
- * The first n of hosts, each with numjobs= jobs. job->path is opened by the servers, not here, and job->region has to be said.
- * ret: n + 1 runs, all together first (no host), then each; to be freed. Else as fio_run();
- * -ECONNREFUSED: a server did not answer (why says which).
+ * Runs the first n of hosts, each with numjobs= jobs. The servers open job->path. job->region must be set. ret: n + 1 runs, first
+ * all together (no host), then each; to be freed. Otherwise as fio_run(); -ECONNREFUSED: a server did not answer (ret_why names
+ * it).
  */
 int clients_run(const struct fio_job *job, char *const *hosts, size_t n, fio_progress_t cb, void *userdata,
                 struct bench_run **ret, char **ret_why);
 
-/* Where `fio --server` listens if nobody says otherwise. */
+/* Default port of `fio --server` */
 #define FIO_PORT 8765
 
-/* The JSON of fio as a client; ret has room for max runs. Their number, or -EBADMSG. */
+/* Parses the JSON of fio as a client; ret has room for max runs. Returns their number, or -EBADMSG. */
 int clients_parse_json(const char *text, unsigned jobs, unsigned depth, struct bench_run *ret, size_t max);

@@ -39,7 +39,7 @@ void conditions_disk(const struct roots *r, const struct view *v, unsigned lun, 
         for (size_t i = 0; i < v->disk.n_luns; i++)
                 if (v->disk.luns[i].lun == lun)
                         c->disk_size = v->disk.luns[i].size;
-        /* Of these the daemon does not tell. */
+        /* The daemon does not report these. */
         if (usb_disk_read(r, f->interface, false, &d) <= 0)
                 return;
         f = &d.facts;

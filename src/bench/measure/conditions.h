@@ -5,13 +5,13 @@
 #include "client/view.h"
 #include "sys/io/roots.h"
 
-/* What a result was measured on: without that it says nothing. All from sysfs, /proc and udev's record. */
+/* The conditions of a measurement, without which a result means nothing. From sysfs, /proc and udev's record. */
 
 void conditions_machine(const struct roots *r, struct bench_conditions *c);
 /* The disk, and the LUN that is measured. */
 void conditions_disk(const struct roots *r, const struct view *v, unsigned lun, struct bench_conditions *c);
-/* What its driver makes of it, once it is on it. What cannot be read is left unknown. */
+/* The queue of the disk under its driver, after the bind. A value that cannot be read stays unknown. */
 void conditions_driver(const struct roots *r, const char *block, enum driver d, struct bench_conditions *c);
 
-/* "[mq-deadline] none": the one in brackets. Returns ret, "" if there is none. */
+/* "[mq-deadline] none": the name in brackets. Returns ret, "" without one. */
 char *scheduler_chosen(const char *line, char *ret, size_t size);

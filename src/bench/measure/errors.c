@@ -11,7 +11,7 @@
 #include "sys/io/sysfs.h"
 #include "sys/usb/usbdisk.h"
 
-#define RECORD_MAX 8192 /* as the kernel's own limit */
+#define RECORD_MAX 8192 /* the kernel's own limit */
 #define RECORDS_MAX 4096
 
 static uint64_t since(const struct errors_watch *w, enum scsi_count which, uint64_t before)
@@ -57,7 +57,7 @@ int errors_begin(struct errors_watch *w, const struct roots *r, const char *inte
                 w->seen.counts_timeouts = true;
         }
         w->kmsg = openat(r->dev, "kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-        if (w->kmsg >= 0 && lseek(w->kmsg, 0, SEEK_END) < 0) /* what was before is another's */
+        if (w->kmsg >= 0 && lseek(w->kmsg, 0, SEEK_END) < 0) /* earlier records concern earlier events */
                 w->kmsg = close_keep_errno(w->kmsg);
         return 0;
 }
@@ -94,7 +94,7 @@ void errors_take_record(struct errors_watch *w, const char *record, size_t size)
                 count_sign(&w->seen, &s);
                 break;
         case WEIGHT_NONE:
-                if (s.excuses) /* bad power: it is what the rest comes of */
+                if (s.excuses) /* bad power, which causes the other signs */
                         count_sign(&w->seen, &s);
                 break;
         case WEIGHT_NEW:
@@ -110,7 +110,8 @@ static void drain(struct errors_watch *w)
         for (unsigned i = 0; w->kmsg >= 0 && i < RECORDS_MAX; i++) {
                 ssize_t n = read(w->kmsg, record, sizeof(record));
 
-                if (n < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* overtaken by the ring, or a giant */
+                if (n < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* the ring buffer overtook the reader, or the
+                                                                                     * record is too large */
                         continue;
                 if (n <= 0)
                         return;
@@ -133,8 +134,8 @@ bool errors_are_trouble(const struct errors_seen *s, bool io_failed)
 {
         if (s->timeouts > 0 || s->offline || s->n_signs > 0)
                 return true;
-        /* Others may ask a disk for what it cannot do; a kernel that counts no time-outs says no more than
-         * this. */
+        /* Other programs may send commands that the disk does not support. If the kernel does not count time-outs, this is the
+         * only sign. */
         return s->failed > 0 && (io_failed || !s->counts_timeouts);
 }
 

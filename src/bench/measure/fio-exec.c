@@ -12,14 +12,14 @@
 #include "sys/io/clock.h"
 
 #define TICK_MSEC 200
-/* Who is asked to end writes down what there is; who does not by then hangs. */
+/* After SIGINT fio writes its results. If it takes longer than this, it hangs. */
 #define PATIENCE_MSEC 3000
 #define OUTPUT_MAX (64U << 20)
 #define WORDS_LENGTH_MAX 2000
 #define EXIT_NO_PROGRAM 127
-#define CHARGED_BLOCK 512 /* of getrusage() */
+#define CHARGED_BLOCK 512 /* unit of getrusage(), in bytes */
 
-/* What the child has from number 3 on. */
+/* Descriptors of the child, from number 3 on. */
 enum handed {
         HANDED_OUTPUT,
         HANDED_TARGET,
@@ -58,7 +58,7 @@ static void handover_done(struct handover *h)
         (void) close_keep_errno(h->err);
 }
 
-/* Out of the way first: any of them may have the number that another one is to have. */
+/* First moves all descriptors up, since one may have the number that another one is to get. */
 static void take_places(struct handover *h)
 {
         int above = STDERR_FILENO + 1 + _HANDED_MAX, none = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -78,11 +78,11 @@ static void take_places(struct handover *h)
 
 static void become(const char *program, char *const *arguments, struct handover *h, pid_t parent)
 {
-        /* What a job file could name as ${VARIABLE} is not for it. */
+        /* A job file can read the environment as ${VARIABLE}. */
         static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
         sigset_t empty;
 
-        /* No run outlives whoever asked for it. */
+        /* No run outlives its parent. */
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
                 _exit(EXIT_FAILURE);
@@ -90,7 +90,7 @@ static void become(const char *program, char *const *arguments, struct handover 
                 (void) signal(i, SIG_DFL);
         (void) sigemptyset(&empty);
         (void) sigprocmask(SIG_SETMASK, &empty, NULL);
-        /* Ctrl+C at the terminal is for us; fio is told. */
+        /* Ctrl+C at the terminal goes only to uasctl-bench, which then signals fio. */
         (void) setpgid(0, 0);
         take_places(h);
         if (chdir("/") < 0)
@@ -101,7 +101,7 @@ static void become(const char *program, char *const *arguments, struct handover 
 
 /* ---- the parent ---- */
 
-/* fio is asked when the callback says so, and killed if that does not help. */
+/* Sends SIGINT to fio if the callback returns an error, and SIGKILL if fio does not end after that. */
 static void tick(struct child *c, fio_progress_t cb, void *userdata)
 {
         uint64_t now = now_msec();
@@ -122,7 +122,7 @@ static void tick(struct child *c, fio_progress_t cb, void *userdata)
         }
 }
 
-/* Until its end of the pipe is closed, which is when its last thread is gone. */
+/* Reads until the pipe is closed at fio's end. Then its last thread is gone. */
 static void follow(struct child *c, fio_progress_t cb, void *userdata)
 {
         char text[4096];
@@ -251,7 +251,7 @@ void fio_result_done(struct fio_result *r)
         *r = (struct fio_result){};
 }
 
-/* Both streams have them, as the version has it; what comes first is the cause. */
+/* Depending on the version, fio prints errors to either stream. The first one is the cause. */
 char *fio_words(const struct fio_result *r)
 {
         const char *json = r->output && r->output[0] == '{' ? r->output : r->output ? strstr(r->output, "\n{") : NULL;

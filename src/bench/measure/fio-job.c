@@ -19,7 +19,7 @@ uint64_t fio_region(const struct bench_pattern *p, uint64_t available)
         return fio_region_each(p, available) * p->numjobs;
 }
 
-/* Whether the job has its own word for an option. */
+/* Whether the job sets this option itself. */
 static bool is_ours(const struct fio_job *job, const char *line)
 {
         static const char *const names[] = {
@@ -42,14 +42,14 @@ static void print_ours(const struct fio_job *job, const char *filename, uint64_t
         (void) fprintf(f, "filename=%s\nallow_file_create=0\nrw=%s\n", filename, p->rw);
         (void) fprintf(f, "iodepth=%u\nnumjobs=%u\nsize=%" PRIu64 "\noffset=%" PRIu64 "\n", p->iodepth, p->numjobs, each,
                        job->offset);
-        /* As if each had a file of its own: what one has read another one finds in a cache. */
+        /* As if each job had its own file: a block that one job has read would come to another one from a cache. */
         if (p->numjobs > 1)
                 (void) fprintf(f, "offset_increment=%" PRIu64 "\n", each);
-        /* Threads die with fio however it dies; processes would read on. */
+        /* Threads die with fio in every case. Processes would go on reading. */
         (void) fputs("thread=1\ngroup_reporting=1\ndisk_util=0\n", f);
-        /* From the hand-over on: where the queue is full, clat hides most of the waiting. Old versions have but one. */
+        /* Latency from the submission on: if the queue is full, clat excludes most of the waiting. Old versions have only one. */
         (void) fputs("clat_percentiles=0\nlat_percentiles=1\npercentile_list=50:95:99\n", f);
-        /* With randrepeat=1, which is what it is else, fio takes a seed of its own in place of this one. */
+        /* With randrepeat=1, the default, fio uses its own seed instead of this one. */
         (void) fprintf(f, "randrepeat=0\nrandseed=%" PRIu64 "\n", job->seed + 1);
         if (job->runtime_sec)
                 (void) fprintf(f, "time_based=1\nruntime=%u\n", job->runtime_sec);

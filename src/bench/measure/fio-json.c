@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What fio's JSON has of jobs, added up. fio 3.1 to 3.41 were looked at; before 3.0 times were in microseconds. */
+/* Sums of the jobs in fio's JSON. It was written for fio 3.1 to 3.41. Before 3.0 times were in microseconds. */
 #include <ctype.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -8,22 +8,22 @@
 #include "common/util.h"
 #include "term/program.h"
 
-/* A run of three years; beyond that it is no number of fio's. */
+/* A run of three years. fio prints no larger number. */
 #define RUNTIME_MS_MAX 100000000000ULL
-/* So that no sum or product of a few is infinite. */
+/* The limit keeps sums and products of a few numbers finite. */
 #define NUMBER_MAX 1e18
 #define MSEC_PER_SEC 1000.0
 #define KIB 1024.0
-/* fio's own sum over machines, which leaves the percentiles out. */
+/* fio's own sum over machines, which has no percentiles. */
 #define ALL_CLIENTS "All clients"
 
 static const char *const percentile_keys[] = {"50.000000", "95.000000", "99.000000"};
 
 struct tally_side {
         uint64_t bytes, ios, runtime_ms;
-        double bytes_per_sec, iops; /* sums of fio's own, for where there is no run time */
-        double mean_sum, slat_sum;  /* means by number of I/Os */
-        /* p50, p95, p99 of the job, or the machine, that has the highest: none of all together is above it */
+        double bytes_per_sec, iops; /* sums of fio's own rates, for jobs without a runtime */
+        double mean_sum, slat_sum;  /* means times the number of I/Os */
+        /* p50, p95, p99 of the job or machine with the highest: an upper bound for all together */
         uint64_t highest[ELEMENTSOF(percentile_keys)];
 };
 
@@ -62,7 +62,7 @@ static double get_number(json_object *o, const char *key)
 
 /* ---- the document ---- */
 
-/* fio prints what it divided by nothing as C does; JSON has no such numbers. */
+/* fio prints a division by zero as C does. JSON has no such numbers. */
 static void mend_numbers(char *text)
 {
         static const char *const broken[] = {"-nan", "nan", "-inf", "inf"};
@@ -92,13 +92,13 @@ static json_object *parse_one(const char *text)
         return o;
 }
 
-/* In a text that may begin and end with other words; NULL: there is none. */
+/* The JSON in a text that may begin and end with other words; NULL: none. */
 static json_object *parse_document(const char *text)
 {
         _cleanup_free_ char *copy = need(strdup(text));
 
         mend_numbers(copy);
-        /* Notes and warnings come before it, each a line. */
+        /* Notes and warnings precede it, a line each. */
         for (const char *line = copy; line; line = strchr(line, '\n')) {
                 json_object *o;
 
@@ -116,7 +116,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
         return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* 3.1 has the percentiles of lat under clat; and where there are none of lat, those of clat are the best there is. */
+/* 3.1 has the percentiles of lat under clat. If lat has none, those of clat are the best available. */
 static json_object *percentiles_of(json_object *o)
 {
         return member(member(o, "lat_ns"), "percentile") ?: member(member(o, "clat_ns"), "percentile");
@@ -129,7 +129,7 @@ static double mean_of(json_object *o)
         return mean > 0 ? mean : get_number(member(o, "clat_ns"), "mean");
 }
 
-/* total_ios has fsync alone, its latency has fdatasync as well; old versions do not say of how many. */
+/* total_ios counts only fsync. The latency also counts fdatasync, and old versions do not print its number. */
 static uint64_t count_syncs(json_object *o)
 {
         uint64_t ios = get_count(o, "total_ios"), timed = get_count(member(o, "lat_ns"), "N");
@@ -148,7 +148,7 @@ static void add_side(struct tally_side *s, json_object *o, uint64_t ios)
         s->bytes = sum(s->bytes, get_count(o, "io_bytes"));
         if (runtime > s->runtime_ms && runtime <= RUNTIME_MS_MAX)
                 s->runtime_ms = runtime;
-        /* bw_bytes came after 3.1. */
+        /* bw_bytes is missing in 3.1. */
         s->bytes_per_sec += bandwidth > 0 ? (double) bandwidth : get_number(o, "bw") * KIB;
         s->iops += get_number(o, "iops");
         s->mean_sum += mean_of(o) * (double) ios;
@@ -161,7 +161,7 @@ static void add_side(struct tally_side *s, json_object *o, uint64_t ios)
         }
 }
 
-/* Of all I/O, how much was submitted at a depth of the same power of two, or a higher one; fio tells none above 64 apart. */
+/* Share of all I/O that was submitted at a depth of the same power of two, or higher. fio counts all depths above 64 as one. */
 static double depth_reached(json_object *levels, unsigned depth)
 {
         static const struct {
@@ -176,7 +176,7 @@ static double depth_reached(json_object *levels, unsigned depth)
         return percent > 100 ? 1 : percent / 100;
 }
 
-/* One entry of "jobs" or "client_stats"; depth: what iodepth= asked for. */
+/* Adds one entry of "jobs" or "client_stats". depth: the iodepth= of the pattern. */
 static void tally_add(struct tally *t, json_object *entry, unsigned depth)
 {
         json_object *read = member(entry, "read"), *write = member(entry, "write"), *levels = member(entry, "iodepth_level");
@@ -201,7 +201,7 @@ static void finish_side(const struct tally_side *s, struct bench_side *ret)
 {
         ret->bytes = s->bytes;
         ret->ios = s->ios;
-        /* All of it by the longest time: rates of jobs that end one after the other cannot be summed up. */
+        /* All bytes by the longest runtime: the rates of jobs that end at different times cannot be added. */
         ret->bytes_per_sec = s->runtime_ms ? (double) s->bytes * MSEC_PER_SEC / (double) s->runtime_ms : s->bytes_per_sec;
         ret->iops = s->runtime_ms ? (double) s->ios * MSEC_PER_SEC / (double) s->runtime_ms : s->iops;
         ret->mean_ns = s->ios ? s->mean_sum / (double) s->ios : 0;
@@ -211,7 +211,7 @@ static void finish_side(const struct tally_side *s, struct bench_side *ret)
         ret->p99_ns = s->highest[2];
 }
 
-/* jobs: numjobs= behind every entry, grouped or not. */
+/* jobs: numjobs= of every entry, grouped or not. */
 static void tally_finish(struct tally *t, unsigned jobs, struct bench_run *ret)
 {
         uint64_t longest = t->read.runtime_ms > t->write.runtime_ms ? t->read.runtime_ms : t->write.runtime_ms;
@@ -219,14 +219,14 @@ static void tally_finish(struct tally *t, unsigned jobs, struct bench_run *ret)
         *ret = (struct bench_run){
                 .runtime_usec = longest * USEC_PER_MSEC,
                 .depth_share = t->depth_weight > 0 ? t->depth_sum / t->depth_weight : 0,
-                /* fio has the average of a group's jobs. */
+                /* fio prints the average of a group's jobs. */
                 .cpu_percent = t->entries ? t->cpu_sum / (double) t->entries * jobs : 0,
                 .other_bytes_per_sec = -1,
                 .error = t->error,
         };
         finish_side(&t->read, &ret->read);
         finish_side(&t->write, &ret->write);
-        t->sync.runtime_ms = longest; /* fio has none of its own for them */
+        t->sync.runtime_ms = longest; /* fio has no runtime for syncs */
         finish_side(&t->sync, &ret->sync);
 }
 

@@ -5,32 +5,32 @@
 
 /* The parts of fio_run(). */
 
-/* Where a child of fio_execute() has what: where its results go, what it is to measure, one job file or more from 5 on. */
+/* Descriptors of a child of fio_execute(): for its results, for the target, and from 5 on for one or more job files. */
 #define FIO_OUTPUT "--output=/proc/self/fd/3"
 #define FIO_TARGET "/proc/self/fd/4"
 #define FIO_FIRST_JOB 5
 #define FIO_JOBS "/proc/self/fd/5"
 #define FIO_JOBS_MAX 64
 
-/* Bytes each job works on: a multiple of the block size; 0: not even a block a job. */
+/* Bytes that each job works on, a multiple of the block size; 0: less than a block for each job. */
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available);
-/* The job file for one pattern: the section, and over it what the job says. Free it. */
+/* The job file for one pattern: the section, then the options of the job, which override it. Free it. */
 char *fio_job_text(const struct fio_job *job, const char *filename, uint64_t each);
 
 struct fio_result {
-        char *output; /* JSON, and what fio printed beside it */
+        char *output; /* JSON, and other text that fio printed */
         char *errors;
-        int status;                         /* as waitpid() has it */
-        uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel charged them */
+        int status;                         /* as from waitpid() */
+        uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel counted them */
 };
 
 /*
- * Runs it to its end. program: NULL: fio_find(). jobs: texts of job files, at most FIO_JOBS_MAX, NULL behind them; NULL: none.
- * target: for FIO_TARGET, or negative. 0 also if fio failed; what the callback returned if that was less than 0; -ENOENT: there
- * is no such program.
+ * Runs fio to its end. program: NULL: fio_find(). jobs: texts of job files, at most FIO_JOBS_MAX, and NULL at the end. It may be
+ * NULL. target: for FIO_TARGET, or negative. Returns 0 even if fio failed, or a negative result of the callback, or -ENOENT if
+ * the program does not exist.
  */
 int fio_execute(const char *program, char *const *arguments, char *const *jobs, int target, fio_progress_t cb, void *userdata,
                 struct fio_result *ret);
 void fio_result_done(struct fio_result *r);
-/* fio's words, blanks and endless repetition taken away; NULL: none. */
+/* fio's error texts, limited in length, without blanks at the ends; NULL: none. */
 char *fio_words(const struct fio_result *r);

@@ -40,7 +40,7 @@ int fio_check(const char *program, char *text, char **ret_why)
         return -EBADMSG;
 }
 
-/* Opened here once, so that every run of a job is one of the same disk, whatever its name is by then. */
+/* Opened once, so that every run of a job uses the same disk, even if its name changes. */
 static int open_target(const struct fio_job *job, uint64_t *ret_available)
 {
         _cleanup_close_ int fd = open(job->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -76,7 +76,7 @@ static int execute(const struct fio_job *job, char *text, int target, fio_progre
         return fio_execute(job->program, arguments, (char *[]){text, NULL}, target, cb, userdata, ret);
 }
 
-/* What it read or wrote makes the result, its words the reason if there is none. */
+/* fio's counts make the result. Without them its error text is the reason. */
 static int understand(const struct fio_job *job, const struct fio_result *result, struct bench_run *ret, char **ret_why)
 {
         const struct bench_pattern *p = job->pattern;
@@ -131,7 +131,7 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         return 0;
 }
 
-/* A preparation: in whole blocks, one after the other, to the end of the region. */
+/* A preparation: whole blocks in sequence, to the end of the region. */
 static int run_once(struct fio_job *job, const char *rw, const char *section, fio_progress_t cb, void *userdata, char **ret_why)
 {
         struct bench_pattern p = {.block_size = ONCE_BLOCK, .iodepth = 1, .numjobs = 1, .sync_engine = true};
@@ -158,9 +158,9 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
         if (target < 0)
                 return target;
         (void) close(target);
-        /* The region of a sweep is the largest of its points, not that of any one. */
+        /* The region of a sweep is the largest of its points. */
         once.region = job->region ? available : fio_region(job->pattern, available);
-        /* Of what is smaller than a block of this nothing has to be woken up. */
+        /* A region smaller than a block needs no preparation. */
         if (once.region < ONCE_BLOCK)
                 return once.region ? 0 : -ENOSPC;
         once.runtime_sec = 0;
@@ -173,6 +173,6 @@ int fio_lay_out(const char *path, uint64_t size, fio_progress_t cb, void *userda
 {
         struct fio_job job = {.path = path, .region = size, .writes = true};
 
-        /* Zeros, and what was never written, a file system reads without asking the disk. */
+        /* A file system reads zeros, and blocks that were never written, without the disk. */
         return run_once(&job, "write", "ioengine=psync\nbs=1m\nrefill_buffers=1\nend_fsync=1\n", cb, userdata, ret_why);
 }

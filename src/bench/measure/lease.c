@@ -13,14 +13,14 @@
 #include "sys/io/clock.h"
 #include "term/progress.h"
 
-/* A switch that is at work, its undo included, is over by then; and a node that has its name has its device. */
+/* Longer than a switch with its rollback takes; and longer than udev needs for a node. */
 #define SWITCH_USEC (150 * USEC_PER_SEC)
 #define NODE_USEC (10 * USEC_PER_SEC)
-/* The daemon brings the disk back first. */
+/* Longer than the daemon takes to switch the disk back. */
 #define OVER_USEC (60 * USEC_PER_SEC)
 #define AGAIN_USEC (500 * USEC_PER_MSEC)
 
-/* Where the disk is measured, by what the daemon shows of it. False: there is no such disk, or no node. */
+/* Sets the node of the disk from the daemon's view. Returns false without a disk or node. */
 static bool find_node(const struct view *v, struct bench_lease *l)
 {
         for (size_t i = 0; v && i < v->disk.n_luns; i++) {
@@ -46,7 +46,7 @@ static int take_descriptor(sd_bus_message *reply, int *ret)
 
         if (sd_bus_message_read(reply, "h", &fd) < 0)
                 return -EBADMSG;
-        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message's own goes with it */
+        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the message closes its own descriptor */
         if (copy < 0)
                 return -errno;
         *ret = copy;
@@ -77,7 +77,7 @@ int lease_take(const struct bench_context *c, struct remote *r, const struct vie
                 return UASD_EXIT_FAILED;
         }
         take_history(l, v);
-        l->distrusted = false; /* what was on record before is no news */
+        l->distrusted = false; /* an earlier record is not new */
         return UASD_EXIT_OK;
 }
 
@@ -89,7 +89,7 @@ void lease_end(struct bench_lease *l)
         l->fd = close_keep_errno(l->fd);
 }
 
-/* The daemon's side of the descriptor is closed. */
+/* The daemon has closed its end. */
 static bool hung_up(const struct bench_lease *l)
 {
         struct pollfd p = {l->fd, 0, 0};
@@ -97,7 +97,7 @@ static bool hung_up(const struct bench_lease *l)
         return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* The disk anew. */
+/* Reads the disk again. */
 static enum lease_state read_again(struct bench_lease *l)
 {
         _cleanup_(views_done) struct views views = {};
@@ -105,7 +105,7 @@ static enum lease_state read_again(struct bench_lease *l)
         int k;
 
         k = remote_read(l->remote, ORDER_USEC, &views);
-        if (k == -ETIMEDOUT) { /* it has much to do: the descriptor tells whether the lease is over */
+        if (k == -ETIMEDOUT) { /* the daemon is busy; the descriptor shows the end of the lease */
                 l->watch.changed = true;
                 return LEASE_GOOD;
         }
@@ -133,11 +133,11 @@ enum lease_state lease_look(struct bench_lease *l)
         }
         if (state != LEASE_GOOD || !hung_up(l))
                 return state;
-        /* Pulled out, a disk takes its lease with it; which of the two came first is a matter of chance. */
+        /* An unplugged disk also ends its lease. The two events may arrive in any order. */
         return read_again(l) == LEASE_GONE ? LEASE_GONE : LEASE_LOST;
 }
 
-/* The end of the job: the exit status of the switch, or that of what came between. */
+/* Waits for the end of the job. Returns the exit status of the switch, or of the event that ended the wait. */
 static int await_job(struct bench_lease *l, char *ret_text, size_t size)
 {
         uint64_t deadline = now_boottime() + SWITCH_USEC;
@@ -147,7 +147,7 @@ static int await_job(struct bench_lease *l, char *ret_text, size_t size)
 
                 if (l->watch.ended) {
                         (void) copy_string(ret_text, size, l->watch.outcome.text);
-                        if (ret_text[0] && ret_text[strlen(ret_text) - 1] == '.') /* it becomes part of a sentence */
+                        if (ret_text[0] && ret_text[strlen(ret_text) - 1] == '.') /* the text becomes part of a sentence */
                                 ret_text[strlen(ret_text) - 1] = '\0';
                         return l->watch.outcome.code < 0 ? UASD_EXIT_FAILED : l->watch.outcome.code;
                 }
@@ -160,7 +160,7 @@ static int await_job(struct bench_lease *l, char *ret_text, size_t size)
         }
 }
 
-/* A bus that has told of the end may be ahead of udev's node. */
+/* The bus may report the end before udev has made the node. */
 static bool await_node(struct bench_lease *l)
 {
         uint64_t deadline = now_boottime() + NODE_USEC;
@@ -180,7 +180,7 @@ int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t s
         _cleanup_free_ char *job = NULL;
         int code;
 
-        assert(l->fd >= 0); /* nothing is switched without a lease, which brings the disk back */
+        assert(l->fd >= 0); /* only the lease switches the disk back, so nothing is switched without one */
         ret_text[0] = '\0';
         code = request_call(&l->context->client, l->remote,
                             &(struct remote_call){.method = "Switch", .disk = l->interface, .value = driver_to_string(to)}, &job);
@@ -210,7 +210,7 @@ void lease_keep_off_uas(const struct bench_context *c, const char *interface)
                 _cleanup_(views_done) struct views views = {};
                 int k;
 
-                /* By a connection of its own: to the lease's it would be a move under the lease. */
+                /* A new connection: over that of the lease it would be a switch under the lease. */
                 if (source_connect(&c->client, &remote, &views) != UASD_EXIT_OK)
                         return;
                 k = remote_call(&remote, &call, NULL, &error);

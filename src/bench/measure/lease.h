@@ -5,17 +5,17 @@
 #include "client/watch.h"
 
 /*
- * The daemon's promise that a disk is ours alone while a descriptor is open: its claim stays, nobody mounts it,
- * and the driver it had comes back when the descriptor closes, however that comes about.
+ * While a descriptor is open, the daemon reserves a disk for us. Its claim stays, no program mounts the disk, and the daemon
+ * restores the driver when the descriptor is closed in any way.
  */
 struct bench_lease {
         const struct bench_context *context;
         struct remote *remote;
         struct daemon_watch watch;
         char interface[INTERFACE_NAME_MAX];
-        unsigned lun;    /* the one that is measured: its node may have another name after a switch */
-        int fd;          /* -1: there is none */
-        bool distrusted; /* the daemon says so of the disk, since the lease began */
+        unsigned lun;    /* the LUN that is measured; its node may have another name after a switch */
+        int fd;          /* -1: none */
+        bool distrusted; /* the daemon has distrusted the disk since the lease began */
         char block[BLOCK_NAME_MAX];
         char history[320]; /* the daemon's clause */
 };
@@ -23,30 +23,30 @@ struct bench_lease {
 #define LEASE_NULL ((struct bench_lease){.fd = -1, .watch = DAEMON_WATCH_NULL})
 
 /*
- * Takes the lease. lun: of v, that is measured. Tells what goes wrong; returns an enum uasd_exit: REFUSED with
- * who uses the disk, UNAUTHORIZED. l must stay where it is.
+ * Takes the lease for LUN `lun` of v. Reports errors. Returns an enum uasd_exit, for example REFUSED with the users of the disk,
+ * or UNAUTHORIZED. l must keep its address.
  */
 int lease_take(const struct bench_context *c, struct remote *r, const struct view *v, unsigned lun, struct bench_lease *l);
 void lease_end(struct bench_lease *l);
 
-/* How it stands. */
+/* The state of a lease. */
 enum lease_state {
         LEASE_GOOD,
-        LEASE_LOST, /* ended by the daemon: somebody else took the disk, or it was stopped */
-        LEASE_GONE, /* the disk is not there any more */
+        LEASE_LOST, /* ended by the daemon: another program took the disk, or the daemon was stopped */
+        LEASE_GONE, /* the disk is gone */
 };
 
 /*
- * Moves the disk under the lease and waits until its node is there again, whoever interrupts. Returns the
- * switch's own exit status, with why in text.
+ * Switches the disk under the lease and waits for its node, in spite of signals. Returns the exit status of the switch, and the
+ * reason in text.
  */
 int lease_switch(struct bench_lease *l, enum driver to, char *ret_text, size_t size);
 
-/* What has come from the daemon meanwhile, without waiting. */
+/* Reads the pending messages of the daemon without waiting. */
 enum lease_state lease_look(struct bench_lease *l);
 
 /*
- * After a lease, when uas has failed on a disk that was on it before: it would go back there. Asks as a user
- * would, once the lease is over, that it be on usb-storage until it is unplugged; tells what comes of it.
+ * For a disk that was on uas before the lease and failed there. The daemon would restore uas. So after the lease this function
+ * requests usb-storage until the disk is unplugged, as a user would, and reports the result.
  */
 void lease_keep_off_uas(const struct bench_context *c, const char *interface);

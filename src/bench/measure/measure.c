@@ -34,7 +34,7 @@ static void tell_profiles(const struct bench_context *c, const char *name)
         strv_free(names);
 }
 
-/* fio understands more options than bench does. */
+/* fio knows more options than bench does. */
 static int check_profile(const struct profile *p)
 {
         _cleanup_free_ char *words = NULL;
@@ -51,7 +51,7 @@ static int check_profile(const struct profile *p)
         return UASD_EXIT_FAILED;
 }
 
-/* ret_dropped: what writes is left out of it. */
+/* ret_dropped: patterns that write were removed from it. */
 static int load_profile(const struct bench_context *c, bool writes, struct profile **ret, bool *ret_dropped)
 {
         const char *name = c->options->profile ?: PROFILE_DEFAULT;
@@ -64,7 +64,7 @@ static int load_profile(const struct bench_context *c, bool writes, struct profi
         case -EINVAL:
                 log_error("'%s' is no name of a profile.", name);
                 return UASD_EXIT_USAGE;
-        case -EBADMSG: /* told */
+        case -EBADMSG: /* reported */
                 return UASD_EXIT_FAILED;
         default:
                 if (k >= 0)
@@ -76,7 +76,7 @@ static int load_profile(const struct bench_context *c, bool writes, struct profi
         return check_profile(*ret);
 }
 
-/* What is needed is looked for before anybody waits for anything. */
+/* Looks for the programs that are needed, before any wait. */
 static int find_tools(const struct bench_options *o, char **ret_version)
 {
         const char *program;
@@ -110,7 +110,7 @@ static int describe(const struct bench_context *c, const struct found *f, const 
         return 0;
 }
 
-/* Whether it is known beforehand how long they take. */
+/* Whether the durations are known in advance. */
 static bool by_the_clock(const struct bench *b)
 {
         for (size_t i = 0; i < b->n_patterns; i++)
@@ -142,7 +142,7 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
                 log_info("  %s%s", s->bench->patterns[i].name, bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");
 }
 
-/* What there is, even if it is not all of it. */
+/* Prints and stores the result, even if it is incomplete. */
 static int tell(const struct bench_context *c, const struct bench *b, int code)
 {
         int k;
@@ -159,7 +159,7 @@ static int tell(const struct bench_context *c, const struct bench *b, int code)
         return code == UASD_EXIT_OK ? k : code;
 }
 
-/* Everything has been looked at: from here on the disk is ours, or the file. */
+/* All checks are done. From here on the disk or file is ours. */
 static int measure(const struct bench_context *c, struct found *f, struct session *s, const struct step *steps, size_t n_steps)
 {
         enum driver before = f->subject.driver;

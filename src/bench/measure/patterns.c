@@ -23,7 +23,7 @@ static int wrong_sweep(const char *sweep, int error, const char *word)
         return UASD_EXIT_USAGE;
 }
 
-/* Patterns that differ in nothing but what is varied come to the same points: fio would be told the same. */
+/* Whether a point with the same job file exists. Patterns that differ only in the varied figure lead to the same points. */
 static bool is_there(const struct bench *b, const struct asked *asked, const struct fio_job *job, uint64_t available)
 {
         _cleanup_free_ char *text = fio_job_text(job, "", fio_region_each(job->pattern, available));
@@ -117,7 +117,7 @@ int patterns_make(const struct profile *profile, const struct bench_options *o, 
         }
         for (size_t i = 0; i < b->n_patterns && o->runtime_sec; i++) {
                 b->patterns[i].runtime_sec = o->runtime_sec;
-                b->patterns[i].time_based = true; /* as fio is told then */
+                b->patterns[i].time_based = true; /* fio gets this option, too */
         }
         return b->n_patterns > 0 ? UASD_EXIT_OK : nothing_left(profile, o);
 }

@@ -7,25 +7,25 @@
 
 #include "common/util.h"
 
-/* fio gives up above them (REAL_MAX_JOBS), and no queue is as deep. */
+/* fio fails above this number of jobs (REAL_MAX_JOBS), and no queue is deeper. */
 #define JOBS_MAX 1024
 #define DEPTH_MAX 65536
 
 enum kind {
         KIND_RW,
         KIND_ENGINE,
-        KIND_COUNT, /* an unsigned, with a unit where fio takes one */
+        KIND_COUNT, /* an unsigned, with a unit if fio accepts one */
         KIND_SIZE,
         KIND_SECONDS,
         KIND_FLAG,
         KIND_PERCENT,
-        KIND_ZERO, /* may only be switched off */
+        KIND_ZERO, /* can only be switched off */
 };
 
 struct known_option {
         const char *name;
         enum kind kind;
-        bool inverted; /* the option says the opposite of the member */
+        bool inverted; /* the option is the opposite of the member */
         size_t member; /* of struct bench_pattern */
         uint64_t min, max;
 };
@@ -55,8 +55,8 @@ static const struct known_option options[] = {
 };
 
 /*
- * Beginnings of the names of all other options that a profile cannot have: bench says itself what is measured; several block
- * sizes have no place in a result; a rate or a pause holds the disk back; random requests are described as uniform.
+ * Prefixes of all other options that a profile cannot have. bench itself selects what is measured. A result has no place for
+ * several block sizes. A rate or a pause slows the disk down. Random requests are described as uniform.
  */
 static const char *const refused[] = {
         "filename", "directory",  "offset",      "bs",       "blocksize",         "rate",
@@ -64,14 +64,14 @@ static const char *const refused[] = {
         "zone",     "number_ios", "fill_device", "filesize",
 };
 
-/* When an engine waits for each request before it hands over the next one. */
+/* When an engine waits for a request before it submits the next one. */
 enum waits {
         WAITS_ALWAYS,
-        WAITS_BUFFERED, /* the kernel's own asynchronous I/O is synchronous through the page cache */
+        WAITS_BUFFERED, /* the kernel's asynchronous I/O is synchronous through the page cache */
         WAITS_NEVER,
 };
 
-/* Engines that read and write a file or a disk. Without a row here bench could not say what depth means. */
+/* Engines that read and write a file or a disk. For others bench does not know the meaning of the depth. */
 static const struct {
         const char *name;
         enum waits waits;
@@ -155,7 +155,7 @@ int profile_size(const char *s, uint64_t *ret)
                 shift = 10 * (unsigned) (unit - units + 1);
                 rest++;
         }
-        /* fio takes "KiB" for 1000 unless kb_base= says otherwise: refuse it. */
+        /* fio reads "KiB" as 1000 unless kb_base= is set: refuse it. */
         if (*rest && strcasecmp(rest, "b") != 0)
                 return -EINVAL;
         if (value > UINT64_MAX >> shift)
@@ -164,7 +164,7 @@ int profile_size(const char *s, uint64_t *ret)
         return 0;
 }
 
-/* Seconds, as fio has them without a unit. */
+/* In seconds, fio's default unit. */
 static int parse_time(const char *s, uint64_t *ret)
 {
         static const char units[] = "smh";
@@ -189,7 +189,7 @@ static int parse_between(const char *s, uint64_t min, uint64_t max, uint64_t *re
 const struct bench_pattern profile_default = {
         .rw = "read", .engine = "psync", .block_size = 4096, .iodepth = 1, .numjobs = 1, .read_percent = 50};
 
-/* Until profile_pattern_finish() read_percent is the mix for patterns that read and write. */
+/* Until profile_pattern_finish(), read_percent is the mix of patterns that read and write. */
 int profile_pattern_apply(struct bench_pattern *p, const char *name, const char *value)
 {
         const struct known_option *o = find_option(name);
@@ -241,7 +241,7 @@ const char *profile_pattern_finish(struct bench_pattern *p)
                 return "size= has no room for a block of bs=";
         if (p->time_based && !p->runtime_sec)
                 return "time_based without runtime= would never end";
-        /* fio would open it for writing, and it would look like reading. */
+        /* fio would open it for writing, but it would look like a read. */
         if (reads && writes && (p->read_percent == 0 || p->read_percent == 100))
                 return "what reads and writes takes an rwmixread= from 1 to 99";
         if (!reads || !writes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads a job file of fio: sections, options, and comments anywhere. */
+/* Reads a job file of fio: sections, options and comments. */
 #include <ctype.h>
 #include <stdarg.h>
 
@@ -13,9 +13,9 @@
 
 struct profile_reader {
         struct profile *profile;
-        char *global; /* as struct profile has sections */
+        char *global; /* in the format of `sections` in struct profile */
         struct bench_pattern global_pattern;
-        /* Of the section that is being read; NULL: none has begun. */
+        /* The current section; NULL: none yet. */
         char **section;
         struct bench_pattern *pattern;
         char fault[FAULT_MAX]; /* "": none */
@@ -39,7 +39,7 @@ static void add_option(char **section, const char *name, const char *value)
         (void) snprintf(*section + used, size, "%s=%s\n", name, value);
 }
 
-/* A section begins with what [global] has said so far. */
+/* A section begins with the options of [global] up to here. */
 static int begin_pattern(struct profile_reader *r, const char *name)
 {
         struct profile *p = r->profile;
@@ -76,7 +76,7 @@ static int read_header(struct profile_reader *r, char *line)
         return 0;
 }
 
-/* A name without a value means yes to fio. */
+/* fio reads a name without a value as yes. */
 static int read_option(struct profile_reader *r, char *line)
 {
         char *end = line, *value;

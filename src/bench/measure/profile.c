@@ -13,11 +13,11 @@
 
 #define FILE_SIZE_MAX (256 * 1024)
 
-/* Where profiles are, the nearer word first. */
+/* Directories of profiles. The first one with a name wins. */
 struct place {
         int root;
         const char *dir;
-        const char *shown; /* as people know it */
+        const char *shown; /* path for messages */
 };
 
 static size_t places(const struct roots *r, struct place ret[2])
@@ -44,7 +44,7 @@ static bool is_file(const struct place *p, const char *path)
         return fstatat(p->root, path, &st, 0) == 0 && S_ISREG(st.st_mode);
 }
 
-/* A nearer one that cannot be read does not let the one behind it through. */
+/* A file that exists but cannot be read still hides those in later directories. */
 static bool is_there(const struct place *p, const char *path)
 {
         struct stat st;
@@ -128,7 +128,7 @@ char **profile_names(const struct roots *r)
 
         for (size_t i = 0; i < n; i++) {
                 names.place = &dirs[i];
-                if (dirs[i].root >= 0) /* a folder that is not there has none */
+                if (dirs[i].root >= 0) /* a missing directory has none */
                         (void) dir_each(dirs[i].root, dirs[i].dir, add_name, &names);
         }
         qsort(names.list, names.n, sizeof(*names.list), compare);

@@ -15,11 +15,11 @@
 #include "term/program.h"
 
 #define LOOK_USEC (1 * USEC_PER_SEC)
-/* An unplugged disk fails its I/O before anybody is told that it went. */
+/* The I/O of an unplugged disk fails before the disconnect is reported. */
 #define GONE_USEC (3 * USEC_PER_SEC)
-/* More than that is not read before: it takes longer than it helps. */
+/* A longer first read would take more time than it helps. */
 #define READ_ONCE_MAX (16ULL << 30)
-/* The same places are read under both drivers, and other ones in every round. */
+/* The places are the same under both drivers, and different in every round. */
 #define SEED_OF(pattern, round) (1000003ULL * ((pattern) + 1) + (round))
 
 static volatile sig_atomic_t caught;
@@ -32,7 +32,7 @@ static void on_signal(int which)
 void run_catch_signals(void)
 {
         static const int which[] = {SIGINT, SIGTERM, SIGHUP};
-        struct sigaction a = {.sa_handler = on_signal}; /* no SA_RESTART: what waits wakes up */
+        struct sigaction a = {.sa_handler = on_signal}; /* no SA_RESTART: a wait ends */
 
         caught = 0;
         for (size_t i = 0; i < ELEMENTSOF(which); i++)
@@ -54,7 +54,7 @@ static bool is_there(const struct session *s)
         return faccessat(s->context->client.roots.sys, path, F_OK, 0) == 0;
 }
 
-/* 0, or what ends all of it. */
+/* Returns 0, or the error that ends the session. */
 static int look(struct session *s, bool io_failed)
 {
         struct bench_lease *lease = s->subject->lease;
@@ -78,7 +78,7 @@ int run_tick(void *userdata)
 {
         struct session *s = userdata;
 
-        if (s->stop < 0) /* what ends is no longer asked after */
+        if (s->stop < 0) /* after the decision to stop, the disk is not checked again */
                 return s->stop;
         bench_progress_show(&s->progress);
         if (run_signal())
@@ -88,7 +88,7 @@ int run_tick(void *userdata)
         return s->stop;
 }
 
-/* fio ended with an error: was it the disk's? */
+/* fio ended with an error. Returns whether the disk caused it. */
 static int why_failed(struct session *s)
 {
         uint64_t deadline = now_boottime() + GONE_USEC;
@@ -135,7 +135,7 @@ static const char *path_of(const struct session *s, char *ret, size_t size)
 {
         if (s->subject->path)
                 return s->subject->path;
-        /* By the descriptor, so that a machine in a folder has its own. */
+        /* By the descriptor, which also works for a machine in a folder. */
         (void) snprintf(ret, size, "/proc/self/fd/%i/%s", s->context->client.roots.dev, s->subject->block);
         return ret;
 }
@@ -198,7 +198,7 @@ static unsigned next_order(const struct session *s)
         return s->bench->n_runs > 0 ? s->bench->runs[s->bench->n_runs - 1].order + 1 : 0;
 }
 
-/* One that did not come to its end: it counts nowhere, but is there to be pointed at. */
+/* Adds a run that did not end. It does not count, but the result can refer to it. */
 static void add_failed(struct session *s, const struct step *step, uint64_t started)
 {
         struct bench_run r = {.started_usec = started,
@@ -210,7 +210,7 @@ static void add_failed(struct session *s, const struct step *step, uint64_t star
         add_run(s, &r, step, next_order(s));
 }
 
-/* All of it together first, then what each machine had. */
+/* First the sum, then the part of each machine. */
 static void add_clients(struct session *s, struct bench_run *runs, size_t n, const struct step *step)
 {
         unsigned order = next_order(s);
@@ -239,7 +239,7 @@ static int run_once(struct session *s, const struct step *step, const struct fio
         s->run_usec[step->pattern] = took;
         traffic_read(&s->context->client.roots, s->subject->interface, s->subject->block, &after);
         if (n_clients > 0) {
-                for (size_t i = 0; i <= n_clients; i++) /* they are charged elsewhere */
+                for (size_t i = 0; i <= n_clients; i++) /* the kernel of another machine counts it */
                         many[i].device_read_bytes = many[i].device_written_bytes = -1;
                 traffic_tell(&before, &after, job->pattern, took, &many[0]);
                 add_clients(s, many, n_clients, step);
@@ -270,10 +270,10 @@ int run_pattern(struct session *s, const struct step *step)
         size_t before = s->bench->n_runs;
         int k;
 
-        assert(!job.writes || s->options->write || s->options->destroy_data); /* nothing is written unasked */
+        assert(!job.writes || s->options->write || s->options->destroy_data); /* without permission nothing is written */
         s->stop = 0;
         k = run_once(s, step, &job, &words);
-        if (k >= 0 && run_signal()) { /* fio has been told as well, and ended early */
+        if (k >= 0 && run_signal()) { /* fio was signalled, too, and ended early */
                 s->bench->n_runs = before;
                 return -EINTR;
         }
@@ -283,7 +283,7 @@ int run_pattern(struct session *s, const struct step *step)
                         add_failed(s, step, started);
                 return k;
         }
-        return look(s, false); /* what came at its very end */
+        return look(s, false); /* events at the very end of the run */
 }
 
 int run_lost(struct session *s)

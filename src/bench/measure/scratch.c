@@ -9,7 +9,7 @@
 
 #define NAME ".uasctl-bench-XXXXXX"
 
-/* A full file system is nobody's wish: a twentieth of what is free stays so. */
+/* A twentieth of the free space stays free, because a full file system does harm. */
 #define KEEP_FREE_PART 20
 
 static int room_for(const char *directory, uint64_t size, uint64_t *ret_free)
@@ -33,7 +33,7 @@ uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least)
         return half < least ? least : wanted < half ? wanted : half;
 }
 
-/* Where the file system knows no file without a name: one whose name goes at once. */
+/* For file systems without O_TMPFILE: makes a file and removes its name at once. */
 static int make_and_unlink(const char *directory)
 {
         _cleanup_free_ char *path = NULL;

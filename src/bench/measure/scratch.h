@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * A file to write to, in a directory of the user's. It has no name from the beginning, so that it goes with the
- * last descriptor, whatever becomes of us: fio opens it by ours, below /proc.
+ * A file to write to, in a directory of the user. It never has a name, so it disappears with its last descriptor in every case.
+ * fio opens it through our descriptor, below /proc.
  */
 struct scratch {
         int fd;
@@ -14,8 +14,8 @@ struct scratch {
 
 #define SCRATCH_NULL ((struct scratch){.fd = -1})
 
-/* Empty and `size` long. 0; -ENOSPC: there is no room for it, ret_free has how much there is; other -errno. */
+/* Makes it empty and `size` long. Returns 0 or -errno. -ENOSPC: too little room, ret_free is the free space. */
 int scratch_make(const char *directory, uint64_t size, struct scratch *ret, uint64_t *ret_free);
-/* So much of what is wanted as leaves half of what is free there alone, but no less than `least`. */
+/* As much of `wanted` as leaves half of the free space free, but at least `least`. */
 uint64_t scratch_fitting(const char *directory, uint64_t wanted, uint64_t least);
 void scratch_end(struct scratch *s);

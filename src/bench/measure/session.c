@@ -14,16 +14,14 @@
 #include "term/program.h"
 #include "term/progress.h"
 
-/* The order the rest of it is told in; how a switch, reading and a pause are reckoned before they have been
- * seen. */
+/* The first estimates of a switch, of reading, and of a pause, before the first one of them was measured. */
 #define SWITCH_USEC (8 * USEC_PER_SEC)
 #define READ_RATE 100 /* bytes per microsecond */
 #define ROUNDS_DEFAULT 5
 #define PAUSE_DEFAULT_USEC (5 * USEC_PER_SEC)
-/* fio's own start and end. */
+/* The start and end of fio. */
 #define RUN_MORE_USEC (1 * USEC_PER_SEC)
-/* A pattern that ends with its region, not with a time, is guessed at until the first one has been run: what hard
- * disks do in a second. */
+/* First estimate of a pattern that ends with its region, not with a time: the rates of hard disks. */
 #define GUESS_BYTES 100e6
 #define GUESS_READS_ALONE 120.0
 #define GUESS_READS_QUEUED 600.0
@@ -40,7 +38,7 @@ unsigned session_rounds(const struct session *s)
         return s->options->rounds ?: ROUNDS_DEFAULT;
 }
 
-/* available: bytes there are to work on. */
+/* available: bytes that can be used. */
 uint64_t session_expected(const struct bench_pattern *p, uint64_t available)
 {
         uint64_t limit = ((uint64_t) p->runtime_sec + p->ramp_sec) * USEC_PER_SEC, usec;
@@ -92,7 +90,7 @@ uint64_t session_usec(const struct session *s, const struct step *steps, size_t 
         return steps_usec(steps, n, at, s->ended, &costs);
 }
 
-/* The half of the driver it is on is over, before its time. */
+/* Ends the half of the present driver early. */
 static void end_half(struct session *s, const char *what)
 {
         struct bench_finding *f = &s->bench->finding;
@@ -122,7 +120,7 @@ static void trouble(struct session *s)
         end_half(s, what);
 }
 
-/* On its new driver, or still on the old one. */
+/* The disk is on its new driver, or still on the old one. */
 static void arrive(struct session *s, enum driver d)
 {
         struct subject *subject = s->subject;
@@ -159,7 +157,7 @@ static int step_switch(struct session *s, enum driver to)
         }
         arrive(s, from);
         (void) snprintf(what, sizeof(what), "the switch to it was rolled back: %s", text);
-        s->subject->driver = to; /* it is that one's half */
+        s->subject->driver = to; /* the failure belongs to the half of that driver */
         end_half(s, what);
         s->subject->driver = from;
         return UASD_EXIT_OK;
@@ -204,7 +202,7 @@ static void describe(const struct session *s, const struct step *step, char *ret
         }
 }
 
-/* What a step ended with: an exit status; OK: go on. */
+/* The exit status after a step; OK: go on. */
 static int after(struct session *s, int k)
 {
         if (k >= 0)
@@ -220,7 +218,7 @@ static int after(struct session *s, int k)
         case -ENODEV:
         case -EPIPE:
                 return run_lost(s);
-        default: /* told */
+        default: /* reported */
                 return UASD_EXIT_FAILED;
         }
 }
@@ -261,7 +259,7 @@ int session_run(struct session *s, const struct step *steps, size_t n)
                 code = do_step(s, &steps[i]);
         }
         progress_clear();
-        /* What fails under uas is not left there, whatever it had before. */
+        /* A disk that fails under uas is not left there, even if it was there before. */
         if (s->bench->finding.found && s->subject->lease && s->subject->driver == DRIVER_UAS && s->ended[DRIVER_UAS] &&
             step_switch(s, DRIVER_USB_STORAGE) != UASD_EXIT_OK)
                 code = UASD_EXIT_FAILED;

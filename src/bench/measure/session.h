@@ -7,46 +7,46 @@
 #include "bench/measure/progress.h"
 #include "bench/measure/steps.h"
 
-/* What is measured. */
+/* The subject of a measurement. */
 struct subject {
         struct bench_lease *lease; /* the raw disk; NULL: a file */
         char *path;                /* of the file; NULL with a lease */
-        const char *interface;     /* of the disk that is below; NULL: not one of ours, or more than one */
+        const char *interface;     /* the disk below; NULL: none that uasd manages, or several */
         char block[BLOCK_NAME_MAX];
-        enum driver driver; /* that it is on; DRIVER_NONE: not known, of a file */
+        enum driver driver; /* present driver; DRIVER_NONE: not known (file) */
         uint64_t available; /* bytes */
-        bool writes;        /* it may be written to */
-        bool lay_out;       /* it is empty: written once, before it is read */
-        char **hosts;       /* of several machines; NULL: this one alone */
+        bool writes;        /* writing is permitted */
+        bool lay_out;       /* the file is empty and must be written before it is read */
+        char **hosts;       /* of several machines; NULL: only this one */
 };
 
 struct session {
         const struct bench_context *context;
         const struct bench_options *options;
         struct subject *subject;
-        const struct asked *asked; /* as many as there are patterns */
+        const struct asked *asked; /* one for each pattern */
         struct bench *bench;
         struct errors_watch errors;
         struct bench_progress progress;
         bool ended[_DRIVER_MAX];
-        uint64_t *run_usec; /* by pattern: how long a run takes */
+        uint64_t *run_usec; /* duration of a run, by pattern */
         uint64_t pause_usec;
-        uint64_t looked; /* when the disk was looked after last */
-        int stop;        /* why a run was ended: -EINTR, -EIO: trouble, -ENODEV: unplugged, -EPIPE: the lease */
+        uint64_t looked; /* time of the last check of the disk */
+        int stop;        /* -EINTR, -EIO (trouble), -ENODEV (unplugged) or -EPIPE (lease): why a run was ended */
         int seen_signal;
 };
 
-/* The steps of the session, in a list to be freed; and how long they take. */
+/* The steps of the session, in a list to be freed; and their duration. */
 struct step *session_plan(struct session *s, enum driver first, enum driver second, size_t *ret_n);
 uint64_t session_usec(const struct session *s, const struct step *steps, size_t n, size_t at);
-/* That count, of each pattern and driver. */
+/* Number of rounds that count, for each pattern and driver. */
 unsigned session_rounds(const struct session *s);
-/* How long a run will take; a guess where it ends with its region, and not with a time. */
+/* Expected duration of a run. It is an estimate if the run ends with its region, not with a time. */
 uint64_t session_expected(const struct bench_pattern *p, uint64_t available);
 
 /*
- * Runs them. Tells what goes wrong; returns an enum uasd_exit: OK; ROLLED_BACK: with a finding, the rest was
- * measured; else what there is in the bench is no whole result.
+ * Runs the steps. Reports errors. Returns an enum uasd_exit. OK. ROLLED_BACK: with a finding, the rest was measured. With all
+ * others the result in the bench is incomplete.
  */
 int session_run(struct session *s, const struct step *steps, size_t n);
 void session_done(struct session *s);

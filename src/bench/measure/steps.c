@@ -17,7 +17,7 @@ static void add(struct list *l, const struct step *s)
         l->steps[l->n++] = *s;
 }
 
-/* A pause stands between two runs, never at the end. */
+/* A pause separates two runs. There is none at the end. */
 static void add_run(struct list *l, const struct step *run)
 {
         if (l->n > 0 && l->steps[l->n - 1].kind == STEP_RUN)
@@ -25,7 +25,7 @@ static void add_run(struct list *l, const struct step *run)
         add(l, run);
 }
 
-/* Rounds `from` up to `to`, and round 0 before them. */
+/* Round 0, then the rounds from `from` up to `to`. */
 static void add_block(struct list *l, const struct steps_shape *shape, enum driver driver, unsigned from, unsigned to)
 {
         for (unsigned pattern = 0; pattern < shape->n_patterns; pattern++) {
@@ -51,7 +51,7 @@ struct step *steps_make(const struct steps_shape *shape, size_t *ret_n)
                 add(&l, &(struct step){.kind = STEP_SWITCH, .driver = shape->second});
                 add_block(&l, shape, shape->second, 1, shape->rounds);
         }
-        if (half < shape->rounds) { /* one round alone has no second half */
+        if (half < shape->rounds) { /* a single round has no second half */
                 add(&l, &(struct step){.kind = STEP_SWITCH, .driver = shape->first});
                 add_block(&l, shape, shape->first, half + 1, shape->rounds);
         }

@@ -13,7 +13,7 @@
 #include "common/util.h"
 #include "core/explain.h"
 
-/* Of a scratch file at least, where nobody says one: with less the caches of hard disks were seen to answer. */
+/* Minimum of a scratch file, unless the user sets a size. Below that, caches of hard disks answered. */
 #define SCRATCH_SIZE (5ULL << 30)
 
 void found_done(struct found *f)
@@ -26,7 +26,7 @@ void found_done(struct found *f)
         *f = FOUND_NULL;
 }
 
-/* The LUN whose name was said; else the first one that has a disk. */
+/* The LUN with that name, or else the first one with a disk. */
 static const struct lun *pick_lun(const struct view *v, const char *what)
 {
         const struct lun *first = NULL;
@@ -56,7 +56,7 @@ static int tell_users(const struct view *v)
         return UASD_EXIT_REFUSED;
 }
 
-/* Which drivers, in which order: the one it is on comes first, and in A B B A it is on it again in the end. */
+/* Selects the drivers and their order. The present driver comes first; with A B B A it is also the last one. */
 static int choose_drivers(const struct bench_options *o, const struct view *v, struct found *f)
 {
         enum driver now = v->disk.facts.driver;
@@ -79,7 +79,7 @@ static int choose_drivers(const struct bench_options *o, const struct view *v, s
         return UASD_EXIT_OK;
 }
 
-/* By the kernel's facts, before half of it has been measured: what the daemon would refuse. */
+/* Checks by the kernel's facts whether the daemon would refuse the switch, before half of the time is spent. */
 static int look_at_switch(const struct bench_context *c, const struct found *f)
 {
         enum driver to = f->second != DRIVER_NONE ? f->second : f->first;
@@ -179,7 +179,7 @@ static int look_at_path(const struct bench_options *o, struct found *f, struct s
         return UASD_EXIT_OK;
 }
 
-/* Whoever has the file sees it; this machine need not. */
+/* The servers see the file. This machine need not. */
 static int look_at_clients(const struct bench_options *o, struct found *f)
 {
         struct stat st;
@@ -225,8 +225,8 @@ static void take_disk(struct found *f, const char *what)
 }
 
 /*
- * The word of whoever names a disk is taken where nothing is known against it: figures are kept as that disk's. st: of the file,
- * if it is seen here.
+ * The user names the disk, and the result is stored under its name. So the disk is refused only if it is known to be wrong. st:
+ * of the file, if this machine sees it.
  */
 static int find_named_disk(const struct bench_context *c, const char *what, const struct stat *st, struct found *f)
 {
@@ -240,7 +240,7 @@ static int find_named_disk(const struct bench_context *c, const char *what, cons
                 code = source_select(&c->client, &f->views, what, &f->view);
         if (code != UASD_EXIT_OK)
                 return code;
-        /* Which partition a file system is on is the kernel's to tell: uasd names whole disks alone. */
+        /* Only the kernel knows the partition of a file system. uasd names only whole disks. */
         if (st && local_read(&c->client.roots, false, &views) >= 0)
                 disks_below(&c->client.roots, &views, st->st_dev, f->view->disk.facts.interface, &below);
         if (below.known && !below.asked) {
@@ -255,7 +255,7 @@ static int find_named_disk(const struct bench_context *c, const char *what, cons
         return UASD_EXIT_OK;
 }
 
-/* Any file system will do: its disk is found out for the record alone. */
+/* The file may be on any file system. Its disk is needed only for the record. */
 static void find_its_disk(const struct bench_context *c, const struct stat *st, struct found *f)
 {
         struct below below = {};
@@ -279,7 +279,7 @@ int find_file(const struct bench_context *c, const char *what, struct found *f)
         bool seen = true;
         int code;
 
-        /* With --clients it may be of other machines alone; seen here as well, it is the same. */
+        /* With --clients the file may exist only on other machines. If this machine sees it, it is the same file. */
         if (o->clients)
                 seen = stat(o->file, &st) == 0 && S_ISREG(st.st_mode);
         code = o->clients ? look_at_clients(o, f) : look_at_path(o, f, &st);
@@ -334,7 +334,7 @@ int make_scratch(const struct bench_context *c, struct found *f)
         return f->subject.path ? UASD_EXIT_OK : UASD_EXIT_FAILED;
 }
 
-/* What is typed, without the line's end. False: there is nothing. */
+/* Reads a line, without its end. Returns false if there is none. */
 static bool read_line(char **ret)
 {
         size_t size = 0;

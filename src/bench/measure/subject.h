@@ -6,34 +6,34 @@
 #include "client/source.h"
 
 /*
- * What is to be measured, found and looked at before anything is begun: these tell what speaks against it, and
- * return an enum uasd_exit. What the subject points to lives as long as the found.
+ * The subject of a measurement. These functions check it before anything begins, report errors, and return an enum uasd_exit. The
+ * pointers of the subject are valid as long as the found.
  */
 struct found {
         struct remote remote;
         struct views views;
-        const struct view *view; /* the disk; NULL: a file on none of ours */
+        const struct view *view; /* the disk; NULL: a file on none that uasd manages */
         unsigned lun;
         struct scratch scratch;
         struct subject subject;
-        enum driver first, second; /* second: DRIVER_NONE: there is no comparison */
+        enum driver first, second; /* second is DRIVER_NONE without a comparison */
 };
 
 #define FOUND_NULL ((struct found){.scratch = SCRATCH_NULL})
 
 void found_done(struct found *f);
 
-/* A disk nobody uses, for the raw node. */
+/* An unused disk, for its raw node. */
 int find_disk(const struct bench_context *c, const char *what, struct found *f);
-/* A file on whatever file system. what: the disk it is on, or NULL: found out if it is one of ours. */
+/* A file on any file system. what: its disk, or NULL to find it, if uasd manages it. */
 int find_file(const struct bench_context *c, const char *what, struct found *f);
-/* --write without --size: what the largest of the patterns works on, as far as there is room. */
+/* --write without --size: the region of the largest pattern, limited by the free space. */
 void size_scratch(const struct bench_options *o, const struct profile *profile, struct found *f);
-/* --write: the scratch file itself, after all questions. */
+/* --write: makes the scratch file, after all questions. */
 int make_scratch(const struct bench_context *c, struct found *f);
 
 /*
- * --destroy-data: the disk's serial number has to be typed in, or to come on the standard input where that is
- * no terminal. A disk without one goes by its interface. True: so it was.
+ * --destroy-data: the user must type the disk's serial number. Without a terminal it comes from the standard input. A disk
+ * without a serial number is confirmed by its interface. Returns true if it matches.
  */
 bool ask_destroy(const struct view *v);

@@ -7,7 +7,7 @@
 #define MIB (1ULL << 20)
 #define COUNT_MAX 32
 
-/* Those of the study behind the profile cdm. */
+/* The values of the study behind the profile cdm. */
 static const struct sweep usual[_BENCH_AXIS_MAX] = {
         [BENCH_AXIS_DEPTH] = {BENCH_AXIS_DEPTH, {1, 2, 4, 8, 16, 32}, 6},
         [BENCH_AXIS_JOBS] = {BENCH_AXIS_JOBS, {1, 2, 4, 8, 16, 32}, 6},
@@ -34,7 +34,7 @@ static int parse_value(enum bench_axis axis, const char *word, size_t n, uint64_
         return r < 0 ? r : count == 0 || count > COUNT_MAX ? -ERANGE : 0;
 }
 
-/* Where it has its place. */
+/* Inserts the value in its place. */
 static int insert(struct sweep *s, uint64_t value)
 {
         size_t at = s->n;
@@ -91,7 +91,7 @@ struct sweep sweep_clients(size_t n)
         return s;
 }
 
-/* What is not asked about stays as it is: jobs share out the region that one has. 0 or -ENOSPC. */
+/* The other figures stay as they are: more jobs share the region of one. 0 or -ENOSPC. */
 static int vary(struct bench_pattern *p, enum bench_axis axis, uint64_t value, uint64_t available)
 {
         uint64_t region = axis == BENCH_AXIS_REGION ? value : fio_region(p, available);
@@ -120,7 +120,7 @@ int sweep_make(const struct bench_pattern *base, const struct sweep *s, uint64_t
 {
         int n = 0;
 
-        /* Whatever iodepth= says, the engine waits for each: a flat line would be taken for a finding. */
+        /* The engine waits for each request, whatever iodepth= is: a flat line would look like a finding. */
         if (s->axis == BENCH_AXIS_DEPTH && base->sync_engine)
                 return -EOPNOTSUPP;
         for (size_t i = 0; i < s->n; i++) {

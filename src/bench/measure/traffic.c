@@ -8,7 +8,7 @@
 #include "sys/io/sysfs.h"
 #include "sys/usb/usbdisk.h"
 
-#define SECTOR 512 /* of /sys/block, whatever the disk's are */
+#define SECTOR 512 /* bytes; unit of /sys/block for every disk */
 
 int stat_bytes(const char *line, uint64_t *ret_read, uint64_t *ret_written)
 {
@@ -22,7 +22,7 @@ int stat_bytes(const char *line, uint64_t *ret_read, uint64_t *ret_written)
         return 0;
 }
 
-/* Of one interface, all its disks together. */
+/* All disks of one interface together. */
 static void moved(const struct roots *r, const char *interface, const char *block, struct traffic *t)
 {
         struct usb_disk d = {};
@@ -84,7 +84,7 @@ static uint64_t more(uint64_t after, uint64_t before)
         return after > before ? after - before : 0;
 }
 
-/* What was ours: what fio says does not have the ramp in it, and of a file system in a process of its own fio is charged nothing.
+/* The bytes of our run. fio's own count leaves out the ramp. The kernel's count for fio misses file systems in other processes.
  */
 static double ours(const struct bench_side *s, double charged, const struct bench_pattern *p, const struct bench_run *r)
 {
@@ -106,11 +106,11 @@ void traffic_tell(const struct traffic *before, const struct traffic *after, con
         read -= ours(&r->read, r->device_read_bytes, p, r);
         written -= ours(&r->write, r->device_written_bytes, p, r);
         others = (double) more(after->others, before->others) + (read > 0 ? read : 0);
-        /* What was written to memory goes to the disk whenever it likes: nobody knows whose that is. */
+        /* The kernel writes dirty pages at any time, so these bytes cannot be attributed. */
         if (p->direct || !bench_pattern_writes(p))
                 others += written > 0 ? written : 0;
         r->other_bytes_per_sec = others * (double) USEC_PER_SEC / (double) usec;
-        /* A file system in a process of its own reads and writes for fio. */
+        /* A file system in its own process reads and writes for fio. */
         if (r->device_read_bytes >= 0 && lun_read > r->device_read_bytes)
                 r->device_read_bytes = lun_read;
         if (r->device_written_bytes >= 0 && lun_written > r->device_written_bytes)

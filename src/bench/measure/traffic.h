@@ -4,26 +4,25 @@
 #include "bench/bench.h"
 #include "sys/io/roots.h"
 
-/* What the kernel has counted of the disks on a bus, before and after a run: what was ours of it, and what others'. */
+/* The kernel's counters of the disks on a bus, before and after a run. They separate our bytes from those of others. */
 struct traffic {
-        uint64_t others;                /* bytes of the other disks on the bus, read and written */
-        uint64_t read, written;         /* of the disk that is measured, with all that stands in its enclosure */
-        uint64_t lun_read, lun_written; /* of the one that is measured */
+        uint64_t others;                /* bytes read and written on the other disks of the bus */
+        uint64_t read, written;         /* of the measured disk, with all LUNs of its enclosure */
+        uint64_t lun_read, lun_written; /* of the measured LUN */
         bool known;
 };
 
-/* interface: NULL: not known on what disk. */
+/* interface: NULL: the disk is not known. */
 void traffic_read(const struct roots *r, const char *interface, const char *block, struct traffic *ret);
-/* Whether this kernel counts what a process reads and writes: what fio_run() says of it is nothing otherwise. */
+/* Whether this kernel counts the I/O of a process. Otherwise fio_run() has no such counts. */
 bool traffic_is_counted(const struct roots *r);
 
 /*
- * Puts in what came of it: bytes a second of others on the bus and on the disk itself, and how much of what fio read came from a
- * device, and of what it wrote went to one. Of fio: r->device_*, as its processes were accounted for, negative if they were not.
- * Pure.
+ * Sets the results: bytes per second of others on the bus and on the disk itself, and the parts of fio's reads and writes that
+ * reached a device. Input from fio: r->device_*, the counts of its processes, negative if there are none. Pure.
  */
 void traffic_tell(const struct traffic *before, const struct traffic *after, const struct bench_pattern *p, uint64_t usec,
                   struct bench_run *r);
 
-/* Of a line of /sys/block/NAME/stat, bytes. 0 or -EINVAL. */
+/* Bytes from a line of /sys/block/NAME/stat. 0 or -EINVAL. */
 int stat_bytes(const char *line, uint64_t *ret_read, uint64_t *ret_written);

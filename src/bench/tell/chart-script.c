@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What gnuplot is told. Nothing in it can be a command of somebody else's: names have no character that means anything. */
+/* The script for gnuplot. No text in it can become a command, because names are stripped of all special characters. */
 #include "bench/tell/chart.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 #define PANEL_WIDTH 720U
 #define PANEL_HEIGHT 420U
-#define SERIES_MAX 16 /* lines of a chart that can still be told apart */
+#define SERIES_MAX 16 /* lines of a chart that remain distinguishable */
 
 static const char *const colours[_DRIVER_MAX] = {
         [DRIVER_NONE] = "#7570b3",
@@ -21,7 +21,7 @@ static const char *const colours[_DRIVER_MAX] = {
         [DRIVER_OTHER] = "#66a61e",
 };
 
-/* Letters, digits, and what neither a quoted string nor a line of data, nor its terminal, knows a meaning for. */
+/* Keeps letters, digits, and characters without a meaning in a quoted string, in a line of data, and for its terminal. */
 static void word(FILE *f, const char *s)
 {
         char harmless[512];
@@ -32,7 +32,7 @@ static void word(FILE *f, const char *s)
                              f);
 }
 
-/* Whether there is something to be seen of it where these figures are; a point without a place is not. */
+/* Whether the panel with these figures shows the pattern. A point without a place on the axis is not shown. */
 static bool in_panel(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
         struct samples s;
@@ -52,7 +52,7 @@ static bool has_panel(const struct bench *b, enum stats_measure m)
         return false;
 }
 
-/* What a panel's figures are in. */
+/* Divisor for a panel's figures. */
 static double unit(enum stats_measure m)
 {
         return m == STATS_BYTES ? 1e6 : 1;
@@ -71,7 +71,7 @@ static void cell(FILE *f, const struct bench *b, unsigned pattern, enum driver d
                 (void) fprintf(f, " ? ? ?");
 }
 
-/* A driver has a bar if it was run at all. */
+/* Drivers with a run, each of which has a bar. */
 static size_t drivers_run(const struct bench *b, enum driver ret[static _DRIVER_MAX])
 {
         bool run[_DRIVER_MAX] = {false};
@@ -121,7 +121,7 @@ static void bars(FILE *f, const struct bench *b, enum stats_measure m)
         (void) fputc('\n', f);
 }
 
-/* Points of a sweep belong together if all of their names but the last word are alike: "RND4K-Q32T1 depth=4". */
+/* Two points of a sweep belong together if their names differ only in the last word: "RND4K-Q32T1 depth=4". */
 static size_t base_length(const struct bench_pattern *p)
 {
         const char *name = p->name, *end = strrchr(name, ' ');
@@ -159,7 +159,7 @@ static void points(FILE *f, const struct bench *b, unsigned first, enum driver d
 }
 
 struct chart_line {
-        unsigned pattern; /* its first point */
+        unsigned pattern; /* first point of the line */
         enum driver driver;
 };
 

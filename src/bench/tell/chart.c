@@ -32,7 +32,7 @@ static int tell_missing(void)
         return UASD_EXIT_TOOL_MISSING;
 }
 
-/* Without a shell. Descriptors of its streams. 0; -ENOENT: there is none; -EPROTO: it failed; or -errno. */
+/* Runs gnuplot without a shell, with these descriptors. Returns 0. -ENOENT: not installed. -EPROTO: it failed. Or -errno. */
 static int run(const char *first, const char *second, int in, int out, int words)
 {
         pid_t pid = child_fork((int[]){in, out, words}, 3);
@@ -66,7 +66,7 @@ static int tell_not_written(const char *path, int error)
         return UASD_EXIT_FAILED;
 }
 
-/* Beside it first: a chart is there as a whole or not at all, whatever else the name may have been. A descriptor, or -errno. */
+/* Makes a temporary file beside it: a chart appears as a whole or not at all, even if the name exists. A descriptor or -errno. */
 static int make_beside(const char *path, char ret[static PATH_MAX])
 {
         int fd;
@@ -77,7 +77,7 @@ static int make_beside(const char *path, char ret[static PATH_MAX])
         return fd < 0 ? -errno : fd;
 }
 
-/* Whether it can be made there, and have its name. */
+/* Whether the file can be made there, under its name. */
 static int try_to_make(const char *path)
 {
         _cleanup_close_ int fd = -1;
@@ -104,7 +104,7 @@ int bench_chart_possible(const char *path)
         return r < 0 ? tell_not_written(path, r) : UASD_EXIT_OK;
 }
 
-/* A file in memory, read from its beginning. */
+/* A file in memory, positioned at its beginning. */
 static int script_fd(const struct bench *b, bool svg)
 {
         _cleanup_close_ int fd = memfd_create("chart", MFD_CLOEXEC);
@@ -129,7 +129,7 @@ static int script_fd(const struct bench *b, bool svg)
         return TAKE_FD(fd);
 }
 
-/* The first line of what it said. */
+/* Reports the first line of gnuplot's output. */
 static void tell_words(int words)
 {
         char line[256] = "";

@@ -6,12 +6,12 @@
 #include "bench/bench.h"
 
 /*
- * By gnuplot, without a shell: .svg or .png by the name of the file. Bars with ranges of a comparison, lines over its axis of a
- * sweep. Returns an exit code, told: UASD_EXIT_TOOL_MISSING where there is no gnuplot.
+ * Draws with gnuplot, without a shell; the name of the file selects .svg or .png. A comparison has bars with ranges, a sweep has
+ * lines over its axis. Returns an exit code, and reports errors. UASD_EXIT_TOOL_MISSING: gnuplot is not installed.
  */
 int bench_chart(const struct bench *b, const char *path);
-/* Before hours of measuring: is the name one of those, is gnuplot there, can it be made there? The same exit codes. */
+/* Checks before hours of measuring: the name, gnuplot, and the directory. The same exit codes. */
 int bench_chart_possible(const char *path);
 
-/* For gnuplot, whose picture goes to its standard output. -ENODATA: there is nothing to be seen. */
+/* Writes the script for gnuplot. It draws to standard output. -ENODATA: there is nothing to draw. */
 int chart_script(const struct bench *b, bool svg, FILE *f);

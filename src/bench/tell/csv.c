@@ -6,7 +6,7 @@
 #include "bench/tell/json.h"
 #include "common/util.h"
 
-/* RFC 4180. What a spreadsheet would take for a formula gets an apostrophe in front. */
+/* RFC 4180. Text that a spreadsheet would read as a formula gets an apostrophe in front. */
 static void text(FILE *out, const char *s)
 {
         char harmless[4096];

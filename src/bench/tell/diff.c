@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Two results, with the same statistics as two drivers. */
+/* Compares two results with the same statistics as two drivers. */
 #include "bench/tell/history.h"
 
 #include "bench/tell/json.h"
@@ -15,10 +15,10 @@
 #include "term/style.h"
 #include "term/table.h"
 
-#define REGION_TIMES 1.1 /* what rounding to blocks and jobs makes of one is no other region */
+#define REGION_TIMES 1.1 /* rounding to blocks and jobs makes smaller differences */
 #define PAIR_DIFFERS_MAX 4
 
-/* Two figures that answer the same question. */
+/* Two figures with the same question. */
 struct pair {
         unsigned a, b; /* patterns */
         enum driver driver_a, driver_b;
@@ -33,7 +33,7 @@ static bool same_question(const struct bench_pattern *a, const struct bench_patt
                a->sync_engine == b->sync_engine && streq(a->rw, b->rw) && streq(a->name, b->name);
 }
 
-/* The only driver it was run under; _DRIVER_MAX: more than one, or none. */
+/* The driver of all its runs; _DRIVER_MAX: several, or none. */
 static enum driver only_driver(const struct bench *b, unsigned pattern)
 {
         enum driver all[_DRIVER_MAX];
@@ -51,14 +51,14 @@ static void add_pair(const struct bench *a, const struct bench *b, struct pair p
         stats_samples(b, p.b, p.driver_b, m, &p.samples_b);
         if (p.samples_a.n == 0 || p.samples_b.n == 0)
                 return;
-        /* What either of them shows between its own halves is no difference between the two. */
+        /* A difference as small as that between the halves of one result does not count. */
         for (size_t i = 0; i < ELEMENTSOF(halves); i++)
                 practical = halves[i] > practical ? halves[i] : practical;
         verdict_of(&p.samples_a, &p.samples_b, practical, &p.verdict);
         list[(*n)++] = p;
 }
 
-/* Each driver with itself; two results that have one driver each, whichever, are compared as well. */
+/* Each driver is compared with itself. Two results with one driver each are also compared. */
 static void add_pairs(const struct bench *a, const struct bench *b, unsigned i, unsigned k, struct pair *list, size_t *n)
 {
         enum driver one = only_driver(a, i), other = only_driver(b, k);
@@ -71,7 +71,7 @@ static void add_pairs(const struct bench *a, const struct bench *b, unsigned i, 
                 add_pair(a, b, (struct pair){.a = i, .b = k, .driver_a = d, .driver_b = d}, list, n);
 }
 
-/* In the order of the patterns of a, in a list to be freed. Their number. */
+/* In the order of the patterns of a, in a list to be freed. Returns their number. */
 static size_t pairs_find(const struct bench *a, const struct bench *b, struct pair **ret)
 {
         struct pair *list = need(calloc(a->n_patterns * _DRIVER_MAX + 1, sizeof(*list)));
@@ -87,7 +87,7 @@ static size_t pairs_find(const struct bench *a, const struct bench *b, struct pa
         return n;
 }
 
-/* What all jobs together worked on, of the runs that count. */
+/* Bytes that all jobs together worked on, from the runs that count. */
 static uint64_t region_of(const struct bench *b, unsigned pattern, enum driver d)
 {
         for (size_t i = 0; i < b->n_runs; i++)
@@ -109,7 +109,7 @@ static void duration_text(const struct bench_pattern *p, char *ret, size_t size)
                 (void) snprintf(ret, size, "%s%u s after %u s", p->time_based ? "" : "at most ", p->runtime_sec, p->ramp_sec);
 }
 
-/* What differs in how the two were asked, a sentence each: region, engine, duration. Their number. */
+/* Differences in the questions, a sentence each: region, engine, duration. Returns their number. */
 static size_t pair_differs(const struct bench *a, const struct bench *b, const struct pair *p,
                            char ret[static PAIR_DIFFERS_MAX][DOUBT_TEXT_MAX])
 {
@@ -149,7 +149,7 @@ static const struct table_column columns[_AT_MAX] = {
         /* clang-format on */
 };
 
-/* Of the figures and of the comparison: what stands under the table. */
+/* State of printing. The notes appear under the table. */
 struct diff_printer {
         const struct bench *a, *b;
         struct notes notes;
@@ -162,7 +162,7 @@ static void median_text(const struct samples *s, enum stats_measure m, char ret[
         (void) figure_text(stats_median(sorted.values, sorted.n), m, style_utf8(), ret);
 }
 
-/* What speaks against comparing them, then what is doubted of either. */
+/* Reasons against the comparison, then the doubts of both figures. */
 static void notes_text(struct diff_printer *to, const struct pair *p, char ret[static NOTES_TEXT_MAX])
 {
         unsigned first = doubts_of(to->a, p->a, p->driver_a), second = doubts_of(to->b, p->b, p->driver_b);
@@ -215,7 +215,7 @@ static void add_row(struct libscols_table *t, struct diff_printer *to, const str
         (void) table_row(t, NULL, cells);
 }
 
-/* What else has changed may be what made the difference. */
+/* Other changes that may have caused the difference. */
 static int print_conditions(const struct bench *a, const struct bench *b)
 {
         struct head_line first[HEAD_MAX], second[HEAD_MAX];

@@ -7,40 +7,39 @@
 #include "common/util.h"
 
 #define USB2_MBPS 480
-#define DEPTH_SHARE 0.9           /* of all requests were to find the queue that full */
-#define DEPTH_SEEN 64U            /* fio tells none above it apart */
-#define SUBMIT_SHARE 0.5          /* of the latency: more than what comes after it */
-#define MEMORY_TIMES 2            /* a buffered region of less than twice the memory is half in it */
-#define CACHE_REGION (1ULL << 30) /* below, caches of the disk and its bridge show */
-#define SYNC_TIMES 1.2            /* of what the writes call for */
+#define DEPTH_SHARE 0.9           /* minimum of all requests at that depth of the queue */
+#define DEPTH_SEEN 64U            /* fio counts all depths above it as one */
+#define SUBMIT_SHARE 0.5          /* of the latency; above it, submission dominates */
+#define MEMORY_TIMES 2            /* if a buffered region is smaller than this times the memory, half of it fits in memory */
+#define CACHE_REGION (1ULL << 30) /* below it, caches of the disk and its bridge have an effect */
+#define SYNC_TIMES 1.2            /* of the number that the writes require */
 #define SPREAD_PERCENT 10.0
 #define FALL_ROUNDS 5
 #define FALL_SHARE 0.05  /* from the first rounds to the last ones */
-#define DEVICE_SHARE 0.9 /* was to come from a device, or go to one, even if some was moved twice or in part */
-#define REGION_SHARE 0.9 /* of what the profile asks for: whole blocks of it alone are less */
+#define DEVICE_SHARE 0.9 /* minimum that comes from a device or goes to one; some may be moved twice or in part */
+#define REGION_SHARE 0.9 /* minimum of the region in the profile; whole blocks are slightly less */
 #define LOAD_SHARE 0.01  /* of the link */
-#define LOAD_UNKNOWN 1e6 /* bytes a second, where the link is not known */
-#define HALVES 1.05      /* times */
-/* What no spinning disk has: the quickest ones, with a reserve. A head has to move, and the platter has to turn. */
+#define LOAD_UNKNOWN 1e6 /* bytes per second, if the link is not known */
+#define HALVES 1.05      /* ratio */
+/* Limits of spinning disks: the fastest ones, with a reserve. The head has to move, and the platter has to turn. */
 #define DISK_BYTES 300e6
-#define DISK_READS_ALONE 300.0 /* a second, one at a time */
+#define DISK_READS_ALONE 300.0 /* per second, one at a time */
 #define DISK_READS_QUEUED 2000.0
 #define DISK_WRITES 3000.0 /* its cache sorts them */
 #define DISK_LATENCY 1e6   /* ns: half of its random reads, one at a time */
 
-/* Of one pattern under one driver, what is asked about more than once. */
+/* Values of one pattern under one driver that several doubts need. */
 struct doubt_row {
         const struct bench *b;
         const struct bench_pattern *p;
         enum driver driver;
         struct samples bytes, iops, p50;
-        struct summary rate; /* bytes a second */
+        struct summary rate; /* bytes per second */
         double depth_share, load, halves, lat, slat;
-        double device_share;       /* of what was read, or written with O_DIRECT, in the worst round; 1 if that is not
-                                      known */
-        bool device_written;       /* it was writing */
-        uint64_t region, asked;    /* all jobs together; asked: by the profile, 0: all there is */
-        double syncs, syncs_asked; /* of the round with the most too many; 0: in none */
+        double device_share;       /* of reads, or writes with O_DIRECT, in the worst round; 1 if not known */
+        bool device_written;       /* the worst share is that of writes */
+        uint64_t region, asked;    /* of all jobs; asked: of the profile, 0: everything */
+        double syncs, syncs_asked; /* of the round with the largest excess; 0: no excess */
         size_t failed, at_once;
 };
 
@@ -63,12 +62,12 @@ double link_ceiling(unsigned speed_mbps)
         if (speed_mbps == USB2_MBPS)
                 return 13 * 512 * 8000.0;
         if (speed_mbps < SUPER_SPEED_MBPS)
-                return speed_mbps * 1e6 / 8; /* nobody measures those */
+                return speed_mbps * 1e6 / 8; /* such links have no faster mode */
         line = speed_mbps * 1e6 / 8;
         return (speed_mbps == SUPER_SPEED_MBPS ? line * 8 / 10 : line * 128 / 132) * 1024 / (1024 + 32);
 }
 
-/* In the worst round, how much of it a device had; what fio is charged for has the ramp in it. */
+/* The share of a device in the worst round. The kernel's count for fio includes the ramp. */
 static void worst_share(struct doubt_row *row, const struct bench_run *r, bool writing)
 {
         const struct bench_side *s = writing ? &r->write : &r->read;
@@ -81,7 +80,7 @@ static void worst_share(struct doubt_row *row, const struct bench_run *r, bool w
         row->device_written = writing;
 }
 
-/* Each job may sync once more in the end (end_fsync=). */
+/* Each job may add one sync at its end (end_fsync=). */
 static void most_syncs(struct doubt_row *row, const struct bench_run *r)
 {
         const struct bench_pattern *p = row->p;
@@ -114,7 +113,7 @@ static void read_runs(struct doubt_row *row, unsigned pattern)
                 row->region = r->region ?: row->region;
                 most_syncs(row, r);
                 worst_share(row, r, false);
-                if (row->p->direct) /* what is written to memory is meant to be there */
+                if (row->p->direct) /* buffered writes are expected to go to memory */
                         worst_share(row, r, true);
                 if (r->other_bytes_per_sec > row->load)
                         row->load = r->other_bytes_per_sec;
@@ -167,7 +166,7 @@ static bool quicker_than_a_disk(const struct doubt_row *row)
         return iops > (alone ? DISK_READS_ALONE : DISK_READS_QUEUED) || (alone && p50 > 0 && p50 < DISK_LATENCY);
 }
 
-/* Hardly a round that was not slower than all before: by chance that happens to one in 24 rows of five. */
+/* Almost every round was slower than all before it. By chance one in 24 rows of five looks like that. */
 static bool falls(const struct doubt_row *row, double *ret_share)
 {
         const struct samples *s = &row->bytes;
@@ -208,14 +207,14 @@ static bool depth(const struct doubt_row *row, char *ret)
                 return say(ret, "depth %u%s was reached by %.0f %% of the requests alone",
                            wanted < DEPTH_SEEN ? wanted : DEPTH_SEEN, wanted > DEPTH_SEEN ? " or more" : "",
                            100 * row->depth_share);
-        /* That is the disk's own business, but not what was asked. */
+        /* The disk decides this limit, but it differs from the question. */
         return given > 0 && row->at_once > 2 * (size_t) given &&
                say(ret, "the disk is given %u requests at once, not %zu: the others wait in the kernel", given, row->at_once);
 }
 
 /*
- * One request at a time has nothing to wait for but itself. fio's two averages are not of quite the same requests: what is handed
- * over may seem to take longer than all of it.
+ * A single request does not wait for others. fio averages slightly different requests for its two figures, so the submission can
+ * seem to take longer than the whole request.
  */
 static bool submission(const struct doubt_row *row, char *ret)
 {
@@ -258,14 +257,14 @@ static bool region(const struct doubt_row *row, char *ret)
                    bytes_text(row->region / jobs, was));
 }
 
-/* Whether there is this doubt; ret: why, with its numbers. */
+/* Whether there is this doubt. ret: the reason, with its numbers. */
 static bool doubted(const struct doubt_row *row, enum bench_doubt d, char ret[static DOUBT_TEXT_MAX])
 {
         unsigned mbps = row->b->conditions.speed_mbps;
         double ceiling = link_ceiling(mbps), share = 0;
         char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX], speed[UNIT_TEXT_MAX];
 
-        if (row->bytes.n == 0 && d != DOUBT_ERRORS) /* no number to doubt */
+        if (row->bytes.n == 0 && d != DOUBT_ERRORS) /* there is no figure to doubt */
                 return false;
         (void) speed_text(mbps, speed);
         switch (d) {

@@ -3,44 +3,42 @@
 
 #include "bench/tell/stats.h"
 
-/*
- * Why a figure may not be what it seems. Pure. Each stands beside the number it is about. Public words, and a sentence.
- */
+/* Reasons to doubt a figure. Pure. Each is printed beside its figure. Public words, and a sentence. */
 enum bench_doubt {
-        DOUBT_LINK,   /* "above-link": more than the link can carry */
-        DOUBT_USB2,   /* "usb2": the link is USB 2 and holds it back */
-        DOUBT_DEPTH,  /* "depth": the queue was not as deep as asked for */
-        DOUBT_SUBMIT, /* "submission": more than half of the latency was waiting to be handed over */
+        DOUBT_LINK,   /* "above-link": more than the link can transfer */
+        DOUBT_USB2,   /* "usb2": the link is USB 2, which limits the disk */
+        DOUBT_DEPTH,  /* "depth": the queue was not as deep as requested */
+        DOUBT_SUBMIT, /* "submission": more than half of the latency was submission */
         DOUBT_CACHE,  /* "cache": memory, or the disk's own cache, may have answered */
-        DOUBT_REGION, /* "region": less was worked on than the profile asks for */
-        DOUBT_SYNCS,  /* "syncs": fio synced more often than it was asked to */
-        DOUBT_MEMORY, /* "memory": what was read did not come from a device, or what was written did not go to one */
-        DOUBT_DISK,   /* "disk": no spinning disk is so quick */
+        DOUBT_REGION, /* "region": smaller than in the profile */
+        DOUBT_SYNCS,  /* "syncs": fio synced more often than requested */
+        DOUBT_MEMORY, /* "memory": reads did not come from a device, or writes did not go to one */
+        DOUBT_DISK,   /* "disk": too fast for a spinning disk */
         DOUBT_SPREAD, /* "spread": the rounds differ by more than 10 % */
-        DOUBT_HEAT,   /* "falling": slower round by round */
-        DOUBT_HALVES, /* "halves": another figure before the other driver had the disk than after */
+        DOUBT_HEAT,   /* "falling": slower in every round */
+        DOUBT_HALVES, /* "halves": the figures before and after the other driver differ */
         DOUBT_LOAD,   /* "load": others moved data on the same bus */
-        DOUBT_ERRORS, /* "errors": runs failed, and are not counted */
+        DOUBT_ERRORS, /* "errors": some runs failed and do not count */
         _BENCH_DOUBT_MAX,
 };
 const char *bench_doubt_to_string(enum bench_doubt d);
 
-/* What is doubted of a pattern under a driver: bits, 1 << enum bench_doubt. */
+/* The doubts about a pattern under a driver, as bits 1 << enum bench_doubt. */
 unsigned doubts_of(const struct bench *b, unsigned pattern, enum driver d);
 
 /*
- * Which of them may make a difference, or hide one, that the drivers do not have. Not what both were asked alike (region, syncs),
- * nor a USB 2 link where there is a difference all the same.
+ * The doubts that can cause or hide a difference between the drivers. The others are those that concern both drivers (region,
+ * syncs), and a USB 2 link if there is a difference nevertheless.
  */
 unsigned doubts_of_comparison(bool differs);
 
-/* The sentence with its numbers, of one of those bits; "" of others. */
+/* The sentence for one of those bits, with its numbers; "" for others. */
 #define DOUBT_TEXT_MAX 256
 char *doubt_text(const struct bench *b, unsigned pattern, enum driver d, enum bench_doubt doubt, char ret[static DOUBT_TEXT_MAX]);
 
 /*
- * What a link can carry at the very most, bytes of data a second; 0: not known. USB 2: 13 packets of 512 bytes a microframe.
- * SuperSpeed: what the line code leaves (8b/10b at 5 Gbit/s, 128b/132b above), less 32 bytes of header and framing for each
- * packet of 1024. Both protocols stay below: 0.4 GB/s of the first 0.485 are usual.
+ * Upper limit of a link's data rate in bytes per second; 0: not known. USB 2: 13 packets of 512 bytes in a microframe.
+ * SuperSpeed: the rate after the line code (8b/10b at 5 Gbit/s, 128b/132b above), less 32 bytes of header and framing for each
+ * packet of 1024. Both protocols stay below it: at 5 Gbit/s usually 0.4 of 0.485 GB/s.
  */
 double link_ceiling(unsigned speed_mbps);

@@ -7,10 +7,10 @@
 #include "term/table.h"
 
 #define LABELS 2     /* columns before the figures: pattern and driver */
-#define CELL_WIDTH 8 /* "99.9 ms" and what is between */
+#define CELL_WIDTH 8 /* "99.9 ms" and the gap */
 #define DRIVER_WIDTH sizeof("usb-storage")
 
-/* How many columns of figures there is room for beside the patterns' names. */
+/* Number of columns of figures that fit beside the patterns' names. */
 static size_t columns_beside(const struct bench *b, const struct grid *g)
 {
         size_t longest = 0, used, width = style_width();

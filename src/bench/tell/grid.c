@@ -12,7 +12,8 @@ static double value_of(const struct grid *g, const struct bench_pattern *p)
         return g->by_clients ? p->axis : p->numjobs;
 }
 
-/* But for what goes across. Jobs of a sweep share out one region; else a region is part of the question. */
+/* Whether two patterns differ only in the quantity of the columns. In a sweep the jobs share one region; elsewhere the region
+ * must be the same. */
 static bool alike(const struct bench *b, const struct grid *g, const struct bench_pattern *p, const struct bench_pattern *q)
 {
         bool rest = g->by_clients ? p->numjobs == q->numjobs : b->axis == BENCH_AXIS_JOBS || fabs(p->axis - q->axis) < 0.5;
@@ -35,7 +36,7 @@ static void add_column(struct grid *g, double value)
         g->n_across++;
 }
 
-/* Into the first row it belongs to. One that asks the same once more begins another. */
+/* Puts the pattern into the first row that it fits. A pattern that repeats a question begins another row. */
 static void add_cell(const struct bench *b, struct grid *g, unsigned pattern, unsigned *first)
 {
         const struct bench_pattern *p = &b->patterns[pattern];
@@ -69,7 +70,7 @@ static bool column_is_used(const struct grid *g, size_t column)
         return false;
 }
 
-/* What does not vary has no place here, nor has a number which nothing else has. */
+/* Drops rows with only one cell, and columns without a cell. */
 static void drop_single(struct grid *g)
 {
         size_t rows = 0, columns = 0;
@@ -142,7 +143,7 @@ static char *plain_text(const struct bench *b, const struct grid *g, size_t row,
         return ret;
 }
 
-/* The engine only where nothing else tells two rows apart. It may be from a file that anybody wrote. */
+/* The engine appears only if nothing else distinguishes two rows. Its name may come from any file. */
 char *grid_row_text(const struct bench *b, const struct grid *g, size_t row, char ret[static GRID_TEXT_MAX])
 {
         const char *engine = pattern_of(b, g, row)->engine, *plain = "abcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -203,7 +204,7 @@ char *grid_cell_text(const struct bench *b, const struct grid *g, size_t row, si
                 return ret;
         }
         (void) figure_text(median, m, utf8, ret);
-        if (m != STATS_MEAN) /* whose unit is not always the same */
+        if (m != STATS_MEAN) /* the unit of a mean varies */
                 ret[strcspn(ret, " ")] = '\0';
         return ret;
 }

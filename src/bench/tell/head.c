@@ -71,7 +71,7 @@ size_t rounds_of(const struct bench *b)
         return most;
 }
 
-/* Goes on with a comma, if there is anything to go on with. */
+/* Appends text, after a comma if ret is not empty. */
 static _printf_(2, 3) void add(char ret[static HEAD_VALUE_MAX], const char *format, ...)
 {
         size_t used = strlen(ret);

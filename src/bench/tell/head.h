@@ -5,38 +5,38 @@
 
 #include "bench/tell/doubts.h"
 
-/* What stands above and below a table of results, in whatever form. */
+/* The lines above and below a table of results, in all formats. */
 
-/* Conditions as "key: value". Values are as they came: to be made harmless. */
+/* Conditions as "key: value". The values are not escaped. */
 #define HEAD_MAX 8
 #define HEAD_VALUE_MAX 768
 struct head_line {
         const char *key;
         char value[HEAD_VALUE_MAX];
 };
-/* private: with the disk's own number and the file's path, which are nobody else's business. Returns how many there are. */
+/* private: includes the serial number of the disk and the path of the file. Returns the number of lines. */
 size_t bench_head(const struct bench *b, bool private, struct head_line ret[static HEAD_MAX]);
 
-/* Doubts by number: a sentence stands once, however many figures it is about. */
+/* Doubts by number: each sentence appears once, for all figures with it. */
 #define NOTES_MAX 64
 struct notes {
         char text[NOTES_MAX][DOUBT_TEXT_MAX];
         size_t n;
 };
-/* Appends its number: "[1] [3]"; "[+]": there is no room for another one. */
+/* Appends its number: "[1] [3]". "[+]": the array is full. */
 #define NOTES_TEXT_MAX 128
 void notes_add(struct notes *notes, const char *text, char ret[static NOTES_TEXT_MAX]);
-/* Those of a pattern under a driver; adds what is new. */
+/* The notes of a pattern under a driver. Adds new ones. */
 char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enum driver d, char ret[static NOTES_TEXT_MAX]);
 
-/* How it is called in a table: "uas", or "-" where it is not known. */
+/* Its name in a table: "uas", or "-" if it is not known. */
 const char *driver_label(enum driver d);
-/* "412 MB/s"; of a pattern that mixes reads and writes what each of them had: "290 + 289 IOPS". */
+/* "412 MB/s", or for a mix of reads and writes the rate of each: "290 + 289 IOPS". */
 #define RATE_TEXT_MAX 72
 char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8, char ret[static RATE_TEXT_MAX]);
-/* Those it was run under, without the parts of sums. */
+/* The drivers of its runs, without the parts of sums. */
 size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[static _DRIVER_MAX]);
-/* How many rounds count, at most. */
+/* Largest number of rounds that count. */
 size_t rounds_of(const struct bench *b);
-/* Whether there is anything under both drivers, or should be. */
+/* Whether there are runs under both drivers, or were to be. */
 bool bench_compares(const struct bench *b);

@@ -16,7 +16,7 @@
 #define RESULT_MAX 1024
 #define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
 
-/* Without a comparison there is one driver's figure to tell: of the first pattern. */
+/* Without a comparison: the figure of the first pattern under its driver. */
 static void single_text(const struct bench *b, char *ret, size_t size)
 {
         char pattern[PATTERN_TEXT_MAX], figure[UNIT_TEXT_MAX];
@@ -37,7 +37,7 @@ static void single_text(const struct bench *b, char *ret, size_t size)
                 }
 }
 
-/* In one clause. What was found goes before everything else. */
+/* The result in one clause. A finding comes first. */
 static void result_text(const struct bench *b, char *ret, size_t size)
 {
         if (b->finding.found)
@@ -91,7 +91,7 @@ static void add_result(void *to, const struct bench *b)
         (void) table_row(to, NULL, cells);
 }
 
-/* Which disk: one that is plugged in, or the serial of one that is not. */
+/* Finds the disk: one that is plugged in, or otherwise its serial number. */
 static int find_disk(const struct bench_context *c, const struct kept_results *k, const char *disk, struct views *views,
                      const struct view **ret)
 {
@@ -117,7 +117,7 @@ static bool is_asked_for(const struct bench *b, const char *disk, const struct v
         return is_of_disk(b, v->disk.facts.vid, v->disk.facts.pid, v->disk.facts.serial);
 }
 
-/* Each that can be read, newest first; of the others is said why not. */
+/* Calls fn for each readable result, newest first. Reports why the others are not readable. */
 static size_t each(const struct kept_results *k, const char *disk, const struct view *v,
                    void (*fn)(void *to, const struct bench *b), void *to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads a result from a file that anybody may have written. Figures that follow from the runs are computed, not read. */
+/* Reads a result from a file, which any program may have written. Figures that follow from the runs are computed, not read. */
 #include "bench/tell/json.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define REAL_MAX 1e18
 #define ERRNO_MAX 4095
 
-/* The first error stays; every value that is asked for after it is 0 or NULL. */
+/* The first error stays. After it every value is 0 or NULL. */
 struct json_reader {
         int error;
 };
@@ -26,7 +26,7 @@ static void wrong(struct json_reader *r)
         r->error = r->error ?: -EBADMSG;
 }
 
-/* NULL for null, and for what is not there. */
+/* NULL for null and for a missing member. */
 static json_object *value_of(const struct json_reader *r, json_object *o, const char *key)
 {
         json_object *value;
@@ -49,7 +49,7 @@ static uint64_t get_uint(struct json_reader *r, json_object *o, const char *key,
         json_object *value = member(r, o, key, json_type_int);
         uint64_t n = value ? json_object_get_uint64(value) : 0;
 
-        /* json-c has 0 for numbers below 0 as well. */
+        /* json-c returns 0 for negative numbers, too. */
         if (value && (n > max || json_object_get_int64(value) < 0))
                 wrong(r);
         return r->error == 0 ? n : 0;
@@ -67,7 +67,7 @@ static double get_real(struct json_reader *r, json_object *o, const char *key)
         return 0;
 }
 
-/* A string without a NUL in it; of json-c, or NULL. */
+/* A string without NUL characters, owned by json-c; or NULL. */
 static const char *get_word(struct json_reader *r, json_object *o, const char *key)
 {
         json_object *value = member(r, o, key, json_type_string);
@@ -87,7 +87,7 @@ static void get_text(struct json_reader *r, json_object *o, const char *key, cha
                 wrong(r);
 }
 
-/* A word of a table; 0 if there is none. */
+/* The value of a word; 0 if there is none. */
 static int get_enum(struct json_reader *r, json_object *o, const char *key, int (*from_string)(const char *s))
 {
         const char *s = get_word(r, o, key);

@@ -48,7 +48,7 @@ int bench_keep(const struct roots *roots, const struct bench *b, char **ret_name
         return *ret_name ? 0 : -ENOMEM;
 }
 
-/* Ours by its name; half a one that was left is not. */
+/* Whether the name is that of a result. A leftover temporary file has another name. */
 static bool is_ours(const char *name)
 {
         return strlen(name) == TIME_LENGTH + 1 + ID_LENGTH + strlen(SUFFIX) && strspn(name, "0123456789TZ") == TIME_LENGTH &&

@@ -5,7 +5,7 @@
 #include "bench/tell/verdict.h"
 #include "term/program.h"
 
-/* As code: there nothing is markup, no name is called, and a cell of a table has no ends in it. */
+/* Formats as code: there nothing is markup, no name notifies a user, and no cell of a table ends. */
 static void code(FILE *out, const char *s)
 {
         char harmless[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One sentence for a whole result. */
+/* The summary of a whole result in one sentence. */
 #include "bench/tell/verdict.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "common/util.h"
 #include "term/program.h"
 
-#define DIFFERENCES_TOLD 4 /* by size; the table has all of them */
-#define DOUBTS_TOLD 3      /* the notes of the table have all of them */
-#define COUNTED_FROM 5     /* of so many one may well differ by chance: how many were asked is told */
+#define DIFFERENCES_TOLD 4 /* the largest; the table has all */
+#define DOUBTS_TOLD 3      /* the notes of the table have all */
+#define COUNTED_FROM 5     /* from this number on one pattern may differ by chance, so the sentence has the number of patterns */
 
-/* How many times quicker or slower. */
+/* Ratio of the difference, 1 or more. */
 static double weight(const struct bench_verdict *v)
 {
         return v->ratio.middle < 1 ? 1 / v->ratio.middle : v->ratio.middle;
@@ -55,7 +55,7 @@ static void add_differences(const struct bench *b, const struct bench_verdict *v
                 text_add(ret, size, "; %zu more with a difference", n - told);
 }
 
-/* Whether all patterns of a kind, random or sequential, have this word. */
+/* Whether all patterns of a kind, random or sequential, have this verdict. */
 static bool all_of_kind(const struct bench *b, const struct bench_verdict *v, bool random, enum bench_word w)
 {
         size_t n = 0;
@@ -110,7 +110,7 @@ static void add_alike(const struct bench *b, const struct bench_verdict *v, enum
                 text_add(ret, size, ": %s", verdict_text(first, " on UAS", text));
 }
 
-/* Of the rows that carry it: those that differ, or if none does, those with no difference. */
+/* Doubts of the rows behind the summary: rows with a difference, or, without any, rows with none. */
 static unsigned doubts_behind(const struct bench *b)
 {
         unsigned found[2] = {0, 0};
@@ -157,7 +157,7 @@ char *verdict_overall(const struct bench *b, char *ret, size_t size)
                 return ret;
         add_differences(b, v, ret, size);
         for (size_t k = 0; k < ELEMENTSOF(alike); k++)
-                /* Everything alike needs no list. */
+                /* If all have the same verdict, no list is needed. */
                 if ((all_of_kind(b, v, true, alike[k]) || !has_kind(b, true)) &&
                     (all_of_kind(b, v, false, alike[k]) || !has_kind(b, false)))
                         text_add(ret, size, "%s", verdict_text(&v[0], " on UAS", text));

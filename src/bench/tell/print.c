@@ -11,9 +11,9 @@
 #include "term/style.h"
 #include "term/table.h"
 
-#define WIDE 118 /* columns of a terminal that has room for everything but the mean */
+#define WIDE 118 /* columns of a terminal with room for everything except the mean */
 #define WIDE_MEAN 128
-#define KEY_WIDTH 8 /* of what stands above the table */
+#define KEY_WIDTH 8 /* of the lines above the table */
 #define BAR_NARROW 8
 #define BAR_WIDE 16
 #define BAR_BYTES (3 * BAR_WIDE + 1)
@@ -36,7 +36,7 @@ enum {
         _AT_MAX
 };
 
-/* Which figures stay is what matters most: the median, and what it comes to. */
+/* The most important figures stay: the median and the verdict. */
 static const struct table_column columns[_AT_MAX] = {
         /* clang-format off */
         [AT_PATTERN] = {"PATTERN", .folds = FIT_NAMES},
@@ -59,9 +59,9 @@ struct result_printer {
         struct libscols_table *table;
         struct notes *notes;
         int at[_AT_MAX]; /* column of the table, or -1 */
-        unsigned bar;    /* cells of the longest one */
+        unsigned bar;    /* cells of the longest bar */
         bool compares;
-        bool markdown; /* not for a terminal: all columns but the bar, and no word of a device or a profile */
+        bool markdown; /* not for a terminal: all columns except the bar, and no names from a device or profile */
 };
 
 static bool utf8(const struct result_printer *p)
@@ -80,7 +80,7 @@ static void paint(struct result_printer *p, struct libscols_line *line, int colu
                 (void) scols_cell_set_color(scols_line_get_cell(line, (size_t) p->at[column]), sgr);
 }
 
-/* Eighths of a cell where there are characters for them. */
+/* Eighths of a cell, if the characters exist. */
 static void bar_text(double share, unsigned cells, char ret[static BAR_BYTES])
 {
         static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
@@ -108,7 +108,7 @@ static double median_of(const struct bench *b, unsigned pattern, enum driver d, 
         return stats_median(s.values, s.n);
 }
 
-/* The longest bar: of both drivers, or of all points of a sweep. */
+/* The longest bar of both drivers, or of all points of a sweep. */
 static double longest(const struct result_printer *p, unsigned pattern)
 {
         enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
@@ -125,7 +125,7 @@ static double longest(const struct result_printer *p, unsigned pattern)
         return most;
 }
 
-/* "589-605": what both ends have in common stands in the median. */
+/* "589-605": the unit appears once if both ends have the same. */
 static void range_text(const struct result_printer *p, const struct summary *s, enum stats_measure m, char *ret, size_t size)
 {
         char low[UNIT_TEXT_MAX], high[UNIT_TEXT_MAX];
@@ -204,7 +204,7 @@ static bool has_column(const struct result_printer *p, int i)
         return i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN;
 }
 
-/* The model of the table, for whoever writes it. chosen: room for _AT_MAX columns. */
+/* The table as an object for either format. chosen: room for _AT_MAX columns. */
 static struct libscols_table *make_table(struct result_printer *p, bool legend, struct table_column *chosen)
 {
         size_t n = 0;
@@ -262,7 +262,7 @@ int bench_print_notes(FILE *out, const struct notes *notes)
         return r;
 }
 
-/* What was found comes before everything else. */
+/* The finding comes before everything else. */
 static int print_finding(const struct bench *b, FILE *out)
 {
         char text[2048];

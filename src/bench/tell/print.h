@@ -7,27 +7,28 @@
 #include "bench/tell/head.h"
 
 enum bench_format {
-        BENCH_TABLE, /* for people: as wide as the terminal, with bars */
+        BENCH_TABLE, /* for people: fits the terminal, with bars */
         BENCH_JSON,
         BENCH_CSV,
         BENCH_MARKDOWN,
         _BENCH_FORMAT_MAX,
 };
 
-/* All of a result. legend: with the columns' names. 0 or a negative errno. */
+/* Prints a whole result. legend: with the columns' names. 0 or a negative errno. */
 int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool legend);
 
-/* Above a table "Disk: ...", below it "[1] ..."; both fold on terminals. again: another value of the key before. 0 or a negative
- * errno. */
+/* Lines above a table, "Disk: ...", and below it, "[1] ...". Both fold on terminals. again: another value of the previous key. 0
+ * or a negative errno. */
 int bench_print_line(FILE *out, const char *key, bool again, const char *value);
 int bench_print_notes(FILE *out, const struct notes *notes);
 
-/* The same table as for a terminal, with all columns but the bar and without names of others. */
+/* The table for a terminal, with all columns except the bar, and without names from a device or profile. */
 struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes);
 
-/* The table alone, with what stands above and below it. */
+/* Prints only the table, with the lines above and below it. */
 int bench_print(const struct bench *b, FILE *out, bool legend);
-/* A line a run with all conditions, RFC 4180, names of the columns first. Round 0 is among them: `round` tells. */
+/* One line for each run, with all conditions (RFC 4180). The names of the columns come first. The column `round` shows round 0.
+ */
 int bench_csv(const struct bench *b, FILE *out, bool legend);
-/* For a forum or a bug report; without the serial number. What a device named cannot become markup. */
+/* For a forum or a bug report: without the serial number. Names from a device cannot become markup. */
 int bench_markdown(const struct bench *b, FILE *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One result: as it was asked for, of those that are kept, and away with it. */
+/* Prints or removes one stored result. */
 #include "bench/tell/chart.h"
 #include "bench/tell/history.h"
 #include "bench/tell/json.h"
@@ -8,7 +8,7 @@
 #include "common/util.h"
 #include "term/json.h"
 
-#define ID_MIN 8 /* as --history shows it: what is lost is not to be met by a letter or two */
+#define ID_MIN 8 /* as --history shows it; a shorter word could remove the wrong result */
 
 #define HARMLESS(s) make_harmless(s, (char[4096]){}, 4096)
 
@@ -81,7 +81,7 @@ int bench_show(const struct bench_context *c, const char *what)
         if (code != UASD_EXIT_OK)
                 return code;
         r = kept_open(&c->client.roots, &k);
-        if (r < 0) /* a path is none of those */
+        if (r < 0) /* a path needs no stored results */
                 log_warning("Cannot read the results that are kept: %s", strerror(-r));
         code = bench_load(&k, what, &b);
         return code == UASD_EXIT_OK ? bench_tell_as_asked(c, &b) : code;

@@ -7,9 +7,9 @@
 #include "common/util.h"
 
 #define ALL_MAX (2 * (size_t) STATS_SAMPLES_MAX)
-#define SMALL_BLOCK (64U << 10) /* below it people speak of IOPS */
+#define SMALL_BLOCK (64U << 10) /* below it, IOPS are the usual figure */
 #define PARTS 4
-#define NEIGHBOURS 1.5 /* times the variance; neighbours that know nothing of each other are twice of it apart */
+#define NEIGHBOURS 1.5 /* times the variance; independent neighbours differ by twice the variance */
 
 static double larger(double a, double b)
 {
@@ -97,7 +97,7 @@ void stats_summary(const struct samples *s, struct summary *ret)
                 ret->spread_percent = 100 * (ret->max - ret->min) / (sum / (double) s->n);
 }
 
-/* How many runs of any other driver that count come before this one. */
+/* Number of earlier runs of other drivers that count. */
 static size_t others_before(const struct bench *b, const struct bench_run *run)
 {
         size_t n = 0;
@@ -130,7 +130,7 @@ void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum st
 double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
 {
         struct samples half[2] = {};
-        size_t seen[2] = {SIZE_MAX, SIZE_MAX}; /* what tells them apart */
+        size_t seen[2] = {SIZE_MAX, SIZE_MAX}; /* this number distinguishes the halves */
         double first, second;
 
         for (size_t i = 0; i < b->n_runs; i++) {
@@ -155,13 +155,13 @@ double stats_halves(const struct bench *b, unsigned pattern, enum driver d)
         return first > second ? first / second : second / first;
 }
 
-/* By ranks, so that no single round decides: squares of what neighbours are apart, and of what all are from the middle. */
+/* By ranks, so that no single round decides. Sums of squares: differences of neighbours, and distances from the middle. */
 static void add_neighbours(const struct samples *s, double *apart, double *all)
 {
         double last = 0;
 
         for (size_t i = 0; i < s->n; i++) {
-                double place = 0; /* from the middle, twice */
+                double place = 0; /* distance from the middle, doubled */
 
                 for (size_t k = 0; k < s->n; k++)
                         place += (s->values[k] < s->values[i]) - (s->values[k] > s->values[i]);
@@ -205,7 +205,7 @@ enum stats_measure stats_figure(const struct bench_pattern *p)
         return p->random && p->block_size < SMALL_BLOCK ? STATS_IOPS : STATS_BYTES;
 }
 
-/* In how many ways k of n ranks come to each sum: [sum], up to the sum of all. Counts up to C(128, 64) fit a double's range. */
+/* Number of ways in which k of n ranks have each sum: [sum], up to the sum of all. Counts up to C(128, 64) fit a double. */
 static double *deal(const unsigned *ranks, size_t n, size_t k, size_t *ret_total)
 {
         double *ways, *last;
@@ -242,7 +242,7 @@ struct ranked {
         bool of_a;
 };
 
-/* Twice the rank of each, the mean one of those that are alike; returns the sum of a's. */
+/* Twice the rank of each. Equal values get the mean rank. Returns the sum of a's. */
 static unsigned rank(const struct samples *a, const struct samples *b, unsigned ret[static ALL_MAX])
 {
         struct ranked all[ALL_MAX];
@@ -253,7 +253,7 @@ static unsigned rank(const struct samples *a, const struct samples *b, unsigned 
                 all[n++] = (struct ranked){a->values[i], true};
         for (size_t i = 0; i < b->n; i++)
                 all[n++] = (struct ranked){b->values[i], false};
-        qsort(all, n, sizeof(*all), compare); /* the value comes first */
+        qsort(all, n, sizeof(*all), compare); /* sorts by value */
         for (size_t i = 0; i < n; i = end) {
                 end = i + 1;
                 while (end < n && all[end].value <= all[i].value)
@@ -278,7 +278,7 @@ double stats_rank_p(const struct samples *a, const struct samples *b)
         sum = rank(a, b, ranks);
         ways = deal(ranks, n, a->n, &total);
         if (!ways)
-                return 1; /* without memory nothing has been seen */
+                return 1; /* without memory: no difference seen */
         expected = (double) a->n * (double) (n + 1);
         far = fabs(sum - expected);
         for (size_t i = 0; i <= total; i++) {
@@ -300,7 +300,7 @@ double stats_least_p(size_t n, size_t m)
         return 2 / ways;
 }
 
-/* How many of the ratios, from either end, the interval leaves out; 0: it cannot be had. */
+/* Number of ratios that the interval leaves out at each end; 0: no interval at this level. */
 static size_t left_out(size_t n, size_t m, double level)
 {
         unsigned ranks[ALL_MAX];
@@ -340,8 +340,8 @@ bool stats_ratio(const struct samples *a, const struct samples *b, double level,
         out = left_out(a->n, b->n, level);
         if (out == 0)
                 return false;
-        (void) stats_median(ratios, n); /* they are in order now */
-        /* Halfway as ratios go: A to B is the inverse of B to A. */
+        (void) stats_median(ratios, n); /* this sorts them */
+        /* Geometric mean: A to B is the inverse of B to A. */
         middle = n % 2 ? ratios[n / 2] : sqrt(ratios[n / 2 - 1] * ratios[n / 2]);
         *ret = (struct ratio){middle, ratios[out - 1], ratios[n - out]};
         return true;

@@ -3,24 +3,24 @@
 
 #include "bench/bench.h"
 
-/* What the kept runs of a pattern under a driver come to. Pure. */
+/* Figures from the runs of a pattern under a driver. Pure. */
 
-/* More rounds than anybody waits for; what a file has more of is left out. */
+/* More rounds than a user waits for. Further rounds of a file are left out. */
 #define STATS_SAMPLES_MAX 64
 
-/* Figures of the runs that count: without round 0, without runs that failed, without a host's own part of a sum. */
+/* Figures of the runs that count: without round 0, failed runs, and a host's own part of a sum. */
 struct samples {
-        double values[STATS_SAMPLES_MAX]; /* in the order they were run */
+        double values[STATS_SAMPLES_MAX]; /* in the order of the runs */
         size_t n;
 };
 
 struct summary {
-        size_t n; /* 0: nothing else is meant */
+        size_t n; /* 0: the other members mean nothing */
         double median, min, max;
         double spread_percent; /* range over average */
 };
 
-/* Reads, writes, or both where the pattern mixes them: then rates are added, and latencies the worse of the two. */
+/* Reads, writes, or both for a mix: then rates are added, and the worse latency counts. */
 enum stats_measure {
         STATS_BYTES, /* per second */
         STATS_IOPS,
@@ -34,41 +34,40 @@ enum stats_measure {
 double stats_of_run(const struct bench_run *r, enum stats_measure m);
 bool stats_run_counts(const struct bench_run *r);
 void stats_samples(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, struct samples *ret);
-/* Medians of what was read and of what was written, each for itself, of the runs that count. */
+/* Medians of the reads and of the writes separately, from the runs that count. */
 void stats_sides(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, double *ret_read,
                  double *ret_write);
 void stats_summary(const struct samples *s, struct summary *ret);
-/* Of n values; they are reordered. 0 if there is none. */
+/* The median of n values, which are reordered. 0 without values. */
 double stats_median(double *values, size_t n);
 
 /*
- * What the same driver shows before and after the other one had the disk: how many times the median of one half is that of the
- * other, 1 or more; 1 if it was not run in just two halves.
+ * Compares the same driver before and after the other one: the ratio of the medians of its two halves, 1 or more. 1 if it does
+ * not have exactly two halves.
  */
 double stats_halves(const struct bench *b, unsigned pattern, enum driver d);
 
 /*
- * How many times, 1 or more, rounds of one driver have wandered by themselves: the medians of the quarters of a driver's rounds
- * that are furthest apart. 1 where neighbouring rounds are no more alike than chance has it, or there are too few to tell. All
- * are above 0.
+ * The drift of a driver by itself, as a ratio of 1 or more: that of the quarters of its rounds whose medians are furthest apart.
+ * 1 if neighbouring rounds are not more alike than by chance, or if there are too few rounds. All values are above 0.
  */
 #define STATS_WANDER_ROUNDS 8 /* of each */
 double stats_wander(const struct samples *a, const struct samples *b);
 
-/* Small random blocks are counted, everything else is weighed. */
+/* IOPS for small random blocks, bytes for all others. */
 enum stats_measure stats_figure(const struct bench_pattern *p);
 
 /*
- * Exact, two-sided Mann-Whitney: the share of all ways to deal these values, ties included, that lie as far apart or further.
- * 1 if one of them is empty.
+ * Exact, two-sided Mann-Whitney: the share of all arrangements of these values, with ties, that are as far apart or further. 1 if
+ * one of them is empty.
  */
 double stats_rank_p(const struct samples *a, const struct samples *b);
-/* The least p that so many can give at all. */
+/* The smallest p that is possible with these numbers. */
 double stats_least_p(size_t n, size_t m);
 
 /*
- * Hodges and Lehmann: the median of all ratios b/a, and the interval that holds the true one at least as often as 1 - level
- * says, by the exact ranks. All values are above 0. False: too few for that level, or nothing to divide by.
+ * Hodges and Lehmann: the median of all ratios b/a, and an interval by the exact ranks. It contains the true ratio at least as
+ * often as 1 - level. All values are above 0. Returns false if there are too few for that level, or if there is no divisor.
  */
 struct ratio {
         double middle, low, high;

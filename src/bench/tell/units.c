@@ -5,9 +5,9 @@
 
 #include "common/util.h"
 
-#define ROUND_MAX 10000 /* of a unit: a block, a region; not the size of a disk */
+#define ROUND_MAX 10000 /* of a unit, for blocks and regions; above it, the number is the size of a disk */
 
-/* Three digits of it: 9.46, 94.6, 946. What would be rounded up to the next digit has one place less. */
+/* Three digits: 9.46, 94.6, 946. A value that rounds up to the next digit has one decimal less. */
 static void digits(double value, const char *prefix, char *ret)
 {
         (void) snprintf(ret, UNIT_TEXT_MAX, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, prefix);
@@ -17,7 +17,7 @@ char *count_text(double value, char ret[static UNIT_TEXT_MAX])
 {
         if (value >= 999.5e3)
                 digits(value / 1e6, "M", ret);
-        else if (value >= 9999.5) /* 1,234 is still read as it is */
+        else if (value >= 9999.5) /* 1,234 is still readable as it is */
                 digits(value / 1e3, "k", ret);
         else if (value >= 99.95)
                 (void) snprintf(ret, UNIT_TEXT_MAX, "%.0f", value);

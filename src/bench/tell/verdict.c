@@ -4,7 +4,7 @@
 #include "bench/tell/units.h"
 #include "common/util.h"
 
-#define TIMES_FROM 1.5 /* below, percent are easier to grasp */
+#define TIMES_FROM 1.5 /* below it, a percentage is clearer */
 
 static const char *const words[_BENCH_WORD_MAX] = {
         [BENCH_SAME] = "none",     [BENCH_FASTER] = "faster", [BENCH_SLOWER] = "slower",
@@ -38,7 +38,7 @@ void verdict_of(const struct samples *a, const struct samples *b, double practic
         ret->has_ratio = stats_ratio(a, b, VERDICT_LEVEL, &ret->ratio);
         if (!ret->has_ratio || ret->p > VERDICT_LEVEL)
                 return;
-        wander = stats_wander(a, b); /* all are above 0, or there were no ratio */
+        wander = stats_wander(a, b); /* all values are above 0, since there is a ratio */
         practical = wander > practical ? wander : practical;
         if (ret->ratio.low > practical)
                 ret->word = BENCH_FASTER;

@@ -4,58 +4,60 @@
 #include "bench/tell/stats.h"
 
 /*
- * Is there a difference that can be trusted? Pure. It takes both: a rank test (exact Mann-Whitney) that would see one by
- * chance in less than one of a hundred comparisons of independent rounds, and the interval of the ratio (Hodges and
- * Lehmann, same level) outside of what nobody would notice, and of what a driver that wanders shows by itself. Two means say
- * nothing here.
+ * Decides whether a difference is reliable. Pure. It needs two conditions. A rank test (exact Mann-Whitney) must find a
+ * difference; by chance it does so in less than one of a hundred comparisons of independent rounds. And the interval of the ratio
+ * (Hodges and Lehmann, same level) must exclude differences that are too small to notice, or that a drifting driver shows by
+ * itself. Two means prove nothing here.
  */
 #define VERDICT_LEVEL 0.01
-#define VERDICT_PRACTICAL 1.05 /* times: less is no difference, seen or not */
+#define VERDICT_PRACTICAL 1.05 /* ratio; a smaller one is no difference */
 
 /* Public words: "none", "faster", "slower", "rounds", "failed", "single". */
 enum bench_word {
         BENCH_SAME,   /* no difference seen */
-        BENCH_FASTER, /* on uas, or of the second of two results */
+        BENCH_FASTER, /* on uas, or in the second of two results */
         BENCH_SLOWER,
-        BENCH_ROUNDS, /* not enough of them to say */
-        BENCH_FAILED, /* one half ended before its time */
-        BENCH_SINGLE, /* there is nothing to compare with */
+        BENCH_ROUNDS, /* not enough rounds to decide */
+        BENCH_FAILED, /* one half ended early */
+        BENCH_SINGLE, /* there is nothing to compare */
         _BENCH_WORD_MAX,
 };
 const char *bench_word_to_string(enum bench_word w);
 
 struct bench_verdict {
         enum bench_word word;
-        struct ratio ratio; /* where has_ratio says so */
+        struct ratio ratio; /* if has_ratio */
         bool has_ratio;
         double p;
-        size_t rounds[2]; /* that count, of each */
+        size_t rounds[2]; /* that count, for each */
 };
 
-/* Of each, besides the one that is dropped: below, not even the clearest difference could be told from chance. */
+/* Number for each, except the one that is dropped. With fewer, even the clearest difference could be chance. */
 size_t verdict_rounds_needed(void);
 
-/* b against a; practical: how many times is the least difference that counts, VERDICT_PRACTICAL or more. */
+/* Compares b with a. practical: the smallest ratio that counts, VERDICT_PRACTICAL or more. */
 void verdict_of(const struct samples *a, const struct samples *b, double practical, struct bench_verdict *ret);
-/* uas against usb-storage. What one driver shows between its own halves is no difference between the two. */
+/* Compares uas with usb-storage. A difference as small as that between the halves of one driver does not count. */
 void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret);
 
 /* "4 KiB random reads at depth 32" */
 #define PATTERN_TEXT_MAX 128
 char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX]);
-/* The same without a word on jobs. */
+/* The same without the number of jobs. */
 char *pattern_text_any_jobs(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX]);
-/* "3.1 times faster on UAS", "no difference seen". on: " on UAS", or "" where two results are compared. */
+/* "3.1 times faster on UAS", "no difference seen". on: " on UAS", or "" for a comparison of two results. */
 #define VERDICT_TEXT_MAX 160
 char *verdict_text(const struct bench_verdict *v, const char *on, char ret[static VERDICT_TEXT_MAX]);
-/* The same in a cell's room: "3.1x faster", "18% slower", "no difference", "too few rounds", "failed", "". */
+/* The same for a cell of a table: "3.1x faster", "18% slower", "no difference", "too few rounds", "failed", "". */
 char *verdict_short(const struct bench_verdict *v, char ret[static VERDICT_TEXT_MAX]);
 
 /*
- * All patterns in one sentence, the same words together, differences first: "4 KiB random reads at depth 32: 3.1 times faster on
- * UAS; sequential: no difference seen; with doubts: cache". "" if nothing is compared. Of what was found, see finding_text(). No
- * names of others in it.
+ * All patterns in one sentence, grouped by verdict, differences first. For example:
+ *
+ *     4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential: no difference seen; with doubts: cache
+ *
+ * Returns "" without a comparison. finding_text() has the finding. The sentence contains no names from a device or profile.
  */
 char *verdict_overall(const struct bench *b, char *ret, size_t size);
-/* What ended a half, in plain words, with what is to be done; "" if nothing did. finding.what in it is as it came. */
+/* The event that ended a half, in plain words, and the advice; "" without one. The text of finding.what is not escaped. */
 char *finding_text(const struct bench *b, char *ret, size_t size);
