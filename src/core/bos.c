@@ -21,7 +21,7 @@ enum {
         LANE_MAX_MBPS = 10000, /* Gen 2: a sublink is one lane */
 };
 
-/* Mantissa and a power of 1000 bit/s. */
+/* Mantissa times a power of 1000 bit/s. */
 static unsigned sublink_speed(const uint8_t *p)
 {
         unsigned mantissa = (unsigned) (p[2] | p[3] << 8), mbps;
@@ -57,7 +57,7 @@ static unsigned capability_speed(const uint8_t *p)
         return top;
 }
 
-/* 0: neither SuperSpeed nor more. */
+/* Returns 0 if it is below SuperSpeed. */
 static unsigned superspeed(const uint8_t *p, size_t n)
 {
         unsigned top = 0;
@@ -93,10 +93,10 @@ unsigned device_max_speed(const void *bos, size_t size, const char *usb_version,
 
         if (top > 0)
                 return top > link_mbps ? top : link_mbps;
-        if (link_mbps != 480) /* below it is unknown why; above there is something wrong with what it says */
+        if (link_mbps != 480) /* The reason of a slower link is unknown. At a faster one, bcdUSB or the BOS is wrong. */
                 return 0;
         if (told)
                 return 480;
-        /* Who can do more says 2.10 at this speed, and has a BOS: it is not shown. Some say 3.x all the same. */
+        /* A faster device has 2.10 here and a BOS, but this kernel does not show the BOS. Some devices have 3.x nevertheless. */
         return bcd >= 0x0300 ? 5000 : bcd > 0 && bcd <= 0x0200 ? 480 : 0;
 }

@@ -8,7 +8,7 @@
 
 #define KERNEL_PREFIX "Linux "
 
-/* Takes what stands before the next ';' off *s. False if it does not fit. */
+/* Reads up to the next ';' and advances *s behind it. Returns false if the field does not fit. */
 static bool next_field(const char **s, char *ret, size_t size)
 {
         size_t n = strcspn(*s, ";");
@@ -81,7 +81,7 @@ int db_fill(struct db_entry *ret, db_property_fn get, const void *from)
                 k = get(from, key, value, sizeof(value));
                 if (k == 0)
                         break;
-                /* One that is not understood is as good as none. */
+                /* A malformed statement does not count. */
                 if (k > 0 && db_says_parse(value, &ret->says[ret->n_says]) >= 0)
                         ret->n_says++;
         }

@@ -29,7 +29,7 @@ static bool digit(char c)
         return c >= '0' && c <= '9';
 }
 
-/* One number with its unit off the front of *s; a number alone is seconds. */
+/* Parses one number with its unit and advances *s. A number without a unit is seconds. */
 static int parse_span(const char **s, usec_t *ret)
 {
         static const struct {
@@ -75,14 +75,14 @@ int parse_seconds(const char *s, usec_t *ret_usec)
                 if (r < 0)
                         return r;
                 if (__builtin_add_overflow(total, v, &total) || total == UINT64_MAX)
-                        return -EINVAL; /* the last value means "never" elsewhere */
+                        return -EINVAL; /* elsewhere the last value means "never" */
                 s += strspn(s, " ");
         } while (*s);
         *ret_usec = total;
         return 0;
 }
 
-/* One to four hexadecimal digits, up to `end`. */
+/* Parses one to four hexadecimal digits, up to `end`. */
 static int parse_id(const char **s, uint16_t *ret)
 {
         static const char digits[] = "0123456789abcdef";
@@ -101,7 +101,7 @@ static int parse_id(const char **s, uint16_t *ret)
         return 0;
 }
 
-/* "VID:PID" or "VID:PID:SERIAL"; a serial may have colons of its own. */
+/* Parses "VID:PID" or "VID:PID:SERIAL"; a serial may contain colons. */
 static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const char **ret_serial)
 {
         uint16_t vid, pid;

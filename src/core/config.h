@@ -4,7 +4,7 @@
 #include "common/util.h"
 #include "core/types.h"
 
-/* uasd.conf(5), its meaning. Files are read by sys/state/conf.c; this knows sections and keys alone. */
+/* The meaning of uasd.conf(5). sys/state/conf.c reads the files; this module knows only sections and keys. */
 
 struct disk_rule { /* [Disk VID:PID] or [Disk VID:PID:SERIAL] */
         uint16_t vid, pid;
@@ -26,13 +26,13 @@ void config_init(struct config *c);
 void config_done(struct config *c);
 
 /*
- * One assignment. Returns 0; -EINVAL for a value that cannot be read, -ENOENT for an unknown section or key
- * (both leave the configuration as it was), -ENOMEM.
+ * Sets one value. Returns 0, -EINVAL for an invalid value, -ENOENT for an unknown section or key, or -ENOMEM. After an error the
+ * configuration is unchanged.
  */
 int config_set(struct config *c, const char *section, const char *key, const char *value);
 
-/* The most particular rule for this disk, else Policy=. A later rule wins over an equal earlier one. */
+/* Returns the policy of the most specific rule for this disk, else Policy=. A later rule goes before an equal earlier one. */
 enum policy config_policy(const struct config *c, uint16_t vid, uint16_t pid, const char *serial);
 
-/* "20", "20s", "500ms", "1min", "infinity" is refused. Returns 0 or -EINVAL. */
+/* Parses "20", "20s", "500ms", "1min"; "infinity" is invalid. Returns 0 or -EINVAL. */
 int parse_seconds(const char *s, usec_t *ret_usec);

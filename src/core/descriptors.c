@@ -35,7 +35,7 @@ struct bytes {
         size_t n;
 };
 
-/* True if a whole descriptor stands at the front. Without one nothing after it can be found either. */
+/* Returns true if a whole descriptor is at the front. Otherwise the next one cannot be found either. */
 static bool valid(struct bytes b)
 {
         return b.n >= 2 && b.p[0] >= 2 && b.p[0] <= b.n;
@@ -49,7 +49,7 @@ static void skip(struct bytes *b)
         b->n -= n;
 }
 
-/* The descriptors up to the next one of the two types; they are taken off b. */
+/* Returns the descriptors before the next one of the two types, and removes them from b. */
 static struct bytes take_until(struct bytes *b, uint8_t type, uint8_t other)
 {
         struct bytes taken = *b;
@@ -60,7 +60,7 @@ static struct bytes take_until(struct bytes *b, uint8_t type, uint8_t other)
         return taken;
 }
 
-/* The first pipe usage descriptor counts, as in uas_find_endpoints(): its own length is not asked for there. */
+/* The first pipe usage descriptor counts, as in uas_find_endpoints(), which does not check its length. */
 static unsigned pipe_id(struct bytes extra)
 {
         for (; extra.n >= 3; skip(&extra))
@@ -69,7 +69,7 @@ static unsigned pipe_id(struct bytes extra)
         return 0;
 }
 
-/* The companion stands right behind its endpoint or does not count, and only bulk pipes have streams. */
+/* The companion counts only directly behind its endpoint, and only bulk pipes have streams. */
 static unsigned streams(const uint8_t *endpoint, struct bytes extra)
 {
         unsigned log2;
@@ -83,7 +83,7 @@ static unsigned streams(const uint8_t *endpoint, struct bytes extra)
         return log2 ? 1U << log2 : 0;
 }
 
-/* The endpoints of one alternate setting: usbcore takes as many as it announces, and no address twice. */
+/* Reads the endpoints of one alternate setting: usbcore takes at most the announced number, and each address once. */
 static void parse_endpoints(struct bytes b, unsigned announced, struct uas_caps *caps)
 {
         bool seen[256] = {}, have[PIPE_LAST + 1] = {};
@@ -165,7 +165,7 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
 {
         struct bytes b = {data, size};
 
-        /* sysfs gives 18 bytes of it, whatever length the device claims */
+        /* sysfs shows 18 bytes of it, independent of the length that the device claims */
         if (b.n < DEVICE_SIZE || b.p[0] < DEVICE_SIZE || b.p[1] != DT_DEVICE)
                 return -EBADMSG;
         b.p += DEVICE_SIZE;
@@ -183,8 +183,7 @@ int descriptors_parse(const void *data, size_t size, uint8_t configuration, uint
                 if (total < b.p[0])
                         return -EBADMSG;
                 if (total < c.n)
-                        c.n = total; /* usbcore cuts off what it cannot read: less may be there than is claimed
-                                      */
+                        c.n = total; /* usbcore cuts off data that it cannot read: there may be less than claimed */
                 if (configuration == 0 || b.p[5] == configuration)
                         return parse_configuration(c, interface, ret);
                 b.p += c.n;

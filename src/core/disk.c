@@ -9,7 +9,7 @@
 #include "core/explain.h"
 #include "core/history.h"
 
-#define NAME_SIZE 96 /* of one name within a sentence */
+#define NAME_SIZE 96 /* one name in a sentence */
 
 bool interface_name_valid(const char *name)
 {
@@ -177,7 +177,7 @@ bool luns_same(const struct lun *a, size_t n_a, const struct lun *b, size_t n_b)
         return true;
 }
 
-/* "/mnt/usb (sda1)": who uses it and where. Names come from users and devices: harmless from here on. */
+/* Writes "/mnt/usb (sda1)": the user and the place. Names come from users and devices, and are made harmless here. */
 static void describe_user(const struct user *u, char *ret, size_t size)
 {
         char where[NAME_SIZE] = "", command[NAME_SIZE] = "somebody", pid[24] = "", namespace[NAME_SIZE] = "";
@@ -217,7 +217,7 @@ static void describe_user(const struct user *u, char *ret, size_t size)
         }
 }
 
-/* As many users as fit, whole ones; of the others the number. */
+/* Writes as many users as fit, and the number of the others. */
 static void describe_users(const struct disk *d, char *ret, size_t size)
 {
         size_t used = 0;
@@ -245,7 +245,7 @@ static bool is_or_below(const char *path, const char *dir)
         return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-/* With a volume or an array between them, which keeps the disk when the file system has gone. */
+/* Returns true if a volume or an array is between them: it keeps the disk busy after the unmount. */
 static bool is_stacked(const struct disk *d, const struct user *u)
 {
         for (size_t i = 0; i < d->n_users; i++) {
@@ -270,7 +270,7 @@ bool disk_has_root(const struct disk *d)
         return false;
 }
 
-/* No switch, and no policy of uasd, moves it: the kernel has to be told before it sees the disk. */
+/* uasd cannot move this disk, by switch or policy. Only the kernel command line can, before the kernel sees the disk. */
 static void say_root(const struct disk *d, char *ret, size_t size)
 {
         const struct facts *f = &d->facts;
@@ -314,7 +314,7 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-/* What does not fit is cut off, and not in the middle of a character: D-Bus takes whole ones alone. */
+/* Cuts off what does not fit, but not within a character: D-Bus accepts only whole ones. */
 _printf_(3, 4) static void say(char *ret, size_t size, const char *format, ...)
 {
         va_list ap;
@@ -341,7 +341,7 @@ bool disk_went_wrong(const struct disk *d)
         return d->outcome.code > UASD_EXIT_OK && d->outcome.code != UASD_EXIT_DEFERRED;
 }
 
-/* Why it is not where it is to be. Empty: nobody has said no. */
+/* Why it is not on its target. Empty: not cancelled. */
 static char *say_cancelled(const struct disk *d, char *ret, size_t size)
 {
         bool none = d->facts.driver == DRIVER_NONE;
@@ -355,7 +355,7 @@ static char *say_cancelled(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-/* What happened, when, and with what, where that is what keeps the disk off uas. Empty: another row decides. */
+/* The failure, with time and versions, if that is the reason to avoid uas. Empty: another row decides. */
 static char *say_event(const struct disk *d, char *ret, size_t size)
 {
         ret[0] = '\0';
@@ -364,7 +364,7 @@ static char *say_event(const struct disk *d, char *ret, size_t size)
         return ret;
 }
 
-/* The sentence of the row that decides; the event takes the place of the one on distrust. */
+/* The sentence of the row that decides. For distrust the event replaces it. */
 static char *say_why(const struct disk *d, char *ret, size_t size)
 {
         bool replaced = *say_event(d, ret, size) && d->decision.reason == REASON_DISTRUSTED;

@@ -12,7 +12,7 @@ static struct dropping *find(struct drops *d, const char *port)
         return NULL;
 }
 
-/* A free one, or that of the port where nothing has happened for longest. */
+/* Returns a free entry, or that of the port with the oldest event. */
 static struct dropping *oldest(struct drops *d)
 {
         struct dropping *p = d->ports;
@@ -29,8 +29,8 @@ static bool is_same(const struct dropping *p, const struct facts *f)
 }
 
 /*
- * When it woke up nobody tells: it is seen by the first disk that comes or goes after that. If that is long after, one drop too
- * few is counted.
+ * No event reports the wakeup, so the first disk that comes or goes afterwards shows it. If that is much later, one drop too few
+ * is counted.
  */
 static bool just_woken(struct drops *d, const struct drops_time *t)
 {
@@ -48,7 +48,7 @@ void drops_gone(struct drops *d, const struct facts *f, bool explained, const st
         bool woken = just_woken(d, t);
 
         if (p && is_same(p, f)) {
-                if (p->devnum == f->devnum) /* another interface of the device that has been counted */
+                if (p->devnum == f->devnum) /* another interface of the same device was already counted */
                         return;
         } else {
                 if (!p)
@@ -86,7 +86,8 @@ unsigned drops_came(struct drops *d, const struct facts *f, const struct drops_t
                 return 0;
         away = p->away;
         p->away = false;
-        /* It never went: only its interfaces did, as when somebody takes its authorization, or its configuration, away. */
+        /* Only its interfaces disappeared, not the device: for example when a user removed its authorization or its
+         * configuration. */
         if (p->devnum == f->devnum) {
                 p->devnum = 0;
                 return 0;

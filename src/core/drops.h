@@ -5,53 +5,51 @@
 #include "core/facts.h"
 
 /*
- * Disks that drop off the bus by themselves and come back: mostly that is a cable, a connector or the power. To the kernel and to
- * us each time is an unplug and another attachment, so it is counted by ports.
+ * Disks that drop off the bus by themselves and come back, mostly because of a cable, a connector or the power. For the kernel
+ * and uasd each time is an unplug and another attachment, so drops are counted by port.
  *
- * A drop is a disk that is back at its port soon after it went, as another device. What is taken for one by mistake: somebody's
- * pulling the plug and putting it back at once, the same by a switchable hub, two disks of one kind without serial numbers that
- * are exchanged quickly, a bridge that restarts itself. That is cheap, since three are needed and no more comes of it than a
- * sentence. What is missed: a disk that comes back at another port, as a USB 3 disk does whose cable is good for high speed
- * alone.
+ * A drop is a disk that is back at its port, as another device, soon after it went. Some other events look the same. A user may
+ * pull the plug and put it back at once, or do that with a switchable hub. A user may exchange two disks of one kind without
+ * serial numbers quickly. A bridge may restart itself. This does little harm: three drops are needed, and the only result is a
+ * sentence. Drops are missed if the disk comes back at another port. A USB 3 disk does so if its cable works only at high speed.
  *
- * Kept in memory alone, and looked at when a disk comes or goes: no timer, and a restart of uasd forgets. Times are
- * CLOCK_BOOTTIME.
+ * Drops are only in memory, and evaluated when a disk comes or goes: there is no timer, and a restart of uasd forgets them. Times
+ * are CLOCK_BOOTTIME.
  */
 
-#define DROP_USEC 5000000ULL /* somebody's hand mostly takes longer */
+#define DROP_USEC 5000000ULL /* a user mostly takes longer to unplug and plug in */
 #define DROPS_MEMORY_USEC 600000000ULL
 #define DROPS_ENOUGH 3
-/* A disk that the machine has lost over its sleep comes and goes when it wakes up: what happens so soon after it is the sleep's.
- */
+/* A disk that lost its connection during sleep comes and goes at the wakeup. Drops so soon after it do not count. */
 #define DROPS_WOKEN_USEC 20000000ULL
 #define DROPS_PORTS_MAX 16
 
 struct dropping {
-        char port[INTERFACE_NAME_MAX]; /* "2-1"; empty: nobody's */
-        uint16_t vid, pid;             /* who went there last */
+        char port[INTERFACE_NAME_MAX]; /* "2-1"; empty: a free entry */
+        uint16_t vid, pid;             /* the last disk at that port */
         char serial[USB_STRING_MAX];
-        unsigned devnum;         /* it had */
-        usec_t seen;             /* when that was */
-        bool away;               /* and it may come back */
-        usec_t at[DROPS_ENOUGH]; /* its last drops, the oldest first */
+        unsigned devnum;         /* its device number */
+        usec_t seen;             /* time of its last event */
+        bool away;               /* it has gone, and may come back */
+        usec_t at[DROPS_ENOUGH]; /* times of its last drops, the oldest first */
         unsigned n;
-        bool told; /* of this series, which goes on until there was none for as long as one counts */
+        bool told; /* this series was reported. It ends after DROPS_MEMORY_USEC without a drop */
 };
 
 struct drops {
         struct dropping ports[DROPS_PORTS_MAX];
-        bool begun;    /* the next is known: a disk has come since uasd began */
-        usec_t asleep; /* as last seen */
-        usec_t woken;  /* when it was seen to be more; 0: never */
+        bool begun;    /* `asleep` is valid: a disk has come or gone since uasd began */
+        usec_t asleep; /* its last value */
+        usec_t woken;  /* time at which it was seen to grow; 0: never */
 };
 
-/* The machine's clocks: now, and how much of that it has slept. */
+/* The machine's clocks: now, and the part of it that the machine has slept. */
 struct drops_time {
         usec_t now, asleep;
 };
 
-/* A disk has gone. explained: uasd was at work on it, or its bridge is known to have failed. */
+/* A disk has gone. explained: uasd was switching it, or its bridge is known to have failed. */
 void drops_gone(struct drops *d, const struct facts *f, bool explained, const struct drops_time *t);
 
-/* A disk has come. Returns how often it has dropped if that is enough and has not been told yet; else 0. */
+/* A disk has come. Returns its number of drops if that is enough and not reported yet, else 0. */
 unsigned drops_came(struct drops *d, const struct facts *f, const struct drops_time *t);

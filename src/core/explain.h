@@ -3,29 +3,30 @@
 
 #include "core/policy.h"
 
-/* One row of the decision table held against one disk. */
+/* One row of the decision table, applied to one disk. */
 struct explain_row {
         enum reason reason;
-        bool fits;          /* this row's condition is met */
-        bool decides;       /* and no row above was: this is the one */
-        char found[320];    /* what was found, a clause */
-        const char *means;  /* what it means, a sentence */
-        const char *remedy; /* what to do if one wants it otherwise, or NULL */
+        bool fits;          /* the condition of this row is true */
+        bool decides;       /* and no earlier row fits: this row decides */
+        char found[320];    /* the facts, a clause */
+        const char *means;  /* their meaning, a sentence */
+        const char *remedy; /* how to change that, or NULL */
 };
 
-/* Fills at most `max` rows, all rows of the table in order. Returns how many. */
+/* Fills at most `max` rows, all rows of the table in order. Returns their number. */
 size_t explain(const struct facts *f, struct explain_row *rows, size_t max);
 
-/* The row that decides; NULL: it is not among these. */
+/* Returns the row that decides; NULL: not among these. */
 const struct explain_row *explain_deciding(const struct explain_row *rows, size_t n);
 
-/* The sentence for a reason (`reason` in JSON). Never NULL. */
+/* Returns the sentence for a reason (`reason` in JSON). Never NULL. */
 const char *reason_sentence(enum reason r);
-/* What a state is, a sentence. Never NULL. */
+/* Returns the meaning of a state, a sentence. Never NULL. */
 const char *state_sentence(enum state s);
 
 /*
- * Of a disk without a driver, though uas is there and nothing keeps it off: what may have happened, and what to do, sentences.
- * Empty for any other. probe_error: with what uas gave up (kmsg_note_probe() of core/kmsg.h), 0 where nothing tells. Returns ret.
+ * For a disk without a driver, although uas is there and nothing forbids it: writes the possible causes and remedies, as
+ * sentences. Empty for any other disk. probe_error: the error of uas (kmsg_note_probe() of core/kmsg.h), 0 if unknown. Returns
+ * ret.
  */
 char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t size);

@@ -57,7 +57,7 @@ int history_parse(const char *value, struct history *ret)
                         return -EINVAL;
                 (void) snprintf(key, sizeof(key), "%.*s", (int) equals, value);
                 value += equals + 1;
-                if (streq(key, "reason")) { /* the last one, with its spaces */
+                if (streq(key, "reason")) { /* the last word, with its spaces */
                         (void) copy_string(h.reason, sizeof(h.reason), value);
                         break;
                 }
@@ -90,7 +90,7 @@ int history_format(const struct history *h, char *ret, size_t size)
 
 bool history_matters(const struct history *h)
 {
-        /* A trial that nobody ends is a machine that went down in the middle of it. */
+        /* If no program ends a trial, the machine went down in the middle of it. */
         return h->state == HISTORY_DISTRUSTED || h->state == HISTORY_TRIAL;
 }
 
@@ -103,7 +103,7 @@ bool history_end_trial(struct history *h, const char *boot)
         return true;
 }
 
-/* ---- its key ---- */
+/* ---- the key ---- */
 
 char *history_usb_id(const struct facts *f, char *ret, size_t size)
 {
@@ -112,7 +112,7 @@ char *history_usb_id(const struct facts *f, char *ret, size_t size)
 
         make_harmless(f->serial, serial, sizeof(serial));
         used = (size_t) snprintf(ret, size, "%04x:%04x:", f->vid, f->pid);
-        /* What ends a key, and what ends the serial in it. */
+        /* These characters end a key, or the serial in it. */
         for (const char *s = serial; *s && used + 6 < size; s++)
                 used += (size_t) (*s == '=' || *s == '@' || *s == '#'
                                           ? snprintf(ret + used, size - used, "\\x%02x", (unsigned) *s)
@@ -136,7 +136,7 @@ char *history_key(const struct facts *f, char *ret, size_t size)
 
         history_key_disk(f, ret, size);
         used = strlen(ret);
-        /* Bus numbers are given in the order in which controllers come up; a controller's address stays. */
+        /* Bus numbers depend on the order in which controllers are found; the address of a controller is stable. */
         (void) snprintf(ret + used, size - used, "%s/%s/%s", f->controller_device[0] ? f->controller_device : "usb",
                         f->speed_mbps >= SUPER_SPEED_MBPS ? "ss" : "hs", chain ? chain + 1 : f->port);
         return ret;
@@ -162,9 +162,9 @@ bool history_id_parse(const char *s, char *ret, size_t size)
         return true;
 }
 
-/* ---- what it comes to ---- */
+/* ---- what a record means ---- */
 
-/* With which firmware need not be kept: with another one it is not distrusted. */
+/* The firmware is not kept: a disk with another one is not distrusted. */
 static void describe(const struct history *h, const char *what, struct facts *f)
 {
         (void) snprintf(f->distrust_date, sizeof(f->distrust_date), "%.*s", (int) strcspn(h->date, "T"),
@@ -173,7 +173,7 @@ static void describe(const struct history *h, const char *what, struct facts *f)
         (void) copy_string(f->distrust_reason, sizeof(f->distrust_reason), *what ? what : "why is not on record");
 }
 
-/* " (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)", or what is known of that. */
+/* Writes " (2026-11-20, firmware 1.14, Linux 6.1.0-56-amd64)", as far as known. */
 static char *in_brackets(const struct facts *f, const char *date, char *ret, size_t size)
 {
         const char *kernel = f->distrust_kernel;
@@ -225,7 +225,7 @@ void history_judge(const struct history *h, const struct here *here, struct fact
                         f->distrusted = true;
                         describe(h, h->reason, f);
                 }
-                /* Nobody ended it: the machine died, or was reset, or lost its power. */
+                /* The trial was not ended: the machine crashed, was reset, or lost its power. */
                 if (!same_boot && same_firmware && same_kernel) {
                         f->distrusted = f->trial_failed = true;
                         describe(h, "the machine went down in the middle of its trial", f);

@@ -57,7 +57,7 @@ enum policy kept_policy(const struct facts *f)
 
         if (!f->caps.uas || !f->caps.pipes)
                 return POLICY_AUTO;
-        for_good.override_target = DRIVER_NONE; /* goes when it is unplugged */
+        for_good.override_target = DRIVER_NONE; /* ends when it is unplugged */
         decide(&for_good, &d);
         if (d.reason == REASON_UNKNOWN_BRIDGE && d.target == DRIVER_USB_STORAGE)
                 return POLICY_USB_STORAGE;
@@ -76,7 +76,7 @@ const char *kept_name(const struct facts *f, bool twin, char *ret, size_t size)
         return ret;
 }
 
-/* As decide() would have it, as far as what is kept tells. DRIVER_NONE: it says neither. */
+/* Returns the driver that decide() would choose, as far as records and policies show it. DRIVER_NONE: they show none. */
 static enum driver wanted(const struct kept_disk *d)
 {
         if (d->uas_alone)
@@ -87,7 +87,7 @@ static enum driver wanted(const struct kept_disk *d)
         case POLICY_UAS:
                 return d->trial_failed ? DRIVER_USB_STORAGE : DRIVER_UAS;
         case POLICY_IGNORE:
-                return DRIVER_OTHER; /* what the kernel chooses */
+                return DRIVER_OTHER; /* the kernel chooses */
         case POLICY_AUTO:
         case _POLICY_MAX:
                 break;
@@ -124,7 +124,7 @@ int keepoff_leave_out(struct keepoff *k, const char *entry, uint16_t vid, uint16
 
 static int add(struct keepoff *k, const struct kept_disk *d, bool instead)
 {
-        /* Of a disk that is not plugged in the firmware is not known: what the kernel has for any. */
+        /* The firmware of a disk that is not plugged in is unknown: use the kernel's rows for any firmware. */
         const struct bridge b = {.vid = d->vid, .pid = d->pid, .any_bcd = true};
         char entry[QUIRK_ENTRY_MAX], others[QUIRKS_MAX + 1];
 
@@ -147,7 +147,7 @@ int keepoff_entries(const struct kept_disks *k, const char *others, bool instead
         struct keepoff made = {0};
         int r = 0;
 
-        /* What is too long for the kernel would keep usb-storage from being loaded at all: not our line. */
+        /* The kernel does not load usb-storage with a string that is too long. So our line does not contain it. */
         if (!copy_string(made.quirks, sizeof(made.quirks), others))
                 made.quirks[0] = '\0';
         for (int pass = 0; pass < 2; pass++)

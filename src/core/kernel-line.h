@@ -6,20 +6,21 @@
 #include "core/quirk-words.h"
 
 /*
- * The `quirks=` that says from the first moment on, without uasd, what is wanted of disks: as a whole string, for the place where
- * it is to be said. What is said there already stays, but for what nobody would heed behind ours.
+ * The `quirks=` that makes policy effective from the first moment, without uasd: the whole string for the place where the user
+ * writes it. Present entries there stay, except those that would have no effect behind ours.
  */
 
 /*
- * What a new `quirks=` at this place (QUIRK_COMMAND_LINE or QUIRK_MODPROBE) takes the place of, so that it has to say it as well:
- * the last one there; for the command line, which overrules modprobe.d, else the last one of modprobe.d. NULL: nothing.
+ * Returns the line that a new `quirks=` at this place (QUIRK_COMMAND_LINE or QUIRK_MODPROBE) would replace, so that it must
+ * repeat it. This is the last line there. The command line overrides modprobe.d: if it has none, this is the last line of
+ * modprobe.d. NULL: none.
  */
 const struct quirk_line *kernel_line_base(const struct quirk_facts *q, enum quirk_source place);
 
 /*
- * The string for all disks that are kept off uas (core/keepoff.h), or, if `one` is not NULL, for that disk alone, for which the
- * kernel is to choose `target`. 0; -E2BIG: what is there already is longer than the kernel takes; -ENOMEM. keepoff_done() frees
- * ret.
+ * Makes the string for all disks that are kept off uas (core/keepoff.h). If `one` is not NULL, only for that disk, for which the
+ * kernel should choose `target`. Returns 0, -E2BIG if the present string is longer than the kernel takes, or -ENOMEM.
+ * keepoff_done() frees ret.
  */
 int kernel_line_make(const struct quirk_line *base, const struct kept_disks *kept, const struct facts *one, enum driver target,
                      struct keepoff *ret);

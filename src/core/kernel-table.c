@@ -4,10 +4,10 @@
 #include "common/util.h"
 
 /*
- * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3, and of unusual_devs.h those rows that say
- * IGNORE_UAS or stand for disks that may speak UAS: an entry of ours would take their flags away (ALWAYS_SYNC
- * among them, without which written bytes get lost). Flags without a letter (BROKEN_FUA) are left out: an entry
- * of the parameter can neither set nor clear them. First match wins within a table.
+ * The facts of unusual_uas.h, the same in Linux 6.1, 6.12 and 7.3. Also some rows of unusual_devs.h: those with IGNORE_UAS, and
+ * those of disks that may support UAS. Our entry would remove their flags, such as ALWAYS_SYNC, without which written data is
+ * lost. Flags without a letter (BROKEN_FUA) are left out: an entry of the parameter can neither set nor clear them. The first
+ * match in a table counts.
  */
 struct kernel_row {
         uint16_t vid, pid, bcd_min, bcd_max;
@@ -15,7 +15,7 @@ struct kernel_row {
         const char *name;
 };
 
-/* Part of the id tables of both drivers. */
+/* In the id tables of both drivers. */
 static const struct kernel_row uas_rows[] = {
         {0x054c, 0x087d, 0x0000, 0x9999, "f", "Sony PSZ-HA*"},
         {0x059f, 0x105f, 0x0000, 0x9999, "fk", "LaCie 2Big Quadra USB3"},
@@ -43,7 +43,7 @@ static const struct kernel_row uas_rows[] = {
         {0x4971, 0x8024, 0x0000, 0x9999, "y", "SimpleTech External HDD"},
 };
 
-/* Of usb-storage's id table alone, and before the ones above in it. */
+/* Only in usb-storage's id table, before the rows above. */
 static const struct kernel_row storage_rows[] = {
         {0x0480, 0xd010, 0x0100, 0x9999, "y", "Toshiba External USB 3.0"},
         {0x0525, 0xa4a5, 0x0000, 0x9999, "o", "Linux File-backed Storage Gadget"},
@@ -77,7 +77,7 @@ static letters_t row_letters(const struct kernel_row *r)
         return letters;
 }
 
-/* A rule is code in uas-detect.h: it adds letters, 'u' among them, and cannot take any away. */
+/* A rule is code in uas-detect.h: it can add letters, such as 'u', but cannot remove any. */
 static letters_t rule_asmedia(const struct bridge *b)
 {
         if (b->vid != 0x174c || (b->pid != 0x5106 && b->pid != 0x55aa))
@@ -85,7 +85,7 @@ static letters_t rule_asmedia(const struct bridge *b)
         if (b->max_power == 0)
                 return 0; /* ASM1153 */
         if (b->speed_mbps < SUPER_SPEED_MBPS || b->status_streams == 32)
-                return LETTER_U; /* perhaps an ASM1051 */
+                return LETTER_U; /* possibly an ASM1051 */
         return LETTER('g');      /* ASM1053 */
 }
 
@@ -140,7 +140,7 @@ void kernel_driver_flags(const struct bridge *b, enum driver driver, struct driv
         letters_t letters, ruled;
         const char *name;
 
-        /* usb-storage asks the rules whether to decline, and keeps none of their letters otherwise. */
+        /* usb-storage uses the rules only to decline a disk, and ignores their letters otherwise. */
         ruled = rules_letters(b, &name);
         if (driver == DRIVER_USB_STORAGE) {
                 storage = find(storage_rows, ELEMENTSOF(storage_rows), b);
@@ -160,7 +160,7 @@ void kernel_flags(const struct bridge *b, struct kernel_flags *ret)
         *ret = (struct kernel_flags){.ignore_uas = (all | row_letters(storage)) & LETTER_U};
         letters_format(all & ~LETTER_U, ret->letters);
 
-        /* The row or rule that says 'u' comes first, then whatever says anything. */
+        /* First a row or rule with 'u', then any other. */
         if (table & LETTER_U || (row && !ret->ignore_uas)) {
                 ret->source = KERNEL_TABLE_UAS;
                 ret->name = row->name;

@@ -3,15 +3,15 @@
 
 #include "core/quirks.h"
 
-/* Flags as a set of letters, as the kernel keeps them as a set of bits. */
+/* Flags as a set of letters, as the kernel has them as a set of bits. */
 typedef uint32_t letters_t;
 #define LETTER(c) ((letters_t) 1 << ((c) - 'a'))
 #define LETTER_U LETTER('u')
 
-/* Writes the set in alphabetical order. ret holds 27 characters at least. */
+/* Writes the set in alphabetical order. ret has room for at least 27 characters. */
 void letters_format(letters_t letters, char *ret);
 
-/* What one driver starts from before it reads the parameter. */
+/* The flags of one driver before it reads the parameter. */
 struct driver_flags {
         letters_t letters; /* without 'u' */
         bool ignore_uas;

@@ -8,7 +8,7 @@
 
 /* ---- the record ---- */
 
-/* A number up to `end`, and over it. */
+/* Parses a number up to `end`, and skips that. */
 static int take_number(const char **p, const char *stop, char end, uint64_t *ret)
 {
         const char *s = *p;
@@ -75,7 +75,7 @@ int kmsg_parse(const char *record, size_t size, struct kmsg *ret)
         return 0;
 }
 
-/* ---- what it says ---- */
+/* ---- its meaning ---- */
 
 static bool starts(const char *s, const char *with, const char **ret_rest)
 {
@@ -97,13 +97,13 @@ enum source {
 
 static const struct pattern {
         enum source source;
-        const char *text; /* the message begins with it, after "driver device: [sda] tag#1 " */
-        const char *also; /* and has this further on; a number behind both is an errno where `errnos` says so */
+        const char *text; /* begin of the message, behind "driver device: [sda] tag#1 " */
+        const char *also; /* also contained, further on. With `errnos`, the number behind both is an errno */
         bool errnos;
         struct sign sign;
 } patterns[] = {
         /* clang-format off */
-        /* Emulated or real, each attach of a host and each device at a port begins a new account. */
+        /* Both drivers: each attach of a host and each device at a port begins a new account. */
         {FROM_SCSI, "uas", "", false, {.weight = WEIGHT_NEW}},
         {FROM_SCSI, "usb-storage ", NULL, false, {.weight = WEIGHT_NEW}},
         {FROM_USB, "new ", " USB device number ", false, {.weight = WEIGHT_NEW}},
@@ -170,7 +170,7 @@ static const struct pattern {
         /* clang-format on */
 };
 
-/* "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without what stands in front. Returns NULL if that is no message of a device. */
+/* Returns the text of "sd 0:0:0:0: [sda] tag#20 uas_eh_..." without its prefix, or NULL if it is not the message of a device. */
 static const char *message_of(const struct kmsg *k, char *ret_device, size_t size)
 {
         const char *space = strchr(k->text, ' '), *colon = strstr(k->text, ": "), *s;
@@ -188,7 +188,7 @@ static const char *message_of(const struct kmsg *k, char *ret_device, size_t siz
         return s;
 }
 
-/* "usb2-port1" is 2-1, "2-1-port3" is 2-1.3: a port has no subsystem, so its record has no fields. */
+/* "usb2-port1" is 2-1, "2-1-port3" is 2-1.3. A port has no subsystem, so its record has no fields. */
 static bool port_of(const char *name, char *ret, size_t size)
 {
         const char *dash = strstr(name, "-port"), *bus;
@@ -266,7 +266,7 @@ static bool locate(enum source source, const struct kmsg *k, const char *device,
         return true;
 }
 
-/* A transfer that was cancelled, or whose device is gone, says nothing; one that was garbled on its way speaks of the cable. */
+/* A cancelled transfer, or one to a device that has gone, has no meaning. A garbled transfer is a sign of a bad cable. */
 static bool take_errno(const char *number, struct sign *s)
 {
         static const char *const fallout[] = {"-2", "-19", "-104", "-108"}, *const garbled[] = {"-62", "-71", "-84"};
@@ -353,7 +353,7 @@ const char *blame_sentence(enum blame b)
         return "the bridge";
 }
 
-/* What follows all of these words at the front of the text, or NULL. */
+/* Returns the text behind these words if it begins with them, or NULL. */
 static const char *after(const char *text, const char *const words[3])
 {
         for (size_t i = 0; i < 3; i++) {
@@ -375,7 +375,7 @@ void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error)
         if (k->user)
                 return;
         (void) snprintf(port, sizeof(port), "%.*s", (int) strcspn(interface, ":"), interface);
-        /* The first up to Linux 6.8, the second since. */
+        /* The first form is of Linux up to 6.8, the second of later ones. */
         number = after(k->text, (const char *const[]){"uas: probe of ", interface, " failed with error -"});
         if (!number)
                 number = after(k->text, (const char *const[]){"uas ", interface, ": probe with driver uas failed with error -"});

@@ -10,25 +10,26 @@
 /*
  * One record of /dev/kmsg, as one read(2) returns it:
  *
+ *
  *     3,1042,98765432,-;sd 0:0:0:0: [sda] tag#20 uas_eh_abort_handler 0 uas-tag 5 inflight: CMD IN
  *      SUBSYSTEM=scsi
  *      DEVICE=+scsi:0:0:0:0
  *
- * The kernel escapes what is not printable, so no device can write a line of its own.
+ * The kernel escapes nonprintable characters, so no device can forge a line.
  */
 struct kmsg {
-        bool user; /* a program wrote it, not the kernel: it proves nothing */
+        bool user; /* written by a program, not the kernel: it proves nothing */
         uint64_t seq;
-        usec_t usec; /* since boot, without the time asleep */
+        usec_t usec; /* usec since boot, without the time asleep */
         char text[256];
         char subsystem[16];
         char device[64]; /* "+scsi:host0", "c189:129", "+pci:0000:00:14.0" */
 };
 
-/* Returns 0 or -EINVAL. What does not fit is cut off. `record` need not end in a NUL. */
+/* Returns 0 or -EINVAL. Cuts off what does not fit. `record` need not end in a NUL. */
 int kmsg_parse(const char *record, size_t size, struct kmsg *ret);
 
-/* Whose fault a sign is. */
+/* The cause of a sign. */
 enum blame {
         BLAME_NONE,
         BLAME_BRIDGE,
@@ -38,7 +39,7 @@ enum blame {
         _BLAME_MAX,
 };
 
-/* Whom a sign is about. */
+/* The device that a sign is about. */
 enum place {
         PLACE_HOST,       /* name: "host0" */
         PLACE_DEVICE,     /* busnum, devnum */
@@ -51,27 +52,27 @@ enum weight {
         WEIGHT_NONE,
         WEIGHT_MEDIUM,
         WEIGHT_HIGH,
-        WEIGHT_FATAL, /* the way to the data is gone */
-        WEIGHT_NEW,   /* no fault: a new host or device, what was before was another's */
-        WEIGHT_GONE,  /* no fault: unplugged, what follows is the fallout */
+        WEIGHT_FATAL, /* the disk cannot be reached any more */
+        WEIGHT_NEW,   /* no fault: a new host or device. Earlier signs are of another one */
+        WEIGHT_GONE,  /* no fault: unplugged. Later signs are a consequence */
 };
 
-/* What one record says of a disk. */
+/* The meaning of one record for a disk. */
 struct sign {
         enum place place;
         char name[64];
         unsigned busnum, devnum;
         enum blame blame;
         enum weight weight;
-        bool excuses;     /* a bridge is not to blame for what happens around this */
-        bool follows;     /* the kernel's error handling goes on: it began with an earlier sign */
+        bool excuses;     /* a bridge is not to blame for signs around this one */
+        bool follows;     /* part of the kernel's error handling, which began with an earlier sign */
         const char *what; /* "commands were not answered in time" */
 };
 
-/* False: the record says nothing that is to be weighed. */
+/* Returns false if the record does not count. */
 bool sign_read(const struct kmsg *k, struct sign *ret);
 
-/* The same words as they stand in a sign, for as long as the program runs; NULL: no sign says that. */
+/* Returns the constant string of a sign with the same words; NULL: no sign has them. */
 const char *sign_what(const char *text);
 
 /* "the bridge", "the cable or a connector", "the power supply", "the USB controller" */
@@ -80,7 +81,7 @@ const char *blame_to_string(enum blame b);
 int blame_from_string(const char *s);
 
 /*
- * Takes note of what this record says of uas and an interface ("2-1:1.0"): *error becomes the negative errno with which uas gave
- * up on it (drivers/base/dd.c), or 0 where another device was plugged in there.
+ * Reads a record about uas and an interface ("2-1:1.0"). *error becomes the negative errno with which uas gave up on it
+ * (drivers/base/dd.c), or 0 if another device was plugged in there.
  */
 void kmsg_note_probe(const struct kmsg *k, const char *interface, int *error);

@@ -53,7 +53,7 @@ static void seen_in_use(struct life *l, const struct event *e, usec_t now)
                         l->use.retries = 0;
                 return;
         }
-        if (!l->use.hidden) /* used in a way whose end nobody tells: perhaps a look by name can have it told */
+        if (!l->use.hidden) /* no event may report the end of this use: perhaps a search by name can change that */
                 l->use.looked = false;
         l->use.hidden = true;
         if (!l->use.retry_at)
@@ -67,7 +67,7 @@ static void seen_users(struct life *l, const struct event *e, usec_t now)
                 seen_in_use(l, e, now);
                 return;
         }
-        /* A claim met somebody who has no name, so that no look says that he has gone. */
+        /* A claim met a user without a name, so no search shows its end. */
         if (e->by_name && !l->use.named && l->use.retry_at)
                 return;
         l->use.busy = l->use.hidden = l->use.named = false;
@@ -77,8 +77,8 @@ static void seen_users(struct life *l, const struct event *e, usec_t now)
 }
 
 /*
- * Its hold is over and it is free to be mounted: whoever does so now must not meet our claim. It is looked at
- * again when something changes, or after a while.
+ * The hold has ended, and the disk may be mounted: our claim must not make that fail. It is checked again when something changes,
+ * or after a while.
  */
 void learn_released(struct life *l, usec_t now)
 {
@@ -105,12 +105,12 @@ static void ask_again(struct life *l, const struct event *e)
         l->disk.facts.override_target = e->target;
         l->disk.facts.override_forced = e->force;
         l->cancelled = l->lease.failed_before = false;
-        if (l->lease.over) /* the newer word */
+        if (l->lease.over) /* the newer request */
                 l->lease.active = l->lease.over = false;
         start_over(l);
 }
 
-/* What waits, and no more than that: a switch that runs is not broken off, and what was done is not undone. */
+/* Cancels only a waiting switch: a running one is not interrupted, and a finished one is not undone. */
 static void cancel(struct life *l, const struct event *e)
 {
         bool waits = l->disk.state == STATE_WAITING || l->disk.state == STATE_HELD;
@@ -118,7 +118,7 @@ static void cancel(struct life *l, const struct event *e)
         if (l->attempt.running)
                 return;
         l->attempt.requested = false;
-        /* What its holder asked for; what will be after the lease is another matter. */
+        /* Cancels the request of the holder, not what follows the lease. */
         if (l->lease.active && !l->lease.over) {
                 l->lease.to = DRIVER_NONE;
                 return;
@@ -128,20 +128,20 @@ static void cancel(struct life *l, const struct event *e)
         if (!waits)
                 return;
         l->lease.active = l->lease.over = false;
-        l->use.looked = false; /* and nobody looks from now on */
+        l->use.looked = false; /* no search runs from now on */
         l->use.free_since = 0;
         lease_decide(l);
-        l->cancelled = lease_wants(l); /* if what is in force now wants nothing, there is nothing to say no to */
+        l->cancelled = lease_wants(l); /* if the present override and policy want no switch, there is nothing to cancel */
 }
 
-/* How a switch ended that another process has started: its outcome is not known here. */
+/* The result of a switch that another process has started: its outcome is unknown. */
 static void foreign_outcome(const struct life *l, const struct event *e, struct outcome *o)
 {
         const struct disk *d = &l->disk;
 
         if (!decision_wants_switch(&d->facts, &d->decision))
                 o->code = UASD_EXIT_OK;
-        else /* one of our own was about to begin, or it was of a disk that was unplugged, or all there was to it has failed */
+        else /* deferred: our own switch was about to begin, or the disk of that switch was unplugged; otherwise it has failed */
                 o->code = l->attempt.to != DRIVER_NONE || e->replugged ? UASD_EXIT_DEFERRED : UASD_EXIT_FAILED;
         (void) snprintf(o->text, sizeof(o->text), "a switch begun earlier has ended; it is on %s",
                         driver_to_string(d->facts.driver));
@@ -156,7 +156,7 @@ static void done(struct life *l, const struct event *e, usec_t now)
         *o = e->outcome;
         if (e->foreign)
                 foreign_outcome(l, e, o);
-        /* A switch that was killed has failed, unless its disk is found where it was to go. */
+        /* A killed switch has failed, unless the disk is on its target. */
         if (e->killed && l->attempt.to != DRIVER_NONE && !elsewhere) {
                 *o = (struct outcome){.code = UASD_EXIT_OK};
                 (void) snprintf(o->text, sizeof(o->text), "moved to %s, though uasd-switch was killed",
@@ -166,16 +166,16 @@ static void done(struct life *l, const struct event *e, usec_t now)
         o->to = l->attempt.to;
         l->attempt.running = l->attempt.asked_meanwhile = false;
         l->attempt.from = l->attempt.to = DRIVER_NONE;
-        if (o->code == UASD_EXIT_OK && elsewhere) { /* whatever it says: it would be begun again at once, and again */
+        if (o->code == UASD_EXIT_OK && elsewhere) { /* otherwise the same switch would begin again and again */
                 o->code = UASD_EXIT_FAILED;
                 (void) snprintf(o->text, sizeof(o->text), "uasd-switch said that it was done, but the disk is on %s",
                                 driver_to_string(l->disk.facts.driver));
         }
-        if (overtaken) /* how it ended is no answer to what was asked since */
+        if (overtaken) /* the result does not answer the newer request */
                 return;
         l->disk.outcome = *o;
         if (o->code == UASD_EXIT_DEFERRED) {
-                /* Somebody whom a quick look does not see: the kernel may announce the end of it to nobody. */
+                /* A quick search does not see this user, and perhaps no event reports its end. */
                 l->use.busy = l->use.waited = true;
                 l->use.hidden = life_has_disks(l);
                 l->use.looked = l->use.named = false;
@@ -235,7 +235,7 @@ void learn(struct life *l, const struct event *e, usec_t now)
                 trouble(l);
                 break;
         case EVENT_INHIBITED:
-                if (l->inhibited && !e->on) { /* nobody has looked meanwhile */
+                if (l->inhibited && !e->on) { /* no search has run meanwhile */
                         l->use.looked = false;
                         l->use.free_since = 0;
                 }

@@ -4,20 +4,20 @@
 #include "common/util.h"
 #include "core/machine.h"
 
-/* What an event changes of what is known of a disk. What state that comes to, and what is to be done, is the machine's. */
+/* Applies an event to the known facts of a disk. The machine derives state and actions from them. */
 
 void learn(struct life *l, const struct event *e, usec_t now);
-/* EVENT_RELEASED, also where it is the machine that ends the hold. */
+/* EVENT_RELEASED, also if the machine itself ends the hold. */
 void learn_released(struct life *l, usec_t now);
 
-/* Sets `retry_at`, each time later. */
+/* Sets `retry_at`, with a growing pause. */
 void learn_retry(struct life *l, usec_t now);
 
-/* A LUN has a block device. */
+/* Returns true if a LUN has a block device. */
 bool life_has_disks(const struct life *l);
-/* A driver has found a SCSI device, with or without a block device. */
+/* Returns true if a driver has found a SCSI device, with or without a block device. */
 bool life_has_luns(const struct life *l);
-/* A try that went wrong, as opposed to one that found the disk in use. */
+/* Returns true if a switch has failed. A deferred switch has not failed. */
 bool life_went_wrong(const struct life *l);
-/* It has left the disk to nobody, or found it so: there is nothing that another one could take from anybody. */
+/* Returns true if the disk has no driver after a failure: another try cannot disturb a user. */
 bool life_stranded(const struct life *l);

@@ -8,8 +8,8 @@ void lease_decide(struct life *l)
         bool forced = f->override_forced, policy_forced = f->policy_forced;
 
         /*
-         * As the nearest word there is: what it does not overrule for a user, it does not for a lease. But a lease is for a
-         * moment: a policy that was set with --force does not stand in its way, and one for uas allows it uas.
+         * A lease counts like an override, and overrules no more than that. But it is temporary: a policy that was set with
+         * --force does not block it, and one for uas permits uas.
          */
         if (l->lease.active && l->lease.to != DRIVER_NONE) {
                 f->override_target = l->lease.to;
@@ -47,11 +47,11 @@ bool lease_move(struct life *l, const struct event *e)
                 return false;
         l->lease.over = e->type == EVENT_LEASE_ENDED;
         l->lease.to = e->target;
-        l->lease.forced = l->lease.over || e->force; /* what it had before needs no leave */
+        l->lease.forced = l->lease.over || e->force; /* the way back to the former driver needs no permission */
         return true;
 }
 
-/* It failed on uas meanwhile, and would be moved off it again at once. */
+/* Returns true if it failed on uas meanwhile, and would be moved off it again at once. */
 static bool would_flee(const struct life *l)
 {
         struct decision d;

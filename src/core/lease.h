@@ -4,17 +4,17 @@
 #include "core/machine.h"
 
 /*
- * What a lease changes in a disk's life. While somebody has it for himself it goes where he wants it and nowhere else;
- * after that it goes back to the driver it had, and policy, overrides and what was tried are as they were before.
+ * The effect of a lease on the life of a disk. During the lease the holder alone chooses the driver. After it the disk goes back
+ * to its former driver. Policy, overrides and the record of attempts are as before.
  */
 
-/* Where it is to be, under a lease or without: into the life's decision. */
+/* Makes the decision, with or without a lease, and stores it in the life. */
 void lease_decide(struct life *l);
-/* True if it is not there, and that is to be changed. */
+/* Returns true if the disk is not on its target and should be switched. */
 bool lease_wants(const struct life *l);
 
 void lease_begin(struct life *l, bool failed);
-/* EVENT_LEASE_SWITCH, EVENT_LEASE_ENDED. False if there is no lease that could ask for it. */
+/* EVENT_LEASE_SWITCH, EVENT_LEASE_ENDED. Returns false if there is no lease, or it has ended. */
 bool lease_move(struct life *l, const struct event *e);
-/* After its end: true if it is still to be brought back. */
+/* After the end: returns true if the disk is not back yet. */
 bool lease_goes_back(const struct life *l);

@@ -41,7 +41,7 @@ enum link_limit link_limit(const struct link_facts *l, const char **ret_hub)
                 return LINK_LIMIT_NONE;
         if (l->controller_mbps > 0 && l->controller_mbps < SUPER_SPEED_MBPS)
                 return LINK_LIMIT_CONTROLLER;
-        /* A hub without a SuperSpeed side passes the question on to the port it is plugged into itself. */
+        /* For a hub without a SuperSpeed side the limit is at its own upstream port. */
         for (size_t i = 0; i < l->n_steps; i++) {
                 const struct link_step *s = l->steps + i;
 

@@ -17,15 +17,15 @@ static struct action *act(struct actions *a, enum action_type type)
         return last;
 }
 
-/* The try that brought it to uas does not count. */
+/* Returns true for a switch away from uas after a failure: then the attempt that moved it to uas does not count. */
 static bool flees(const struct life *l)
 {
         return decision_flees(&l->disk.facts, &l->disk.decision);
 }
 
 /*
- * One automatic try an attachment: hold, switch, rollback, hold would never end. A disk that cannot stay where it is
- * has a few: a sick one may have been busy answering udev just when it was to be taken off uas.
+ * One automatic attempt for each attachment: otherwise hold, switch, roll-back and hold would never end. A disk that must leave
+ * uas has a few: a sick one may have been busy with udev's commands at the first attempt.
  */
 static bool used_up(const struct life *l)
 {
@@ -36,7 +36,7 @@ static bool used_up(const struct life *l)
         return life_went_wrong(l) || (l->attempt.tried && !l->attempt.requested);
 }
 
-/* After a lease: back where it was, or as near as it gets. */
+/* After a lease: ends when the disk is back on its former driver, or cannot go there. */
 static void lease_settle(struct life *l)
 {
         if (!l->lease.over || l->attempt.running || (!life_went_wrong(l) && lease_goes_back(l)))
@@ -46,7 +46,7 @@ static void lease_settle(struct life *l)
         lease_decide(l);
 }
 
-/* ---- what state that comes to ---- */
+/* ---- the state ---- */
 
 static enum state derive(const struct life *l)
 {
@@ -60,7 +60,7 @@ static enum state derive(const struct life *l)
         return state_derive(&l->disk, &s);
 }
 
-/* ---- and what is to be done about it ---- */
+/* ---- the actions ---- */
 
 static usec_t later(usec_t a, usec_t b)
 {
@@ -83,14 +83,14 @@ static void begin(struct life *l, struct actions *ret)
         l->attempt.to = a->target;
 }
 
-/* Returns when to be woken. */
+/* Returns the time of the next step. */
 static usec_t act_held(struct life *l, const struct environment *env, usec_t now, struct actions *ret, struct actions *last)
 {
         usec_t start = later(now, later(l->use.retry_at, l->attempt.not_before));
         bool try = lease_wants(l) && (!l->cancelled || l->lease.active) && !used_up(l) && !l->inhibited && !env->stopping &&
                    !env->sleeping && l->hold.deadline >= start + HOLD_LEAST_USEC;
 
-        /* It appeared under the switch's hands, or somebody looked at it: a hold has time for another try. */
+        /* The disk appeared during the switch, or a process opened it: the hold has time for another attempt. */
         if (try && start > now)
                 return start;
         if (try) {
@@ -103,7 +103,7 @@ static usec_t act_held(struct life *l, const struct environment *env, usec_t now
         return USEC_INFINITY;
 }
 
-/* Returns when to be woken. */
+/* Returns the time of the next step. */
 static usec_t act_waiting(struct life *l, const struct environment *env, usec_t now, struct actions *last)
 {
         usec_t ready;
@@ -111,9 +111,9 @@ static usec_t act_waiting(struct life *l, const struct environment *env, usec_t 
         if (env->stopping || env->sleeping || l->inhibited)
                 return USEC_INFINITY;
         /*
-         * Inside delay_use, or driverless: there is nothing yet that anybody could use. A SCSI device without a block device is
-         * no such thing: the kernel probes it, for up to 100 s where a disk spins up, and may show the disk at any moment. Its
-         * uevent is waited for. It may be lost, and the disk may never come: so the switch itself looks again now and then.
+         * Inside delay_use, or without a driver, the disk cannot have users yet. A SCSI device without a block device is
+         * different: the kernel probes it, for up to 100 s during a spin-up, and may add the disk at any moment. uasd waits for
+         * its uevent. The uevent may be lost, and the disk may never come. So the switch itself checks now and then.
          */
         if (!life_has_disks(l)) {
                 if (life_has_luns(l) && !env->booted)
@@ -126,7 +126,7 @@ static usec_t act_waiting(struct life *l, const struct environment *env, usec_t 
                 begin(l, last);
                 return USEC_INFINITY;
         }
-        /* A claim that meets fsck or mount would make them fail. */
+        /* A claim would make fsck or mount fail. */
         if (!env->booted)
                 return USEC_INFINITY;
         if (l->use.retry_at && now >= l->use.retry_at) {
@@ -138,7 +138,7 @@ static usec_t act_waiting(struct life *l, const struct environment *env, usec_t 
                 act(last, ACTION_LOOK)->by_name = l->use.hidden;
                 return l->use.retry_at ? l->use.retry_at : USEC_INFINITY;
         }
-        if (l->use.busy || !l->use.free_since) /* or the look has not told yet */
+        if (l->use.busy || !l->use.free_since) /* or the search has not answered yet */
                 return l->use.retry_at ? l->use.retry_at : USEC_INFINITY;
         ready = later(l->attempt.not_before, l->use.free_since + (l->attempt.requested && !l->use.waited ? 0 : env->quiet_usec));
         if (now < ready)
@@ -147,7 +147,7 @@ static usec_t act_waiting(struct life *l, const struct environment *env, usec_t 
         return USEC_INFINITY;
 }
 
-/* Returns when to be woken. */
+/* Returns the time of the next step. */
 static usec_t act_trial(struct life *l, const struct environment *env, usec_t now, struct actions *last)
 {
         if (!l->trial.until) {
@@ -172,12 +172,12 @@ static void watch(struct life *l, bool wanted, struct actions *ret)
         l->watched = wanted;
 }
 
-/* What holds after every step. */
+/* Invariants after every step. */
 static void check(const struct life *l)
 {
         assert((l->disk.state == STATE_SWITCHING) == l->attempt.running);
         assert(!l->watched || l->disk.state == STATE_WAITING);
-        /* A hold stays undecided only until a time that leaves room for a switch and its undo. */
+        /* A hold is undecided only as long as there is time for a switch and its undo. */
         assert(l->disk.state != STATE_HELD || (l->timer != USEC_INFINITY && l->timer + HOLD_LEAST_USEC <= l->hold.deadline));
         assert(!l->lease.over || l->lease.active);
 }
@@ -189,7 +189,7 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
         bool inhibited = l->inhibited;
         int code = l->disk.outcome.code;
         usec_t wake = USEC_INFINITY;
-        /* What may feed an event back while it is carried out: nothing of this step may come after it. */
+        /* Actions that may post an event: no action of this step may come after them. */
         struct actions last = {.n = 0};
 
         ret->n = 0;
@@ -199,7 +199,7 @@ void machine_step(struct life *l, const struct environment *env, const struct ev
         if (derive(l) == STATE_HELD)
                 wake = act_held(l, env, now, ret, &last);
         if (derive(l) == STATE_WAITING) {
-                /* Watched before it is looked at: what happens in between is seen. */
+                /* The watch comes first, so that it sees events during the search. */
                 watch(l, life_has_disks(l) && !l->inhibited, ret);
                 wake = act_waiting(l, env, now, &last);
         }

@@ -4,7 +4,7 @@
 #include "core/history.h"
 #include "core/policy-table.h"
 
-/* Rows of the decision table that need more than a line: the policy, the module uas, the history of the disk. */
+/* Rows of the decision table with longer functions: the policy, the module uas, the history of the disk. */
 
 void found_policy(const struct policy_input *in, char *ret, size_t size)
 {
@@ -34,7 +34,7 @@ const char *policy_remedy(const struct policy_input *in)
         return NULL;
 }
 
-/* Also for a disk that was brought to usb-storage for this very reason: else it would go round in circles. */
+/* Fits also a disk that was moved to usb-storage for this reason: otherwise it would be moved again and again. */
 bool fits_uas_kept_away(const struct policy_input *in)
 {
         return in->f->uas_kept_away && in->f->driver != DRIVER_UAS;
@@ -63,7 +63,7 @@ void found_uas_kept_away(const struct policy_input *in, char *ret, size_t size)
         (void) snprintf(ret, size, "%s", in->f->uas_kept_away ? what : "uas is loaded or can be");
 }
 
-/* Policy is a word of another day; whoever asks by `switch` now knows what happened. */
+/* A policy is older than the failure. A user who requests `switch` now knows of it. */
 bool fits_trial_failed(const struct policy_input *in)
 {
         return !in->override && in->wish == DRIVER_UAS && in->f->trial_failed;

@@ -69,7 +69,7 @@ static bool kept_away_unbound(const struct policy_input *in)
         return in->f->uas_kept_away && in->f->driver == DRIVER_NONE;
 }
 
-/* Without BOT only one thing can be asked for: uas, for a disk that has no driver. */
+/* Without BOT only one request is possible: uas, for a disk without a driver. */
 static bool fits_no_bot(const struct policy_input *in)
 {
         if (in->f->caps.bot)
@@ -79,7 +79,7 @@ static bool fits_no_bot(const struct policy_input *in)
         return in->wish == DRIVER_USB_STORAGE || (in->wish == DRIVER_NONE && !kept_away_unbound(in));
 }
 
-/* Nothing has it, perhaps since an entry of ours has kept it off: it goes where it can, unless somebody else objects. */
+/* It has no driver, perhaps because our entry has kept it off uas. It goes to uas, unless another source forbids that. */
 static enum driver choose_uas_alone(const struct policy_input *in)
 {
         const struct facts *f = in->f;
@@ -423,7 +423,7 @@ const struct decision_row policy_rows[_REASON_MAX] = {
                 .reason = REASON_FASTEST,
                 .fits = fits_always,
                 .target = DRIVER_UAS,
-                /* It fits every disk: that of a bridge known to be bad as well, for which a row above decides. */
+                /* Fits every disk, also one with a bad bridge: an earlier row decides for that one. */
                 .yes = "uas is the faster of the two drivers",
                 .means = "Nothing speaks against UAS, and it is the faster one.",
                 .remedy = "uasctl policy DISK usb-storage",

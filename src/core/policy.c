@@ -39,7 +39,7 @@ void policy_input_read(const struct facts *f, struct policy_input *ret)
 
         facts_bridge(f, &b);
         kernel_flags(&b, &in.kernel);
-        /* What we have put there ourselves says what policy said: it is nobody's word. */
+        /* Our own entry repeats the policy: it is not a statement of its own. */
         (void) copy_string(others, sizeof(others), f->quirks);
         if (f->quirks_own[0])
                 (void) quirks_remove(f->quirks, f->quirks_own, others);
@@ -47,7 +47,7 @@ void policy_input_read(const struct facts *f, struct policy_input *ret)
         in.entry_ignores = strchr(in.letters, 'u');
         in.kernel_ignores = !in.entry && in.kernel.ignore_uas;
 
-        /* A policy that was set with --force outranks an override that was not. */
+        /* A policy with --force goes before an override without it. */
         if ((f->override_target == DRIVER_UAS || f->override_target == DRIVER_USB_STORAGE) &&
             (f->override_forced || !f->policy_forced || f->policy == POLICY_AUTO))
                 in.override = f->override_target;
@@ -67,7 +67,7 @@ void decide(const struct facts *f, struct decision *ret)
 
         policy_input_read(f, &in);
         while (!row->fits(&in))
-                row++; /* the last row fits always */
+                row++; /* the last row always fits */
         *ret = (struct decision){
                 .target = row->choose ? row->choose(&in) : row->target,
                 .rest = row->rest == STATE_SETTLED && f->driver == DRIVER_NONE ? STATE_UNBOUND : row->rest,
@@ -93,7 +93,7 @@ bool decision_fits_early(const struct facts *f, const struct decision *d, bool i
         if (!decision_wants_switch(f, d))
                 return false;
         if (d->target == DRIVER_USB_STORAGE)
-                return initramfs; /* later there is a hold for it, that PID 1 ends if nobody else does */
-        /* Without a driver it is about to get one: what is wanted is what the kernel does anyhow. */
+                return initramfs; /* later the disk is held, and at the latest PID 1 ends that */
+        /* Without a driver it is about to get one: the kernel chooses the target anyway. */
         return f->trial_passed && f->driver != DRIVER_NONE;
 }

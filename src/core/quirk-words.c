@@ -92,7 +92,9 @@ static void add_word(struct words *w, const char *entry, const struct quirk_word
         (void) copy_string(w->list[w->n++].entry, sizeof(word->entry), entry);
 }
 
-/* What nobody has said at this entry's place in the parameter is not in there: it is added with this effect. */
+/*
+ * Adds the entries of `string` for this bridge, with this source and effect. They are not in the parameter, or not at this place.
+ */
 static void add_rest(struct words *w, const char *string, const struct quirk_word *word)
 {
         const char *entry;
@@ -115,7 +117,7 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
         const char *entry;
         size_t n;
 
-        /* Every one of these may account for one entry of the parameter, and is then taken off. */
+        /* Each of these may be the source of one entry of the parameter, and is then removed here. */
         (void) copy_string(now, sizeof(now), q->own_now);
         (void) copy_string(kept, sizeof(kept), q->own_kept);
         if (fits)
@@ -125,7 +127,7 @@ size_t quirk_words(const struct quirk_facts *q, uint16_t vid, uint16_t pid, stru
                 char text[QUIRKS_MAX + 1];
 
                 (void) snprintf(text, sizeof(text), "%.*s", (int) n, entry);
-                text[strcspn(text, "\n")] = '\0'; /* the kernel keeps that of an echo */
+                text[strcspn(text, "\n")] = '\0'; /* the kernel keeps the newline of an echo */
                 if (quirks_remove(now, text, now) > 0)
                         word.source = QUIRK_UASD;
                 else if (quirks_remove(kept, text, kept) > 0)

@@ -4,10 +4,10 @@
 #include "common/util.h"
 #include "core/kernel-table.h"
 
-/* usb_stor_adjust_quirks() knows these and passes over every other character. */
+/* usb_stor_adjust_quirks() knows these letters and ignores every other character. */
 #define KNOWN_LETTERS "abcdefghijklmnoprstuwy"
 
-/* simple_strtoul(s, &end, 16): "0x" may stand alone, no digits are 0, and what overflows wraps around. */
+/* simple_strtoul(s, &end, 16): "0x" may have no digits, no digits are 0, and an overflow wraps around. */
 static unsigned long kernel_strtoul(const char *s, const char **ret_end)
 {
         unsigned long v = 0;
@@ -36,7 +36,7 @@ static bool entry_matches(const char *p, uint16_t vid, uint16_t pid, const char 
         return true;
 }
 
-/* The first entry that matches, and where its letters begin; or NULL. */
+/* Returns the first entry that matches, and its letters; or NULL. */
 static const char *find_entry(const char *string, uint16_t vid, uint16_t pid, const char **ret_flags)
 {
         for (const char *p = string; *p;) {
@@ -111,11 +111,11 @@ int quirks_entry(const char *string, const struct bridge *b, enum driver target,
         switch (target) {
         case DRIVER_UAS:
                 right = entry ? !(letters & LETTER_U) : !uas.ignore_uas;
-                /* Who wrote 'u' did not think of the flags that uas needs: they are not his to take away. */
+                /* The author of a 'u' did not intend to clear the flags that uas needs. */
                 letters = (letters | uas.letters) & ~LETTER_U;
                 break;
         case DRIVER_USB_STORAGE:
-                /* A row that only usb-storage has keeps uas from nothing. */
+                /* A row that only usb-storage has does not keep uas off. */
                 right = entry ? letters & LETTER_U : uas.ignore_uas && storage.ignore_uas;
                 letters = (entry ? letters : storage.letters) | LETTER_U;
                 break;
@@ -143,15 +143,15 @@ int quirks_prepend(const char *string, const char *entry, char ret[static QUIRKS
         return 0;
 }
 
-/* The entry of n characters at `at`, with a comma. */
+/* Removes the entry of n characters at `at`, with one comma. */
 static void cut(const char *s, char *at, size_t n)
 {
         char *tail = at + n;
 
         if (*tail)
-                tail++; /* its own comma goes with it */
+                tail++; /* the comma behind it */
         else if (at > s)
-                at--; /* the last one: the comma before it */
+                at--; /* the last entry: the comma before it */
         memmove(at, tail, strlen(tail) + 1);
 }
 

@@ -12,7 +12,7 @@ static bool in_force(const struct facts *f, enum driver target)
         return d.target == target;
 }
 
-/* f: with what is asked for. */
+/* f: with the request applied. */
 static void by_table(const struct facts *f, enum driver target, bool force, struct refusal *ret)
 {
         struct decision d;
@@ -30,7 +30,7 @@ static void by_table(const struct facts *f, enum driver target, bool force, stru
         };
 }
 
-/* The database's word alone: a user who asks for uas knows of a failure that he saw himself. */
+/* Checks only the verdict of the database: a user who requests uas knows of a failure on this machine. */
 static bool by_verdict(const struct facts *f, enum driver target, bool force)
 {
         return target == DRIVER_UAS && !force && f->verdict == VERDICT_BAD && !f->verdict_by_past;
@@ -41,7 +41,7 @@ void refuse_switch(const struct facts *f, enum driver target, bool force, struct
         struct facts asked = *f;
 
         *ret = (struct refusal){.code = UASD_EXIT_OK};
-        asked.just_unbound = false; /* that will be over before the request is judged for good */
+        asked.just_unbound = false; /* this ends before the final decision about the request */
         if (target == DRIVER_NONE || in_force(&asked, target))
                 return;
         asked.override_target = target;
@@ -61,7 +61,7 @@ void refuse_policy(const struct facts *f, enum policy p, bool force, struct refu
                 *ret = (struct refusal){UASD_EXIT_INCAPABLE, REASON_NO_BOT, false};
         if (p != POLICY_UAS)
                 return;
-        /* It holds for good: for every attachment, whatever has the disk now. */
+        /* A policy is for every attachment, independent of the present driver. */
         asked.override_target = DRIVER_NONE;
         asked.just_unbound = false;
         asked.authorized = true;
@@ -70,7 +70,7 @@ void refuse_policy(const struct facts *f, enum policy p, bool force, struct refu
         already = in_force(&asked, DRIVER_UAS);
         asked.policy = p;
         asked.policy_forced = force;
-        asked.trial_failed = false; /* asked for once more, it is tried once more */
+        asked.trial_failed = false; /* a repeated request allows another trial */
         by_table(&asked, DRIVER_UAS, force, ret);
         if (ret->code == UASD_EXIT_OK && !already && by_verdict(f, DRIVER_UAS, force))
                 *ret = (struct refusal){UASD_EXIT_REFUSED, REASON_VERDICT_BAD, true};

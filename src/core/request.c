@@ -17,11 +17,11 @@ static int at_rest(const struct life *l, enum driver to)
 bool request_ended(const struct life *l, enum driver to, struct request_end *ret)
 {
         const struct disk *d = &l->disk;
-        /* Of a disk that has just lost its driver nothing is decided yet: it may be given another one. */
+        /* A disk that has just lost its driver is not decided yet: it may get another one. */
         bool undecided = d->decision.reason == REASON_JUST_UNBOUND && !l->cancelled;
         bool waits = undecided || d->state == STATE_WAITING || d->state == STATE_HELD;
 
-        /* It may wait once more after it went wrong, for what nobody asked: to get away from uas. */
+        /* After a failure it may wait again without a request: to leave uas. */
         if (d->state == STATE_SWITCHING || (waits && !disk_went_wrong(d)))
                 return false;
         ret->undo = false;

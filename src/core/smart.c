@@ -5,7 +5,7 @@
 
 #define TYPE_KEY "USB Type"
 
-/* Words of -d, such as "sat,12" and "sntjmicron": it becomes an argument, and is printed. */
+/* An argument of -d, such as "sat,12" and "sntjmicron". It is passed to smartctl and printed. */
 static bool is_type(const char *s)
 {
         return *s >= 'a' && *s <= 'z' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789,+/")] == '\0';

@@ -7,28 +7,29 @@
 
 #include "core/types.h"
 
-/* Asking a disk how it is, which is not harmless: there are bridges that vendor commands, or ATA commands at
- * all, bring down under uas. */
+/*
+ * Checks before SMART commands. They are not harmless: under uas some bridges crash on vendor commands, or on ATA commands at
+ * all.
+ */
 
 #define SMART_TYPE_MAX 32
 
 /*
- * What smartctl's own database calls the type of this bridge (-d), from `smartctl -P showall 0xVID:0xPID
- * 0xBCD`, which looks at no device. The first entry is the closest one. False: it knows none, or none that
- * works.
+ * Finds the type of this bridge (-d) in smartctl's own database, from `smartctl -P showall 0xVID:0xPID 0xBCD`, which opens no
+ * device. The first entry is the closest one. Returns false if there is none, or none that works.
  */
 bool smart_type_parse(const char *text, char ret[static SMART_TYPE_MAX]);
 
 struct smart_case {
         enum state state;
         enum verdict verdict;
-        const char *history; /* as disk_history() says it */
-        bool timeouts;       /* a command has run out of time */
+        const char *history; /* as in disk_history() */
+        bool timeouts;       /* a command has timed out */
         bool known;          /* smart_type_parse() found its type */
         bool root;
-        bool leased;    /* somebody has it for himself, and may be measuring it */
-        bool switching; /* it is being moved just now */
+        bool leased;    /* a program has the lease, and may be measuring the disk */
+        bool switching; /* a switch is under way */
 };
 
-/* Why the disk is not to be asked, a clause; NULL: it may be. */
+/* Returns why the disk should not be asked, a clause; NULL: it may be asked. */
 const char *smart_why_not(const struct smart_case *c);

@@ -5,10 +5,10 @@
 
 #include "common/exit-codes.h"
 
-/* The state of a disk that stays where it is. */
+/* Returns the state of a disk that stays on its driver. */
 static enum state rest(const struct disk *d)
 {
-        /* Rolled back, and distrusted for it: that nothing is left to do does not make it a success. */
+        /* Rolled back and then distrusted: it is on its target now, but the switch was no success. */
         if (d->outcome.code == UASD_EXIT_ROLLED_BACK && decision_flees(&d->facts, &d->decision))
                 return STATE_FAILED;
         if (d->decision.rest == STATE_SETTLED && d->facts.driver == DRIVER_UAS && d->facts.trial_open)

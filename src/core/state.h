@@ -3,13 +3,13 @@
 
 #include "core/disk.h"
 
-/* What happens to a disk now, besides what is decided for it. */
+/* The present work on a disk, in addition to its decision. */
 struct standing {
         bool switching; /* a uasd-switch is at work on it */
         bool held;      /* the udev helper holds it */
-        bool wanted;    /* uasd wants to switch it; false where no uasd runs */
-        bool used_up;   /* uasd wants that, and has no try left */
+        bool wanted;    /* uasd wants to switch it; false without a uasd */
+        bool used_up;   /* uasd wants that, but has no attempt left */
 };
 
-/* Returns the state that this comes to. The one place where it is derived: uasd and a uasctl without uasd both ask here. */
+/* Returns the state. Used by uasd, and by uasctl without uasd. */
 enum state state_derive(const struct disk *d, const struct standing *s);

@@ -6,7 +6,7 @@
 #define LBPU 0x80
 
 #define MEGABYTE (UINT64_C(1) << 20)
-#define COARSEST 4096 /* a block of any disk: the kernel wants a multiple of it */
+#define COARSEST 4096 /* a block of any disk: the kernel requires a multiple of it */
 
 const char *trim_offer_to_string(enum trim_offer v)
 {
@@ -37,7 +37,7 @@ void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, 
         ret->offer = !is_page(b2, n_b2, 0xb2, 6) ? TRIM_OFFER_UNKNOWN : b2[5] & LBPU ? TRIM_OFFER_YES : TRIM_OFFER_NO;
         if (ret->offer != TRIM_OFFER_YES || !is_page(b0, n_b0, 0xb0, 28))
                 return;
-        /* No blocks, or none at a time: it does not know UNMAP after all. */
+        /* No blocks, or none at a time: it does not support UNMAP. */
         if (be32(b0 + 20) == 0 || be32(b0 + 24) == 0) {
                 ret->offer = TRIM_OFFER_NO;
                 return;
@@ -80,7 +80,7 @@ char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, s
 {
         const char *advice = trim_advice(t, driver);
 
-        /* What the kernel found under uas it does not look for under usb-storage. */
+        /* The kernel finds this only under uas, not under usb-storage. */
         if (t->used_bytes > 0 && !t->kept && driver == DRIVER_UAS)
                 advice = "Under usb-storage it would not be, unless it is kept on: uasctl trim DISK on";
         (void) snprintf(ret, size, "%s%s%s", how(t), advice ? ". " : "", advice ?: "");

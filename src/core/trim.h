@@ -8,14 +8,13 @@
 #include "core/types.h"
 
 /*
- * Whether a disk can be told what is free (UNMAP), and whether the kernel does so. A disk says it can in VPD
- * page B2 (LBPU), and how much at a time in page B0 (SBC-4, 6.6.4 and 6.6.6). sd goes by them only where READ
- * CAPACITY(16) says the same (LBPME), which many bridges forget; and under usb-storage sd is told not to ask
- * for VPD pages at all.
+ * Does a disk support UNMAP (TRIM), and does the kernel use it? The disk reports it in VPD page B2 (LBPU), and the largest
+ * request in page B0 (SBC-4, 6.6.4 and 6.6.6). sd uses them only if READ CAPACITY(16) reports the same (LBPME), which is missing
+ * in many bridges. Under usb-storage sd does not read VPD pages at all.
  */
 
 enum trim_offer {
-        TRIM_OFFER_UNKNOWN, /* no such page is shown */
+        TRIM_OFFER_UNKNOWN, /* no such page */
         TRIM_OFFER_NO,
         TRIM_OFFER_YES,
         _TRIM_OFFER_MAX,
@@ -26,16 +25,16 @@ const char *trim_offer_to_string(enum trim_offer v);
 
 struct trim_facts {
         enum trim_offer offer;
-        uint64_t max_bytes;       /* at a time, by its own word, as the kernel takes it; 0: not known */
-        char mode[TRIM_MODE_MAX]; /* provisioning_mode; empty: there is no such attribute */
-        uint64_t used_bytes;      /* discard_max_bytes: what the kernel sends at a time; 0: it sends nothing */
+        uint64_t max_bytes;       /* largest request by its own pages, as the kernel uses it; 0: unknown */
+        char mode[TRIM_MODE_MAX]; /* provisioning_mode; empty: no such attribute */
+        uint64_t used_bytes;      /* discard_max_bytes, the largest request of the kernel; 0: it sends none */
         bool kept;                /* uasctl trim on */
 };
 
-/* By the pages as sysfs shows them, header and all; n 0: not shown. Fills offer and max_bytes. */
+/* Fills offer and max_bytes from the pages in sysfs, with their headers; n 0: not there. */
 void trim_pages(const uint8_t *b2, size_t n_b2, const uint8_t *b0, size_t n_b0, unsigned block_size, struct trim_facts *ret);
 
-/* How it stands, and what to do: a sentence without a full stop. Returns ret. */
+/* Writes state and remedy: a sentence without a full stop. Returns ret. */
 char *trim_sentence(const struct trim_facts *t, enum driver driver, char *ret, size_t size);
-/* What to do alone; NULL: nothing. */
+/* Returns only the remedy; NULL: none. */
 const char *trim_advice(const struct trim_facts *t, enum driver driver);

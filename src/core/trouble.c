@@ -10,7 +10,7 @@ void trouble_init(struct trouble *t)
         *t = (struct trouble){0};
 }
 
-/* What happens at a hub's port happens to everything behind it. */
+/* An event at a hub's port affects everything behind it. */
 static bool port_leads_to(const char *port, const char *disk)
 {
         size_t n = strlen(port);
@@ -72,12 +72,12 @@ bool trouble_pending(struct trouble *t, usec_t usec)
 
 static bool belongs(const struct burst *b, const struct sign *s, usec_t usec)
 {
-        /* Signs of the cable do not make a bridge's burst heavier. */
+        /* Signs of a bad cable do not make a bridge's burst heavier. */
         return b->blame == s->blame && usec <= b->last + BURST_GAP_USEC &&
                usec <= b->first + (s->follows ? EPISODE_MOST_USEC : BURST_MOST_USEC);
 }
 
-/* Returns true for news: a new burst, or one that has become heavier. */
+/* Returns true for a new burst, or one that has become heavier. */
 static bool add(struct trouble *t, const struct sign *s, usec_t usec)
 {
         for (size_t i = t->n; i-- > 0;) {
@@ -103,7 +103,7 @@ static bool excused(const struct trouble *t, usec_t usec)
         return t->excuse_what && usec <= t->excuse + EXCUSE_USEC;
 }
 
-/* What a bad port did to the bridge is not held against the bridge, also what came just before it was told. */
+/* A bridge is not to blame for a bad port, nor for signs shortly before the port was reported. */
 static void excuse(struct trouble *t, const struct sign *s, usec_t usec)
 {
         t->excuse = usec;
@@ -170,7 +170,7 @@ void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct f
         *ret = f;
 }
 
-/* ---- kept ---- */
+/* ---- kept lines ---- */
 
 static const char *const weights[] = {
         [WEIGHT_MEDIUM] = "light",
@@ -202,7 +202,7 @@ void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, voi
         fn(line, data);
 }
 
-/* The word in front, without it. */
+/* Reads the first word and advances behind it. */
 static bool take_word(const char **line, char *ret, size_t size)
 {
         size_t n = strcspn(*line, " ");

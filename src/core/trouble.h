@@ -6,21 +6,21 @@
 #include "core/kmsg.h"
 
 /*
- * Weighs what the kernel says of one disk on uas. Signs come in bursts (one hung command is an abort, a reset and its
- * success, and thirty of them are no worse than one): a burst counts once, by its heaviest sign. Two heavy bursts within ten
- * minutes, four light ones, or one that leaves no way to the data, and the bridge has failed. Times are those
- * of the records.
+ * Evaluates the kernel's records about one disk on uas. Signs come in bursts: one hung command causes an abort, a reset and its
+ * success, and thirty of them are no worse than one. A burst counts once, by its heaviest sign. The bridge has failed after two
+ * heavy bursts within ten minutes, or four light ones, or one after which the disk cannot be reached. Times are those of the
+ * records.
  *
  * A burst ends at a pause, and at the latest when one episode of the kernel's error handling would have ended. After the first
- * abort the kernel issues no command until it has reset the disk. Each command that it issued before has its own 30 s, so the
+ * abort the kernel issues no command until it has reset the disk. Each command that it issued before has its own 30 s. So the
  * aborts of one episode spread over 30 s, and a second in which timers are rounded up. The reset follows the last abort.
  */
 
-#define BURST_GAP_USEC 10000000ULL    /* signs with less between them are one burst, ... */
-#define BURST_MOST_USEC 32000000ULL   /* ... if no more than this has passed since the first of them, */
-#define EPISODE_MOST_USEC 60000000ULL /* ... or no more than this for a sign that follows from an earlier one */
-#define MEMORY_USEC 600000000ULL      /* a burst counts for that long */
-#define EXCUSE_USEC 60000000ULL       /* around a sign of bad power, a bridge is not to blame */
+#define BURST_GAP_USEC 10000000ULL    /* signs with a shorter gap are one burst, */
+#define BURST_MOST_USEC 32000000ULL   /* if at most this has passed since the first of them, */
+#define EPISODE_MOST_USEC 60000000ULL /* or at most this for a sign that follows from an earlier one */
+#define MEMORY_USEC 600000000ULL      /* time for which a burst counts */
+#define EXCUSE_USEC 60000000ULL       /* around a sign of bad power a bridge is not to blame */
 #define BURSTS_MAX 8
 
 struct burst {
@@ -33,25 +33,25 @@ struct burst {
 struct trouble {
         struct burst bursts[BURSTS_MAX]; /* the oldest first */
         size_t n;
-        usec_t excuse; /* when the last sign was that excuses */
+        usec_t excuse; /* time of the last sign that excuses */
         const char *excuse_what;
         enum blame excuse_blame;
-        enum blame told;   /* what has been blamed already */
-        uint64_t timeouts; /* commands that timed out, as last counted by the SCSI layer */
+        enum blame told;   /* the last reported cause */
+        uint64_t timeouts; /* number of command timeouts, as last counted by the SCSI layer */
         bool gone;
 };
 
 enum findings {
         FINDING_NONE,
-        FINDING_NOTED,  /* a new burst, not enough yet */
-        FINDING_BLAMED, /* trouble that is not the bridge's: told once */
+        FINDING_NOTED,  /* a new burst, but not enough yet */
+        FINDING_BLAMED, /* not the bridge's fault: reported once */
         FINDING_BROKEN, /* the bridge fails under uas */
 };
 
 struct finding {
         enum findings finding;
         enum blame blame;
-        bool fatal; /* there is no way to the data any more */
+        bool fatal; /* the disk cannot be reached any more */
         unsigned bursts;
         const char *what;
 };
@@ -61,14 +61,14 @@ void trouble_init(struct trouble *t);
 /* True if the sign is about this disk; `controller` is the name of its controller's device. */
 bool sign_is_about(const struct sign *s, const struct facts *f, const char *host);
 
-/* True while something is on the account, as of this time. */
+/* Returns true while the account has a burst at this time. */
 bool trouble_pending(struct trouble *t, usec_t usec);
 
 void trouble_take(struct trouble *t, const struct sign *s, usec_t usec, struct finding *ret);
 
 /*
- * An account as lines of text, to be kept while uasd is restarted: what has been weighed is not weighed again, and what it came
- * to counts for as long as it would have. A line that nobody here wrote is -EINVAL.
+ * Writes an account as lines of text, to be kept over a restart of uasd: signs do not count twice, and bursts count as long as
+ * before. A line in another format is -EINVAL.
  */
 #define TROUBLE_LINE_MAX 160
 void trouble_each_line(const struct trouble *t, void (*fn)(const char *line, void *data), void *data);

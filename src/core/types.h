@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The words of the public contract as enums, each with its one table of strings: the same word stands on
- * D-Bus, in the journal, in JSON and in the manual.
+ * The words of the public contract as enums, each with a table of strings. The words are the same on D-Bus, in the journal, in
+ * JSON and in the manual.
  *
  * NAME_to_string() never returns NULL for a valid value; NAME_from_string() returns the value, or -EINVAL.
  */
@@ -19,7 +19,7 @@ enum driver {
         DRIVER_NONE,        /* "none"; null in JSON */
         DRIVER_USB_STORAGE, /* BOT */
         DRIVER_UAS,
-        DRIVER_OTHER, /* usbfs, vfio, ums-*: facts.driver_name says which */
+        DRIVER_OTHER, /* usbfs, vfio, ums-*: facts.driver_name has its name */
         _DRIVER_MAX,
 };
 
@@ -31,7 +31,7 @@ enum policy {
         _POLICY_MAX,
 };
 
-/* Who has said so; the later one goes before the earlier. */
+/* The source of a policy; a later one goes before an earlier one. */
 enum policy_source {
         POLICY_BY_NOBODY,
         POLICY_BY_CONFIG,
@@ -41,14 +41,14 @@ enum policy_source {
 };
 
 enum state {
-        STATE_SETTLED,   /* on its target, or to be left where it is */
+        STATE_SETTLED,   /* on its target, or to be left on its driver */
         STATE_HELD,      /* its mounts are deferred until uasd has decided */
-        STATE_WAITING,   /* to be switched when nothing uses it */
+        STATE_WAITING,   /* to be switched when it has no users */
         STATE_SWITCHING, /* uasd-switch is at work */
-        STATE_TRIAL,     /* switched, and under watch */
-        STATE_FAILED,    /* tried on this attachment, and taken back */
+        STATE_TRIAL,     /* switched, on trial */
+        STATE_FAILED,    /* tried on this attachment, and rolled back */
         STATE_UNBOUND,   /* no driver */
-        STATE_IGNORED,   /* another's, or told to leave it alone */
+        STATE_IGNORED,   /* belongs to another driver, or policy ignore */
         STATE_INCAPABLE, /* does not offer UAS */
         _STATE_MAX,
 };
@@ -60,61 +60,61 @@ enum verdict {
         _VERDICT_MAX,
 };
 
-/* Why the target is what it is: stable words (`reason_id`), each with a sentence in core/explain.c. */
+/* Why the target was chosen: stable words (`reason_id`), each with a sentence in core/explain.c. */
 enum reason {
         REASON_NO_UAS,          /* "no-uas": no 08/06/62 alternate setting */
         REASON_NO_PIPES,        /* "no-pipe-usage": UAS alternate setting without all four pipe usage descriptors */
-        REASON_NO_BOT,          /* "no-bot": speaks UAS alone: there is nothing to choose */
+        REASON_NO_BOT,          /* "no-bot": supports only UAS, so there is no choice */
         REASON_BAD_DESCRIPTORS, /* "bad-descriptors" */
         REASON_OTHER_DRIVER,    /* "other-driver" */
         REASON_UNAUTHORIZED,    /* "unauthorized": the USB device or interface is not authorized */
-        REASON_JUST_UNBOUND,    /* "just-unbound": driverless only for a moment */
+        REASON_JUST_UNBOUND,    /* "just-unbound": without a driver for a moment */
         REASON_POLICY_IGNORE,   /* "policy-ignore" */
         REASON_OVERRIDE,        /* "override": uasctl switch, until it is unplugged */
-        REASON_TRIAL_FAILED,    /* "trial-failed": policy uas, and a trial there that failed */
+        REASON_TRIAL_FAILED,    /* "trial-failed": policy uas, but a trial failed */
         REASON_POLICY,          /* "policy": uas or usb-storage by policy */
-        REASON_FORCE_NEEDED,    /* "force-needed": policy uas against the kernel's own table */
+        REASON_FORCE_NEEDED,    /* "force-needed": policy uas, but the kernel's own table forbids it */
         REASON_UAS_KEPT_AWAY,   /* "uas-kept-away": blacklist, install line or missing module */
-        REASON_DISTRUSTED,      /* "distrusted": own history */
+        REASON_DISTRUSTED,      /* "distrusted": by our history */
         REASON_VERDICT_BAD,     /* "verdict-bad": hwdb */
-        REASON_QUIRK,           /* "quirk": the user's quirks string says u */
+        REASON_QUIRK,           /* "quirk": the user's quirks string contains u */
         REASON_KERNEL_TABLE,    /* "kernel-table" */
         REASON_KERNEL_RULE,     /* "kernel-rule": a rule in uas-detect.h */
         REASON_NO_STREAMS,      /* "no-streams": SuperSpeed controller without streams */
         REASON_NO_SG,           /* "no-scatter-gather" */
         REASON_UNKNOWN_BRIDGE,  /* "unknown-bridge": Unknown= decides */
-        REASON_FASTEST,         /* "fastest": uas, nothing speaks against it */
+        REASON_FASTEST,         /* "fastest": uas, nothing forbids it */
         _REASON_MAX,
 };
 
-/* What comes of asking for the module uas. */
+/* The result of a request for the module uas. */
 enum uas_module {
         UAS_MODULE_UNKNOWN,
         UAS_MODULE_THERE, /* loaded or built in */
         UAS_MODULE_LOADABLE,
         UAS_MODULE_BLACKLISTED,
-        UAS_MODULE_INSTALL_LINE, /* one stands in its way */
+        UAS_MODULE_INSTALL_LINE, /* an install line in modprobe.d */
         UAS_MODULE_MISSING,      /* this kernel has none, or it is not installed */
         _UAS_MODULE_MAX,
 };
 
-/* Who uses a disk. */
+/* The ways to use a disk. */
 enum user_kind {
         USER_MOUNT,
         USER_SWAP,
         USER_HOLDER, /* device mapper, md, bcache: /sys/block/.../holders */
         USER_OPEN,   /* a process has the node open */
         USER_LOOP,
-        USER_CLAIM, /* O_EXCL says so, and nothing else does */
+        USER_CLAIM, /* only O_EXCL shows it */
         _USER_KIND_MAX,
 };
 
 const char *driver_to_string(enum driver v);
-/* The same; "" for DRIVER_NONE. */
+/* The same, but "" for DRIVER_NONE. */
 const char *driver_or_empty(enum driver v);
 const char *policy_to_string(enum policy v);
 const char *policy_source_to_string(enum policy_source v);
-/* ", by uasd.conf"; "" for nobody. */
+/* ", by uasd.conf"; "" for no source. */
 const char *policy_source_clause(enum policy_source v);
 const char *state_to_string(enum state v);
 const char *verdict_to_string(enum verdict v);
