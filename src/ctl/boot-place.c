@@ -9,7 +9,7 @@
 #include "ctl/output.h"
 #include "sys/quirks/initramfs.h"
 
-/* By the folder of /etc. The Raspberry Pi's firmware reads its own file, whatever else is installed. */
+/* The folder in /etc decides. The Raspberry Pi's firmware reads its own file, even if other boot loaders are installed. */
 static const struct {
         const char *at, *path, *how;
 } places[] = {
@@ -65,7 +65,7 @@ void boot_place_print(const struct ctl *c, const struct view *v)
 
 void say_initramfs_is_old(const struct ctl *c)
 {
-        /* Only made with initramfs-tools does it know of policies and records at all. */
+        /* Only an initramfs of initramfs-tools contains policies and records. */
         if (faccessat(c->client.roots.etc, "initramfs-tools/initramfs.conf", F_OK, 0) == 0)
                 log_info("The initramfs goes by what was before until it is made anew: update-initramfs -u");
 }

@@ -13,7 +13,7 @@
 
 #define OUTPUT_MAX (1u << 20)
 
-/* 1: there is something to be read; 0: the time is out; -errno. */
+/* Returns 1 (readable), 0 (timeout) or -errno. */
 static int wait_for(int fd, uint64_t until)
 {
         for (;;) {
@@ -56,7 +56,7 @@ static int read_all(int fd, uint64_t until, char **ret)
         return 0;
 }
 
-/* It has closed its output, so it is about to go; who does not is killed, and not waited for. */
+/* The program has closed its output, so it should end. If it does not, it is killed, and left without a wait. */
 static int end(pid_t pid, uint64_t until)
 {
         const struct timespec pause = {.tv_nsec = 2000000};
@@ -79,7 +79,7 @@ static int end(pid_t pid, uint64_t until)
         }
 }
 
-/* Its pid, or -errno. */
+/* Returns its pid, or -errno. */
 static pid_t spawn(const char *const argv[], int out)
 {
         static const char *const env[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};

@@ -5,9 +5,8 @@
 #include <stdint.h>
 
 /*
- * Runs a program (absolute path, no shell, no standard input or error, a clean environment) and takes what it
- * prints. When the time is out it is killed and left to itself: what hangs in the kernel cannot be waited for.
- * Returns its exit status; -ETIMEDOUT, -E2BIG (it says more than anybody wants), -ECANCELED (it died of a
- * signal) or another -errno, *ret NULL then.
+ * Runs a program (absolute path, no shell, no standard input or error, a clean environment) and captures its output. At the time
+ * limit the program is killed. Nothing waits for it, because it may hang in the kernel. Returns its exit status; -ETIMEDOUT,
+ * -E2BIG (too much output), -ECANCELED (it died of a signal) or another -errno. Then *ret is NULL.
  */
 int capture(const char *const argv[], uint64_t limit_usec, char **ret);

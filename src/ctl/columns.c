@@ -88,7 +88,7 @@ int columns_parse(const char *spec, struct columns *ret)
         return 0;
 }
 
-/* "480M/5000M": what it runs at, and what it could do, if that is more. */
+/* "480M/5000M": the present speed, and the possible one if it is higher. */
 static void speed_text(const struct facts *f, char *ret)
 {
         size_t used = f->speed_mbps ? (size_t) snprintf(ret, CELL_MAX, "%uM", f->speed_mbps) : 0;
@@ -97,7 +97,7 @@ static void speed_text(const struct facts *f, char *ret)
                 (void) snprintf(ret + used, CELL_MAX - used, "/%uM", f->max_speed_mbps);
 }
 
-/* All LUNs together: a cell has room for one number. */
+/* The sum of all LUNs: a cell has room for one number. */
 static void sizes_text(const struct disk *d, char *ret)
 {
         uint64_t sum = 0;

@@ -3,7 +3,7 @@
 
 #include "client/view.h"
 
-/* What `uasctl list` can show of a disk. Called as the members of JSON are, where there is one. */
+/* The columns of `uasctl list`. They have the names of the members of JSON, if there is one. */
 enum column {
         COLUMN_ID,
         COLUMN_BUS,
@@ -30,27 +30,27 @@ enum column {
         _COLUMN_MAX,
 };
 
-#define COLUMNS_MAX 64 /* of one list: a column may stand in it more than once */
+#define COLUMNS_MAX 64 /* of one list, which may contain a column several times */
 struct columns {
         enum column list[COLUMNS_MAX];
         size_t n;
 };
 
 /*
- * spec: names with commas in between, in any case; with "+" in front, behind those that are shown without one; NULL: those.
- * 0, or -EINVAL, told.
+ * spec: names separated by commas, in either case. With "+" in front they follow the default columns. NULL: only the default.
+ * Returns 0, or -EINVAL, reported.
  */
 int columns_parse(const char *spec, struct columns *ret);
 
 enum column_flag {
-        COLUMN_NUMBER = 1 << 0, /* stands to the right */
-        COLUMN_LONG = 1 << 1,   /* a sentence: cut off first where the terminal is too narrow */
-        COLUMN_BRIEF = 1 << 2,  /* ListDisks has it, so uasd has it at hand */
+        COLUMN_NUMBER = 1 << 0, /* aligned to the right */
+        COLUMN_LONG = 1 << 1,   /* a sentence, which is cut first on a narrow terminal */
+        COLUMN_BRIEF = 1 << 2,  /* part of ListDisks, which uasd answers without reading anything */
 };
 
 const char *column_name(enum column c);
 bool column_is(enum column c, enum column_flag flag);
 
 #define CELL_MAX 4096
-/* What stands there, harmless; "" is shown as "-". Returns ret or a string of its own. */
+/* The text of a cell, made harmless; "" is shown as "-". Returns ret or a static string. */
 const char *column_text(enum column c, const struct view *v, char ret[static CELL_MAX]);

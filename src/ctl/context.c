@@ -73,12 +73,12 @@ int ctl_select_or_id(struct ctl *c, const char *what)
 }
 
 struct id_search {
-        const char *what; /* the serial number; or all of the id */
+        const char *what; /* the serial number, or the whole id */
         char *id;
         bool found;
 };
 
-/* id: "VID:PID:SERIAL", perhaps with "@PORT" behind it. */
+/* id: "VID:PID:SERIAL", which "@PORT" may follow. */
 static void look_at_id(struct id_search *s, const char *id, size_t n)
 {
         size_t bridge = strlen("1234:5678:"), len = strlen(s->what);

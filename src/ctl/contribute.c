@@ -11,15 +11,15 @@
 
 #define OWN_SOURCE "own history"
 
-/* What the disk's records come to, at whatever port: a statement a firmware and verdict. */
+/* The results of the disk's records at all ports: one statement for each firmware and verdict. */
 struct findings {
-        char key[HISTORY_KEY_MAX]; /* how keys of the disk begin */
+        char key[HISTORY_KEY_MAX]; /* prefix of the keys of the disk */
         char host[sizeof(((struct db_says *) NULL)->host)];
         struct db_says says[DB_SAYS_MAX];
         size_t n;
 };
 
-/* ASCII without what ends a field or begins a comment there, cut to what a field holds. */
+/* Copies ASCII without characters that end a field or begin a comment there, limited to the length of a field. */
 static void copy_plain(char *ret, size_t size, const char *s)
 {
         char harmless[1024];
@@ -51,7 +51,7 @@ static int take_record(const char *key, const struct history *h, void *data)
         if (s == f->says + DB_SAYS_MAX)
                 return -ENOBUFS;
         if (s < f->says + f->n && strncmp(h->date, s->date, sizeof(s->date) - 1) < 0)
-                return 0; /* the newest of a kind */
+                return 0; /* only the newest of a kind */
         f->n += s == f->says + f->n;
         *s = (struct db_says){.verdict = bad ? VERDICT_BAD : VERDICT_GOOD, .bcd_min = h->firmware, .bcd_max = h->firmware};
         (void) copy_string(s->host, sizeof(s->host), f->host);
@@ -70,7 +70,7 @@ static void print_entry(const struct facts *f, const struct db_entry *known, con
                         f->product);
         copy_plain(name, sizeof(name), text);
         printf("# %s\nusb:v%04Xp%04X*\n", name, f->vid, f->pid);
-        /* Behind what is there: in a file of its own it adds to it, and takes nothing away. */
+        /* The numbers continue those of the existing entry. So a separate file adds to that entry, and replaces nothing. */
         for (size_t i = 0; i < found->n; i++) {
                 const struct db_says *s = &found->says[i];
 
@@ -107,7 +107,7 @@ static const char *const flag_names['z' - 'a' + 1] = {
         ['y' - 'a'] = "ALWAYS_SYNC",
 };
 
-/* A C string. */
+/* Prints a C string. */
 static void print_quoted(const char *s)
 {
         char plain[USB_STRING_MAX];
@@ -122,7 +122,7 @@ static void print_quoted(const char *s)
         putchar('"');
 }
 
-/* The letters it has to have: those in force here, and 'u' for one that was found bad. */
+/* The letters that the entry needs: those in force here, and 'u' for a bad bridge. */
 static void letters_wanted(const struct facts *f, bool bad, const struct kernel_flags *kernel, char ret[static QUIRK_ENTRY_MAX])
 {
         char others[QUIRKS_MAX + 1];
@@ -185,7 +185,7 @@ static int find(const struct ctl *c, const struct facts *f, struct findings *ret
 {
         char platform[PLATFORM_MAX];
 
-        /* Without a serial only the port says that it is this one. */
+        /* Without a serial number only the port identifies the disk. */
         (void) (f->serial[0] ? history_key_disk : history_key)(f, ret->key, sizeof(ret->key));
         platform_read(&c->client.roots, platform);
         platform[strcspn(platform, " ")] = '\0';

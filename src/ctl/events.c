@@ -70,7 +70,7 @@ static int match_all(sd_journal *j, const struct events_filter *f)
 {
         const struct facts *disk = f->disk;
         char id[USB_ID_MAX];
-        int r = journal_match(j, "_UID", "0"); /* anybody may write what looks like it */
+        int r = journal_match(j, "_UID", "0"); /* any user can write entries that look like it */
 
         for (size_t i = 0; i < ELEMENTSOF(endings) && r >= 0; i++)
                 r = journal_match(j, "MESSAGE_ID", endings[i].id);
@@ -78,7 +78,7 @@ static int match_all(sd_journal *j, const struct events_filter *f)
                 r = journal_match(j, FIELD_USB_ID, history_usb_id(disk, id, sizeof(id)));
         if (r >= 0 && f->id)
                 r = journal_match(j, FIELD_USB_ID, f->id);
-        /* Two of a kind without a serial are told apart by the port alone. */
+        /* Without a serial number only the port distinguishes two of a kind. */
         if (r >= 0 && disk && !disk->serial[0])
                 r = journal_match(j, FIELD_INTERFACE, disk->interface);
         if (r >= 0 && f->boot)
@@ -107,7 +107,7 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
 
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
-        /* One that is not there, or that this user may not read, opens as well: it has nothing in it. */
+        /* A journal that does not exist or is not readable opens as well, and is empty. */
         e->journal = sd_journal_seek_head(j) >= 0 && sd_journal_next(j) > 0;
         if (!e->journal)
                 return 0;
@@ -122,7 +122,7 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
 struct records {
         const struct events_filter *filter;
         struct events *events;
-        char key[HISTORY_KEY_MAX]; /* how those begin that are wanted; without a serial: all of it */
+        char key[HISTORY_KEY_MAX]; /* prefix of the keys; the whole key without a serial number */
 };
 
 static uint64_t usec_of(const char *date)

@@ -8,13 +8,13 @@
 #include "core/facts.h"
 #include "sys/io/roots.h"
 
-/* What has become of disks: endings that uasd wrote to the journal, and what is on record of them (sys/state/history.h). */
+/* The history of disks: endings that uasd wrote to the journal, and the records about them (sys/state/history.h). */
 
 enum event_value {
-        EVENT_WORD,   /* a stable word: "switched"; of a record its state: "distrusted" */
+        EVENT_WORD,   /* a stable word, such as "switched", or the state of a record, such as "distrusted" */
         EVENT_USB_ID, /* VID:PID:SERIAL */
         EVENT_INTERFACE,
-        EVENT_PORT, /* of a record: "0000:00:14.0/ss/1" */
+        EVENT_PORT, /* only in records: "0000:00:14.0/ss/1" */
         EVENT_DISKS,
         EVENT_STATE,
         EVENT_FROM,
@@ -34,24 +34,24 @@ struct log_entry {
 struct events {
         struct log_entry *list;
         size_t n;
-        bool journal; /* there is one that can be read */
+        bool journal; /* a journal is readable */
 };
 
 struct events_filter {
         const struct facts *disk; /* NULL: every disk */
-        const char *id;           /* or this one, VID:PID:SERIAL, which is not plugged in */
+        const char *id;           /* or this one, VID:PID:SERIAL, if it is not plugged in */
         uint64_t since_usec;      /* since 1970 */
-        const char *boot;         /* id of the one boot, for the journal; NULL: every boot */
+        const char *boot;         /* only the boot with this id, for the journal; NULL: every boot */
 };
 
 void events_done(struct events *e);
 /*
- * Adds what fits, oldest first. root: where the journal is, a folder like that of the roots; NULL: the machine's.
- * 0, also without a journal; -errno.
+ * Adds the matching entries, oldest first. root: the folder with the journal, like that of the roots, or NULL for this machine.
+ * Returns 0, also without a journal, or -errno.
  */
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e);
 int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e);
 void events_sort(struct events *e);
 
-/* The words of endings, one after the other; NULL: there is no such number. */
+/* The words of endings by index; NULL: after the last one. */
 const char *events_word(size_t i);

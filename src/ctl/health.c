@@ -19,10 +19,10 @@
 
 /* ---- SMART ---- */
 
-#define LOOKUP_USEC (2 * USEC_PER_SEC) /* in a file */
-#define ASK_USEC (5 * USEC_PER_SEC)    /* the disk: a command that hangs takes 30 s */
+#define LOOKUP_USEC (2 * USEC_PER_SEC) /* the program only reads a file */
+#define ASK_USEC (5 * USEC_PER_SEC)    /* the disk may hang: the command timeout is 30 s */
 
-/* The value at the end of a way of keys; NULL: there is none. */
+/* The value at the end of a path of keys; NULL: none. */
 static json_object *find(json_object *o, const char *const keys[])
 {
         for (; *keys; keys++)
@@ -72,7 +72,7 @@ static void find_type(const char *program, const struct facts *f, char ret[stati
 
         (void) snprintf(id, sizeof(id), "0x%04x:0x%04x", f->vid, f->pid);
         (void) snprintf(firmware, sizeof(firmware), "0x%04x", f->bcd);
-        /* Its exit status is how many entries fit. */
+        /* The exit status is the number of matching entries. */
         if (capture((const char *const[]){program, "-P", "showall", id, firmware, NULL}, LOOKUP_USEC, &text) < 0 ||
             !smart_type_parse(text, ret))
                 ret[0] = '\0';
@@ -85,8 +85,7 @@ static void ask(const char *program, const char *block, struct smart *s)
         int r;
 
         (void) snprintf(node, sizeof(node), "/dev/%s", block);
-        /* -n: a disk that sleeps is not woken. Bits of the exit status say how the disk is: what counts is what
-         * it prints. */
+        /* -n does not wake a disk in standby. The exit status describes the disk, so only the output counts. */
         r = capture((const char *const[]){program, "--json=c", "-n", "standby", "-H", "-A", "-d", s->type, node, NULL}, ASK_USEC,
                     &text);
         if (r >= 0)
@@ -95,7 +94,8 @@ static void ask(const char *program, const char *block, struct smart *s)
                 s->why_not = r == -ETIMEDOUT ? "it did not answer in time" : "smartctl failed";
 }
 
-/* What has begun since the daemon was asked is on record in /run; without a daemon nothing else tells. */
+/* Checks for a switch or a lease that began after the daemon answered. /run has their records. Without a daemon it is the only
+ * source. */
 static void look_for_others(const struct roots *r, const char *interface, struct smart_case *c)
 {
         _cleanup_(usb_disk_done) struct usb_disk u = {};
@@ -107,7 +107,7 @@ static void look_for_others(const struct roots *r, const char *interface, struct
                             a.lease != DRIVER_NONE;
 }
 
-/* root: the folder that the machine is in, or NULL. block: of the disk v. timeouts: a command has run out of time. */
+/* root: the folder of the machine, or NULL. block: of the disk v. timeouts: a command has timed out. */
 static void smart_ask(const struct roots *r, const char *root, const struct view *v, const char *block, bool timeouts,
                       struct smart *ret)
 {
@@ -132,7 +132,7 @@ static void smart_ask(const struct roots *r, const char *root, const struct view
         look_for_others(r, d->facts.interface, &c);
         if (!s.missing)
                 s.why_not = smart_why_not(&c);
-        /* The name may be another disk's by now. */
+        /* Another disk may have the name now. */
         if (!s.why_not && (usb_disk_of_block(r, block, interface) < 0 || !streq(interface, d->facts.interface)))
                 s.why_not = "it has gone";
         if (!s.why_not)
@@ -170,7 +170,7 @@ void health_read(const struct roots *r, const struct view *v, struct health *ret
         _cleanup_(usb_disk_done) struct usb_disk u = {};
         const struct facts *f = &v->disk.facts;
 
-        /* What is kept of a disk may be known by its port and controller, which the daemon does not tell. */
+        /* Stored settings may be known by port and controller, which the daemon does not report. */
         if (usb_disk_read(r, f->interface, true, &u) > 0)
                 f = &u.facts;
         link_read(r, &v->disk.facts, &h.link);
@@ -194,8 +194,8 @@ void health_ask(const struct roots *r, const char *root, const struct view *v, s
         for (size_t i = 0; i < h->n_luns; i++) {
                 struct lun_health *l = h->luns + i;
 
-                /* What sd has not taken up is a card reader's empty slot or a CD-ROM; what hangs once is not
-                 * asked of its next LUN. */
+                /* A LUN without a mode of sd is an empty slot of a card reader or a CD-ROM. After a LUN that hangs, the next LUN
+                 * is not asked. */
                 if (l->trim.mode[0] && (i == 0 || !h->luns[i - 1].smart.told || !h->luns[i - 1].smart.why_not))
                         smart_ask(r, root, v, l->lun->disk.name, l->counts.value[SCSI_COUNT_TIMEOUTS] > 0, &l->smart);
         }

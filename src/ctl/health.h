@@ -8,18 +8,17 @@
 #include "sys/block/scsicount.h"
 #include "sys/io/roots.h"
 
-/* What status tells of a disk besides what it is and why: how it fares. Read from sysfs, also where the daemon
- * said the rest. */
+/* The part of status about the condition of a disk. Read from sysfs, even if the rest comes from the daemon. */
 
-/* What smartctl(8) says of a disk, where it may be asked; and how it is to be called where it is not. */
+/* The answer of smartctl(8) about a disk if it may be asked; otherwise the command to run. */
 
 struct smart {
-        bool told;                 /* there is a line on it at all: of a disk that was asked for by name */
-        bool missing;              /* there is no smartctl */
-        char type[SMART_TYPE_MAX]; /* for -d; empty: its database has none */
-        const char *why_not;       /* it was not asked, or did not answer: a clause; NULL: what follows is known */
-        int passed;                /* 1, 0; -1: it does not say */
-        int temperature;           /* in degrees Celsius; INT_MIN: it does not say */
+        bool told;                 /* print a line: the user has named the disk */
+        bool missing;              /* smartctl is not installed */
+        char type[SMART_TYPE_MAX]; /* for -d; empty: not in its database */
+        const char *why_not;       /* a clause if it was not asked or did not answer; NULL: the next fields are valid */
+        int passed;                /* 1 or 0; -1: not known */
+        int temperature;           /* in degrees Celsius; INT_MIN: not known */
 };
 
 struct lun_health {
@@ -31,17 +30,16 @@ struct lun_health {
 
 struct health {
         struct link_facts link;
-        struct lun_health *luns; /* those with a block device */
+        struct lun_health *luns; /* LUNs with a block device */
         size_t n_luns;
 };
 
-/* Of v it keeps the LUNs. */
+/* Keeps pointers to the LUNs of v. */
 void health_read(const struct roots *r, const struct view *v, struct health *ret);
-/* Besides, what smartctl says of its disks, or why it is not asked: this may take seconds. root: as in struct
- * ctl. */
+/* Adds the answer of smartctl about its disks, or the reason for not asking. This may take seconds. root: as in struct ctl. */
 void health_ask(const struct roots *r, const char *root, const struct view *v, struct health *h);
 void health_done(struct health *h);
 /* Fields and sentences below those of output_status(). */
 void health_print(const struct health *h, const struct view *v);
-/* The line on TRIM alone. */
+/* Only the line on TRIM. */
 void health_print_trim(const struct health *h, const struct view *v);

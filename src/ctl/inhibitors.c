@@ -58,7 +58,7 @@ json_object *json_inhibitors(const struct inhibitors *i)
 
 static const struct table_column columns[] = {{"DISK"}, {"WHO"}, {"WHY", SCOLS_FL_WRAP}};
 
-/* The daemon has made them harmless; that it is ours to believe so is no reason. */
+/* The daemon has made the texts harmless. uasctl does not rely on that. */
 int inhibitors_table(const struct inhibitors *i, bool legend)
 {
         struct libscols_table *t = table_new(columns, ELEMENTSOF(columns), legend);

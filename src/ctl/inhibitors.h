@@ -5,7 +5,7 @@
 
 #include "client/remote.h"
 
-/* Whose work no switch is to disturb, as the daemon tells it. */
+/* The programs that no switch may disturb, as reported by the daemon. */
 struct inhibitors {
         struct inhibiting {
                 char *disk, *who, *why; /* disk: "" for any */
@@ -13,7 +13,7 @@ struct inhibitors {
         size_t n;
 };
 
-/* 0, or a negative errno as of remote_read(); -ENOSYS: the daemon does not know of any. */
+/* 0, or a negative errno as from remote_read(). -ENOSYS: the daemon has no inhibitors. */
 int inhibitors_read(struct remote *r, struct inhibitors *ret);
 void inhibitors_done(struct inhibitors *i);
 /* INHIBITORS OUTPUT */

@@ -6,15 +6,16 @@
 
 #include "sys/io/roots.h"
 
-/* What everybody does who reads the journal. */
+/* Functions for all readers of the journal. */
 
-/* root: where it is, a folder like that of the roots; NULL: the machine's. One without entries opens as well. */
+/* root: the folder with the journal, like that of the roots, or NULL for this machine. A journal without entries opens as well.
+ */
 int journal_open(const char *root, sd_journal **ret);
 void journal_closep(sd_journal **j);
 int journal_match(sd_journal *j, const char *field, const char *value);
-/* Calls f for each entry that matches, from where the journal stands. 0 or -errno. */
+/* Calls f for each matching entry from the present position. 0 or -errno. */
 int journal_each(sd_journal *j, void (*f)(sd_journal *j, void *data), void *data);
-/* A copy of the field's value; NULL: it has none. */
+/* A copy of the field's value; NULL: no such field. */
 char *journal_value(sd_journal *j, const char *field);
-/* This boot, as _BOOT_ID has it. */
+/* The id of this boot, in the format of _BOOT_ID. */
 int journal_boot(const struct roots *r, char ret[static SD_ID128_STRING_MAX]);

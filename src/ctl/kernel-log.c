@@ -9,17 +9,17 @@
 struct kernel_search {
         const struct views *views;
         struct kernel_log *log;
-        bool hosts[HOSTS_MAX]; /* of usb-storage or uas: a disk that was moved had others before */
+        bool hosts[HOSTS_MAX]; /* of usb-storage or uas; a switched disk had others before */
 };
 
-/* Of "+scsi:host3", "+scsi:target3:0:0", "+scsi:3:0:0:0" or "host3". */
+/* Parses "+scsi:host3", "+scsi:target3:0:0", "+scsi:3:0:0:0" or "host3". */
 static bool host_of(const char *name, unsigned *ret)
 {
         return sscanf(name, "+scsi:host%u", ret) == 1 || sscanf(name, "+scsi:target%u", ret) == 1 ||
                sscanf(name, "+scsi:%u", ret) == 1 || sscanf(name, "host%u", ret) == 1;
 }
 
-/* "scsi host3: uas", "scsi host3: usb-storage 2-1:1.0": what uas itself says of one does not name the disk. */
+/* Lines "scsi host3: uas" and "scsi host3: usb-storage 2-1:1.0". The messages of uas do not name the disk. */
 static void note_host(struct kernel_search *s, const char *text)
 {
         unsigned host;
@@ -42,7 +42,7 @@ static bool is_about(const struct kernel_search *s, const char *device, const ch
 
                 if (strncmp(device, "+usb:", 5) == 0 && streq(device + 5, f->interface))
                         return true;
-                /* Its number, c189:MINOR, was another at an earlier plug. */
+                /* Its number, c189:MINOR, was different at an earlier plug. */
                 if (strncmp(text, "usb ", 4) == 0 && strncmp(text + 4, f->port, n) == 0 && text[4 + n] == ':')
                         return true;
         }
@@ -88,7 +88,7 @@ int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_lo
         for (size_t i = 0; i < v->n; i++)
                 if (host_of(v->list[i].disk.host, &host) && host < HOSTS_MAX)
                         s.hosts[host] = true;
-        /* Numbers of hosts mean something in one boot alone. */
+        /* Host numbers are valid only in one boot. */
         r = journal_boot(&c->client.roots, boot);
         if (r >= 0)
                 r = journal_match(j, "_BOOT_ID", boot);

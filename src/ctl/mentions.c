@@ -42,7 +42,7 @@ static const struct block *block_by_name(const struct usb_disk *d, const char *n
         return NULL;
 }
 
-/* "/dev/sda1", or a link that is there now. */
+/* "/dev/sda1", or an existing link. */
 static const struct block *resolve(const struct mention_search *s, const char *name)
 {
         const char *below = name + strlen("/dev/");
@@ -53,8 +53,7 @@ static const struct block *resolve(const struct mention_search *s, const char *n
         return strchr(below, '/') ? NULL : block_by_name(s->disk, below);
 }
 
-/* A link that the other driver makes, and this one does not: it has the disk's serial number in it, if it is
- * this one's. */
+/* A link that only the other driver makes. It belongs to this disk if it contains the serial number. */
 static bool has_serial(const struct mention_search *s, const char *name)
 {
         const char *serial = s->disk->facts.serial;
@@ -62,7 +61,7 @@ static bool has_serial(const struct mention_search *s, const char *name)
         return strlen(serial) >= 6 && strstr(name, serial);
 }
 
-/* What blkid found stays the same under both drivers. NULL: it found nothing. */
+/* The result of blkid, which is the same under both drivers. NULL: no result. */
 static char *lasting_name(const struct roots *r, const struct block *b)
 {
         static const struct {

@@ -6,14 +6,14 @@
 #include "core/devname.h"
 #include "sys/io/roots.h"
 
-/* Lines in fstab and crypttab which know a disk by a name that a change of its driver can take away. */
+/* Lines in fstab and crypttab with a name of the disk that may disappear with its driver. */
 
 struct mention {
         const char *file; /* "/etc/fstab" */
-        char *where;      /* mount point, or name of the mapping; NULL: there is none */
+        char *where;      /* mount point, or name of the mapping; NULL: none */
         char *name;
         enum devname kind;
-        char *instead; /* "UUID=..."; NULL: it has none */
+        char *instead; /* "UUID=..."; NULL: none */
 };
 
 struct mentions {
@@ -21,7 +21,7 @@ struct mentions {
         size_t n;
 };
 
-/* Those of this interface's disk. A file that cannot be read has no lines. */
+/* The lines about this interface's disk. A file that cannot be read counts as empty. */
 void mentions_read(const struct roots *r, const char *interface, struct mentions *ret);
 void mentions_done(struct mentions *m);
 void mentions_print(const struct mentions *m);

@@ -46,7 +46,7 @@ static const struct option_row {
         /* clang-format on */
 };
 
-/* getopt_long() with the table; index of the row + FIRST for long options. */
+/* getopt_long() with the table. Returns the index of the row + FIRST for long options. */
 #define FIRST 0x100
 
 static int next_option(int argc, char **argv, const char *letters)
@@ -62,7 +62,7 @@ static int next_option(int argc, char **argv, const char *letters)
         return getopt_long(argc, argv, letters, options, NULL);
 }
 
-/* NULL: getopt has reported that there is none. */
+/* NULL: getopt has reported the error. */
 static const struct option_row *row_of(int c)
 {
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
@@ -89,7 +89,7 @@ void options_help(void)
         }
 }
 
-/* A local date with or without time, or how long ago. */
+/* Parses a local date with or without time, or a time span before now. */
 static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
 {
         static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"};
@@ -114,7 +114,7 @@ static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
         return 0;
 }
 
-/* Fills in the other fields. Reports what is wrong, and returns 0 or -EINVAL. */
+/* Fills in the other fields. Reports errors. Returns 0 or -EINVAL. */
 static int check(struct options *o)
 {
         o->help = o->given & OPTION_HELP;
@@ -143,7 +143,7 @@ static int check(struct options *o)
         return -EINVAL;
 }
 
-/* argv[0] is passed over. Returns as options_parse(). */
+/* Skips argv[0]. Returns as options_parse(). */
 static int parse(int argc, char **argv, const char *letters, struct options *o)
 {
         int c;
@@ -178,14 +178,14 @@ int options_parse(int argc, char **argv, struct options *ret)
         char *name;
 
         if (argc > 0)
-                argv[0] = (char *) "uasctl"; /* getopt says it, and it is to be as in all else that is said */
+                argv[0] = (char *) "uasctl"; /* getopt prints it, like all other messages */
         if (verb >= argc || !streq(argv[verb], VERB_INHIBIT)) {
                 first = parse(argc, argv, LETTERS, &o);
         } else {
-                /* Before the verb, and between it and the command. */
+                /* Options before the verb, and between the verb and the command. */
                 first = parse(verb, argv, "+" LETTERS, &o);
                 name = argv[verb];
-                argv[verb] = argv[0]; /* for what getopt says */
+                argv[verb] = argv[0]; /* for the messages of getopt */
                 if (first >= 0)
                         first = parse(argc - verb, argv + verb, "+" LETTERS, &o);
                 if (first > 0)

@@ -5,14 +5,14 @@
 #include <stdint.h>
 
 enum option_bit {
-        /* Every verb takes these. */
+        /* Every verb accepts these. */
         OPTION_HELP = 1 << 0,
         OPTION_VERSION = 1 << 1,
         OPTION_NO_LEGEND = 1 << 2,
         OPTION_NO_PAGER = 1 << 3,
         OPTION_NO_ASK_PASSWORD = 1 << 4,
         OPTION_QUIET = 1 << 5,
-        /* Some verbs take these, and the others refuse them: what was to be a dry run must not become a real one. */
+        /* Some verbs accept these, and the others refuse them: a dry run must not become a real one. */
         OPTION_DRY_RUN = 1 << 6,
         OPTION_FORCE = 1 << 7,
         OPTION_WAIT = 1 << 8,
@@ -35,25 +35,25 @@ struct options {
         bool help, version;
         bool json, legend, pager, quiet, ask_password, redact;
         unsigned given;         /* enum option_bit */
-        const char *columns;    /* of --output=, as it was given; NULL: it was not */
-        const char *wait;       /* of --wait=, as it was given; NULL: no time was */
-        uint64_t wait_usec;     /* UINT64_MAX: as long as it takes */
-        const char *since;      /* of --since=, as it was given */
+        const char *columns;    /* the text of --output=; NULL: not given */
+        const char *wait;       /* the text of --wait=; NULL: no time was given */
+        uint64_t wait_usec;     /* UINT64_MAX: no limit */
+        const char *since;      /* the text of --since= */
         uint64_t since_usec;    /* since 1970; 0: everything */
         const char *host;       /* of --host=; NULL: this machine */
-        const char *textfile;   /* directory; NULL: to stdout */
-        const char *hwdb;       /* the disk that was named; NULL: none */
-        const char *disk, *why; /* of inhibit; NULL: any, and no reason */
+        const char *textfile;   /* directory; NULL: stdout */
+        const char *hwdb;       /* the disk; NULL: none */
+        const char *disk, *why; /* of inhibit; NULL: any disk, no reason */
 };
 
-/* The verb whose argument is a command: what stands behind that one's name is the command's own. */
+/* The verb whose argument is a command. Words after the name of the command belong to it. */
 #define VERB_INHIBIT "inhibit"
 
-/* The index of the first word, which is a verb if there is one; argc: none. */
+/* The index of the first word, which is the verb; argc: none. */
 int options_first_word(int argc, char **argv);
-/* Returns the index of the first argument that is no option (argc: none), or -EINVAL, told. Reorders argv. */
+/* Returns the index of the first argument that is not an option (argc: none), or -EINVAL, reported. Reorders argv. */
 int options_parse(int argc, char **argv, struct options *ret);
-/* The name of one of these options; NULL: there are none. */
+/* The name of one of these options; NULL: none is set. */
 const char *options_name(unsigned bits);
-/* Their part of --help. */
+/* Prints the part of --help about options. */
 void options_help(void);

@@ -8,7 +8,7 @@
 #include "term/program.h"
 #include "term/table.h"
 
-/* Four characters for every byte that is not harmless. */
+/* Four characters for each byte that is not harmless. */
 #define HARMLESS(s, size) make_harmless(s, (char[4 * (size) + 1]){}, 4 * (size) + 1)
 
 #define SENTENCE(s) harmless_sentence(s, (char[2048]){}, 2048)
@@ -38,7 +38,7 @@ const char *sgr_of_state(enum state s)
 #define ROW_FOUND 3 /* the column */
 static const struct table_column row_columns[] = {{""}, {"ROW"}, {"FITS"}, {"FOUND", SCOLS_FL_WRAP}};
 
-/* What the columns before it leave; 0: no width is to be kept to, or that is less than what a word takes. */
+/* The width that the columns before it leave; 0: no limit, or too narrow for a word. */
 static unsigned found_room(const struct explain_row *rows, size_t n)
 {
         size_t used = 0;

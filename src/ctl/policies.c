@@ -11,7 +11,7 @@
 #include "term/style.h"
 #include "term/table.h"
 
-/* ---- where they are from ---- */
+/* ---- sources ---- */
 
 static int read_row(sd_bus_message *m, struct policy_rows *rows)
 {
@@ -59,7 +59,7 @@ static int read_files(const struct ctl *c, struct policy_rows *ret)
         config_init(&config);
         r = local_read(&c->client.roots, false, &views);
         if (r >= 0)
-                r = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read() has reported its mistakes */
+                r = conf_load(&c->client.roots, &config, NULL, NULL); /* local_read() has reported errors in it */
         plugged = calloc(views.n + 1, sizeof(*plugged));
         if (r >= 0 && !plugged)
                 r = -ENOMEM;
@@ -86,7 +86,7 @@ static int read_all(const struct ctl *c, struct policy_rows *ret)
         return r == UASD_EXIT_OK ? read_remote(c, &remote, ret) : r;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 json_object *json_policies(const struct policy_rows *p)
 {
@@ -159,7 +159,7 @@ int policies_show_id(const struct ctl *c, const char *id)
         if (r != UASD_EXIT_OK)
                 return r;
         for (size_t i = 0; i < rows.n && !one; i++)
-                if (streq(rows.list[i].id, id)) /* what is kept comes first */
+                if (streq(rows.list[i].id, id)) /* stored policies come first */
                         one = rows.list + i;
         if (!one) {
                 log_error("There is no USB disk '%s' plugged in, and no policy is set for it.", id);

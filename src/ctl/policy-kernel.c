@@ -15,7 +15,7 @@
 #include "sys/quirks/sources.h"
 #include "sys/state/conf.h"
 
-/* Which line, for which place; and what was there. */
+/* The line for a place, and the line that was there. */
 struct made_line {
         struct keepoff made;
         const struct quirk_line *base;
@@ -35,7 +35,7 @@ static void lines_done(struct lines *l)
         quirk_facts_done(&l->quirks);
 }
 
-/* What is wanted of them for good: what uasctl switch asked for goes when they are unplugged. */
+/* Removes the overrides of uasctl switch, which end when the disk is unplugged. */
 static void leave_out_overrides(struct views *views)
 {
         for (size_t i = 0; i < views->n; i++) {
@@ -109,7 +109,7 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
         int r;
 
         config_init(&config);
-        r = conf_load(&c->client.roots, &config, NULL, NULL); /* whoever read the disks has told of its mistakes */
+        r = conf_load(&c->client.roots, &config, NULL, NULL); /* the reader of the disks has reported errors in it */
         if (r >= 0)
                 r = kept_disks_read(&c->client.roots, &config, NULL, &l->kept);
         if (r >= 0)
@@ -122,7 +122,7 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
         return UASD_EXIT_FAILED;
 }
 
-/* What does not fit, by name. */
+/* Lists the disks whose entries do not fit. */
 static int say_left_out(const struct made_line *line, const char *place)
 {
         for (size_t i = 0; i < line->made.n_left_out; i++)
@@ -140,7 +140,7 @@ static bool speaks_uas_alone(const struct kept_disks *k, const struct kept_disk 
         return false;
 }
 
-/* The kernel cannot tell alike disks apart, and two of them may be wanted otherwise. */
+/* The kernel cannot distinguish two disks of the same model, but their policies may differ. */
 static void say_alike(const struct lines *l, const struct views *views, const struct view *one)
 {
         bool any = *l->command_line.made.own || *l->modprobe.made.own;
@@ -249,7 +249,7 @@ int policy_kernel(struct ctl *c, const char *what)
         if (!lines.quirks.built_in && say_left_out(&lines.modprobe, "in modprobe.d") != UASD_EXIT_OK)
                 left_out = UASD_EXIT_FAILED;
         if (c->v && left_out != UASD_EXIT_OK)
-                return left_out; /* a line without it is not what was asked for */
+                return left_out; /* a line without the requested disk is useless */
         say_alike(&lines, &c->views, c->v);
         if (!*lines.command_line.made.own && !*lines.modprobe.made.own)
                 log_info("There is nothing to be added: the kernel does by itself, or as it is told already, what is wanted.");

@@ -5,15 +5,15 @@
 #include "core/history.h"
 #include "term/program.h"
 
-#define SERIAL_MIN 4         /* what is shorter, such as "0", says nothing, and is in most lines */
-#define PACKAGES "/usr/lib/" /* what stands here is the same on other machines */
+#define SERIAL_MIN 4         /* a shorter one, such as "0", identifies nothing and occurs in most lines */
+#define PACKAGES "/usr/lib/" /* files here are the same on other machines */
 
 struct serials {
         char **list;
         size_t n;
 };
 
-/* "SERIAL-1" in place of it; what is empty says something, too. */
+/* Replaces it by "SERIAL-1". An empty one stays, because that is useful to know. */
 static void redact_serial(struct serials *known, char *serial, size_t size)
 {
         size_t i = 0;
@@ -27,7 +27,7 @@ static void redact_serial(struct serials *known, char *serial, size_t size)
         (void) snprintf(serial, size, "SERIAL-%zu", i + 1);
 }
 
-/* Takes by. */
+/* Takes ownership of by. */
 static void put_text(char **s, char *by)
 {
         free(*s);
@@ -56,14 +56,14 @@ static void redact_from(char **s, size_t n)
         put_text(s, told);
 }
 
-/* Sentences about who uses it, or why it is distrusted, are made anew. */
+/* Sentences about the users of the disk, or about distrust, are formulated again. */
 static void redact_disk(struct serials *known, struct view *v)
 {
         struct disk *d = &v->disk;
         char text[1024];
 
         redact_serial(known, d->facts.serial, sizeof(d->facts.serial));
-        /* Mount points have labels and names of people in them, commands what they work on. */
+        /* Mount points contain labels and names of people. Commands contain file names. */
         for (size_t i = 0; i < d->n_users; i++) {
                 struct user *u = &d->users[i];
 
@@ -81,8 +81,8 @@ static void redact_disk(struct serials *known, struct view *v)
         put_text(&v->reason, strdup(disk_reason(d, text, sizeof(text))));
 }
 
-/* What is said in words names who used the disk. Of a record the words are the last: "distrusted with firmware 1.00 on Linux 6.1:
- * ...". */
+/* The text of an ending names users of the disk. In a record the last part is such a text: "distrusted with firmware 1.00 on
+ * Linux 6.1: ...". */
 static void redact_words(struct log_entry *e)
 {
         char **text = &e->values[EVENT_TEXT], *words;
@@ -115,7 +115,7 @@ static void redact_event(struct serials *known, struct log_entry *e)
         put_text(id, strdup(text));
 }
 
-/* What the kernel was told by a device: of what else was at that port, too. And serials anywhere else. */
+/* Removes names that the kernel has read from devices, also from others at that port; and serial numbers anywhere else. */
 static void redact_line(const struct serials *known, char **text)
 {
         static const char *const told[] = {"SerialNumber: ", "Product: ", "Manufacturer: "};

@@ -11,11 +11,11 @@
 #include "sys/state/conf.h"
 #include "sys/udev/bridgedb.h"
 
-/* What a report says of the machine. */
+/* The part of a report about the machine. */
 
 #define OS_NAME "PRETTY_NAME="
 
-/* Of the kernel command line what has to do with USB disks. */
+/* Prints the parameters of the kernel command line that concern USB disks. */
 static void print_command_line(const struct roots *r)
 {
         static const char *const begins[] = {"uasd", "rd.uasd",  "usb-storage.",      "usb_storage.",
@@ -78,7 +78,7 @@ static void put_word(char *told, size_t size, const char *key, const char *value
         (void) snprintf(told + strlen(told), size - strlen(told), "%s%s=%s", *told ? ", " : "", key, value);
 }
 
-/* What uasd.conf says other than by default. */
+/* Prints the values of uasd.conf that differ from the defaults. */
 static void print_configuration(const struct ctl *c)
 {
         _cleanup_(config_done) struct config config, usual;

@@ -7,18 +7,18 @@
 
 /* Parts of `report`. */
 
-/* Of the machine: versions, and what people have set. daemon: it answers. */
+/* The machine: versions, and settings. daemon: it answers. */
 void report_machine(const struct ctl *c, bool daemon);
-/* What this machine has found out about the bridge of a disk, to be contributed. Reports errors; returns an enum uasd_exit. */
+/* Prints what this machine knows about the bridge of a disk, as a contribution. Reports errors. Returns an enum uasd_exit. */
 int report_hwdb(const struct ctl *c, const struct view *v);
 
-/* What the kernel said in this boot of USB disks: of the ports they are at now, and of each SCSI host of usb-storage and uas. */
+/* The kernel's messages of this boot about USB disks: about their ports, and about each SCSI host of usb-storage and uas. */
 
 #define KERNEL_LINES_MAX 100 /* the newest */
 
 struct kernel_line {
         uint64_t usec; /* since 1970 */
-        char *text;    /* as it is in the journal */
+        char *text;    /* as in the journal */
 };
 
 struct kernel_log {
@@ -34,9 +34,9 @@ void kernel_log_done(struct kernel_log *l);
 #define REDACTED "(redacted)"
 
 /*
- * What is nobody's business, taken out of the data before anything is told of it: report --redact. Serials go by number, so
- * that two of the same are still seen to be the same.
+ * report --redact: removes private data before anything is printed. Serial numbers are replaced by numbers, so that equal ones
+ * remain equal.
  */
 void redact_all(struct views *views, struct events *events, struct kernel_log *kernel);
-/* Names of files that the administrator has given; those that came with packages stay. */
+/* Removes names of files that the administrator made. Those from packages stay. */
 void redact_quirks(struct quirk_facts *q);

@@ -9,7 +9,7 @@
 #include "term/program.h"
 #include "term/progress.h"
 
-/* Becomes uasctl-bench, with all words but the verb. Returns only if that fails, reported. */
+/* Executes uasctl-bench with all words except the verb. Returns only on failure, reported. */
 static int bench_exec(const char *root, char **argv, int verb)
 {
         char path[PATH_MAX];
@@ -54,7 +54,7 @@ static int run(int argc, char **argv, const char *root)
         verb = verb_check(&o, argv + first);
         if (!verb)
                 return UASD_EXIT_USAGE;
-        /* Nothing of this machine is looked at when another one is meant. */
+        /* With --host nothing of this machine is read. */
         r = o.host ? 0 : roots_open(&roots, root);
         if (r < 0) {
                 log_error("There is no sysfs to look at: %s", strerror(-r));

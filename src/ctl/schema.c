@@ -14,7 +14,7 @@ static json_object *json_luns(const struct disk *d)
                 const struct lun *l = &d->luns[i];
                 json_object *o;
 
-                if (!l->disk.name[0]) /* not scanned yet: there is no disk to name */
+                if (!l->disk.name[0]) /* not scanned yet: it has no disk name */
                         continue;
                 o = append_new(list);
                 put_string(o, "name", l->disk.name);

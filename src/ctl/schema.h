@@ -12,7 +12,7 @@
 #include "ctl/mentions.h"
 #include "term/json.h"
 
-/* The objects of uasctl(1), JSON. */
+/* The objects of uasctl-json(7). */
 
 json_object *json_disk(const struct view *v);
 json_object *json_rows(const struct explain_row *rows, size_t n);
@@ -26,19 +26,19 @@ json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *p
 
 /* OUTPUT of these disks. */
 json_object *json_views(const struct views *v);
-/* OUTPUT of one disk; takes it. */
+/* OUTPUT of one disk. Takes ownership of disk. */
 json_object *json_of_disk(json_object *disk);
-/* OUTPUT of one disk with a member more; takes value. */
+/* OUTPUT of one disk with an additional member. Takes ownership of value. */
 json_object *json_disk_with(const struct view *v, const char *key, json_object *value);
 
-/* EVENT; changed: names of members, NULL-terminated. */
+/* EVENT. changed: names of members, NULL-terminated. */
 json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed);
 /* LOG OUTPUT */
 json_object *json_events(const struct events *e);
 
 /* KERNEL OUTPUT */
 struct json_kernel {
-        const struct keepoff *command_line, *modprobe; /* the latter NULL where usb-storage is built in */
+        const struct keepoff *command_line, *modprobe; /* modprobe is NULL if usb-storage is built in */
         const char *initramfs;                         /* command, or NULL */
 };
 json_object *json_kernel(const struct json_kernel *k);

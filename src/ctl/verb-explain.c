@@ -15,7 +15,7 @@
 
 #define WORDS_MAX 32
 
-/* What there is to be said of one disk. */
+/* The explanation of one disk. */
 struct explanation {
         struct explain_row rows[_REASON_MAX];
         size_t n_rows;
@@ -34,7 +34,7 @@ static void explanation_done(struct explanation *t)
         mentions_done(&t->names);
 }
 
-/* Who put the deciding entry there tells how to be rid of it. NULL: no entry decides. */
+/* The remedy for the deciding entry, which depends on its origin. NULL: no entry decides. */
 static const char *remedy_of_quirk(const struct explanation *t, char *ret, size_t size)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
@@ -108,7 +108,7 @@ static void tell_initramfs(const struct ctl *c, const struct facts *f, char *ret
                                 command ? ": " : ".", command ?: "");
 }
 
-/* Takes nothing of v. 0 or -errno. */
+/* Keeps no pointer to v. 0 or -errno. */
 static int tell(const struct ctl *c, const struct view *v, struct explanation *ret)
 {
         const struct facts *f = &v->disk.facts;
@@ -139,7 +139,7 @@ static void print_json(const struct view *v, const struct explanation *t)
         json_print(json_of_disk(o));
 }
 
-/* The rows are of the files as they are, and the state is of a uasd that has read its configuration when it was started. */
+/* The rows follow the files as they are now. The state follows the configuration that uasd read at its start. */
 static void say_other_view(const struct view *v, const struct explanation *t)
 {
         const struct explain_row *row = explain_deciding(t->rows, t->n_rows);

@@ -18,7 +18,7 @@
 
 __attribute__((noreturn)) static void in_child(char **command, pid_t parent, const sigset_t *mask)
 {
-        /* It was promised not to be disturbed: without us it is not to go on. */
+        /* The command relies on the inhibitor, so it must not outlive us. */
         (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent)
                 _exit(UASD_EXIT_NOT_RUN);
@@ -28,7 +28,7 @@ __attribute__((noreturn)) static void in_child(char **command, pid_t parent, con
         _exit(errno == ENOENT ? UASD_EXIT_NOT_FOUND : UASD_EXIT_NOT_RUN);
 }
 
-/* Until it has ended. The terminal's signals are for the command; it says how it takes them. */
+/* Waits until the command has ended. Signals from the terminal are for the command, which decides how to handle them. */
 static int wait_for(pid_t pid, int signals, int lock)
 {
         struct pollfd p[] = {{signals, POLLIN, 0}, {lock, 0, 0}};
@@ -82,7 +82,7 @@ static int run(char **command, int lock)
         return wait_for(pid, signals, lock);
 }
 
-/* ret_lock stays as it is where there is no uasd. */
+/* Without uasd, ret_lock stays unchanged. */
 static int take(struct ctl *c, const char *command, int *ret_lock)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -90,7 +90,7 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
         struct remote_call call = {
                 .method = "Inhibit", .disk = "", .value = slash && slash[1] ? slash + 1 : command, .why = c->options->why ?: ""};
         int fd, r;
-        /* Without uasd there is nothing to inhibit. A disk that is named must exist all the same. */
+        /* Without uasd there is nothing to inhibit. But a disk that is named must exist. */
         bool without = source_not_running(&c->client, &c->remote, &c->views, &r);
 
         if (without)
@@ -105,12 +105,12 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
         r = request_reply(&c->client, &c->remote, &call, &reply);
         if (r != UASD_EXIT_OK)
                 return r;
-        /* Not for the command, and not for what that leaves behind. */
+        /* Neither the command nor its children inherit the descriptor. */
         if (sd_bus_message_read(reply, "h", &fd) < 0 || (*ret_lock = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
                 log_error("uasd's answer is not understood.");
                 return UASD_EXIT_FAILED;
         }
-        /* A run of the command may take days: no connection stays open for it. */
+        /* The command may run for days. No connection stays open for it. */
         remote_close(&c->remote);
         return UASD_EXIT_OK;
 }

@@ -14,9 +14,9 @@
 
 /* ---- buses, hubs and LUNs ---- */
 
-/* The lines of the buses and hubs that disks hang on. */
+/* The lines of the buses and hubs above disks. */
 struct tree {
-        const struct roots *roots; /* what they are is read from here, and stays empty where it cannot be */
+        const struct roots *roots; /* source of their descriptions, which may stay empty */
         const struct columns *columns;
         struct libscols_table *table;
         struct {
@@ -72,7 +72,7 @@ static struct libscols_line *line_of(struct tree *t, const char *name)
         return t->nodes[t->n - 1].line;
 }
 
-/* The line below which the disk at this port ("2-1.4") stands, made if need be with those above it. NULL: it hangs on none. */
+/* The line above the disk at this port ("2-1.4"). Makes it, and those above it, if needed. NULL: none. */
 static struct libscols_line *tree_above(struct tree *t, const char *port)
 {
         char name[INTERFACE_NAME_MAX];
@@ -95,7 +95,7 @@ static void add_lun(struct tree *t, struct libscols_line *disk, const struct lun
         (void) table_row(t->table, disk, cells);
 }
 
-/* Below the line of a disk with more than one LUN, a line each. */
+/* Adds a line for each LUN below the line of a disk with several. */
 static void tree_luns(struct tree *t, struct libscols_line *disk, const struct view *v)
 {
         for (size_t i = 0; v->disk.n_luns > 1 && i < v->disk.n_luns; i++)
@@ -105,7 +105,7 @@ static void tree_luns(struct tree *t, struct libscols_line *disk, const struct v
 
 /* ---- disks ---- */
 
-#define CUT_FIRST 0.01 /* of the terminal: down to its heading before any other column loses a character */
+#define CUT_FIRST 0.01 /* share of the terminal: other columns are cut only after this one is as narrow as its heading */
 
 static const char *colour_of_cell(enum column c, const struct view *v)
 {
@@ -132,7 +132,7 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
                 tree_luns(t, line, v);
 }
 
-/* Of a table too wide long sentences are cut first, then what the disk is called; what is told in a word stays whole. */
+/* If the table is too wide, long sentences are cut first, then the product. Single words are never cut. */
 static struct table_column describe(enum column c)
 {
         bool is_long = column_is(c, COLUMN_LONG);
@@ -156,7 +156,7 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         if (tree)
                 columns[0].flags = SCOLS_FL_TREE;
         t.table = table_new(columns, c->n, ctl->options->legend);
-        /* What was asked for by name is not left out. */
+        /* Columns that the user named are never left out. */
         if (!ctl->options->columns)
                 (void) scols_table_enable_nowrap(t.table, true);
         for (size_t i = 0; i < v->n; i++)
@@ -165,7 +165,7 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         return table_print(t.table, 0);
 }
 
-/* No more is asked for than is shown. */
+/* Reads only the data for the columns. */
 static int read_for(const struct ctl *ctl, const struct columns *c, struct views *ret)
 {
         bool users = ctl->options->json, brief = !users;

@@ -18,15 +18,15 @@
 /* ---- the text ---- */
 
 /*
- * Text that parsers of OpenMetrics 1.0 and of the Prometheus format 0.0.4 (promtool, node_exporter) both take. They differ in
- * what the TYPE line of a counter names, so on stdout counters have none, which both call unknown; and info and stateset
- * are gauges, whose samples look the same.
- * https://prometheus.io/docs/specs/om/open_metrics_spec/, https://prometheus.io/docs/instrumenting/exposition_formats/
+ * Text for parsers of both OpenMetrics 1.0 and the Prometheus format 0.0.4 (promtool, node_exporter). The two differ in the name
+ * in the TYPE line of a counter. So counters on stdout have no such line, and both read them as unknown. info and stateset are
+ * gauges, whose samples look the same. https://prometheus.io/docs/specs/om/open_metrics_spec/,
+ * https://prometheus.io/docs/instrumenting/exposition_formats/
  */
 struct metrics_writer {
         FILE *out;
-        bool prometheus;    /* for node_exporter alone: counters are typed as it likes them */
-        const char *family; /* the last one that was begun */
+        bool prometheus;    /* only for node_exporter: counters have its form of the TYPE line */
+        const char *family; /* the current one */
 };
 
 struct metric_family {
@@ -36,12 +36,12 @@ struct metric_family {
 };
 
 struct metric_label {
-        const char *name, *value; /* a list ends with a NULL name; whatever the value, it is made fit */
+        const char *name, *value; /* a list ends with a NULL name; any value is made valid */
 };
 
 static void write_value(FILE *out, const char *value)
 {
-        char harmless[2048]; /* no newline and valid UTF-8, which both formats demand */
+        char harmless[2048]; /* no newline and valid UTF-8, which both formats require */
 
         for (const char *s = make_harmless(value, harmless, sizeof(harmless)); *s; s++)
                 (void) fprintf(out, *s == '\\' || *s == '"' ? "\\%c" : "%c", *s);
@@ -57,7 +57,7 @@ static void begin(struct metrics_writer *w, const struct metric_family *f)
                 (void) fprintf(w->out, "# TYPE %s %s\n", f->name, f->counter ? "counter" : "gauge");
 }
 
-/* Families one after the other; one without samples is not mentioned. */
+/* Samples of a family must be consecutive. A family without samples does not appear. */
 static void metrics_sample(struct metrics_writer *w, const struct metric_family *f, uint64_t value,
                            const struct metric_label *labels)
 {
@@ -71,7 +71,7 @@ static void metrics_sample(struct metrics_writer *w, const struct metric_family 
         (void) fprintf(w->out, "%s %" PRIu64 "\n", labels && labels->name ? "}" : "", value);
 }
 
-/* ---- what is measured ---- */
+/* ---- sources ---- */
 
 struct measured {
         const struct events *events; /* of this boot */
@@ -80,7 +80,7 @@ struct measured {
         bool daemon; /* uasd has answered */
 };
 
-/* ---- of the machine ---- */
+/* ---- the machine ---- */
 
 static const struct metric_family build_info = {"uasd_build_info", false, "The version of uasctl."},
                                   up = {"uasd_up", false, "1 if uasd answers, 0 if this is what the kernel alone shows."},
@@ -115,7 +115,7 @@ static void write_machine(struct metrics_writer *w, const struct measured *m)
                                (const struct metric_label[]){{"event", events_word(i)}, {}});
 }
 
-/* ---- of a disk ---- */
+/* ---- a disk ---- */
 
 #define OF_DISK(v) "interface", (v)->disk.facts.interface
 
@@ -192,7 +192,7 @@ static const struct {
          write_last},
 };
 
-/* ---- of a LUN ---- */
+/* ---- a LUN ---- */
 
 static const struct metric_family of_lun[_SCSI_COUNT_MAX] = {
         [SCSI_COUNT_REQUESTS] = {"uasd_scsi_requests_total", true, "SCSI commands sent since the disk came to its driver."},
@@ -225,10 +225,10 @@ static void write_all(struct metrics_writer *w, const struct measured *m)
         for (enum scsi_count k = 0; k < _SCSI_COUNT_MAX; k++)
                 for (size_t i = 0; i < m->views->n; i++)
                         write_count(w, m, k, &m->views->list[i]);
-        (void) fputs("# EOF\n", w->out); /* a comment to Prometheus */
+        (void) fputs("# EOF\n", w->out); /* a comment for Prometheus */
 }
 
-/* Those that may not read the journal leave that out: it would look as if nothing had happened. */
+/* A user without access to the journal gets no such samples. Zeros would look as if nothing had happened. */
 static void read_events(const struct ctl *c, struct events *e)
 {
         char boot[SD_ID128_STRING_MAX];
@@ -238,7 +238,7 @@ static void read_events(const struct ctl *c, struct events *e)
                 e->journal = false;
 }
 
-/* ---- where to ---- */
+/* ---- destination ---- */
 
 static int write_textfile(const struct measured *m, const char *folder)
 {

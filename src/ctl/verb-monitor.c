@@ -13,7 +13,7 @@
 #include "term/program.h"
 #include "term/progress.h"
 
-/* ---- what differs ---- */
+/* ---- differences ---- */
 
 enum shown {
         SHOWN_STATE,
@@ -27,7 +27,7 @@ enum shown {
         _SHOWN_MAX,
 };
 
-/* As the members of JSON are called, and the column of `list` that shows it. */
+/* The names of the JSON members, and the columns of `list` with the same content. */
 static const struct {
         const char *name;
         enum column column;
@@ -60,15 +60,15 @@ static void snapshot(const struct view *v, struct snapshot *ret)
 }
 
 struct monitor {
-        const char *only; /* this disk alone; NULL: all */
+        const char *only; /* only this disk; NULL: all */
         bool json;
-        struct snapshot *told; /* of each disk, what was printed last */
+        struct snapshot *told; /* what was printed last, for each disk */
         size_t n_told;
-        bool deaf; /* stdout takes nothing any more, for whatever reason: no fault of the daemon's */
+        bool deaf; /* stdout cannot be written any more; this is no fault of the daemon */
         int error;
 };
 
-/* ---- telling it ---- */
+/* ---- output ---- */
 
 static void tell_json(const struct view *v, const char *event, const bool changed[static _SHOWN_MAX])
 {
@@ -109,7 +109,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
         output_tail(before && !changed[SHOWN_REASON] ? NULL : v->reason);
 }
 
-/* before: what was printed last of it; NULL: nothing. */
+/* before: what was printed last about it, or NULL. */
 static int tell(struct monitor *m, const struct view *v, const char *event, const struct snapshot *before,
                 const struct snapshot *now)
 {
@@ -120,7 +120,7 @@ static int tell(struct monitor *m, const struct view *v, const char *event, cons
                 changed[i] = !streq(before->text[i], now->text[i]);
                 any = any || changed[i];
         }
-        /* A switch has ended, perhaps as the one before. */
+        /* A switch has ended. Its outcome may equal that of the one before. */
         if (before && changed[SHOWN_STATE] && streq(before->text[SHOWN_STATE], state_to_string(STATE_SWITCHING)) &&
             v->disk.outcome.code >= 0)
                 changed[SHOWN_OUTCOME] = true;
@@ -145,7 +145,7 @@ static struct snapshot *find_told(struct monitor *m, const char *id)
         return NULL;
 }
 
-/* Every signal is printed as it comes, by what it carries, so that no state is missed. */
+/* Prints each signal at once, with its own content, so that no state is missed. */
 static void on_disk(const struct view *v, enum disk_event e, void *data)
 {
         struct monitor *m = data;
@@ -193,12 +193,12 @@ int verb_monitor(struct ctl *c, char **args)
         watch.data = &m;
         watch.disk = m.only;
         watch.on_step = progress_show;
-        watch.hangup_fd = STDOUT_FILENO; /* tells by itself that its reader has gone */
+        watch.hangup_fd = STDOUT_FILENO; /* a hangup shows that the reader has gone */
         r = daemon_watch_open(&watch, &c->remote);
         if (r >= 0)
                 r = follow(&m, &watch);
         daemon_watch_close(&watch);
         free(m.told);
-        /* What cannot be written is reported at the end; a reader that has gone is no failure. */
+        /* A write error is reported at the end. It is not a failure if the reader has gone. */
         return r == -EPIPE && !m.deaf ? UASD_EXIT_OK : m.deaf ? UASD_EXIT_FAILED : source_lost(r);
 }

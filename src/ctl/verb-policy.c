@@ -25,7 +25,7 @@ static int show(struct ctl *c, const char *what)
         return UASD_EXIT_OK;
 }
 
-/* What only its port tells from another one. */
+/* Says that only the port distinguishes it from another disk. */
 static void say_by_port(const struct views *views, const struct view *v)
 {
         const struct facts *f = &v->disk.facts;

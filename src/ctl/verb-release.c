@@ -3,7 +3,7 @@
 #include "ctl/boot-place.h"
 #include "ctl/verbs.h"
 
-/* The requests that have no options: release, cancel, forget. */
+/* Requests without options: release, cancel, forget. */
 
 static int request(struct ctl *c, const char *method, const char *done)
 {

@@ -38,7 +38,7 @@ static void tell(const struct ctl *c, const struct view *v, bool first, json_obj
 
         health_read(&c->client.roots, v, &h);
         mentions_read(&c->client.roots, v->disk.facts.interface, &m);
-        if (c->v) /* it was named, so it may be asked how it is */
+        if (c->v) /* the user named it, so smartctl may ask it */
                 health_ask(&c->client.roots, c->root, v, &h);
         if (disks)
                 append(disks, json_one(v, &h, &m));

@@ -13,13 +13,13 @@
 #include "sys/io/clock.h"
 #include "term/progress.h"
 
-/* A free disk is taken on at once: one that still waits after this is in use. */
+/* uasd takes a free disk at once: one that still waits after this is in use. */
 #define BEGIN_USEC (1 * USEC_PER_SEC)
-/* A switch at work, its undo included, is over by then. */
+/* Longer than a switch takes, with its rollback. */
 #define WORK_USEC (120 * USEC_PER_SEC)
 
 struct wish {
-        enum driver target; /* DRIVER_NONE: the override goes */
+        enum driver target; /* DRIVER_NONE: removes the override */
         bool force, wait;
         uint64_t wait_usec;
 };
@@ -76,7 +76,7 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
         return p->code;
 }
 
-/* Whether somebody keeps switches of this disk from beginning. */
+/* Whether an inhibitor prevents switches of this disk. */
 static bool is_inhibited(struct remote *remote, const char *id)
 {
         _cleanup_(inhibitors_done) struct inhibitors all = {};
@@ -89,7 +89,7 @@ static bool is_inhibited(struct remote *remote, const char *id)
         return false;
 }
 
-/* What uasd alone knows: leases and inhibitors. Without it only the kernel is asked. */
+/* Only uasd knows leases and inhibitors. Without it only the kernel's facts count. */
 static int dry_run(struct ctl *c, const char *what, const struct wish *w)
 {
         _cleanup_(views_done) struct views theirs = {};
@@ -147,8 +147,7 @@ static bool is_deferred(const struct view *v)
 }
 
 /*
- * The job's end, if it is to be seen: with --wait however long the disk is in use, without it only once the
- * switch itself has begun.
+ * Waits for the end of the job. With --wait it also waits while the disk is in use. Without it, only for a switch that has begun.
  */
 static int follow(const struct ctl *c, struct daemon_watch *watch, const struct wish *w, const char *id, const char *label)
 {
@@ -209,7 +208,7 @@ static int request(struct ctl *c, const char *what, const struct wish *w)
         if (r != UASD_EXIT_OK)
                 return r;
         tell_wish(c->v, w);
-        watch.job = job; /* its end, should it have come already, is still in the queue */
+        watch.job = job; /* if the job has ended already, its signal is still in the queue */
         return follow(c, &watch, w, call.disk, view_label(c->v, label));
 }
 

@@ -6,7 +6,7 @@
 #include "sys/io/clock.h"
 #include "term/progress.h"
 
-/* Without the daemon nobody tells when a hold ends. */
+/* Without the daemon there is no signal when a hold ends. */
 #define LOOK_AGAIN_USEC (500 * USEC_PER_MSEC)
 
 static int gone(const char *what)
@@ -33,7 +33,7 @@ static int wait_remote(struct remote *remote, const char *id, uint64_t end)
                 bool late = now_boottime() >= end;
                 const struct view *v;
 
-                if (late && (r >= 0 || r == -ETIMEDOUT)) /* for the reason as it is now */
+                if (late && (r >= 0 || r == -ETIMEDOUT)) /* for the present reason */
                         r = daemon_watch_refresh(&watch);
                 v = views_find(&watch.disks, id);
                 if ((r < 0 && r != -ETIMEDOUT) || watch.gone)

@@ -40,7 +40,7 @@ const struct verb *verb_find(const char *name)
         return NULL;
 }
 
-/* What is not the daemon's to tell cannot be had through the bus of another machine. */
+/* Data that does not come from the daemon is not available over the bus of another machine. */
 static bool fits_host(const struct options *o, const struct verb *v)
 {
         unsigned local = o->given & (OPTION_DRY_RUN | OPTION_KERNEL);
@@ -76,7 +76,7 @@ const struct verb *verb_check(const struct options *o, char **words)
                 log_error("'%s' does not take --%s.", v->name, refused);
                 return NULL;
         }
-        /* Everybody's option, but nobody is to take something else for JSON. */
+        /* Every verb accepts this option, but other output must not pass for JSON. */
         if ((o->given & OPTION_JSON) && (!(v->takes & OPTION_JSON) || (v->shows && n > v->shows))) {
                 log_error("'%s' has no JSON to print%s: without --json it is done.", v->name,
                           v->shows ? " where it changes something" : "");

@@ -4,18 +4,19 @@
 #include "ctl/context.h"
 
 /*
- * A verb reports errors itself and returns an exit status: an enum uasd_exit, or with inhibit that of its command. args: what
- * follows it, NULL-terminated, as many as its row allows.
+ * A verb reports errors itself and returns an exit status: an enum uasd_exit, or with inhibit that of its command. args: the
+ * words after it, NULL-terminated. Its row limits their number.
  */
 struct verb {
         const char *name;
         unsigned min_args, max_args;
         unsigned takes;          /* enum option_bit */
-        enum disks_source disks; /* it finds these in c->views, and args[0] in c->v */
+        enum disks_source disks; /* read into c->views, and args[0] selected as c->v */
         const char *arguments;   /* for --help */
         const char *help;
-        int (*run)(struct ctl *c, char **args); /* NULL: a program of its own */
-        unsigned shows; /* with more arguments it changes what it shows with these; 0: it does one thing alone */
+        int (*run)(struct ctl *c, char **args); /* NULL: a separate program */
+        unsigned shows; /* it shows something with up to this number of arguments, and changes it with more; 0: no such difference
+                         */
 };
 
 #define VERB_BENCH "bench"
@@ -24,12 +25,12 @@ extern const struct verb verbs[];
 extern const size_t n_verbs;
 
 const struct verb *verb_find(const char *name);
-/* words: the verb and its arguments, NULL-terminated; none: list. The row to run, or NULL, told. */
+/* words: the verb and its arguments, NULL-terminated. Without words it is list. Returns the row to run, or NULL, reported. */
 const struct verb *verb_check(const struct options *o, char **words);
-/* Reads the disks that it wants, and runs it. Returns its exit status. */
+/* Reads the disks for it, and runs it. Returns its exit status. */
 int verb_run(const struct verb *v, struct ctl *c, char **args);
 void verbs_help(void);
-/* All of uasctl, for the machine below `root` (NULL: this one). Returns its exit status. */
+/* The whole uasctl, for the machine below `root` (NULL: this one). Returns its exit status. */
 int uasctl_run(int argc, char **argv, const char *root);
 
 int verb_list(struct ctl *c, char **args);
