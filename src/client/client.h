@@ -5,9 +5,9 @@
 
 #include "sys/io/roots.h"
 
-/* The machine that a program looks at, and how it may ask the daemon there. */
+/* The machine that a program reads, and the way to the daemon there. */
 struct client {
-        struct roots roots; /* none with host */
-        const char *host;   /* [USER@]HOST, asked by ssh; NULL: this machine */
+        struct roots roots; /* unset with host */
+        const char *host;   /* [USER@]HOST, over ssh; NULL: this machine */
         bool ask_password;
 };

@@ -19,7 +19,7 @@ static void complain(const char *file, int line, const char *what, void *data)
         log_warning("%s:%i: %s", file, line, what);
 }
 
-/* Without uasd nothing is wanted: what it would do is said by disk.unattended. */
+/* Without uasd no switch is wanted. disk.unattended has what uasd would do. */
 static enum state derive_state(const struct roots *r, const struct disk *d)
 {
         uint64_t deadline;
@@ -49,11 +49,11 @@ static int read_one(const struct roots *r, const struct config *c, const char *i
         int k;
 
         k = usb_disk_read(r, interface, true, &u);
-        if (k == -ENODEV || k == 0) /* unplugged meanwhile, or no disk */
+        if (k == -ENODEV || k == 0) /* unplugged meanwhile, or not a disk */
                 return 0;
         if (k == -ENOMEM)
                 return k;
-        if (k < 0) { /* the others are there all the same */
+        if (k < 0) { /* the others are still shown */
                 log_warning("%s cannot be read: %s", interface, strerror(-k));
                 return 0;
         }
@@ -84,7 +84,7 @@ static int find_users(const struct roots *r, struct views *views)
                 return -ENOMEM;
         for (size_t i = 0; i < views->n; i++)
                 of[i] = (struct users_of){.luns = views->list[i].disk.luns, .n_luns = views->list[i].disk.n_luns};
-        /* The walk over every process shows others' files to root alone. */
+        /* Only root sees the open files of all processes. */
         k = users_find_each(r, of, views->n, geteuid() == 0);
         for (size_t i = 0; i < views->n; i++) {
                 struct view *v = &views->list[i];

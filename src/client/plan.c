@@ -7,9 +7,9 @@ static enum uasd_exit judge(const struct view *v, const struct facts *f, const s
 {
         if (!decision_wants_switch(f, d))
                 return UASD_EXIT_OK;
-        if (d->target == DRIVER_UAS && f->uas_kept_away) /* uasd-switch cannot load it */
+        if (d->target == DRIVER_UAS && f->uas_kept_away) /* uasd-switch cannot load uas */
                 return UASD_EXIT_FAILED;
-        /* Not knowing who uses it is not being free. */
+        /* If the users are unknown, the disk does not count as free. */
         return v->disk.n_users > 0 || v->users_error < 0 ? UASD_EXIT_DEFERRED : UASD_EXIT_OK;
 }
 

@@ -5,13 +5,13 @@
 #include "common/exit-codes.h"
 #include "core/refusal.h"
 
-/* What `switch` would come to, by the table the daemon uses. Pure. */
+/* The expected result of `switch`, by the daemon's table. Pure. */
 struct plan {
         enum uasd_exit code;
         struct refusal refusal;
         struct decision decision;
-        char quirk[QUIRK_ENTRY_MAX]; /* the entry the kernel would need for it, or empty */
+        char quirk[QUIRK_ENTRY_MAX]; /* the entry that the kernel would need for it, or empty */
 };
 
-/* target: DRIVER_NONE takes the override back. v: from the kernel itself (client/local.h). */
+/* target: DRIVER_NONE removes the override. v: from the kernel itself (client/local.h). */
 void plan_switch(const struct view *v, enum driver target, bool force, struct plan *ret);

@@ -6,15 +6,15 @@
 #include "common/util.h"
 
 /*
- * The properties of org.uasd1.Disk, a row each. What this table does not know is left out: a newer daemon may
- * say more. What it knows but cannot read is an error: half an answer is none.
+ * The properties of org.uasd1.Disk, a row each. Unknown properties of a newer daemon are ignored. A known property that cannot be
+ * parsed is an error, because an incomplete answer is useless.
  */
 struct property {
         const char *name, *contents;
         int (*read)(sd_bus_message *m, const struct property *p, struct view *v);
         size_t offset, size;
-        int (*from_string)(const char *); /* of a word of core/types.h */
-        int otherwise;                    /* value of ""; negative: it is not allowed */
+        int (*from_string)(const char *); /* for the names of an enum in core/types.h */
+        int otherwise;                    /* value of ""; negative: "" is not allowed */
 };
 
 static int read_buffer(sd_bus_message *m, const struct property *p, struct view *v)
@@ -152,7 +152,7 @@ static int read_busy(sd_bus_message *m, const struct property *p, struct view *v
                 if (copy_if_said(where, &u->where) < 0 || copy_if_said(namespace, &u->namespace) < 0 ||
                     copy_if_said(command, &u->command) < 0 || copy_if_said(unit, &u->unit) < 0)
                         return -ENOMEM;
-                /* The bus has no kind for it: its name tells. */
+                /* The bus has no kind for btrfs, so the name decides. */
                 u->btrfs = u->kind == USER_HOLDER && strncmp(where, HOLDER_BTRFS, strlen(HOLDER_BTRFS)) == 0;
         }
         return r < 0 ? r : sd_bus_message_exit_container(m);
@@ -239,7 +239,7 @@ static int read_properties(sd_bus_message *m, struct view *v)
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
-/* 1: it was a disk. */
+/* Returns 1 for a disk. */
 static int read_object(sd_bus_message *m, struct view *v)
 {
         const char *path, *interface;

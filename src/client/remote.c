@@ -5,7 +5,7 @@
 #include "common/util.h"
 #include "sys/io/clock.h"
 
-/* Longer than a person needs to type a password; the daemon itself answers at once. */
+/* Longer than a person needs to type a password. The daemon itself answers at once. */
 #define CALL_INTERACTIVE_USEC (180 * USEC_PER_SEC)
 #define LOGIN_USEC CALL_INTERACTIVE_USEC
 
@@ -19,7 +19,7 @@ static int left(uint64_t deadline, uint64_t *ret)
         return 0;
 }
 
-/* sd_bus_call() would wait for the other side's greeting without our limit. */
+/* sd_bus_call() would wait for the greeting of the other side without our limit. */
 static int wait_ready(sd_bus *bus, uint64_t deadline)
 {
         for (;;) {
@@ -43,7 +43,7 @@ static int wait_ready(sd_bus *bus, uint64_t deadline)
         }
 }
 
-/* Where uasd is asked: on the system bus of `host`, or peer to peer on `socket`, or with neither on this machine's system bus. */
+/* Connects to uasd: on the system bus of `host`, or peer to peer on `socket`, or with neither on this machine's system bus. */
 static int open_bus(const char *host, const char *socket, uint64_t deadline, sd_bus **ret)
 {
         _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
@@ -80,7 +80,7 @@ static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t 
         r = sd_bus_message_new_method_call(bus, &m, UASD_BUS_NAME, UASD_BUS_PATH, interface, method);
         if (r < 0)
                 return r;
-        r = sd_bus_message_set_auto_start(m, false); /* to look at disks starts nothing */
+        r = sd_bus_message_set_auto_start(m, false); /* reading disks starts no service */
         if (r < 0)
                 return r;
         r = left(deadline, &usec);
@@ -89,7 +89,7 @@ static int ask(sd_bus *bus, const char *interface, const char *method, uint64_t 
         return sd_bus_call(bus, m, usec, NULL, ret);
 }
 
-/* brief: with ListDisks, unless uasd is older than that. */
+/* brief: with ListDisks, unless uasd is too old for it. */
 static int read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct views *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -102,7 +102,7 @@ static int read_disks(sd_bus *bus, bool brief, uint64_t deadline, struct views *
         return r < 0 ? r : remote_parse(reply, ret);
 }
 
-/* Three things a caller tells apart: too slow, not understood, not there. */
+/* Callers distinguish three errors: too slow, not understood, not there. */
 static int summary(int k)
 {
         if (k == -ETIMEDOUT || k == -EBADMSG || k == -ENOMEM)
@@ -119,7 +119,7 @@ static int open_and_read(const char *host, const char *socket, bool brief, uint6
 
         if (r < 0)
                 return host ? -EHOSTUNREACH : summary(r);
-        /* The login took its own time. */
+        /* The limit does not include the login. */
         r = read_disks(remote.bus, brief, host ? now_boottime() + limit_usec : deadline, ret_disks);
         if (r < 0)
                 return summary(r);

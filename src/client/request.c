@@ -69,7 +69,7 @@ static pid_t agent_start(void)
                 agent_run(writing, parent);
         }
         writing = close_keep_errno(writing);
-        /* It closes the pipe when it is registered, or dies. */
+        /* The agent closes the pipe when it is registered, or when it dies. */
         (void) poll(&(struct pollfd){reading, POLLIN, 0}, 1, AGENT_READY_MSEC);
         return pid;
 }

@@ -6,12 +6,12 @@
 #include "common/exit-codes.h"
 
 /*
- * Hands a request to the daemon, with a password asked for if that is allowed and needed. ret_job: NULL, or
- * room for the path of the job that comes of it. Tells what goes wrong; returns an enum uasd_exit.
+ * Sends a request to the daemon. It may ask for a password if that is allowed and needed. ret_job: NULL, or gets the path of the
+ * job. Reports errors. Returns an enum uasd_exit.
  */
 int request_call(const struct client *c, struct remote *r, const struct remote_call *call, char **ret_job);
-/* The same, with the answer itself: for methods that begin no job. */
+/* The same, and returns the answer: for methods that begin no job. */
 int request_reply(const struct client *c, struct remote *r, const struct remote_call *call, sd_bus_message **ret_reply);
 
-/* Behind what is refused without force, and not with it. */
+/* Advice after a refusal that --force would override. */
 #define FORCE_HELPS "Use --force to override."

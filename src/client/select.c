@@ -57,7 +57,7 @@ static bool fits_serial(const struct view *v, const char *what)
         return v->disk.facts.serial[0] && streq(v->disk.facts.serial, what);
 }
 
-/* "1209:5a5a" or "1209:5a5a:SERIAL", as lsusb and uasd.conf write it. */
+/* "1209:5a5a" or "1209:5a5a:SERIAL", as in lsusb and uasd.conf. */
 static bool fits_ids(const struct view *v, const char *what)
 {
         const struct facts *f = &v->disk.facts;
@@ -70,7 +70,7 @@ static bool fits_ids(const struct view *v, const char *what)
         return !*what || (*what == ':' && fits_serial(v, what + 1));
 }
 
-/* What a block device stands on, through device mapper, md and the like. */
+/* Adds the disks below a block device, through device mapper, md and so on. */
 static int add_below(struct selection *s, const char *block);
 
 static int add_slave(const char *name, void *data)
@@ -104,7 +104,7 @@ struct mounted {
         bool found;
 };
 
-/* The last one there is the one that is seen. */
+/* The last mount at a path hides the others. */
 static int take_mount(const struct mount_line *line, void *data)
 {
         struct mounted *m = data;
@@ -118,7 +118,7 @@ static int take_mount(const struct mount_line *line, void *data)
         return line->source && !m->source ? -ENOMEM : 0;
 }
 
-/* The block device a file system is on. Those of btrfs have no number of their own: there the source tells. */
+/* The block device of a file system. A btrfs has no device number of its own, so its source decides. */
 static int device_of_mount(const char *path, dev_t *ret)
 {
         struct mounted m = {.path = path};
@@ -198,7 +198,7 @@ static int add_by_id(struct selection *s, const char *what)
 
 int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found)
 {
-        /* The kinds of names, in the order in which they count. */
+        /* The kinds of names, in the order of precedence. */
         static const struct {
                 bool (*fits)(const struct view *v, const char *what);
                 int (*add)(struct selection *s, const char *what); /* or this, on this machine */

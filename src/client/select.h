@@ -5,10 +5,11 @@
 #include "sys/io/roots.h"
 
 /*
- * The disks a user's word fits: a path (device node, link, mount point), an interface or port, a block device,
- * a by-id name, VID:PID or VID:PID:SERIAL, a serial. The first kind of name that fits counts: a serial is up to
- * the device, and must not pass for the name of another.
- * found: room for all of v. Returns how many; -EXDEV: it exists, but is on none of them; -ENOTBLK: it is
- * neither disk nor mount point; other -errno.
+ * Finds the disks that match a name from the user. The name is a path (device node, link, mount point), an interface or port, a
+ * block device, a by-id name, VID:PID, VID:PID:SERIAL, or a serial number. The first kind with a match counts. The device chooses
+ * its serial number, so that must not pass for the name of another disk.
+ *
+ * found: room for all of v. Returns their number. -EXDEV: it exists, but on none of them. -ENOTBLK: it is neither disk nor mount
+ * point. Other -errno.
  */
 int select_disks(const struct roots *r, const struct views *v, const char *what, const struct view **found);

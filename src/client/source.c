@@ -9,7 +9,7 @@
 
 #define SOCKET_MAX (sizeof("/proc/self/fd//" RUN_PRIVATE_SOCKET) + 16)
 
-/* Below the /run that was handed in, for root alone: NULL for others. */
+/* Below the /run of the client, only for root: NULL for others. */
 static const char *private_socket(const struct client *c, char ret[static SOCKET_MAX])
 {
         if (geteuid() != 0 || c->roots.run < 0)
@@ -30,7 +30,7 @@ static int open_remote(const struct client *c, enum remote_use use, struct remot
 
 #define WHY_MAX 256
 
-/* Which one it is, if it says so: not by ssh, which would be one more login. */
+/* Says which version uasd is, if it reports one. Not over ssh, which would need another login. */
 static const char *why_not_understood(const struct client *c, char ret[static WHY_MAX])
 {
         char theirs[REMOTE_VERSION_MAX], path[SOCKET_MAX];

@@ -3,13 +3,13 @@
 
 #include "core/disk.h"
 
-/* A disk as it is shown: what daemon or kernel say of it, with the words of whoever said it. */
+/* A disk for output: the data from the daemon or kernel, and the daemon's texts. */
 struct view {
         struct disk disk;
         char history[400]; /* a clause, or "" */
         char *reason;      /* a sentence */
         char *reason_id;   /* a stable word */
-        int users_error;   /* 0, or the -errno that kept the users from being found */
+        int users_error;   /* 0, or -errno: the users could not be found */
 };
 
 struct views {
@@ -19,32 +19,32 @@ struct views {
 
 void view_done(struct view *v);
 void views_done(struct views *v);
-int views_add(struct views *v, struct view *item); /* takes what is in item; 0 or -ENOMEM */
+int views_add(struct views *v, struct view *item); /* takes ownership of the contents of item; 0 or -ENOMEM */
 void views_sort(struct views *v);                  /* 2-2 before 2-10 */
 const struct view *views_find(const struct views *v, const char *interface);
 
 /*
- * The daemon knows how it went; the facts are the kernel's. Moves state, reason, target and outcome out of what the daemon
- * says of the same disk; nothing if it knows none.
+ * Combines the daemon's data about the course of a disk with the kernel's facts. Moves state, reason, target and outcome from the
+ * daemon's view of the same disk. Does nothing without one.
  */
 void view_take_life(struct view *v, struct views *daemon);
 
-/* "2-1:1.0 (sdb)", for talk. */
+/* "2-1:1.0 (sdb)", for messages. */
 #define VIEW_LABEL_MAX (INTERFACE_NAME_MAX + 64)
 const char *view_label(const struct view *v, char ret[static VIEW_LABEL_MAX]);
 /* "sdb sdc", or "-". */
 char *view_block_names(const struct view *v, char *ret, size_t size);
-/* The driver's name, or NULL if there is none. */
+/* The driver's name, or NULL without one. */
 const char *view_driver(const struct view *v);
-/* The driver that it is to have, or NULL for the one it has. */
+/* The driver that it should have, or NULL: the present one. */
 const char *view_target(const struct view *v);
 bool view_capable(const struct view *v);
-/* "Maker Product", as the device says it. */
+/* "Maker Product", as reported by the device. */
 char *view_product(const struct view *v, char *ret, size_t size);
 /* "mounted on /mnt/usb (sdb1)" */
 char *user_text(const struct user *u, char *ret, size_t size);
 /* "1.8T" */
 char *size_text(uint64_t size, char *ret, size_t n);
 
-/* True for held, waiting, switching: something is still to come. */
+/* True for held, waiting, switching: a change is pending. */
 bool state_is_pending(enum state s);

@@ -23,7 +23,7 @@ static void tell(struct daemon_watch *w, const struct view *v, enum disk_event e
                 w->on_disk(v, e, w->data);
 }
 
-/* Takes what is in now. */
+/* Takes ownership of the contents of now. */
 static int put_disk(struct daemon_watch *w, struct view *now, enum disk_event if_new)
 {
         struct view *v = find(w, now->disk.facts.interface);
@@ -182,7 +182,7 @@ static int on_job(sd_bus_message *m, void *data, sd_bus_error *e)
 
 int daemon_watch_open(struct daemon_watch *w, struct remote *r)
 {
-        /* Peer to peer there is no bus to say who sent it. */
+        /* Peer to peer, no bus names the sender. */
         const char *sender = r->peer ? NULL : UASD_BUS_NAME;
         int k;
 
@@ -197,7 +197,7 @@ int daemon_watch_open(struct daemon_watch *w, struct remote *r)
         if (k >= 0 && !r->peer)
                 k = sd_bus_match_signal(r->bus, &w->slots[3], "org.freedesktop.DBus", "/org/freedesktop/DBus",
                                         "org.freedesktop.DBus", "NameOwnerChanged", on_owner, w);
-        /* Read only now: nothing falls in between. */
+        /* The disks are read only after the matches are in place, so no change is missed. */
         if (k >= 0)
                 k = read_all(w, DISK_PRESENT);
         w->changed = false;
@@ -220,7 +220,7 @@ void daemon_watch_close(struct daemon_watch *w)
 
 /* ---- waiting ---- */
 
-/* usec: UINT64_MAX for ever. */
+/* usec: UINT64_MAX: no limit. */
 static int wait_for_bus(struct daemon_watch *w, uint64_t usec)
 {
         sd_bus *bus = w->remote->bus;
@@ -250,7 +250,7 @@ int daemon_watch_next(struct daemon_watch *w, uint64_t deadline)
                 if (r < 0)
                         return r;
                 if (r > 0)
-                        continue; /* all that has come, before anything is made of it */
+                        continue; /* process all messages first */
                 if (w->reread) {
                         w->reread = false;
                         r = read_all(w, DISK_ADDED);
