@@ -11,8 +11,8 @@ struct table_widths {
         const struct table_column *columns;
         size_t n;
         bool shown[COLUMNS_MAX];
-        unsigned least[COLUMNS_MAX]; /* if nothing else helps */
-        unsigned usual[COLUMNS_MAX]; /* as narrow as it is to be as long as columns can be left out */
+        unsigned least[COLUMNS_MAX]; /* the minimum */
+        unsigned usual[COLUMNS_MAX]; /* the minimum as long as other columns can be left out */
         unsigned whole[COLUMNS_MAX];
         unsigned width[COLUMNS_MAX];
 };
@@ -51,7 +51,7 @@ static void measure(struct libscols_table *t, struct table_widths *l)
         }
 }
 
-/* Of all columns, and the blank before each of them but the first. */
+/* The sum of all columns, with the blank before each except the first. */
 static unsigned sum(const struct table_widths *l, const unsigned widths[static COLUMNS_MAX])
 {
         unsigned all = 0, shown = 0;
@@ -72,7 +72,7 @@ static void leave_out(struct table_widths *l, unsigned room)
                                 l->shown[i] = false;
 }
 
-/* What room is left goes to the columns from the left on. */
+/* Distributes the remaining room to the columns, from the left. */
 static void grow(struct table_widths *l, unsigned room, const unsigned to[static COLUMNS_MAX])
 {
         for (size_t i = 0; i < l->n; i++) {

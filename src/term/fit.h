@@ -3,10 +3,10 @@
 
 #include "term/table.h"
 
-/* What becomes of a table that is wider than the terminal. */
+/* For tables that are wider than the terminal. */
 
 /*
- * Of a table with all of its rows, one for each column. What there is no room for is left out or folded, so that no line is wider
- * than the terminal, unless nothing is left to be done. 0 or a negative errno. With no terminal, nothing happens.
+ * Call it when t has all of its rows; `columns` has one item for each column. Leaves out or folds columns until no line is wider
+ * than the terminal, if that is possible. 0 or a negative errno. Without a terminal nothing happens.
  */
 int table_fit(struct libscols_table *t, const struct table_column *columns, size_t n);

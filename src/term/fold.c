@@ -6,8 +6,8 @@
 #include "common/util.h"
 #include "term/style.h"
 
-#define MARK_ROOM 3 /* what style_shorten() may add, and the end */
-#define READABLE 20 /* less is not folded to: there would be hardly two words a line */
+#define MARK_ROOM 3 /* of the mark of style_shorten(), and of the end of line */
+#define READABLE 20 /* the minimum width: below it a line has hardly two words */
 
 static unsigned width_of(const char *s, size_t length)
 {
@@ -17,7 +17,7 @@ static unsigned width_of(const char *s, size_t length)
 
         for (size_t n; length > 0; s += n, length -= n) {
                 n = mbrtowc(&c, s, length, &state);
-                if (n == 0 || n > length) /* broken: a byte a cell */
+                if (n == 0 || n > length) /* invalid: a cell for each byte */
                         return width + (unsigned) length;
                 width += wcwidth(c) > 0 ? (unsigned) wcwidth(c) : 0;
         }
@@ -29,7 +29,7 @@ unsigned fold_width(const char *s)
         return width_of(s, strlen(s));
 }
 
-/* How far the next piece of a line goes: to a blank, or if dashes may end one, behind the first of them. */
+/* Length of the next piece of a line: to a blank, or, if dashes may end a piece, to the first dash. */
 static size_t piece(const char *s, bool dashes)
 {
         size_t word = strcspn(s, " "), dash = dashes ? strcspn(s, "-") + 1 : word;
@@ -63,7 +63,7 @@ unsigned fold_longest_part(const char *s)
 
 static char *fold_at(const char *s, unsigned width, bool dashes)
 {
-        /* Each piece may be marked, and be followed by an end that was not there. */
+        /* Each piece may get a mark and an additional end of line. */
         char *ret = width > 0 ? malloc(strlen(s) * (MARK_ROOM + 1) + MARK_ROOM) : strdup(s), *to = ret;
         unsigned used = 0;
 
@@ -120,7 +120,7 @@ int fold_column(struct libscols_column *c)
 {
         int r = scols_column_set_flags(c, scols_column_get_flags(c) | SCOLS_FL_WRAP);
 
-        /* Else the ends of lines would be made visible where there is no UTF-8. */
+        /* Without it, the ends of lines would be escaped if there is no UTF-8. */
         r = r ?: scols_column_set_safechars(c, "\n");
         return r ?: scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
 }

@@ -4,21 +4,21 @@
 #include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 
-/* Texts of several lines, broken at blanks: libsmartcols breaks words wherever a line ends. Widths are a terminal's. */
+/* Texts of several lines, broken at blanks. libsmartcols breaks words at the end of a line. Widths are in cells of a terminal. */
 
 unsigned fold_width(const char *s);
 unsigned fold_longest_word(const char *s);
-/* Names of ours have dashes: "SEQ1M-Q8T1-read" in parts. */
+/* The parts of our names end at dashes: "SEQ1M-Q8T1-read". */
 unsigned fold_longest_part(const char *s);
 /*
- * s in lines no wider than that; free it. A word that is wider is cut and marked: nothing else may break it.
- * NULL: no memory. width 0: as it is.
+ * s in lines of at most that width; free it. A wider word is cut and marked, because it cannot be broken. NULL: out of memory.
+ * width 0: unchanged.
  */
 char *fold(const char *s, unsigned width);
-/* The same, but a word that is wider is broken behind its dashes. */
+/* The same, but a wider word is broken after its dashes. */
 char *fold_parts(const char *s, unsigned width);
-/* s and an end of line, on a terminal in lines as wide as that, `indent` cells of the first of which are used; the others begin
- * there. */
+/* Prints s and an end of line. On a terminal it is folded to the width. The first line begins after `indent` used cells, the
+ * others are indented by that. */
 int fold_print(FILE *out, const char *s, unsigned indent);
-/* Its lines are those of the text. */
+/* The cells have the lines of their text. */
 int fold_column(struct libscols_column *c);

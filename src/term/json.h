@@ -5,35 +5,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Puts JSON together. Without memory the program ends: see need(). */
+/* Builds JSON. Without memory the program ends: see need(). */
 
 #define JSON_VERSION 1
 
 json_object *json_new(void);
 json_object *json_list(void);
 
-/* All take value; NULL is null. */
+/* All take ownership of value. NULL is null. */
 void put(json_object *o, const char *key, json_object *value);
 void append(json_object *list, json_object *value);
 
 void put_string(json_object *o, const char *key, const char *s);
-void put_string_or_null(json_object *o, const char *key, const char *s); /* "" is null as well */
+void put_string_or_null(json_object *o, const char *key, const char *s); /* "" is also null */
 void put_hex(json_object *o, const char *key, uint16_t value);           /* four digits */
 void put_int(json_object *o, const char *key, int64_t value);
 void put_uint(json_object *o, const char *key, uint64_t value);
 void put_bool(json_object *o, const char *key, bool value);
-json_object *append_new(json_object *list); /* an object, which it returns */
+json_object *append_new(json_object *list); /* appends an object, and returns it */
 void append_string(json_object *list, const char *s);
 
 /* {"version":1,key:value} */
 json_object *json_document(const char *key, json_object *value);
 
 /*
- * As text, in ASCII: everything else as \uXXXX, so that neither a terminal nor a locale can misread the name of a device; broken
- * UTF-8 as U+FFFD. Free it.
+ * As text, in ASCII. Other characters are \uXXXX, so that neither a terminal nor a locale can misread the name of a device;
+ * invalid UTF-8 is U+FFFD. Free it.
  */
 char *json_text(json_object *o);
 
-/* Both print o and free it; the second one prints it on one line. */
+/* Both print o and free it. The second one prints it on one line. */
 void json_print(json_object *o);
 void json_print_line(json_object *o);

@@ -9,14 +9,13 @@
 #include "common/util.h"
 #include "term/style.h"
 
-/* As systemd asks of it: end if all fits the screen (F), let colours through (R), cut lines (S), leave the screen as it is (X).
- */
+/* The flags that systemd uses: end if the text fits on the screen (F), show colours (R), cut lines (S), keep the screen (X). */
 #define LESS_DEFAULT "FRSXMK"
 #define WORDS_MAX 16
 
 static pid_t pager;
 
-/* Words with blanks in between; there is no shell to make more of them. */
+/* Executes words separated by blanks. No shell interprets them. */
 static void exec_words(const char *words)
 {
         char *copy = strdup(words), *argv[WORDS_MAX + 1] = {}, *save = NULL;
@@ -54,7 +53,7 @@ static void run(const char *asked, int reading, int parent)
         (void) setenv("LESS", less ?: LESS_DEFAULT, 1);
         if (style_utf8())
                 (void) setenv("LESSCHARSET", "utf-8", 1);
-        /* Whoever may run uasctl alone as root gets no shell of it. */
+        /* A user who may run only uasctl as root must not get a shell from the pager. */
         (void) setenv("LESSSECURE", "1", 1);
         if (asked)
                 exec_words(asked);
@@ -70,19 +69,19 @@ void pager_open(bool wanted)
 
         if (pager > 0 || !wanted || !isatty(STDOUT_FILENO) || style_dumb() || (asked && (!*asked || streq(asked, "cat"))))
                 return;
-        /* Later a pipe would be all there is to be seen. */
+        /* Later stdout is a pipe, which has neither colours nor a width. */
         (void) style_colours();
         (void) style_width();
         if (fflush(stdout) != 0 || pipe2(ends, O_CLOEXEC) < 0)
                 return;
         pager = fork();
         if (pager == 0) {
-                (void) close(ends[1]); /* who copies what he reads would never see its end */
+                (void) close(ends[1]); /* otherwise the reader would never see the end */
                 run(asked, ends[0], parent);
         }
         (void) close(ends[0]);
         if (pager > 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
-                /* Who has seen enough leaves; Ctrl+C is the pager's. */
+                /* The user may leave the pager early. Ctrl+C is for the pager. */
                 (void) signal(SIGPIPE, SIG_IGN);
                 (void) signal(SIGINT, SIG_IGN);
         }

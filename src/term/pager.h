@@ -4,10 +4,10 @@
 #include <stdbool.h>
 
 /*
- * From here on what is printed goes through a pager, if `wanted` and the standard output is a terminal that can do that:
- * $SYSTEMD_PAGER, or $PAGER, or the first there is of pager, less, more. An empty one or "cat" is none. Talk is over by then.
- * Where there is no pager all is printed as ever.
+ * From here on the output goes through a pager, if `wanted` and if the standard output is a terminal that supports it. The pager
+ * is $SYSTEMD_PAGER, or $PAGER, or the first one that exists of pager, less, more. An empty value or "cat" means none. All
+ * messages must have been printed before. Without a pager the output is printed directly.
  */
 void pager_open(bool wanted);
-/* All has been printed: waits for the pager to end. True if there was one. */
+/* After the last output: waits for the end of the pager. Returns true if there was one. */
 bool pager_close(void);

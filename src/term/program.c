@@ -16,14 +16,13 @@ int program_run(program_fn run, int argc, char **argv, const char *root)
 {
         int r;
 
-        /* Not LC_ALL: each category is a file to be read, and sentences and CSV need numbers as C writes them. */
+        /* Not LC_ALL: each category is a file to read, and sentences and CSV need the number format of C. */
         (void) setlocale(LC_CTYPE, "");
         (void) setlocale(LC_MESSAGES, "");
         log_open("uasctl", LOG_INFO);
         r = run(argc, argv, root);
         progress_clear();
-        /* If the disk behind stdout is full, that must not count as success. A reader who leaves the pager early has seen enough.
-         */
+        /* If the disk behind stdout is full, the exit status must show it. It is no error if the user leaves the pager early. */
         if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
                 log_error("Cannot write to the standard output: %s", strerror(errno));
                 return r == UASD_EXIT_OK ? UASD_EXIT_FAILED : r;

@@ -8,7 +8,7 @@ typedef int (*program_fn)(int argc, char **argv, const char *root);
  */
 int program_run(program_fn run, int argc, char **argv, const char *root);
 
-/* Reports that there is no memory, and ends the program with UASD_EXIT_FAILED. Half an answer is none. */
+/* Reports that memory is exhausted, and ends the program with UASD_EXIT_FAILED. A partial answer is useless. */
 __attribute__((noreturn)) void no_memory(void);
-/* Returns p, unless it is NULL: then there is no memory. */
+/* Returns p. Ends the program with no_memory() if it is NULL. */
 __attribute__((returns_nonnull)) void *need(void *p);

@@ -40,7 +40,7 @@ void progress_show(const char *disk, const char *step)
         shown = true;
 }
 
-/* Of the terminal behind the standard error: the standard output may go elsewhere. */
+/* The width of the terminal behind stderr, because stdout may go elsewhere. */
 static unsigned width(void)
 {
         struct winsize w;
@@ -56,7 +56,7 @@ void progress_line(const char *text)
                 return;
         (void) make_harmless(text, line, LINE_WIDTH_MAX);
         style_shorten(line, width() - 1);
-        (void) fprintf(stderr, "\r%s\033[K", line); /* what is left of a longer line goes last: nothing flickers */
+        (void) fprintf(stderr, "\r%s\033[K", line); /* erases the rest of a longer line last, to avoid flicker */
         (void) fflush(stderr);
         shown = true;
 }

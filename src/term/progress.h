@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 /*
- * The step of a switch that is under way: one line on the terminal behind stderr, which the next one overwrites. Elsewhere,
- * and with quiet, nothing is shown. Call progress_clear() before anything else is printed.
+ * The step of a running switch: one line on the terminal behind stderr, which the next one overwrites. Without a terminal, and
+ * with quiet, nothing is shown. Call progress_clear() before any other output.
  */
 void progress_open(bool quiet);
 void progress_show(const char *disk, const char *step); /* step: "" for none */

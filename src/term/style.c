@@ -71,7 +71,7 @@ unsigned style_width(void)
 
 void style_shorten(char *s, unsigned width)
 {
-        char *cut = s; /* up to here there is room for the mark */
+        char *cut = s; /* the mark still fits after this position */
         mbstate_t state = {};
         unsigned used = 0;
         size_t left = strlen(s), n;
@@ -79,7 +79,7 @@ void style_shorten(char *s, unsigned width)
 
         for (char *at = s; left > 0; at += n, left -= n) {
                 n = mbrtowc(&c, at, left, &state);
-                if (n == 0 || n > left) /* broken, and shown as it is */
+                if (n == 0 || n > left) /* invalid, and shown as it is */
                         return;
                 used += wcwidth(c) > 0 ? (unsigned) wcwidth(c) : 0;
                 if (used < width)

@@ -5,18 +5,18 @@
 #include <stddef.h>
 
 /*
- * How things may look where the standard output goes. Found out at the first question, and so it stays: a pager stands
- * in between later.
+ * The possible style of the standard output. It is determined at the first call and then fixed, because a pager may replace the
+ * terminal later.
  */
 bool style_utf8(void);
-/* On a terminal, unless NO_COLOR is there or TERM is dumb; SYSTEMD_COLORS=, a boolean, goes before all that. */
+/* On a terminal, unless NO_COLOR is set or TERM is dumb. SYSTEMD_COLORS=, a boolean, has precedence. */
 bool style_colours(void);
-/* A terminal that can do nothing but print, by TERM. */
+/* A terminal without control sequences, by TERM. */
 bool style_dumb(void);
-/* Of the terminal: $COLUMNS, or what it says itself. 0: it is none, lines may have any length. */
+/* The width of the terminal: $COLUMNS, or its own value. 0: no terminal, lines may have any length. */
 unsigned style_width(void);
 
-/* Cuts off what is wider, in cells of the terminal, and marks it. There is room for two bytes more than s has. */
+/* Cuts s to a width in cells, and marks the cut. s must have room for two more bytes. */
 void style_shorten(char *s, unsigned width);
 
 #define SGR_GREEN "\033[32m"
@@ -25,6 +25,6 @@ void style_shorten(char *s, unsigned width);
 #define SGR_BOLD "\033[1m"
 #define SGR_DIM "\033[2m"
 
-/* One of SGR_*, and the end of it; "" where there are to be no colours. */
+/* One of SGR_*, and its end; "" without colours. */
 const char *colour(const char *sgr);
 const char *colour_end(void);

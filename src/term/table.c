@@ -15,11 +15,11 @@ struct libscols_table *table_new(const struct table_column *columns, size_t n, b
         unsigned width = style_width();
 
         (void) scols_table_enable_colors(t, style_colours());
-        /* What is harmless already it would escape again; without UTF-8 that is the lesser evil. */
+        /* libsmartcols would escape harmless text again. Without UTF-8 that is the smaller problem. */
         (void) scols_table_enable_noencoding(t, style_utf8());
         (void) scols_table_enable_ascii(t, !style_utf8());
         (void) scols_table_enable_noheadings(t, !legend);
-        /* Behind a pager it could not find out itself. */
+        /* Behind a pager it cannot see the terminal. */
         (void) scols_table_set_termforce(t, width > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
         if (width > 0)
                 (void) scols_table_set_termwidth(t, width);
@@ -42,7 +42,7 @@ static void mark_cut_cell(struct libscols_cell *cell, unsigned width)
 {
         const char *data = scols_cell_get_data(cell);
         size_t n = data ? strlen(data) + 1 : 0;
-        /* The mark takes up to two bytes more than what it stands for. */
+        /* The mark may take two bytes more than the text in its place. */
         char *s;
 
         if (!data)
@@ -60,8 +60,8 @@ static void mark_cut_column(struct libscols_table *t, struct libscols_column *c)
                 mark_cut_cell(scols_line_get_column_cell(scols_table_get_line(t, i), c), (unsigned) scols_column_get_width(c));
 }
 
-/* Of the last column libsmartcols leaves what fits. That is too little if nothing of it was to be cut, or not even its name is
- * whole. */
+/* libsmartcols gives the last column the remaining width. Hides the column if it must not be cut, or if the width is less than
+ * its name. */
 static bool hide_rest(struct libscols_column *c, bool cuttable)
 {
         const char *name = scols_cell_get_data(scols_column_get_header(c));
@@ -73,7 +73,7 @@ static bool hide_rest(struct libscols_column *c, bool cuttable)
         return rest;
 }
 
-/* How wide a column is libsmartcols knows when it has printed. */
+/* libsmartcols knows the width of a column only after printing. */
 static int measure(struct libscols_table *t)
 {
         char *seen;
@@ -94,7 +94,7 @@ static uint64_t cuttable_columns(struct libscols_table *t)
         return mask;
 }
 
-/* libsmartcols cuts without a word. */
+/* libsmartcols cuts without a mark. */
 static int mark_cuts(struct libscols_table *t)
 {
         uint64_t cuttable = cuttable_columns(t);
