@@ -22,7 +22,7 @@ static void close_all_but(const int *keep, size_t n)
 {
         unsigned first = STDERR_FILENO + 1;
 
-        for (;;) { /* up to the lowest that is kept */
+        for (;;) { /* up to the lowest descriptor to keep */
                 unsigned next = UINT_MAX;
 
                 for (size_t i = 0; i < n; i++)
@@ -43,7 +43,7 @@ pid_t child_fork(const int *keep, size_t n)
         if (pid != 0)
                 return pid < 0 ? -errno : pid;
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it died before it could be tied to us */
+        if (getppid() != parent) /* the parent died before prctl() */
                 _exit(1);
         close_all_but(keep, n);
         return 0;

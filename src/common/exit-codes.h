@@ -10,11 +10,11 @@ enum uasd_exit {
         UASD_EXIT_NO_DISK = 4,
         UASD_EXIT_INCAPABLE = 5,
         UASD_EXIT_REFUSED = 6,     /* by kernel table, policy or verdict */
-        UASD_EXIT_ROLLED_BACK = 7, /* tried, and taken back */
+        UASD_EXIT_ROLLED_BACK = 7, /* tried, and rolled back */
         UASD_EXIT_UNAUTHORIZED = 8,
         UASD_EXIT_TOOL_MISSING = 77,
-        /* Of uasctl inhibit, for its command, as shells have them. */
+        /* Of uasctl inhibit, about its command, as in shells. */
         UASD_EXIT_NOT_RUN = 126,
         UASD_EXIT_NOT_FOUND = 127,
-        UASD_EXIT_BY_SIGNAL = 128, /* and the number of the signal */
+        UASD_EXIT_BY_SIGNAL = 128, /* plus the number of the signal */
 };

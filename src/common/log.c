@@ -14,7 +14,7 @@ static bool log_journal;
 static pid_t log_object;
 static void (*log_before)(void);
 
-/* $JOURNAL_STREAM is inherited: it counts only if stderr still is that very stream (systemd.exec(5)). */
+/* $JOURNAL_STREAM is inherited: it counts only if stderr still is that same stream (systemd.exec(5)). */
 static bool stderr_is_journal(void)
 {
         const char *s = getenv("JOURNAL_STREAM");
@@ -85,7 +85,7 @@ static void send(int level, const char *message, const char *message_id, const s
         make_harmless(message, harmless, sizeof(harmless));
         if (log_journal && send_journal(level, harmless, message_id, fields, n))
                 return;
-        /* One write of our own: dprintf(3) asks for the position first, and gives up on /dev/kmsg. */
+        /* One write(2): dprintf(3) first asks for the position, and fails on /dev/kmsg. */
         length = snprintf(line, sizeof(line), "%s: %s\n", log_program, harmless);
         (void) !write(STDERR_FILENO, line, (size_t) length < sizeof(line) ? (size_t) length : sizeof(line) - 1);
 }

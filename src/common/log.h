@@ -9,13 +9,14 @@
 #include "common/util.h"
 
 /*
- * To the journal with fields where stderr is the journal's, else to stderr as plain lines. Never blocks, never
- * fails the caller: without a journal the text goes to stderr, without stderr nowhere.
+ * Writes to the journal with fields if stderr is connected to the journal, otherwise plain lines to stderr. It never blocks and
+ * never fails. Without a journal the text goes to stderr. Without stderr it is lost.
  */
 void log_open(const char *program, int max_level);
-/* Calls f before each line: what stands on the terminal is wiped out first. */
+/* Calls f before each line, to erase a progress line on the terminal. */
 void log_before_line(void (*f)(void));
-/* For that process, too: of one that has ended by the time journald looks it finds no unit, and `journalctl -u` no word. */
+/* Attributes messages also to that process. journald finds no unit for a process that has ended, and `journalctl -u` would not
+ * show its messages. */
 void log_for(pid_t pid);
 _printf_(2, 3) void log_full(int level, const char *format, ...);
 
@@ -25,13 +26,13 @@ _printf_(2, 3) void log_full(int level, const char *format, ...);
 #define log_info(...) log_full(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_full(LOG_DEBUG, __VA_ARGS__)
 
-#define LOG_VALUE_MAX 512 /* of a field; what is longer is cut */
+#define LOG_VALUE_MAX 512 /* of a field; a longer one is cut */
 
 struct log_field {
         const char *name;  /* one of FIELD_* */
         const char *value; /* NULL: left out */
 };
 
-/* An ending: message_id is one of MESSAGE_*. Values are made harmless on the way. */
+/* Logs an ending. message_id is one of MESSAGE_*. Values are made harmless. */
 _printf_(5, 6) void log_ending(int level, const char *message_id, const struct log_field *fields, size_t n_fields,
                                const char *format, ...);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Every well-known name, once. Paths are relative to the root they live under (sys/io/roots.h). */
+/* Every well-known name, once. Paths are relative to their root (sys/io/roots.h). */
 
 /* D-Bus */
 #define UASD_BUS_NAME "org.uasd1"
@@ -9,7 +9,7 @@
 #define UASD_BUS_MANAGER "org.uasd1.Manager"
 #define UASD_BUS_DISK "org.uasd1.Disk"
 #define UASD_BUS_JOB "org.uasd1.Job"
-#define HOLDER_BTRFS "btrfs "           /* and its UUID: what a holder is called in Busy that is no block device */
+#define HOLDER_BTRFS "btrfs "           /* prefix of a UUID in Busy, for a holder that is not a block device */
 #define UASD_BUS_BRIEF "sa(sut)uusssss" /* a disk in the answer of ListDisks */
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
@@ -18,7 +18,7 @@
 #define UASD_BUS_ERROR_IN_USE "org.uasd1.Error.InUse"
 #define UASD_BUS_ERROR_STOPPING "org.uasd1.Error.Stopping"
 
-/* Kernel drivers, modules and where they stand in sysfs */
+/* Kernel drivers, modules and their places in sysfs */
 #define DRIVER_NAME_BOT "usb-storage"
 #define DRIVER_NAME_UAS "uas"
 #define SYSFS_USB_DEVICES "bus/usb/devices"
@@ -31,30 +31,30 @@
 
 /* Below /run */
 #define RUN_DIR "uasd"
-#define RUN_HOLD RUN_DIR "/hold"             /* one file an interface whose disks are held */
-#define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock an interface being switched */
-#define RUN_ATTACHMENT RUN_DIR "/attachment" /* what has been done to this plugged-in device */
+#define RUN_HOLD RUN_DIR "/hold"             /* one file for each interface whose disks are held */
+#define RUN_SWITCH RUN_DIR "/switch"         /* one record and one lock for each interface that is being switched */
+#define RUN_ATTACHMENT RUN_DIR "/attachment" /* changes made to this plugged-in device */
 #define RUN_EARLY RUN_DIR "/early"           /* the same, in the initramfs */
 #define RUN_ATTACHMENT_LOCK RUN_DIR "/attachment.lock"
-#define RUN_STRINGS RUN_DIR "/strings" /* what a plugged-in device calls itself: to ask it may hang */
+#define RUN_STRINGS RUN_DIR "/strings" /* strings of a plugged-in device, because reading them may hang */
 #define RUN_PRIVATE_SOCKET RUN_DIR "/private"
-#define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock" /* F_OFD_SETLK: whether it is held can be asked without taking it */
+#define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock" /* F_OFD_SETLK, because a process can test it without taking it */
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
 #define KEY_QUIRKS "quirks"
 #define KEY_PARAMETER "parameter"              /* the inode of the parameter that has them */
-#define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind" /* our entry in it for a bind, by whoever has the lock */
+#define RUN_QUIRKS_BIND RUN_DIR "/quirks.bind" /* our entry in it for a bind, by the process with the lock */
 #define KEY_ENTRY "ENTRY"
-#define RUN_KMSG RUN_DIR "/kmsg"             /* up to where the kernel's words have been weighed */
-#define RUN_INITRAMFS RUN_DIR "/initramfs"   /* the history that the initramfs of this kernel has */
-#define RUN_WAITED_FOR RUN_DIR "/waited-for" /* in the initramfs: somebody waits for a device, nothing is held any more */
+#define RUN_KMSG RUN_DIR "/kmsg"                       /* position up to which the kernel's messages have been evaluated */
+#define RUN_INITRAMFS RUN_DIR "/initramfs"             /* the history in the initramfs of this kernel */
+#define RUN_WAITED_FOR RUN_DIR "/waited-for"           /* in the initramfs: a device is waited for, so nothing is held any more */
 #define RUN_HOLD_ALLOWED "systemd/generator/uasd-hold" /* link made by the generator */
 #define RUN_PID1_SOCKET "systemd/private"
-#define RUN_SYSTEMD_BOOTED "systemd/system" /* a directory that is there where systemd is PID 1: sd_booted(3) */
+#define RUN_SYSTEMD_BOOTED "systemd/system" /* a directory that exists if systemd is PID 1: sd_booted(3) */
 #define RUN_SYSTEM_BUS_SOCKET "dbus/system_bus_socket"
 #define RUN_UDEV_DATA "udev/data"
 
-/* Below /etc and /usr/lib, and kept state */
+/* Below /etc and /usr/lib, and stored state */
 #define ETC_PATH "/etc"
 #define LIB_PATH "/usr/lib"
 #define CONF_FILE "uasd/uasd.conf"
@@ -69,7 +69,7 @@
 
 #define PROGRAM_SMARTCTL "/usr/sbin/smartctl"
 #define PROGRAM_SYSTEMCTL "/usr/bin/systemctl"
-/* Profiles of uasctl bench, NAME.fio: below /etc, and as shipped, seen from /usr/lib */
+/* Profiles of uasctl bench, NAME.fio: below /etc, and those of the package, relative to /usr/lib */
 #define BENCH_DIR "uasd/bench"
 #define BENCH_SHARE "../share/uasd/bench"
 #define BENCH_DIR_SHOWN "/etc/" BENCH_DIR
@@ -78,7 +78,7 @@
 
 #define PROGRAM_SWITCH "/usr/lib/uasd/uasd-switch"
 #define PROGRAM_BENCH "/usr/lib/uasd/uasctl-bench"
-#define SWITCH_KEPT "KEPT" /* it says: the claim is there */
+#define SWITCH_KEPT "KEPT" /* its message: the claim is held */
 
 /* Units */
 #define UNIT_SERVICE "uasd.service"
@@ -90,12 +90,12 @@
 #define PROP_CAPABLE "UASD_CAPABLE"
 #define PROP_VERDICT "UASD_VERDICT"
 #define PROP_POLICY "UASD_POLICY"
-#define PROP_TRIM "UASD_TRIM"           /* 1: kept on by uasctl trim */
-#define PROP_TRIM_MODE "UASD_TRIM_MODE" /* what the rule is to write to provisioning_mode */
+#define PROP_TRIM "UASD_TRIM"           /* 1: TRIM is on by uasctl trim */
+#define PROP_TRIM_MODE "UASD_TRIM_MODE" /* value that the rule writes to provisioning_mode */
 #define PROP_TRIM_MAX "UASD_TRIM_MAX"   /* ... and to discard_max_bytes */
-#define PROP_TRIM_SET "UASD_TRIM_SET"   /* 1: the mode it has is ours */
+#define PROP_TRIM_SET "UASD_TRIM_SET"   /* 1: uasd has set the present mode */
 #define PROP_DB_CHIP "UASD_DB_CHIP"     /* of 61-uasd.hwdb */
-#define PROP_DB_SAYS "UASD_DB_"         /* and a number from 1 on */
+#define PROP_DB_SAYS "UASD_DB_"         /* followed by a number from 1 on */
 
 /* Kernel command line */
 #define CMDLINE_OFF "uasd=off"
@@ -104,14 +104,14 @@
 /* Journal fields */
 #define FIELD_DISK "UASD_DISK"
 #define FIELD_INTERFACE "UASD_INTERFACE"
-#define FIELD_USB_ID "UASD_USB_ID" /* VID:PID:SERIAL: the disk itself, at whatever port */
+#define FIELD_USB_ID "UASD_USB_ID" /* VID:PID:SERIAL: the disk itself, at any port */
 #define FIELD_STATE "UASD_STATE"
 #define FIELD_FROM "UASD_FROM"
 #define FIELD_TO "UASD_TO"
 #define FIELD_REASON "UASD_REASON"
 #define FIELD_STEP "UASD_STEP"
 
-/* Journal message ids, one an ending; each has a catalog entry */
+/* Journal message ids, one for each ending; each has a catalog entry */
 #define MESSAGE_SWITCHED "b47b9c49de4a4effa326bd9e95b92095"
 #define MESSAGE_WAITING "8c049c7f0618493b8b93f653d6de2dd3"
 #define MESSAGE_ROLLED_BACK "485663fd8cba451386a4bfcaa34f8941"

@@ -35,7 +35,7 @@ int read_whole(int fd, size_t max, char **ret, size_t *ret_size)
                 return -EINVAL;
         if ((uintmax_t) st.st_size > max)
                 return -EFBIG;
-        if (lseek(fd, 0, SEEK_SET) < 0) /* who wrote it may have had the same descriptor */
+        if (lseek(fd, 0, SEEK_SET) < 0) /* a writer may have used the same descriptor */
                 return -errno;
         text = malloc((size_t) st.st_size + 1);
         if (!text)
@@ -100,7 +100,7 @@ size_t utf8_decode(const char *s, uint32_t *ret)
         return n;
 }
 
-/* Length of the well-formed, printable UTF-8 character at s, else 0. */
+/* Length of the well-formed, printable UTF-8 character at s, or 0. */
 static size_t character_length(const unsigned char *s)
 {
         uint32_t c;
@@ -114,7 +114,7 @@ static size_t character_length(const unsigned char *s)
         if (c < 0xa0 || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
             (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff))
                 return 0;
-        /* What will never be a character: sd-bus takes no string with one in it. */
+        /* Noncharacters: sd-bus refuses a string with one. */
         if ((c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe)
                 return 0;
         return n;
@@ -159,7 +159,7 @@ int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned lo
         char *end;
 
         if (!isxdigit((unsigned char) s[0]) || (s[0] == '0' && (s[1] == 'x' || s[1] == 'X')))
-                return -EINVAL; /* strtoull() takes space, signs and 0x */
+                return -EINVAL; /* strtoull() accepts space, signs and 0x */
         errno = 0;
         v = strtoull(s, &end, (int) base);
         if (end == s || *end)

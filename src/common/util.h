@@ -27,7 +27,7 @@
                 _f;                                                                                                              \
         })
 
-/* Microseconds: a span, or a point in time of the clock that is named beside it. */
+/* Microseconds: a span, or a time of the clock that is named beside it. */
 typedef uint64_t usec_t;
 #define USEC_PER_SEC 1000000ULL
 #define USEC_PER_MSEC 1000ULL
@@ -67,20 +67,20 @@ static inline bool isempty(const char *s)
         return !s || !*s;
 }
 
-/* All there is, up to size; the count, or a negative errno. */
+/* Reads up to `size` bytes, until the end of the file. Returns the count, or a negative errno. */
 ssize_t read_full(int fd, void *ret, size_t size);
-/* A regular file from its beginning, with a NUL behind it. -EINVAL: it is none; -EFBIG: it is larger than max. */
+/* Reads a regular file from its beginning, and adds a NUL. -EINVAL: not a regular file. -EFBIG: larger than max. */
 int read_whole(int fd, size_t max, char **ret, size_t *ret_size);
-/* Copies what fits, always with a NUL. True if all of it fitted. */
+/* Copies what fits, always with a NUL. Returns true if all of it fitted. */
 bool copy_string(char *ret, size_t size, const char *s);
-/* A NULL-terminated list of strings, and all of it freed. */
+/* Adds to a NULL-terminated list of strings; and frees all of it. */
 int strv_push(char ***list, size_t *n, const char *s);
 void strv_free(char **list);
-/* The length of the well-formed UTF-8 character at s; 0: there is none. */
+/* Length of the well-formed UTF-8 character at s; 0: none. */
 size_t utf8_decode(const char *s, uint32_t *ret);
-/* Control and format characters and broken UTF-8 made visible as \xNN: for anything a device or a user named. */
+/* Makes control and format characters and invalid UTF-8 visible as \xNN. For all names from a device or user. */
 char *make_harmless(const char *s, char *ret, size_t size);
-/* The same for sentences of ours. Names in them may be harmless already: "\x1b" shall not become "\x5cx1b". */
+/* The same for our own sentences. Names in them may already be harmless: "\x1b" must not become "\x5cx1b". */
 char *harmless_sentence(const char *s, char *ret, size_t size);
-/* Digits of `base` alone, no sign, no space. 0, -EINVAL or -ERANGE. */
+/* Only digits of `base`, no sign, no space. 0, -EINVAL or -ERANGE. */
 int parse_uint(const char *s, unsigned base, unsigned long long max, unsigned long long *ret);
