@@ -38,7 +38,7 @@ struct doubt_row {
         double depth_share, load, halves, lat, slat;
         double device_share;       /* of reads, or writes with O_DIRECT, in the worst round; 1 if not known */
         bool device_written;       /* the worst share is that of writes */
-        uint64_t region, asked;    /* of all jobs; asked: of the profile, 0: everything */
+        uint64_t region, asked;    /* region of all jobs, and that of the profile (0: everything) */
         double syncs, syncs_asked; /* of the round with the largest excess; 0: no excess */
         size_t failed, at_once;
 };
