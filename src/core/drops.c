@@ -28,10 +28,7 @@ static bool is_same(const struct dropping *p, const struct facts *f)
         return p->vid == f->vid && p->pid == f->pid && streq(p->serial, f->serial);
 }
 
-/*
- * No event reports the wakeup, so the first disk that comes or goes afterwards shows it. If that is much later, one drop too few
- * is counted.
- */
+/* No event reports the wakeup: the first disk that comes or goes shows it. If that is late, one drop too few is counted. */
 static bool just_woken(struct drops *d, const struct drops_time *t)
 {
         if (d->begun && t->asleep >= d->asleep + ASLEEP_LEAST_USEC)
@@ -86,8 +83,7 @@ unsigned drops_came(struct drops *d, const struct facts *f, const struct drops_t
                 return 0;
         away = p->away;
         p->away = false;
-        /* Only its interfaces disappeared, not the device: for example when a user removed its authorization or its
-         * configuration. */
+        /* Only its interfaces disappeared, not the device: for example, a user removed its authorization or configuration. */
         if (p->devnum == f->devnum) {
                 p->devnum = 0;
                 return 0;

@@ -7,7 +7,6 @@
  * The record of one disk at one port over boots: a trial under way, a trial passed, or distrust. A line of KEY=VALUE words, the
  * reason last:
  *
- *
  *     state=distrusted firmware=0114 kernel=6.1.0-56-amd64 boot=8f3c... date=2026-11-20T15:45:07Z failed=1 reason=it had to be
  *     reset
  */
@@ -51,10 +50,7 @@ struct here {
 char *history_usb_id(const struct facts *f, char *ret, size_t size);
 #define USB_ID_MAX (USB_STRING_MAX * 4 + 16)
 
-/*
- * Writes the key of this disk at this port: "VID:PID:SERIAL@0000:00:14.0/ss/1.4". history_key_disk(): without the port, up to and
- * with the '@'.
- */
+/* Writes the key of this disk: "VID:PID:SERIAL@0000:00:14.0/ss/1.4". history_key_disk(): up to and with the '@'. */
 char *history_key(const struct facts *f, char *ret, size_t size);
 char *history_key_disk(const struct facts *f, char *ret, size_t size);
 #define HISTORY_KEY_MAX (USB_STRING_MAX * 4 + 128)

@@ -27,15 +27,10 @@ void kept_disks_done(struct kept_disks *k);
 struct kept_disk *kept_disk_find(const struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
 /* Returns the disk of that name, a new one if there is none; NULL: no memory. */
 struct kept_disk *kept_disk(struct kept_disks *k, uint16_t vid, uint16_t pid, const char *name);
-/*
- * A disk of that kind that supports only UAS is plugged in: there is no entry, whatever the policies are. Returns 0 or -ENOMEM.
- */
+/* A disk of that kind that supports only UAS is plugged in: there is no entry, despite any policy. Returns 0 or -ENOMEM. */
 int kept_disks_uas_alone(struct kept_disks *k, uint16_t vid, uint16_t pid);
 
-/*
- * Returns the permanent policy of a disk that is plugged in, from any source: udev's property and the settings for all disks name
- * no disk.
- */
+/* Returns the permanent policy of a disk that is plugged in, from any source: udev and general settings name no disk. */
 enum policy kept_policy(const struct facts *f);
 /* Writes the name of struct kept_disk. twin: another disk with its serial is plugged in. */
 const char *kept_name(const struct facts *f, bool twin, char *ret, size_t size);

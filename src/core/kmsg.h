@@ -10,7 +10,6 @@
 /*
  * One record of /dev/kmsg, as one read(2) returns it:
  *
- *
  *     3,1042,98765432,-;sd 0:0:0:0: [sda] tag#20 uas_eh_abort_handler 0 uas-tag 5 inflight: CMD IN
  *      SUBSYSTEM=scsi
  *      DEVICE=+scsi:0:0:0:0

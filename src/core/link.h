@@ -10,8 +10,7 @@
 /* Does the device support SuperSpeed? */
 enum link_able {
         LINK_ABLE_NO,      /* no sign of it */
-        LINK_ABLE_PERHAPS, /* its bcdUSB is 2.10, as for all that do and are linked at high speed (USB 3.2, 9.2.6.6), and a few
-                              others */
+        LINK_ABLE_PERHAPS, /* bcdUSB is 2.10: all that do and are linked at high speed (USB 3.2, 9.2.6.6), and a few others */
         LINK_ABLE,         /* by its descriptors (core/bos.h), or it is linked so */
 };
 

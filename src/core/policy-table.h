@@ -37,9 +37,7 @@ extern const struct decision_row policy_rows[_REASON_MAX];
 
 /* policy-rows.c */
 void found_policy(const struct policy_input *in, char *ret, size_t size);
-/*
- * The remedy for the policy. auto removes the policy of uasctl; then a policy of another source applies. NULL: `remedy` applies.
- */
+/* The remedy for the policy. auto removes the policy of uasctl, and that of another source applies. NULL: `remedy` applies. */
 const char *policy_remedy(const struct policy_input *in);
 bool fits_uas_kept_away(const struct policy_input *in);
 void found_uas_kept_away(const struct policy_input *in, char *ret, size_t size);

@@ -92,9 +92,7 @@ static void add_word(struct words *w, const char *entry, const struct quirk_word
         (void) copy_string(w->list[w->n++].entry, sizeof(word->entry), entry);
 }
 
-/*
- * Adds the entries of `string` for this bridge, with this source and effect. They are not in the parameter, or not at this place.
- */
+/* Adds entries of `string` for this bridge with this effect: they are missing in the parameter, or elsewhere in it. */
 static void add_rest(struct words *w, const char *string, const struct quirk_word *word)
 {
         const char *entry;

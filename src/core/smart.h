@@ -7,10 +7,7 @@
 
 #include "core/types.h"
 
-/*
- * Checks before SMART commands. They are not harmless: under uas some bridges crash on vendor commands, or on ATA commands at
- * all.
- */
+/* Checks before SMART commands. These can do harm: under uas some bridges crash on vendor commands, or on any ATA commands. */
 
 #define SMART_TYPE_MAX 32
 

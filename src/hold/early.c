@@ -18,10 +18,7 @@
 #include "sys/udev/trigger.h"
 #include "sys/usb/usbdisk.h"
 
-/*
- * Limit for a switch and its undo. The initramfs waits half a minute for its root, and a disk that does not work under uas must
- * be back by then.
- */
+/* Limit for a switch and its undo: the initramfs waits half a minute for its root, also if the disk fails under uas. */
 #define EARLY_BUDGET (15 * USEC_PER_SEC)
 #define RECOVER_BUDGET (5 * USEC_PER_SEC)
 

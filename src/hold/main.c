@@ -64,10 +64,7 @@ static int verb_udev(const struct roots *r, char **args)
         return fflush(stdout) == EOF ? -errno : 0;
 }
 
-/*
- * Reports the release with uasd's names of the disk, as far as they can be read. After the release, since no process waits for
- * the report.
- */
+/* Reports the release, with the names of the disk that can be read. After the release, since no process waits for it. */
 static void tell_release(const struct roots *r, const char *interface, bool expired)
 {
         struct usb_disk d = {};

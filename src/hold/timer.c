@@ -21,10 +21,7 @@ static int fits_the_boot(sd_bus *pid1, struct awake deadline, const struct hold_
         return now - began + l->hold + MARGIN_USEC <= l->device_timeout ? 0 : -ETIME;
 }
 
-/*
- * mdadm starts an array without a member that does not come in time. If the disk has a member, the hold must not delay it for so
- * long.
- */
+/* mdadm starts an array without a member that is late. If the disk has a member, the hold must not delay it for so long. */
 static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hold_limits *l)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;

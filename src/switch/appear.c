@@ -102,9 +102,7 @@ static bool all_back(struct transaction *t, const struct usb_disk *now)
         return true;
 }
 
-/*
- * A process that claims a disk before the kernel has read its partition table prevents that: the disk then shows no partitions.
- */
+/* A process that claims a disk before the kernel has read its partition table prevents that: the disk shows no partitions. */
 static bool partitions_back(const struct transaction *t, const struct lun *l)
 {
         for (size_t i = 0; i < t->disk.n_luns; i++)

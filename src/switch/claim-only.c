@@ -22,9 +22,7 @@ static int take(struct transaction *t)
         return r < 0 ? tx_fail(t, UASD_EXIT_FAILED, r, "cannot open %s: %s", busy, strerror(-r)) : 0;
 }
 
-/*
- * A process that has the disk open without a claim is a user as well. Exempt are the processes that only this claim has let in.
- */
+/* A process that has the disk open without a claim is a user, too. Exempt are the processes that only this claim let in. */
 static int take_if_free(struct transaction *t)
 {
         int r = look_for_users(t, true);

@@ -19,10 +19,7 @@ static usec_t length(const struct transaction *t)
         return t->config.hold_usec < HOLD_MAX_USEC ? t->config.hold_usec : HOLD_MAX_USEC;
 }
 
-/*
- * Starts the timer, unless it was started a moment ago. If PID 1 has failed once, it is not asked again: a switch waits for it at
- * most once.
- */
+/* Starts the timer, unless it was started a moment ago. After a failure PID 1 is not asked again: a switch waits only once. */
 static int arm(struct transaction *t)
 {
         usec_t now = now_boottime();

@@ -47,10 +47,7 @@ static bool may_go(const struct transaction *t, const char *host, const struct l
         return !lun_awaited(l) || t->undo.active || given_up(t, l);
 }
 
-/*
- * Applies the rule to the present devices. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if the interface has
- * gone.
- */
+/* Applies the rule to the present devices. dir: the interface's directory. Returns 0, -EBUSY, or -ENODEV if it has gone. */
 static int rule(const struct transaction *t, int dir)
 {
         struct lun *luns = NULL;

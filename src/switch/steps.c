@@ -146,8 +146,7 @@ static int step_prepare(struct transaction *t)
                                : r == -EPERM  ? "modprobe.d has an install line for it"
                                : r == -EACCES ? "modprobe.d blacklists it; load it by hand (modprobe uas), or take that away"
                                               : strerror(-r));
-        /* A process that hangs while it has the lock keeps the disk from a driver. So the lock is tried while the disk still has
-         * one. */
+        /* A process that hangs with the lock keeps the disk from a driver. So the lock is tried while the disk has one. */
         lock = quirks_lock(&t->roots, awake_left(until(t, LOCK_BUDGET)));
         if (lock == -ETIMEDOUT)
                 return tx_fail(t, UASD_EXIT_DEFERRED, lock, "somebody keeps the lock of the quirks parameter");

@@ -160,10 +160,7 @@ int driver_unbind(struct transaction *t, enum driver d);
 int luns_delete(struct transaction *t);
 
 /* appear.c */
-/*
- * Called immediately after the bind: sets `ahead`. If two interfaces are bound one after the other, only the second sees the
- * other.
- */
+/* Called immediately after the bind: sets `ahead`. Of two interfaces, only the one that is bound later sees the other. */
 void look_ahead(struct transaction *t);
 /* The reason why a late disk is not to blame; NULL: it is to blame. */
 const char *why_late(const struct transaction *t);
@@ -173,17 +170,13 @@ const char *why_late(const struct transaction *t);
  * finished, or -ETIMEDOUT.
  */
 int wait_for_disks(struct transaction *t, struct awake deadline, void (*idle)(struct transaction *t));
-/*
- * Waits until udev has processed the new disks. Its worker has the disk open; a removed disk keeps its name as long as it is
- * open.
- */
+/* Waits until udev has processed the new disks. Its worker has the disk open, which keeps the name of a removed disk. */
 void wait_for_udev(struct transaction *t, struct awake deadline);
 
 /* hold.c */
 /* Time that PID 1 has for an answer, usec. Meanwhile the disk is locked, and udev cannot process its events. */
 #define PID1_USEC (2 * USEC_PER_SEC)
-/* Starts the dead man's timer, while the disk still has its driver, if switch_hold_begin() will need it. -ETIMEDOUT: PID 1 does
- * not answer. */
+/* Starts the dead man's timer before the disk loses its driver, if a hold will need it. -ETIMEDOUT: PID 1 does not answer. */
 int switch_hold_prepare(struct transaction *t);
 /* Called before the bind: udev must not announce the new disk before it has been tried. */
 void switch_hold_begin(struct transaction *t);
@@ -223,10 +216,7 @@ int claim_online(struct transaction *t, struct awake deadline, char ret_busy[sta
 int verify(struct transaction *t, struct awake deadline);
 
 /* child.c */
-/*
- * Called in a child that may claim the disk. The child dies with its parent, and keeps no file of the switch but its end of the
- * pipe.
- */
+/* Called in a child that may claim the disk. The child dies with its parent, and keeps only its end of the pipe. */
 void child_begin(struct transaction *t, pid_t parent, int other_end);
 /* Waits until the children of a killed uasd-switch are dead and their claims gone. The caller has the lock of the record. */
 void children_end(const struct transaction *t);
@@ -239,9 +229,7 @@ void signals_begin(const struct transaction *t);
 void signals_block(void);
 /* From here on a signal ends the process at once: t->step has not touched the disk. */
 void signals_allow(const struct transaction *t);
-/*
- * Returns true if a signal waits: the switch must end in seconds. From then on each wait for the disk takes at most HASTE_BUDGET.
- */
+/* Returns true if a signal waits: the switch must end in seconds. From then on each wait takes at most HASTE_BUDGET. */
 #define HASTE_BUDGET (3 * USEC_PER_SEC)
 bool signal_waits(void);
 

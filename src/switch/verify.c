@@ -102,10 +102,7 @@ static void in_child(struct transaction *t, struct awake deadline, int out)
         _exit(0);
 }
 
-/*
- * Counts the commands that the disk has not answered yet, and those that it has answered. Returns -errno if the kernel does not
- * count them.
- */
+/* Counts the commands that the disk has not answered yet, and the others. Returns -errno if the kernel does not count them. */
 static int owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_done)
 {
         struct usb_disk now = {0};
@@ -133,10 +130,7 @@ static int owed(const struct transaction *t, uint64_t *ret_owed, uint64_t *ret_d
         return r > 0 ? 0 : r < 0 ? r : -ENODEV;
 }
 
-/*
- * Returns true if the disk answers. A timeout may also be the fault of a machine that stood still. But then the disk soon has no
- * open command.
- */
+/* Returns true if the disk answers. A machine that stood still also causes a timeout, but no command stays open for long. */
 static bool disk_answers(const struct transaction *t)
 {
         uint64_t before, owes, after;

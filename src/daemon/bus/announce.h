@@ -36,10 +36,7 @@ void bus_disk_added(struct entry *e);
 void bus_disk_removed(struct entry *e);
 void bus_disk_changed(struct entry *e);
 void bus_inhibitors_changed(struct manager *m);
-/*
- * For the request of an entry, with its number set. It was added, its state may have changed, its switch has reached a step, it
- * has ended.
- */
+/* For the request of an entry with a number: it was added, its state may have changed, a step has begun, it has ended. */
 void bus_request_added(struct entry *e, enum driver target);
 void bus_request_changed(struct entry *e);
 void bus_request_step(struct entry *e, const char *step);

@@ -59,10 +59,7 @@ int bus_read_wish(sd_bus_message *message, struct manager *m, struct entry **ret
         return r < 0 ? r : find_disk(m, name, ret, error);
 }
 
-/*
- * The facts that decide a request. They are read again: a write to the quirks parameter, or to the files of uasd, makes no
- * uevent.
- */
+/* The facts that decide a request, read again: a write to the quirks parameter or to the files of uasd makes no uevent. */
 void bus_facts_now(const struct entry *e, struct facts *ret)
 {
         struct manager *m = e->manager;

@@ -175,8 +175,7 @@ static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *
 
         if (fd < 0)
                 return 0;
-        /* The mode of the socket restricts it to root already. This check also covers a descriptor that was passed to another
-         * process. */
+        /* The mode of the socket restricts it to root. This check also covers a descriptor that another process received. */
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != 0) {
                 (void) close(fd);
                 return 0;

@@ -26,10 +26,7 @@ int bus_read_options(sd_bus_message *message, bool *ret_force, sd_bus_error *err
 /* Reads a disk, a word and options. */
 int bus_read_wish(sd_bus_message *message, struct manager *m, struct entry **ret, const char **ret_word, bool *ret_force,
                   sd_bus_error *error);
-/*
- * Returns the facts that decide a request. They are read again: a write to the quirks parameter, or to the files of uasd, makes
- * no uevent.
- */
+/* Returns the facts that decide a request, read again: some changes of them make no uevent. */
 void bus_facts_now(const struct entry *e, struct facts *ret);
 /* Returns an error if this disk can never be on that driver. */
 int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_error *error);
@@ -49,8 +46,5 @@ int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error)
 int bus_method_lease(sd_bus_message *message, void *data, sd_bus_error *error);
 int bus_get_inhibitors(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                        void *data, sd_bus_error *error);
-/*
- * Returns an error if the disk is leased and the caller is not the holder, 1 if the caller is the holder, or 0 if the disk is not
- * leased.
- */
+/* Returns an error if the disk is leased to another caller, 1 if the caller is the holder, or 0 if it is not leased. */
 int bus_leased(const struct entry *e, sd_bus_message *message, sd_bus_error *error);

@@ -9,10 +9,7 @@
  */
 int keepoff_new(struct manager *m);
 void keepoff_free(struct manager *m);
-/*
- * Called when a policy, a history or the driver of a disk has changed. Checks the entries, and reads all disks again if they have
- * changed.
- */
+/* Called after a change of a policy, a history or a driver. If the entries change, all disks are read again. */
 void keepoff_schedule(struct manager *m);
 /* The same, at once. Returns true if they have changed: then all facts are from before the change. */
 bool keepoff_review(struct manager *m);

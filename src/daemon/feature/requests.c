@@ -82,10 +82,7 @@ int request_switch(struct entry *e, enum driver target, bool force, unsigned *re
         return 0;
 }
 
-/*
- * The wish of the user is recorded. The disk is read again with it, and a switch that failed or was cancelled before may be tried
- * again.
- */
+/* The wish of the user is recorded. The disk is read again, and a failed or cancelled switch may be tried again. */
 static void said(struct entry *e)
 {
         keepoff_schedule(e->manager);

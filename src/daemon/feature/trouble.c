@@ -126,10 +126,7 @@ static uint64_t timeouts(const struct entry *e)
         return sum;
 }
 
-/*
- * Returns true if the number has grown: this counts like a sign in the kernel's log. The log's own signs of these timeouts are in
- * the same burst.
- */
+/* Returns true if the number has grown, which counts like a sign. The log's signs of these timeouts are in the same burst. */
 static bool count_timeouts(struct entry *e)
 {
         static const struct sign silent = {

@@ -92,10 +92,7 @@ static void take_users(struct entry *e, struct users_of *of)
 
 /* ---- the walk over all processes, in a child ---- */
 
-/*
- * A call waits at most this long for a walk. Then it returns the users that were found last, and a signal announces the new ones
- * later.
- */
+/* A call waits at most this long for a walk. Then it returns the users found last, and a signal announces the new ones later. */
 #define WALK_USEC (300 * USEC_PER_MSEC)
 /* A longer walk hangs: it is given up. */
 #define WALK_MOST_USEC (30 * USEC_PER_SEC)

@@ -121,8 +121,7 @@ static int read_lun(int fd, unsigned lun, bool partly, FILE *out)
         uint64_t size;
         int sector, r;
 
-        /* A write through a partition's node goes to another page cache. So pages of this node that were read before may be old.
-         */
+        /* A write through a partition's node goes to another page cache. So earlier pages of this node may be old. */
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         if (ioctl(fd, BLKGETSIZE64, &size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
                 return -errno;

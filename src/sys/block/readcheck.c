@@ -76,8 +76,7 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
         uint64_t size;
         int k;
 
-        /* O_DIRECT is a property of the open file. Opened through /proc, since the name of the node may belong to another device
-         * by now. */
+        /* O_DIRECT belongs to the open file. Opened through /proc, since the node's name may be of another device by now. */
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", node->fd);
         fd = open(path, O_RDONLY | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
@@ -94,8 +93,7 @@ static int try_disk(const struct roots *r, const struct claimed *node, struct aw
                 if (k >= 0)
                         k = collect_round(ctx, depth, deadline);
         }
-        /* io_destroy() would wait for a hung device. A late answer of the device still writes to the buffers. So both stay until
-         * the process ends. */
+        /* io_destroy() would wait for a hung device, and a late answer still writes to the buffers. So both stay until exit. */
         if (k == -ETIMEDOUT)
                 (void) TAKE_PTR(buffers);
         else if (ctx)

@@ -6,10 +6,7 @@
 
 #include "sys/io/roots.h"
 
-/*
- * Counters of the SCSI layer for a disk (drivers/scsi/scsi_sysfs.c, show_iostat). A switch makes a new SCSI device, so they begin
- * at zero again.
- */
+/* Counters of the SCSI layer (drivers/scsi/scsi_sysfs.c, show_iostat). Zero after a switch: the SCSI device is new. */
 enum scsi_count {
         SCSI_COUNT_REQUESTS,
         SCSI_COUNT_DONE,

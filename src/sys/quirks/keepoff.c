@@ -63,10 +63,7 @@ static void take_record(const char *key, const struct facts *f, void *data)
         disk->good = disk->good || f->trial_passed || (f->trial_open && !f->distrusted);
 }
 
-/*
- * Old policies, the configuration and records do not say whether a disk supports only UAS. The disks that are plugged in can be
- * asked.
- */
+/* Policies and records do not say whether a disk supports only UAS. The disks that are plugged in can be asked. */
 static int take_plugged(const struct roots *r, struct kept_disks *disks)
 {
         char **names = NULL;

@@ -25,10 +25,7 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
  */
 int keepoff_apply(const struct roots *r, const struct kept_disks *kept, bool known, struct keepoff *ret);
 
-/*
- * Reads all of our entries that stay in the parameter; empty: none. Returns false if the list on record is for another parameter,
- * or for none.
- */
+/* Reads all of our entries that stay in the parameter; empty: none. False: the record is for another parameter, or for none. */
 bool keepoff_own_all(const struct roots *r, char ret[static QUIRKS_MAX + 1]);
 /* Reads the entry for these disks; empty: none. */
 void keepoff_own(const struct roots *r, uint16_t vid, uint16_t pid, char ret[static QUIRK_ENTRY_MAX]);

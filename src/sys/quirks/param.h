@@ -29,8 +29,5 @@ int quirks_param_pop(const struct roots *r, const char *entry);
  */
 int quirks_bind_begin(const struct roots *r, const char *entry);
 int quirks_bind_end(const struct roots *r);
-/*
- * Returns 1 and the recorded entry, 0 and "", or -errno. Without the lock it may be the entry of a present bind, or one that was
- * left.
- */
+/* Returns 1 and the recorded entry, 0 and "", or -errno. Without the lock it may be of a present bind, or a leftover. */
 int quirks_bind_read(const struct roots *r, char ret[static QUIRK_ENTRY_MAX]);

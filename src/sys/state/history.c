@@ -124,10 +124,7 @@ static bool line_matters(const char *line)
         return history_parse(equals + 1, &h) >= 0 && history_matters(&h);
 }
 
-/*
- * Drops the oldest lines, first of those that do not matter: a device with a new name at each plug does not remove the distrust
- * of another disk.
- */
+/* Drops the oldest lines, first of those that do not matter: a device with new names does not remove another's distrust. */
 static void limit_lines(struct store *s)
 {
         size_t over = s->n > LINES_MAX ? s->n - LINES_MAX : 0, less = 0, kept = 0;

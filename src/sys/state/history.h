@@ -25,10 +25,7 @@ int history_read(const struct roots *r, const struct facts *f, struct history *r
 /* Calls fn for every record with its key, unchanged, until fn fails. Returns 0 or -errno. */
 int history_each(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data);
 
-/*
- * Calls fn for every record with its key, judged for this kernel (NULL: the running one) and a disk with its old firmware.
- * Returns 0 or -errno.
- */
+/* Calls fn for every record with its key, judged for this kernel (NULL: the running one) and the old firmware. 0 or -errno. */
 int history_each_judged(const struct roots *r, const char *kernel, void (*fn)(const char *key, const struct facts *f, void *data),
                         void *data);
 

@@ -26,9 +26,7 @@ void usb_disk_done(struct usb_disk *d);
  */
 int usb_disk_read(const struct roots *r, const char *interface, bool strings, struct usb_disk *ret);
 
-/*
- * Lists the names of all USB interfaces that may be ours. Returns the count or -errno; the list is to be freed with strv_free().
- */
+/* Lists the names of all USB interfaces that may be ours. Returns the count or -errno; strv_free() frees the list. */
 int usb_disk_enumerate(const struct roots *r, char ***ret_interfaces);
 
 /* Returns the present driver of the interface. */
@@ -37,10 +35,7 @@ enum driver usb_disk_driver(const struct roots *r, const char *interface);
 /* Finds the interface of a block device (/sys/block/NAME or a partition's name). -ENOENT: not behind USB storage. */
 int usb_disk_of_block(const struct roots *r, const char *block, char ret_interface[static INTERFACE_NAME_MAX]);
 
-/*
- * Reads the device of the controller above a root hub ("usb2"): "0000:00:14.0". Returns false and does not change ret if there is
- * none.
- */
+/* Reads the controller's device above a root hub ("usb2"): "0000:00:14.0". False, and ret unchanged, if there is none. */
 bool usb_controller(const struct roots *r, const char *root_hub, char *ret, size_t size);
 /* Returns the link speed of a USB device ("2-1") or root hub, in Mbit/s; 0: unknown. Takes no device lock. */
 unsigned usb_speed(const struct roots *r, const char *device);

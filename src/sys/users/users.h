@@ -28,10 +28,7 @@ int users_find_each(const struct roots *r, struct users_of *of, size_t n, bool d
  */
 int users_any(const struct roots *r, const struct lun *luns, size_t n_luns);
 
-/*
- * Returns true if a holder is an md array. If a member leaves a running array, there is no uevent, neither of the member nor of
- * the array.
- */
+/* Returns true if a holder is an md array. If a member leaves a running array, neither of the two has a uevent. */
 bool users_is_array(const char *holder);
 
 /*
