@@ -97,7 +97,7 @@ enum source {
 
 static const struct pattern {
         enum source source;
-        const char *text; /* begin of the message, behind "driver device: [sda] tag#1 " */
+        const char *text; /* start of the message, behind "driver device: [sda] tag#1 " */
         const char *also; /* also contained, further on. With `errnos`, the number behind both is an errno */
         bool errnos;
         struct sign sign;

@@ -16,5 +16,5 @@ bool lease_wants(const struct life *l);
 void lease_begin(struct life *l, bool failed);
 /* EVENT_LEASE_SWITCH, EVENT_LEASE_ENDED. Returns false if there is no lease, or it has ended. */
 bool lease_move(struct life *l, const struct event *e);
-/* After the end: returns true if the disk is not back yet. */
+/* After the end: returns true if the disk should still go back. */
 bool lease_goes_back(const struct life *l);

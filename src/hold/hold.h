@@ -26,7 +26,7 @@ struct hold_answer {
 
 /*
  * Arms the dead man's timer: timer_arm(), except in tests. Returns 0 if it runs for l->hold from now on, and a hold of that
- * length does not fail a boot.
+ * length does not make a boot fail.
  */
 typedef int (*hold_arm_fn)(const struct roots *r, const char *interface, const struct hold_limits *l);
 

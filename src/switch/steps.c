@@ -18,7 +18,7 @@
 #define VERIFY_BUDGET (10 * USEC_PER_SEC)
 #define UNDO_BUDGET (5 * USEC_PER_SEC) /* at most; a third of a short hold */
 
-/* The latest begin of the undo that ends before the hold does. */
+/* The latest start of the undo that ends before the hold does. */
 static struct awake hold_leaves(const struct transaction *t)
 {
         usec_t end = t->hold_until.usec, third = (end - t->began.usec) / 3;
@@ -26,7 +26,7 @@ static struct awake hold_leaves(const struct transaction *t)
         return (struct awake){end - (third < UNDO_BUDGET ? third : UNDO_BUDGET)};
 }
 
-/* The end of a budget, or the latest begin of the undo if that is earlier. */
+/* The end of a budget, or the latest start of the undo if that is earlier. */
 static struct awake until(const struct transaction *t, usec_t budget)
 {
         struct awake end = awake_in(budget);

@@ -8,7 +8,7 @@
 #include "daemon/bus/polkit.h"
 #include "daemon/feature/requests.h"
 
-/* org.uasd1.Job: a request, from its begin to its end. Each signal names its disk, for clients without a list of jobs. */
+/* org.uasd1.Job: a request, from its start to its end. Each signal names its disk, for clients without a list of jobs. */
 
 static struct entry *job_of_path(const struct manager *m, const char *path)
 {

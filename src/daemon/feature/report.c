@@ -109,7 +109,7 @@ void report_state(const struct entry *e, enum state before)
                                  driver_to_string(d->decision.target), e->life.hold.active ? ", held" : "");
                 return;
         case STATE_HELD:
-                return; /* reported at its begin */
+                return; /* reported when it began */
         case STATE_WAITING:
         case STATE_SETTLED:
         case STATE_TRIAL:

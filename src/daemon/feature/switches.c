@@ -96,7 +96,7 @@ void switch_adopt(struct entry *e)
         if (stale)
                 e->life.attempt.running = job_recover(e) >= 0;
         else if (attachment_read(&e->manager->roots, f, &a) > 0 &&
-                 a.untold) { /* it has ended, and so had uasd before it could report that */
+                 a.untold) { /* the switch has ended, but uasd ended before it could report that */
                 log_notice("%s: a switch begun earlier has ended; it is on %s", f->interface, driver_to_string(f->driver));
                 (void) attachment_change(&e->manager->roots, f, MARK_UNTOLD, &(struct attachment_mark){});
         }

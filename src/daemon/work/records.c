@@ -146,7 +146,7 @@ bool record_pending(const struct manager *m, const struct facts *f)
         return false;
 }
 
-/* Changes a record from the files to what it will be. */
+/* Changes a record from the files, if found, to what it will be. */
 static bool apply(const struct record_task *rec, const struct facts *f, const char *boot, bool found, struct history *h)
 {
         char id[HISTORY_KEY_MAX];

@@ -5,8 +5,8 @@
 #include "sys/io/roots.h"
 
 /*
- * USB mass storage interfaces as sysfs shows them now. Reads only attributes that take no device lock. The exception are the
- * three USB strings, if they are requested (`strings`) and not kept yet (sys/usb/strings.h).
+ * USB mass storage interfaces as sysfs shows them now. Reads only attributes that take no device lock. The only exceptions are
+ * the three USB strings, if they are requested (`strings`) and not kept yet (sys/usb/strings.h).
  */
 
 struct usb_disk { /* one interface and the disk behind it */
