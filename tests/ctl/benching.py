@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A machine in a folder, fake-uasd on a bus of its own, and `uasctl bench` with a real fio that reads files in place of nodes."""
+"""A machine in a folder, fake-uasd on its own bus, and `uasctl bench` with a real fio that reads files instead of nodes."""
 
 import os
 import shutil
@@ -73,7 +73,7 @@ class BenchCase(unittest.TestCase):
         self.assertEqual(self.daemon.stdout.readline(), 'ready\n')
 
     def asked(self):
-        """The next call the daemon got, or what became of a lease."""
+        """The next call to the daemon, or the end of a lease."""
         return self.daemon.stdout.readline().rstrip('\n')
 
     def bench(self, *args, code=0, stdin='', timeout=60):
@@ -84,7 +84,7 @@ class BenchCase(unittest.TestCase):
         return p
 
     def begin(self, *args):
-        """In the middle of a run of fio."""
+        """Returns in the middle of a run of fio."""
         p = self.spawn([IN_TREE, self.tree.top, 'bench', *args], stderr=subprocess.PIPE)
         self.addCleanup(p.stderr.close)
         end = time.monotonic() + 20
@@ -96,7 +96,7 @@ class BenchCase(unittest.TestCase):
 
     @staticmethod
     def fios(parent):
-        """PIDs of fio at work below that process."""
+        """PIDs of the fio processes below that process."""
         try:
             with open(f'/proc/{parent}/task/{parent}/children') as f:
                 children = f.read().split()

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A strict reader of metrics: what both OpenMetrics 1.0 and the Prometheus format 0.0.4 demand of the kinds uasctl writes."""
+"""A strict parser of metrics: the requirements of both OpenMetrics 1.0 and the Prometheus format 0.0.4 for the kinds that uasctl
+writes."""
 
 import re
 
 NAME = r'[a-zA-Z_][a-zA-Z0-9_]*'
 VALUE = r'"((?:[^"\\\n]|\\["\\n])*)"'
 SAMPLE = re.compile(rf'({NAME})(?:\{{({NAME}={VALUE}(?:,{NAME}={VALUE})*)\}})? (\d+)')
-# Ends that the samples of typed families have; a family that is called so can be mistaken for another's sample.
+# Suffixes of the samples of typed families. A family with such a name could be mistaken for a sample of another one.
 SUFFIXES = ('_created', '_bucket', '_count', '_sum', '_gcount', '_gsum')
 
 
@@ -20,7 +21,7 @@ def demand(holds, line, what):
 
 
 def parse(data, prometheus=False):
-    """bytes -> {(name, ((label, value), ...)): value}, or Broken. prometheus: counters are typed, under their whole name."""
+    """bytes -> {(name, ((label, value), ...)): value}, or Broken. prometheus: counters are typed, under their full name."""
     text = data.decode('utf-8')
     demand(text.endswith('\n# EOF\n') and text.count('\n# EOF') == 1, text[-20:], 'ends with one # EOF')
     samples, families, family, described = {}, set(), None, None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A D-Bus of a test's own."""
+"""A private D-Bus for a test."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ def address(folder):
 
 
 def start(folder):
-    """dbus-daemon, which listens at address(folder)."""
+    """Starts dbus-daemon, which listens at address(folder)."""
     config = os.path.join(folder, 'bus.conf')
     with open(config, 'w') as f:
         f.write(CONFIG.format(address(folder)))

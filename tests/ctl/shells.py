@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""fish and zsh as somebody at a keyboard has them, with the completions on their path: what they offer behind a line."""
+"""Interactive fish and zsh with the completions on their path: their offers after a given line."""
 
 import os
 import pty
@@ -18,7 +18,7 @@ for line in $argv[2..]
 end
 """
 
-# What is added as a match is written to descriptor 3; -O and -D are a function's own questions, not matches.
+# Added matches are written to descriptor 3. -O and -D are queries of a function, not matches.
 ZSHRC = """
 fpath=($COMPLETION $fpath)
 autoload -Uz compinit
@@ -49,7 +49,7 @@ zle -N zle-line-init answer
 
 
 def environment(home, sysfs, program):
-    """A home of its own, and a uasctl that can be found: fish loads nothing for a command that is not there."""
+    """A separate home, and a uasctl on PATH: fish loads no completions for a missing command."""
     bin = os.path.join(home, 'bin')
     os.makedirs(bin, exist_ok=True)
     if not os.path.lexists(os.path.join(bin, 'uasctl')):

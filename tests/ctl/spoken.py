@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The verbs, arguments and options that uasctl itself takes: from --help, and from what it says of each option at each verb."""
+"""The verbs, arguments and options of uasctl: from --help, and from its errors for each option at each verb."""
 
 import re
 import string
@@ -17,13 +17,13 @@ class Spoken:
         self.told = told
         verbs, options = tree.run('--help').stdout.split('Options:')
         options += tree.run('bench', '--help').stdout.split('Options:')[1]
-        # verb -> what stands behind it: "DISK [uas|usb-storage]"
+        # verb -> its arguments: "DISK [uas|usb-storage]"
         self.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[a-z|-]+\])*)(?:  .*)?$',
                                                               verbs.split('Verbs:')[1].split('\nDISK is')[0])}
         self.help_options = set(re.findall(r'(?<![\w-])--?[a-zA-Z][a-z-]*', '\n'.join(
             line[:31] for line in options.splitlines())))
         self.common, self.of_verb = self.options_in_code()
-        # As the table of `list` names what is asked for.
+        # The columns as `list` names them in its error.
         self.columns = set(tree.run('list', '--output=nonsense').stderr.split(': ')[-1].rstrip('.\n').split(', '))
 
     def ask(self, lines):
@@ -34,7 +34,7 @@ class Spoken:
         return answers
 
     def options_in_code(self):
-        """What getopt knows, and which verb takes it."""
+        """The options of getopt, and the verbs that accept them."""
         letters = [f'-{c}' for c in string.ascii_letters + string.digits]
         every = set()
         for verb in [], ['bench']:
@@ -42,7 +42,7 @@ class Spoken:
             every |= set(re.findall(r"'(--[a-z-]+)'", long.split('possibilities')[1]))
             every |= {letter for letter, said in zip(letters, short) if 'invalid option' not in said}
         common, of_verb = set(every), {verb: set() for verb in self.verbs}
-        # For inhibit an option stands in front: what is behind the command is the command's.
+        # For inhibit the option precedes the command. Words after the command belong to it.
         pairs = [(option, verb) for option in sorted(every - {'-h', '--help', '--version'}) for verb in self.verbs]
         said = self.ask([[option + VALUES.get(option, ''), verb, *['sdz'] * self.verbs[verb].startswith('DISK')] for option, verb in pairs])
         for (option, verb), answer in zip(pairs, said):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What bench-told says, whose path is the first argument; the second one is uasctl's."""
+"""The output of bench-told, whose path is the first argument. The second one is that of uasctl."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def told(*args, code=0, **env):
 
 
 def on_terminal(*args, width=0, **env):
-    """What comes out on a terminal. width: in columns, as the terminal itself says; 0: it does not know."""
+    """The output on a terminal. width: in columns, as reported by the terminal; 0: the terminal does not know."""
     text, status = terminal.run([TOLD, *args], environment(TERM='xterm', **env), width)
     assert status == 0, text
     return text.replace('\r\n', '\n')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A terminal of a test's own."""
+"""A terminal for a test."""
 
 import fcntl
 import os
@@ -11,12 +11,12 @@ import termios
 
 
 def run(program, env, columns, lines=50):
-    """What a program writes to a terminal of that size (0: it does not know its own), and its exit status."""
+    """The output of a program on a terminal of that size (0: the terminal does not know it), and its exit status."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', lines, columns, 0, 0))
     p = subprocess.Popen(program, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
     out, ended = b'', False
-    # It stays open until all has been read: the kernel may say EIO of one that everybody has left before it hands out what was written last.
+    # The slave stays open until all is read. Otherwise the kernel may report EIO before the last output.
     while not ended:
         ended = p.poll() is not None
         while select.select([ours], [], [], 0 if ended else 0.01)[0]:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is wrong is said on stderr, by the documented exit status, and nothing is changed: for every verb and option that --help shows.
+"""Wrong input to every verb and option that --help shows: an error on stderr, the documented exit status, and no change.
 
 A new verb needs its place in NEEDS_DAEMON or DOES_WITHOUT, a new option with a value its wrong values in WRONG."""
 
@@ -20,12 +20,12 @@ from tree import Tree
 FAKE, IN_TREE = sys.argv[1:3]
 FIO = shutil.which('fio')
 
-# What there is to be called of the daemon: words behind the verb that would do it for a disk.
+# Verbs that call the daemon, with the words after the verb that would change a disk.
 NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'monitor': []}
-# With arguments of their own, and tests of their own: test-bench.py and test-lease.py.
+# They have their own arguments and tests: test-bench.py and test-lease.py.
 APART = {'bench', 'inhibit'}
 BENCH = ['bench', 'sda', '--driver=usb-storage', '--profile=one']
-# What prints JSON, and with how many arguments at most it does so; everything else refuses --json.
+# Verbs that print JSON, with the largest number of arguments for that. All others refuse --json.
 PRINTS_JSON = {'list': 0, 'status': 1, 'explain': 1, 'db': 1, 'log': 1, 'policy': 1, 'trim': 1, 'monitor': 1}
 DOES_WITHOUT = {'list', 'status', 'explain', 'db', 'log', 'metrics', 'report', 'wait'}
 
@@ -50,9 +50,9 @@ class BadInput(unittest.TestCase):
         rows = re.findall(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+\]?| \[[a-z|-]+\])*)(?:  .*)?$', verbs.split('Verbs:')[1].split('\nDISK is')[0])
         cls.verbs = {verb: arguments.split() for verb, arguments in rows if verb not in APART}
         cls.assertEqual(cls(), APART, APART & set(re.findall(r'(?m)^  ([a-z]+) ', verbs)))
-        # Option: whether it has a value.
+        # Option: whether it takes a value.
         cls.options = {m[1]: '=' in m[2] for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)(\[?=?)', options.split('Options of bench')[0])}
-        # Option: the verbs it is for, where --help names them.
+        # Option: its verbs, where --help names them.
         cls.meant_for = {m[1]: m[2].split(', ') for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)\S*  +([a-z, ]+): ', options)}
 
     def setUp(self):
@@ -99,7 +99,7 @@ class BadInput(unittest.TestCase):
         return found
 
     def wrong(self, *args, code, says='', lines=2, **more):
-        """It says so, on stderr alone, and has changed nothing; what the daemon was asked is the caller's to look at."""
+        """It prints an error only to stderr, and changes nothing. The caller checks the calls to the daemon."""
         before = self.files()
         p = self.tree.run(*args, env=self.env, **more)
         self.assertEqual((p.returncode, p.stdout), (code, ''), (args, p))
@@ -110,13 +110,13 @@ class BadInput(unittest.TestCase):
         return p
 
     def media(self, *names):
-        """Something to be read, for bench."""
+        """Files to read, for bench."""
         for name in names:
             self.tree.write(f'dev/{name}', bytes(1 << 20))
             self.addCleanup(os.unlink, self.tree.path(f'dev/{name}'))
 
     def with_disk(self):
-        """Verbs that take one."""
+        """Verbs that take a disk."""
         return {verb: words for verb, words in self.verbs.items() if words and 'DISK' in words[0]}
 
     def needed(self, verb):
@@ -143,7 +143,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.called(), ['ready'])
 
     def test_two_verbs(self):
-        """The second one is an argument: of too many, or a disk that is not there."""
+        """The second one is an argument: one too many, or a disk that does not exist."""
         self.start()
         for verb, words in self.verbs.items():
             for second in {verb, 'list', 'switch'}:
@@ -159,7 +159,7 @@ class BadInput(unittest.TestCase):
             for value in values:
                 for verb in self.verbs if value == values[0] else self.meant_for.get(option, ['list']):
                     self.wrong(verb, *self.needed(verb), f'{option}={value}', code=2)
-        # What is to be a dry run, or forced, is nothing else by mistake.
+        # No other verb accepts an option for a dry run or for force.
         for option in '--dry-run', '--force':
             for verb in self.verbs:
                 p = self.tree.run(verb, *self.needed(verb), option, env=self.env)
@@ -169,7 +169,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual([call for call in self.called() if 'force' not in call], ['ready'])
 
     def test_json(self):
-        """Nothing that is asked for JSON prints anything else, or does what it was asked for without any."""
+        """With --json no verb prints other text, or makes a change without JSON."""
         self.start()
         for verb, words in self.verbs.items():
             most = PRINTS_JSON.get(verb, -1)
@@ -178,7 +178,7 @@ class BadInput(unittest.TestCase):
                 if len([w for w in words if w[0] != '[']) <= n:
                     self.wrong(verb, *arguments, '--json', code=2, says='--json')
             for n in range(len(self.needed(verb)), most + 1):
-                if verb != 'monitor':  # which is without an end
+                if verb != 'monitor':  # it has no end
                     p = self.tree.run(verb, *['sda'][:n], '--json', env=self.env)
                     self.assertEqual(p.returncode, 0, (verb, n, p))
                     json.loads(p.stdout)
@@ -209,7 +209,7 @@ class BadInput(unittest.TestCase):
             self.wrong(verb, 'sda', *more, code=1, says='systemctl start uasd')
 
     def test_no_bench(self):
-        """It is a program of its own: where it is not installed the package is named."""
+        """bench is a separate program. If it is not installed, the error names the package."""
         path = self.tree.path('usr/lib/uasd/uasctl-bench')
         os.rename(path, path + '-not')
         try:
@@ -219,7 +219,7 @@ class BadInput(unittest.TestCase):
             os.rename(path + '-not', path)
 
     def test_not_permitted(self):
-        """Who may not is told so, and by whom; reading is free."""
+        """A user without permission gets an error that names the authority. Reading is permitted."""
         self.start()
         who = {'user': NOBODY, 'group': NOBODY} if os.geteuid() == 0 else {}
         for verb, more in NEEDS_DAEMON.items():
@@ -232,12 +232,12 @@ class BadInput(unittest.TestCase):
         self.inhibit()
         p = self.tree.run('inhibit', '--list', env=self.env, **who)
         self.assertEqual((p.returncode, p.stdout.split()[-3:]), (0, ['any', 'dd', '-']))
-        for verb in DOES_WITHOUT - {'log', 'report'}:  # these read files of root's
+        for verb in DOES_WITHOUT - {'log', 'report'}:  # these read files of root
             p = self.tree.run(verb, *self.needed(verb), env=self.env, **who)
             self.assertEqual(p.returncode, 0, (verb, p))
 
     def test_old_daemon(self):
-        """One that lacks a method is named as what it is; one that lacks properties is read all the same."""
+        """A daemon without a method is reported as of another version. One without some properties is still read."""
         self.start('methods')
         for verb, more in NEEDS_DAEMON.items():
             if verb != 'monitor':
@@ -250,7 +250,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.called(), ['ready'])
 
     def test_which_versions(self):
-        """One that says which version it is: that is told, harmless, and ours."""
+        """A daemon that reports its version: the error contains it, made harmless, and ours."""
         ours = self.tree.run('--version').stdout.split()[-1]
         says = f'The uasd that runs is version 0.0.1\\x1b[31m, and this uasctl {ours}: it knows no '
         self.start('older')
@@ -269,7 +269,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.tree.run('switch', 'sda', 'uas', env=self.env).returncode, 0)
 
     def test_strange_daemon(self):
-        """Words that are not known are no answer: what can be read from the kernel is, and nothing is asked for."""
+        """Unknown words are no answer: verbs that read use the kernel, and the others fail."""
         self.start('words')
         for verb, more in NEEDS_DAEMON.items():
             self.wrong(verb, 'sda', *more, code=1, says='not understood: it is version 0.0.1\\x1b[31m, and this uasctl ')

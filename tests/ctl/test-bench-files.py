@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`uasctl bench` where it writes, and through file systems: --destroy-data, --file, --write, --sweep, --clients."""
+"""`uasctl bench` with writes, and through file systems: --destroy-data, --file, --write, --sweep, --clients."""
 
 import json
 import os
@@ -32,10 +32,10 @@ class BenchFiles(BenchCase):
         self.assertGreater(json.loads(p.stdout)['runs'][0]['write']['ios'], 0)
         with open(self.tree.path('dev/sda'), 'rb') as f:
             self.assertNotEqual(f.read(), content(0))
-        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # before the right answer nobody had been asked for the disk
+        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # before the right answer there was no call for the disk
 
     def test_destroy_on_a_terminal(self):
-        """There it is asked for."""
+        """On a terminal it asks for the serial number."""
         self.start()
         master, slave = pty.openpty()
         p = subprocess.Popen([IN_TREE, self.tree.top, 'bench', 'sda', *QUICK, '--destroy-data'], env=self.env, stdin=slave,
@@ -66,7 +66,7 @@ class BenchFiles(BenchCase):
         self.bench(f'--file={self.dir}/empty', *QUICK, code=1)
 
     def stand_on(self, *names):
-        """The file system of our folder stands on that, by way of a device mapper."""
+        """Puts the file system of our folder on top of that device, through a device mapper."""
         device = os.stat(self.dir).st_dev
         top = f'sys/dev/block/{os.major(device)}:{os.minor(device)}'
         shutil.rmtree(self.tree.path(top), ignore_errors=True)
@@ -74,11 +74,11 @@ class BenchFiles(BenchCase):
         shutil.rmtree(self.tree.path('sys/dev/block/253:7'), ignore_errors=True)
         for name, number in names:
             self.tree.write(f'sys/dev/block/253:7/slaves/{name}/dev', number + '\n')
-            if number != '253:7':  # a whole disk stands on nothing, and says so
+            if number != '253:7':  # a whole disk has an empty slaves/
                 os.makedirs(self.tree.path(f'sys/dev/block/{number}/slaves'), exist_ok=True)
 
     def below(self, *names):
-        """What is said of a file on that."""
+        """The output for a file on that."""
         self.stand_on(*names)
         p = self.bench(f'--file={self.dir}/data', *QUICK, '--json')
         serial = json.loads(p.stdout)['conditions']['serial']
@@ -87,7 +87,7 @@ class BenchFiles(BenchCase):
         return serial
 
     def test_below(self):
-        """Through LUKS, LVM or md to the disk; not if there are two, or another one."""
+        """Through LUKS, LVM or md to the disk; not if there are two disks, or another one."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
         self.assertEqual(self.below(('sdb', '8:16')), 'BUSY')
@@ -100,7 +100,7 @@ class BenchFiles(BenchCase):
         self.assertIsNone(self.below(('dm-7', '253:7')))
 
     def test_named(self):
-        """A disk that the file is not on gets no figures; where nothing is known against it, whoever names one is taken at his word."""
+        """A disk that does not have the file gets no figures. If nothing contradicts the user, the named disk is taken."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
         self.tree.write('sys/dev/block/259:0/size', '8\n')
@@ -122,7 +122,7 @@ class BenchFiles(BenchCase):
         self.assertNotIn('name it as well', self.bench(*args).stderr)
 
     def test_syncs(self):
-        """What the profile asks for is kept, and whether this fio syncs more often is told by its own counts."""
+        """The syncs of the profile are kept. The counts of fio show whether this version syncs more often."""
         os.mkdir(f'{self.dir}/mounted')
         self.tree.write('etc/uasd/bench/syncs.fio', '[p]\nrw=randrw\nrwmixread=60\nbs=4k\nsize=4m\nfsync=10\ntime_based=1\nruntime=1\n')
         out = json.loads(self.bench(f'--file={self.dir}/mounted', '--write', '--size=8M', '--profile=syncs', '-n', '1', '--pause=0', '--json').stdout)
@@ -136,7 +136,7 @@ class BenchFiles(BenchCase):
             self.assertRegex(text, f'^synced {run["sync"]["ios"]} times where [0-9]+ were asked for')
 
     def test_time(self):
-        """What ends with its region is said to be a guess, and is one by what there is to be done."""
+        """A run that ends with its region has an estimated duration, which depends on the work."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
         said = self.bench(f'--file={self.dir}/data', '--profile=quick', '--dry-run').stderr
@@ -162,7 +162,7 @@ class BenchFiles(BenchCase):
         self.assertEqual(os.listdir(folder), [])
 
     def test_scratch_size(self):
-        """What the largest pattern works on, as far as there is room; and what --size says."""
+        """The region of the largest pattern, limited by the free space; and the value of --size."""
         self.tree.write('etc/uasd/bench/large.fio', '[a]\nrw=read\nbs=1m\nsize=768m\nnumjobs=8\nruntime=1\ntime_based\n'
                                                     '[b]\nrw=read\nbs=1m\nsize=1g\nruntime=1\ntime_based\n')
         s = os.statvfs(self.dir)
@@ -189,7 +189,7 @@ class BenchFiles(BenchCase):
         self.bench(f'--file={self.dir}/data', *QUICK, '--sweep=region=1M,4G', code=1)
 
     def test_sweep_of_twins(self):
-        """Patterns that differ in nothing but what is varied are measured once; what fio is told otherwise makes others of them."""
+        """Patterns that differ only in the varied figure are measured once. Other fio options make them different."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3) * 8)
         with open(f'{PROFILES}/cdm.fio', encoding='ascii') as f:
@@ -204,7 +204,7 @@ class BenchFiles(BenchCase):
             self.assertEqual(len({line.split(': ', 1)[1] for line in said.split('\n') if re.search(r' (depth|jobs)=\d+$', line)}), points, said)
 
     def test_runtime(self):
-        """The profile reads its region once; with --runtime= fio reads it again and again, and the result says so."""
+        """The profile reads its region once. With --runtime= fio reads it repeatedly, and the result says so."""
         self.tree.write('etc/uasd/bench/once.fio', '[a]\nrw=read\nbs=1m\nsize=4m\nruntime=600\n')
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
@@ -214,7 +214,7 @@ class BenchFiles(BenchCase):
             self.assertEqual(out['runs'][-1]['read']['bytes'] > 4 * MIB, based)
 
     def serve(self, n):
-        """So many servers on loopback: themselves, and how to name them."""
+        """Starts this number of servers on loopback. Returns them and their names."""
         first = 18765 + os.getpid() % 1000 * 4
         ports = range(first, first + n)
         servers = [self.spawn([FIO, f'--server=127.0.0.1,{port}'], cwd=self.dir, stderr=subprocess.DEVNULL) for port in ports]
@@ -225,7 +225,7 @@ class BenchFiles(BenchCase):
         return servers, [f'127.0.0.1:{port}' for port in ports]
 
     def sums(self, out, jobs, hosts):
-        """What each machine had, and all of it together."""
+        """The part of each machine, and the sum."""
         for step in range(len(out['patterns'])):
             runs = [r for r in out['runs'] if r['pattern'] == step and r['round'] == 1]
             whole, parts = [r for r in runs if not r['host']], [r for r in runs if r['host']]
@@ -252,7 +252,7 @@ class BenchFiles(BenchCase):
         self.assertEqual(out['axis'], 'clients')
         self.assertEqual([p['axis'] for p in out['patterns']], [1, 2])
         self.sums(out, 1, hosts)
-        # As it is shipped: clients times jobs.
+        # The shipped profile: clients times jobs.
         with open(f'{PROFILES}/matrix.fio', encoding='ascii') as f:
             self.tree.write('etc/uasd/bench/matrix.fio', f.read())
         out = json.loads(self.bench(*args, '--profile=matrix', '--pattern=rand-read-4', '--runtime=1s').stdout)
@@ -271,7 +271,8 @@ class BenchFiles(BenchCase):
         self.assertIn('Connection refused', p.stderr)
 
     def test_clients_named(self):
-        """A disk beside --clients: refused if this machine sees that the file is on another one, else taken at his word who names it."""
+        """A disk beside --clients is refused if this machine sees that the file is on another one. Otherwise the named disk is
+        taken."""
         with open(f'{self.dir}/data', 'wb') as f:
             f.write(content(3))
         self.tree.write('sys/dev/block/259:0/size', '8\n')
@@ -300,7 +301,7 @@ class BenchFiles(BenchCase):
             p = self.bench(f'--file={path}', '--clients=127.0.0.1:1', '--size=8M', *QUICK, code=2)
             self.assertIn('absolute path', p.stderr)
             self.assertNotIn('\\', p.stderr)
-            self.assertNotIn('left out', p.stderr) # nothing is measured: what of it is left out is no matter
+            self.assertNotIn('left out', p.stderr) # nothing is measured, so nothing can be left out
 
 
 if __name__ == '__main__':

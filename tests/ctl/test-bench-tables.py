@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tables of uasctl bench that are not one row a figure: by number of jobs or clients, and the history on narrow terminals."""
+"""Tables of uasctl bench with several figures in a row: by number of jobs or clients, and the history on narrow terminals."""
 
 import json
 import re
@@ -16,7 +16,7 @@ UNITS = {'s': 1e9, 'ms': 1e6, 'µs': 1e3}
 
 
 def value(text):
-    """A cell as a number, latencies in nanoseconds."""
+    """A cell as a number. Latencies are in nanoseconds."""
     number, _, unit = text.partition(' ')
     return float(number.rstrip('k')) * UNITS.get(unit, 1000 if number.endswith('k') else 1)
 
@@ -34,7 +34,7 @@ class Grid(unittest.TestCase):
         return p.stdout
 
     def tables(self, result, by):
-        """The three of the markdown: by title, pattern and driver, what stands in each column."""
+        """The three tables of the markdown: the columns, by title, pattern and driver."""
         text, tables = self.show(result, '--markdown'), {}
         for title in TITLES:
             lines = text.split(f'\n{title} by number of {by}:\n\n')[1].split('\n\n')[0].strip().split('\n')
@@ -63,7 +63,7 @@ class Grid(unittest.TestCase):
                     self.assertAlmostEqual(value(cell), want, delta=0.006 * want + 0.005, msg=(title, kind, driver, cell))
 
     def test_clients(self):
-        """With several numbers of jobs a row for each number of clients; with one, clients across."""
+        """With several numbers of jobs, a row for each number of clients. With one, the clients are the columns."""
         result = json.loads(told('matrix', 'json'))
         result['axis'] = 'clients'
         for pattern in result['patterns'][:4]:
@@ -85,7 +85,7 @@ class Grid(unittest.TestCase):
                 self.assertNotIn('by number of', told(sample, how), (sample, how))
 
     def test_one_driver_failed(self):
-        """What did not come to an end has no figure; a driver that was not tried has no row."""
+        """A run that did not end has no figure. A driver without a run has no row."""
         result = json.loads(told('matrix', 'json'))
         result['runs'] = [r for r in result['runs'] if r['driver'] == 'uas']
         for run in result['runs']:
@@ -96,7 +96,7 @@ class Grid(unittest.TestCase):
             self.assertFalse([row for row in table.values() if '-' in (row['1'], row['4'], row['16'])])
 
     def test_terminal(self):
-        """The same figures below the usual table, whole patterns beside as many columns as there is room for."""
+        """The same figures below the usual table: whole patterns, with as many columns beside them as fit."""
         tables = self.tables(json.loads(told('matrix', 'json')), 'jobs')
         for width in 60, 80, 120:
             text = plain(on_terminal('matrix', 'table', width=width))
@@ -112,7 +112,7 @@ class Grid(unittest.TestCase):
 
 
 class Narrow(unittest.TestCase):
-    """No line is wider than the terminal, and nothing that is told is cut."""
+    """No line is wider than the terminal, and no text is cut."""
     WIDTHS = 40, 45, 50, 60, 70, 79, 80, 100, 117, 118, 130, 160
     GOES = 'RANGE', 'P50', 'P95', 'SPREAD', 'P99' # first to last
 
@@ -121,7 +121,7 @@ class Narrow(unittest.TestCase):
         self.addCleanup(self.tree.close)
 
     def parts(self, text, width):
-        """What stands above the table, its head, its first column without blanks, and what stands below."""
+        """The lines above the table, its head, its first column without blanks, and the lines below."""
         lines = text.split('\n')
         self.assertLessEqual(max(map(len, lines)), width, text)
         begin = next(i for i, line in enumerate(lines) if line.startswith('PATTERN '))
@@ -143,7 +143,7 @@ class Narrow(unittest.TestCase):
                     self.assertIn(name, found[1])
 
     def test_bar(self):
-        """It goes after the spread, and before the latency."""
+        """It disappears after the spread, and before the latency."""
         seen = set()
         for width in range(50, 118):
             text = plain(on_terminal('doubted', 'table', width=width))
@@ -151,7 +151,7 @@ class Narrow(unittest.TestCase):
         self.assertEqual(seen, {(True, True, True), (False, True, True), (False, False, True), (False, False, False)})
 
     def test_grid(self):
-        """Of the tables by number of jobs."""
+        """The tables by number of jobs."""
         for width in self.WIDTHS:
             text = plain(on_terminal('matrix', 'table', width=width))
             self.assertLessEqual(max(map(len, text.split('\n'))), width)
@@ -191,7 +191,7 @@ class History(unittest.TestCase):
             json.dump(result, f)
 
     def history(self, width, **env):
-        """The lines, and of each result what its columns say, lines of one cell joined by blanks."""
+        """The lines, and the columns of each result, with the lines of a cell joined by blanks."""
         lines = plain(on_terminal('history', self.tree.top, width=width, **env)).rstrip('\n').split('\n')
         starts = [(m.group(), m.start()) for m in re.finditer(r'\w+', lines[0].replace(' LINK', '5000M'))]
         rows = []
@@ -205,7 +205,7 @@ class History(unittest.TestCase):
         return lines, rows
 
     def results(self):
-        """As they are where nothing has to be folded."""
+        """Results, as printed where nothing has to be folded."""
         lines = told('history', self.tree.top).rstrip('\n').split('\n')
         return [line[lines[0].index('RESULT'):] for line in lines[1:]]
 
@@ -226,13 +226,13 @@ class History(unittest.TestCase):
         self.assertEqual(len(self.history(250)[0]), 4)
 
     def test_no_utf8(self):
-        """An end of a line of ours is not made visible."""
+        """Our own ends of lines are not escaped."""
         lines, rows = self.history(60, LC_ALL='C')
         self.assertEqual([row['RESULT'] for row in rows], self.results())
         self.assertNotIn('x0a', ''.join(lines))
 
     def test_long_path(self):
-        """One word may be wider than the terminal: it is cut, and that is marked."""
+        """A word wider than the terminal is cut, and the cut is marked."""
         path = '/srv/' + 'a' * 120
         self.rename(self.keep('single', 4), model=None, path=path)
         for width in self.WIDTHS:

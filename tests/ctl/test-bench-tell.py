@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How results of uasctl bench are told: tables, CSV, markdown, charts, and those that are kept."""
+"""The output of results of uasctl bench: tables, CSV, markdown, charts, and stored results."""
 
 import csv
 import glob
@@ -37,7 +37,7 @@ class Table(unittest.TestCase):
         self.assertNotIn('\x1b', text)
 
     def test_mixed(self):
-        """Reads and writes apart, and the mean of the latencies: so have the published figures."""
+        """Reads and writes separately, and the mean of the latencies, like the published figures."""
         result = json.loads(told('full', 'json'))
         runs = [r for r in result['runs'] if r['pattern'] == 4 and r['round'] > 0 and r['driver'] == 'usb-storage']
         reads, writes = ([r[side]['iops'] for r in runs] for side in ('read', 'write'))
@@ -88,7 +88,7 @@ class Table(unittest.TestCase):
                 self.assertIn(f'[{usb2}]', line)
 
     def test_doubts_of_the_verdict(self):
-        """In every sentence that sums up: that which differs was not as deep as asked for."""
+        """Every summary says that the pattern with the difference was not as deep as requested."""
         said = 'no difference seen; with doubts: depth'
         self.assertTrue(told('doubted', 'table').replace('\n', ' ').endswith(said + '. '))
         self.assertIn(said + '.**\n', told('doubted', 'markdown'))
@@ -208,7 +208,7 @@ class Chart(unittest.TestCase):
                 self.assertEqual(f.read(8), b'\x89PNG\r\n\x1a\n')
 
     def test_names_mean_nothing(self):
-        """Neither to gnuplot nor to a shell, and nothing of the user's start-up files is read."""
+        """Names have no effect in gnuplot or a shell, and no start-up files of the user are read."""
         with open(self.path('.gnuplot'), 'w') as f:
             f.write(f'system("touch {self.path("ran")}")\n')
         touched = self.path('touched')
@@ -320,7 +320,7 @@ class Kept(unittest.TestCase):
         self.assertEqual([c['comparison']['verdict'] for c in both['comparisons']], ['none'] * 4)
 
     def test_diff_of_a_change(self):
-        """The same disk, twice as quick."""
+        """The same disk, twice as fast."""
         name = self.keep('comparison', 1)
         path = self.tree.path('var/lib/uasd/bench/' + name)
         with open(path) as f:
@@ -334,7 +334,7 @@ class Kept(unittest.TestCase):
         self.assertEqual(self.diff(self.tree.path('other.json'), path).count('2.0x slower'), 8)
 
     def other(self, number, change):
-        """The path of a result that was kept, as it would be after that change."""
+        """The path of a stored result after that change."""
         with open(glob.glob(self.tree.path(f'var/lib/uasd/bench/*{IDS[number]}.json'))[0]) as f:
             result = json.load(f)
         change(result)
@@ -343,7 +343,7 @@ class Kept(unittest.TestCase):
         return self.tree.path('other.json')
 
     def test_diff_of_other_questions(self):
-        """What was not asked alike is said beside each pair, and so is what is doubted of either."""
+        """Differences in the questions are printed beside each pair, and so are the doubts of both figures."""
         self.keep('comparison', 1)
         self.assertNotIn('[1]', self.diff(IDS[1], IDS[1]))
 
@@ -367,7 +367,7 @@ class Kept(unittest.TestCase):
         self.assertEqual({d['driver'] for p in pairs for d in p['doubts_a']}, {'usb-storage', 'uas'})
 
     def test_diff_knows_halves(self):
-        """One that differs from itself by 20 % before and after the other driver is not 10 % faster than anything."""
+        """If one differs from itself by 20 % before and after the other driver, 10 % are no difference."""
         self.keep('comparison', 1)
 
         def scale(half):
@@ -403,7 +403,7 @@ class Kept(unittest.TestCase):
         return p.stdout + p.stderr if code else p.stdout
 
     def test_show(self):
-        """What is kept is told again as it was told first, in every form."""
+        """A stored result is printed as it was the first time, in every format."""
         name = self.keep('comparison', 1)
         self.keep('single', 2)
         with open(self.tree.path('var/lib/uasd/bench/' + name)) as f:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`uasctl bench` against fake-uasd's leases: order, what is refused, what comes between, what is shown."""
+"""`uasctl bench` with fake-uasd's leases: order, refusals, interruptions, output."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class Bench(BenchCase):
         self.untouched()
 
     def test_order(self):
-        """A B B A: half of the first one's rounds come after the other's."""
+        """A B B A: half of the rounds of the first driver follow those of the other."""
         self.start()
         out = json.loads(self.bench('sda', '--profile=quick', '-n', '2', '--pause=0', '--json').stdout)
         self.assertEqual([(r['driver'], r['round']) for r in out['runs']],
@@ -46,7 +46,7 @@ class Bench(BenchCase):
                          ['Lease 2-1:1.0', 'Switch 2-1:1.0 uas', 'Switch 2-1:1.0 usb-storage', 'LeaseEnded 2-1:1.0'])
 
     def test_places(self):
-        """Each round reads other places, but the same ones under both drivers: by the seed in the job file that fio got."""
+        """Each round reads other places, and both drivers read the same ones: by the seed in fio's job file."""
         self.start()
         p = self.spawn([IN_TREE, self.tree.top, 'bench', 'sda', '--profile=quick', '-n', '2', '--pause=0', '--runtime=2s', '--json'],
                        stderr=subprocess.DEVNULL)
@@ -92,14 +92,14 @@ class Bench(BenchCase):
         self.assertEqual((found['memory'], found['rotational'], found['speed_mbps']), (2000 * 1024, True, 5000))
 
     def others(self, block_of, change):
-        """What is said of others while that has been read and written elsewhere, or on the disk itself."""
+        """The reported load while that is read and written elsewhere, or on the disk itself."""
         for block in 'sda', 'sdb':
             self.tree.write(f'sys/block/{block}/stat', '1 0 100 0 1 0 100 0 0 0 0\n')
         p = self.begin('sda', '--profile=quick', '-n', '1', '--pause=0', '--driver=usb-storage', '--json')
         sectors, out = 0, []
         reader = threading.Thread(target=lambda: out.append(p.stdout.read()))
         reader.start()
-        while p.poll() is None: # reading once goes before the runs
+        while p.poll() is None: # reading once precedes the runs
             sectors += change
             if change:
                 path = self.tree.path(f'sys/block/{block_of}/stat')
@@ -113,14 +113,14 @@ class Bench(BenchCase):
         return max(r['other_bytes_per_sec'] for r in out['runs'])
 
     def test_other_load(self):
-        """On another disk of the bus, and on the disk itself what was not fio's."""
+        """Load on another disk of the bus, and on the disk itself by others than fio."""
         self.start()
         self.assertEqual(self.others('sdb', 0), 0)
         self.assertGreater(self.others('sdb', 1 << 22), 1e9)
         self.assertGreater(self.others('sda', 1 << 22), 1e9)
 
     def test_from_memory(self):
-        """What the page cache answers is seen: buffered reads of what has just been read."""
+        """Answers from the page cache are detected: buffered reads of data that was just read."""
         self.start()
         self.tree.write('etc/uasd/bench/again.fio', '[p]\nrw=read\nbs=4k\nsize=4m\nioengine=psync\ninvalidate=0\ntime_based=1\nruntime=1\n')
         args = 'sda', *QUICK, '--profile=again', '--driver=usb-storage', '--json'
@@ -132,7 +132,7 @@ class Bench(BenchCase):
         self.assertIn('memory', [d['doubt'] for d in out['results'][0]['doubts']])
 
     def test_to_memory(self):
-        """O_DIRECT that is accepted and not honoured is seen when writing as well."""
+        """An accepted O_DIRECT without effect is detected for writes as well."""
         self.start()
         try:
             with tempfile.TemporaryDirectory(dir='/dev/shm') as d:
@@ -154,10 +154,10 @@ class Bench(BenchCase):
         self.assertRegex(p.stderr, r'compared, by \d+ runs of fio, in about \d+ min')
         self.assertEqual(self.kept(), [])
         self.bench('sda', *QUICK, '--driver=usb-storage', '-q')
-        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # the first thing the daemon heard
+        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # the first call to the daemon
 
     def test_too_few_rounds(self):
-        """That there can be no verdict is said before hours of measuring; of one driver alone there is none to miss."""
+        """A verdict that is impossible is reported before hours of measuring. With only one driver none is expected."""
         self.start()
         self.assertIn('With less than 5 rounds of each', self.bench('sda', '--profile=quick', '-n', '4', '--dry-run').stderr)
         for args in ('-n', '5'), (), ('-n', '4', '--driver=usb-storage'):
@@ -165,7 +165,7 @@ class Bench(BenchCase):
 
     @unittest.skipUnless(shutil.which('gnuplot'), 'no gnuplot')
     def test_chart_that_cannot_be(self):
-        """Where a chart cannot be written nothing is measured."""
+        """If the chart cannot be written, nothing is measured."""
         self.start()
         os.mkdir(f'{self.dir}/folder.svg')
         for path in '/nonexistent/a.svg', f'{self.dir}/folder.svg', '/proc/self/fd/a.svg':
@@ -173,7 +173,7 @@ class Bench(BenchCase):
             self.assertIn(f'Cannot write the chart {path}', p.stderr)
             self.assertEqual((p.stdout, self.kept()), ('', []))
         self.bench('sda', *QUICK, '--driver=usb-storage', f'--chart={self.dir}/a.svg')
-        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # the first thing the daemon heard
+        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # the first call to the daemon
         self.assertEqual(len(self.kept()), 1)
 
     # What is refused
@@ -235,12 +235,12 @@ class Bench(BenchCase):
             self.daemon.kill()
 
     def test_told_as_interrupted(self):
-        """What there was by then is told, and not kept."""
+        """The results up to then are printed, and not stored."""
         self.start()
         p = self.begin('sda', '--profile=quick', '-n', '9', '--pause=0', '--json', '--driver=usb-storage')
         seen = set()
         end = time.monotonic() + 30
-        while len(seen) < 4: # the region, and then runs: two of them are over
+        while len(seen) < 4: # the region, then runs: two of them have ended
             seen |= set(self.fios(p.pid))
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
@@ -267,7 +267,7 @@ class Bench(BenchCase):
             time.sleep(0.1)
 
     def test_rolled_back(self):
-        """The switch to uas fails: that is what is found, and usb-storage is measured."""
+        """The switch to uas fails: this is the finding, and usb-storage is measured."""
         self.start()
         p = self.bench('sdc', *QUICK, '--json', code=7)
         out = json.loads(p.stdout)
@@ -279,7 +279,7 @@ class Bench(BenchCase):
         self.assertEqual(len(self.kept()), 1)
 
     def test_distrusted(self):
-        """It fails under uas: that half is over, and it goes back."""
+        """It fails under uas: that half ends, and the disk is switched back."""
         self.start()
         p = self.bench('sdi', '--profile=quick', '-n', '4', '--pause=0', '--json', code=7)
         out = json.loads(p.stdout)
@@ -293,7 +293,7 @@ class Bench(BenchCase):
         self.assertIn('That half is over', p.stderr)
 
     def test_distrusted_from_the_start(self):
-        """It was on uas: where it would go back to. So it is asked for usb-storage once more when the lease is over."""
+        """It was on uas before, where the end of the lease would return it. So bench requests usb-storage after the lease."""
         self.start()
         subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdi', 'uas'], env=self.env, capture_output=True, timeout=20)
         self.assertEqual(self.asked(), 'Switch 2-9:1.0 uas')
@@ -305,16 +305,16 @@ class Bench(BenchCase):
         self.assertIn('until it is unplugged', p.stderr)
 
     def test_kernel_table(self):
-        """What the daemon would refuse half-way is seen before anything begins."""
+        """A refusal that the daemon would make half-way is detected before the start."""
         for name, value in ('idVendor', '357d'), ('idProduct', '7788'):
             self.tree.write(f'sys/bus/usb/devices/2-1/{name}', value + '\n')
         self.start()
         self.assertIn('would not be switched to uas', self.bench('sda', *QUICK, code=6).stderr)
         self.bench('sda', *QUICK, '--driver=usb-storage')
-        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # for the second one alone
+        self.assertEqual(self.asked(), 'Lease 2-1:1.0') # only for the second one
 
     def test_counters(self):
-        """The kernel counts a command that was not answered: enough, without anybody's word."""
+        """The kernel counts a command that was not answered. This is sufficient, without a message in its log."""
         counts = self.tree.path('sys/block/sda/device')
         self.tree.write('sys/block/sda/device/iotmo_cnt', '0x0\n')
         self.start()
@@ -322,7 +322,7 @@ class Bench(BenchCase):
         while self.asked() != 'Switch 2-1:1.0 uas':
             pass
         end = time.monotonic() + 20
-        while not self.fios(p.pid): # the watch begins anew with the driver
+        while not self.fios(p.pid): # the watch begins again with the driver
             self.assertLess(time.monotonic(), end)
         with open(f'{counts}/iotmo_cnt', 'w') as f:
             f.write('0x1\n')
@@ -349,7 +349,7 @@ class Bench(BenchCase):
     # What is shown meanwhile, and after
 
     def test_progress(self):
-        """On a terminal a line that renews itself; with -q none."""
+        """On a terminal a line that is updated; with -q none."""
         self.start()
         for quiet, expect in ((), True), (('-q',), False):
             master, slave = pty.openpty()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What fish, or zsh, offers for a line, with the completion on its path: what uasctl takes there, and nothing else."""
+"""The offers of fish or zsh for a line, with the completion on its path: exactly what uasctl accepts there."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ DRIVERS = {'uas', 'usb-storage'}
 
 
 class Completion(unittest.TestCase):
-    """The shell is started once, for all lines there are; each test looks at some of them."""
+    """The shell is started once for all lines. Each test checks some of them."""
     maxDiff = None
 
     @classmethod
@@ -32,7 +32,7 @@ class Completion(unittest.TestCase):
 
     @classmethod
     def disks(cls):
-        """Three disks that any driver may have; a keyboard, and one that goes just now."""
+        """Three disks that may have any driver; a keyboard, and a disk that disappears."""
         cls.tree.disk('2-1', 'sda', 'uas')
         cls.tree.disk('1-1.4', 'sdb')
         cls.tree.disk('1-2', 'sdc', None)
@@ -40,7 +40,7 @@ class Completion(unittest.TestCase):
             cls.tree.write(f'sys/bus/usb/devices/1-3:1.0/{name}', value + '\n')
         cls.tree.write('sys/bus/usb/devices/9-9:1.0/bInterfaceClass', '08\n')
 
-    # Lines, and what is to be offered for each
+    # Lines, and the expected offers
 
     @classmethod
     def verbs(cls):
@@ -52,7 +52,7 @@ class Completion(unittest.TestCase):
     def options(cls):
         common = cls.spoken.common
         lines = {f'uasctl {verb} -': common | cls.spoken.of_verb[verb] for verb in cls.spoken.verbs}
-        # Of a verb that is only the value of an option there is none.
+        # A verb that is only the value of an option gets no offers.
         return lines | {'uasctl -': common, 'uasctl switch sda uas --dr': {'--dry-run'}, 'uasctl status --tr': set(),
                         'uasctl inhibit --why list --t': set(), 'uasctl -H list status --t': set()}
 
@@ -82,15 +82,15 @@ class Completion(unittest.TestCase):
 
     @classmethod
     def commands(cls):
-        """Behind inhibit stands a command, and behind that what is the command's own."""
+        """After inhibit there is a command, and after that the words of the command."""
         return {'uasctl inhibit uasct': {'uasctl'}, 'uasctl inhibit --why x uasct': {'uasctl'}, 'uasctl inhibit uasctl switch sda u': DRIVERS,
                 'uasctl inhibit --disk=sda uasctl list --tr': {'--tree'}, 'uasctl inhibit uasctl --wh': set(), 'uasctl inhibit true --wh': set(),
                 'uasctl inhibit uasctl status 2': {'2-1'}}
 
-    # What was
+    # The offers
 
     def offered(self, line):
-        """Whole words; a value without its option, a list without what stands before, a path as it was begun."""
+        """Whole words; a value without its option, a list without the part before, a path as it was begun."""
         last = line.split(' ')[-1]
         before = last[:last.index('=') + 1] if last.startswith('--') and '=' in last else ''
         value = last[len(before):]
@@ -100,10 +100,10 @@ class Completion(unittest.TestCase):
         for word in self.found[line]:
             word = word.removeprefix(before).removeprefix(listed).removesuffix('=').rstrip('/')
             words.add(folder + word.removeprefix(folder))
-        # zsh shows options where nothing but an option can follow.
+        # zsh shows options where only an option can follow.
         if SHELL == 'zsh' and not last:
             words = {word for word in words if not word.startswith('-')}
-        # Where a command may stand it offers the dash that says "as a login shell".
+        # For a command it also offers the dash that means "as a login shell".
         return words - {'-'}
 
     def compare(self, lines):

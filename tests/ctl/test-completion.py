@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Code, --help, the manual and the completions of three shells know the same verbs, arguments and options. What bash offers is
-tried here, what fish and zsh offer in test-completion-shell.py."""
+"""Code, --help, the manual and the completions of three shells have the same verbs, arguments and options. This file tests the
+offers of bash, and test-completion-shell.py those of fish and zsh."""
 
 import os
 import re
@@ -41,7 +41,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.values('switch'), {'uas', 'usb-storage'})
 
     def test_table(self):
-        """Help is made of the table; so is what is run."""
+        """--help comes from the table of verbs, and so do the verbs that run."""
         rows = re.findall(r'(?m)^        \{"([a-z]+)", \d', read('src/ctl/verbs.c'))
         self.assertEqual(list(self.verbs), rows)
         self.assertIn('There is no verb', self.tree.run('nonsense').stderr)
@@ -60,7 +60,7 @@ class Completion(unittest.TestCase):
     # bash
 
     def bash(self, *words):
-        """What is offered for the last word; readline gives '=' as a word of its own."""
+        """The offers for the last word. readline makes '=' a separate word."""
         script = ('source "$1"; shift; complete -p uasctl >/dev/null || exit 1; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
                   'complete() { false; }; _uasctl uasctl "${@: -1}" "${@: -2:1}" || exit 2; '
                   '((${#COMPREPLY[@]} == 0)) || printf "%s\\n" "${COMPREPLY[@]}"')
@@ -73,7 +73,7 @@ class Completion(unittest.TestCase):
         return set(offered)
 
     def disks(self):
-        """Three disks that any driver may have, a keyboard, and what they are to be completed to."""
+        """Three disks that may have any driver, a keyboard, and the expected names."""
         if not os.path.exists(self.tree.path('sys/block/sda')):
             self.tree.disk('2-1', 'sda', 'uas')
             self.tree.disk('1-1.4', 'sdb')
@@ -133,14 +133,14 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash('list', '-o', 'NONE'), set())
 
     def test_bash_command(self):
-        """Behind inhibit stands a command, and behind that what is the command's own."""
+        """After inhibit there is a command, and after that the words of the command."""
         self.assertLessEqual({'env', 'sh'}, self.bash('inhibit', ''))
         self.assertEqual(self.bash('inhibit', '--why', 'list', 'uasctl-no-such-'), set())
         self.assertEqual(self.bash('inhibit', 'sh', '--w'), set())
         self.assertEqual(self.bash('inhibit', 'sh', '/dev/nul'), {'/dev/null'})
 
     def test_bash_disk_goes(self):
-        """What is not there, or cannot be read, is not offered, and nobody is told."""
+        """A disk that does not exist or is not readable is not offered, without an error."""
         self.tree.write('sys/bus/usb/devices/9-9:1.0/bInterfaceClass', '08\n')
         self.assertEqual(self.bash('status', '9'), set())
 

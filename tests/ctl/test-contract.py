@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The exit statuses of uasctl(1), from uasd itself and from fake-uasd, for the same disks: where the two differ, fake-uasd is wrong.
+"""The exit statuses of uasctl(1), from uasd itself and from fake-uasd, for the same disks. Where they differ, fake-uasd is wrong.
 
 The arguments are uasd-in-tree, uasctl-in-tree and fake-uasd.
 """
@@ -22,7 +22,7 @@ NOBODY = pwd.getpwnam('nobody').pw_uid
 HOLDER = os.path.join(HERE, '../vm/within/leaseholder.py')
 BLACKLISTED = 0x2109, 0x0715  # US_FL_IGNORE_UAS in the kernel's table
 
-# As machine.SWITCH. One disk does not come back on its new driver.
+# As machine.SWITCH. One disk does not appear on its new driver.
 SWITCH = """#!/bin/sh
 interface= target=
 for word; do interface=$target target=$word; done
@@ -40,9 +40,9 @@ echo "END 0 release It is moved."
 
 
 class Contract:
-    """The cases. Both daemons know these disks, all of which are on usb-storage and stay there unless uas is asked for:
-    sda is free, sdb in use, sdc cannot be switched, sdd does not offer UAS, sde is in the kernel's table, sdf is not this user's,
-    sdg is unplugged in the middle of a switch, uasd dies of sdh, sdi is held."""
+    """The cases. Both daemons know these disks. All are on usb-storage, and stay there without a request for uas. sda is free,
+    sdb in use, sdc cannot be switched, sdd does not offer UAS, sde is in the kernel's table, the user has no permission for
+    sdf, sdg is unplugged in the middle of a switch, uasd dies of sdh, sdi is held."""
 
     DISKS = 'FREE BUSY BAD INCAPABLE REFUSED FORBIDDEN ABSENT FATAL HELD'.split()
 
@@ -69,7 +69,7 @@ class Contract:
         return one
 
     def switch_code(self, code, *args):
-        """The real call's, and beforehand that of --dry-run."""
+        """The exit status of the real call, which must equal that of the preceding --dry-run."""
         self.ctl('switch', *args, '--dry-run', code=code)
         return self.ctl('switch', *args, code=code)
 
@@ -107,7 +107,7 @@ class Contract:
         self.assertEqual((one['driver'], one['state']), ('usb-storage', 'settled'))
 
     def test_cancelled_by_another(self):
-        "Whoever waits for it is told."
+        "A client that waits for the request is informed."
         waiting = self.start_ctl('switch', 'sdb', 'uas', '--wait=20', stderr=subprocess.PIPE)
         until(lambda: self.one('sdb')['state'] == 'waiting', 'it waits')
         self.ctl('cancel', 'sdb')
@@ -120,7 +120,7 @@ class Contract:
         self.assertEqual(self.one('sdc')['outcome']['code'], 7)
 
     def refused(self, code, *args):
-        """Nothing is announced, and nothing of it is left."""
+        """uasctl announces no change, and nothing of the request remains."""
         before = self.kept()
         p = self.ctl(*args, code=code)
         self.assertEqual(p.stdout, '')
@@ -149,7 +149,7 @@ class Contract:
         self.assertEqual(self.one('sde')['driver'], 'uas')
 
     def test_forced_after_refused(self):
-        "What was refused does not stand in the way of what is forced."
+        "A refused request does not prevent a forced one."
         self.ctl('switch', 'sde', 'uas', code=6)
         self.ctl('--force', 'policy', 'sde', 'uas')
         self.assertEqual(self.ctl('policy', 'sde').stdout, 'uas\n')
@@ -252,7 +252,7 @@ class Contract:
         self.ctl('inhibit', '/nonexistent', code=127)
 
     def test_without_uasd(self):
-        "What changes something fails; a command is run, since no switch can disturb it; nothing waits."
+        "Changes fail. inhibit runs its command, because no switch can disturb it. No verb waits."
         self.end()
         for args in ['switch', 'sda', 'uas'], ['policy', 'sda', 'uas'], ['cancel', 'sda'], ['release', 'sda'], ['forget', 'sda']:
             self.assertIn('uasd is not running', self.ctl(*args, code=1).stderr)
@@ -281,7 +281,7 @@ class Fake(Contract, Machine):
         return [(one['id'], one['policy'], one['driver']) for one in json.loads(self.ctl('list', '--json').stdout)['disks']]
 
     def let_go(self):
-        """It does by itself, 2.5 s after the switch was asked for."""
+        """The use ends by itself, 2.5 s after the request."""
 
     def end(self):
         privatebus.kill(self.fake)
@@ -301,7 +301,7 @@ class Real(Contract, Machine):
         self.assertEqual(self.uasd.wait(20), 0)
 
     def kept(self):
-        """What is on record, in /run and for good."""
+        """The records, in /run and permanent."""
         found = {}
         for folder in 'run/uasd/attachment', 'etc/uasd', 'var/lib/uasd':
             for top, _, names in os.walk(self.tree.path(folder)):
@@ -316,7 +316,7 @@ class Real(Contract, Machine):
             pass
 
     def hold(self):
-        """It is, for the switch that it is in."""
+        """The disk is held for its present switch."""
         self.begin('switch', 'sdi', 'uas')
         deadline = int((time.clock_gettime(time.CLOCK_BOOTTIME) + 60) * 1000000)
         self.tree.write('run/uasd/hold/2-9:1.0', f'BUSNUM=2\nDEVNUM=13\nDEADLINE={deadline}\n')
@@ -342,11 +342,11 @@ class Real(Contract, Machine):
         os.unlink(self.tree.path('at-claim'))
 
     def as_forbidden(self, *args):
-        """Another user, and nobody has a polkit here."""
+        """As another user; there is no polkit here."""
         return self.tree.run(*args, env=self.env, user=NOBODY, group=NOBODY, extra_groups=[])
 
     def test_absent_record(self):
-        "History and quirks go with what is forgotten, and the log is there by name."
+        "forget removes history and quirks, and log finds the disk by name."
         record = '=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2026-11-20T15:45:07Z reason=it failed\n'
         self.tree.write('etc/uasd/history', '0bc2:ab38:NA7ABCDE@0000:00:14.0/ss/1' + record + '0bc2:ab38:NA7ABCDE@0000:00:14.0/ss/2' + record +
                         '0bc2:ab38:NA7@0000:00:14.0/ss/1' + record)
@@ -367,7 +367,7 @@ class Real(Contract, Machine):
             return f.read().strip()
 
     def test_absent_quirk(self):
-        "The entry of a disk that was unplugged goes with its policy, and comes with it."
+        "The quirks entry of an unplugged disk is removed with its policy, and set with it."
         self.conf('[uasd]\nQuietSec=0\n')
         self.end()
         self.uasd = self.start_on_bus()
@@ -386,7 +386,7 @@ class Real(Contract, Machine):
         self.assertEqual(self.quirks(), '')
 
     def test_absent_sources(self):
-        "Who has set it, and that a policy which is kept for a port is changed by its name in the list."
+        "The source of each policy. A policy for a port can be changed by its name in the list."
         self.tree.write('etc/uasd/policy', '1209:5a5a:@0000:00:14.0/ss/7=usb-storage\n1209:5a5a:FREE=uas force\n')
         self.conf('[uasd]\nPolicy=usb-storage\n[Disk 152d:0578]\nPolicy=usb-storage\n[Disk 1209:5a5a:BUSY]\nPolicy=ignore\n')
         self.tree.write(f'{BUS}/2-3/dev', '189:134\n')
@@ -402,10 +402,10 @@ class Real(Contract, Machine):
         self.ctl('policy', '1209:5a5a:@0000:00:14.0/ss/7', 'auto')
         self.assertEqual(self.policies(), expected[1:])
 
-    # What takes the kernel's and the database's word
+    # Verdicts of the kernel and the database
 
     def test_verdict(self):
-        "A bridge that the database calls bad: refused, and done with force."
+        "A bridge that is bad in the database: refused, and switched with force."
         self.tree.write(f'{BUS}/2-1/dev', '189:132\n')
         self.tree.write('run/udev/data/c189:132', 'I:1\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
         self.look_again()
@@ -422,7 +422,7 @@ class Real(Contract, Machine):
         until(lambda: self.one('sda')['driver'] == 'usb-storage', 'it is back')
 
     def test_history(self):
-        "A disk that failed here itself may be tried again: whoever asks knows."
+        "A user may retry a disk that failed on this machine."
         self.tree.write('etc/uasd/history', '1209:5a5a:FREE@0000:00:14.0/ss/1=state=distrusted firmware=0214 kernel=6.1.0-test boot=- '
                                             'date=- reason=it failed\n')
         self.look_again()
@@ -430,7 +430,7 @@ class Real(Contract, Machine):
         self.switch_code(0, 'sda', 'uas')
 
     def test_forced_policy(self):
-        "It goes before an override that was not forced, also one from before, and behind one that was."
+        "A forced policy has precedence over an override without force, also an older one, but not over a forced override."
         self.ctl('switch', 'sda', 'usb-storage')
         self.ctl('--force', 'policy', 'sda', 'uas')
         until(lambda: self.one('sda')['driver'] == 'uas', 'it is on uas')
@@ -442,7 +442,7 @@ class Real(Contract, Machine):
         until(lambda: self.one('sda')['driver'] == 'uas', 'it is on uas')
 
     def test_leased(self):
-        "A disk that somebody else measures."
+        "A disk that another program measures."
         holder = self.start([sys.executable, HOLDER, self.tree.path('run/uasd/private'), 'lease', '2-1:1.0'], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE)
         self.assertEqual(holder.stdout.readline(), 'taken\n', self.journal())
@@ -450,7 +450,7 @@ class Real(Contract, Machine):
         self.refused(6, 'switch', 'sda', 'uas')
 
     def test_trim(self):
-        "Under usb-storage it does not show whether the disk offers it; status says so, and so does the refusal."
+        "usb-storage does not show whether the disk supports it. status and the refusal say so."
         self.tree.write(f'{BUS}/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
         self.assertIn('Whether the disk offers it shows under uas', self.ctl('trim', 'sda').stdout)
         self.assertIn('does not show under usb-storage', self.refused(6, 'trim', 'sda', 'on').stderr)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl takes every command that README.md, docs/ and the manual pages show, and prints what they say that it prints.
+"""uasctl accepts every command in README.md, docs/ and the manual pages, and its output is the one shown there.
 
     test-documents.py UASCTL-IN-TREE
 """
@@ -38,7 +38,7 @@ def blocks(path, text):
 
 
 def words(line):
-    """The arguments of a line that begins with uasctl; None: it is of another program, or of another machine."""
+    """The arguments of a line that begins with uasctl; None: another program or another machine."""
     line = re.sub(r'^\$ ', '', line)
     if not re.match(r'uasctl($| )', line):
         return None
@@ -50,7 +50,7 @@ class Documents(unittest.TestCase):
     def setUp(self):
         self.tree = Tree(PROGRAM)
         self.addCleanup(self.tree.close)
-        # JMS578 on uas, and a disk of which uasctl examples speak as well; the machine of the documents is a Raspberry Pi.
+        # JMS578 on uas, and a disk from the examples of uasctl. The machine of the documents is a Raspberry Pi.
         self.tree.disk('2-1', 'sda', 'uas', ids=(0x152d, 0x0578), serial='NA7ABCDE')
         self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
         self.tree.write('etc/uasd/policy', '152d:0578:NA7ABCDE=usb-storage\n')
@@ -78,7 +78,7 @@ class Documents(unittest.TestCase):
         self.assertGreater(count, 30)
 
     def test_output(self):
-        """Behind "$ uasctl ..." in docs/ stands what goes to the standard output."""
+        """After "$ uasctl ..." docs/ show the standard output."""
         count = 0
         for path, text in documents():
             for block in blocks(path, text):
@@ -88,7 +88,7 @@ class Documents(unittest.TestCase):
         self.assertGreater(count, 0)
 
     def test_verbs_in_text(self):
-        """So do the commands in the middle of a sentence: their verb is one."""
+        """Commands in the middle of a sentence also begin with an existing verb."""
         known = set(re.findall(r'(?m)^        \{"([a-z]+)", \d', read('src/ctl/verbs.c')))
         for path, text in documents():
             for verb in re.findall(r'(?:`|(?<![\w*])\*)uasctl ([a-z]+)', text):
@@ -96,7 +96,7 @@ class Documents(unittest.TestCase):
 
 
     def test_bus(self):
-        """Calls by busctl name methods of the contract, with their arguments."""
+        """Calls with busctl use methods of the interface, with their arguments."""
         xml = re.sub(r'(?s)<!--.*?-->', '', read('src/daemon/org.uasd1.xml'))
         manager = re.search(r'(?s)<interface name="org.uasd1.Manager">(.*?)</interface>', xml)[1]
         methods = {name: ''.join(re.findall(r'type="([^"]+)" direction="in"', body or ''))
@@ -108,7 +108,7 @@ class Documents(unittest.TestCase):
             self.assertEqual((path, methods[method]), ('/org/uasd1', rest[0] if rest else ''), method)
 
     def test_rows(self):
-        """Rows of the decision table that a page names are in the table, and each that speaks against uas has its advice."""
+        """Rows of the decision table that a page names exist, and each row against uas has its advice."""
         known = set(re.findall(r'\[REASON_\w+\] = "([a-z-]+)"', read('src/core/types.c')))
         named = {row for line in re.findall(r'(?m)^\| (rows? .*) decides? \|', read('docs/troubleshooting.md')) for row in re.findall('`([a-z-]+)`', line)}
         self.assertGreater(len(named), 8)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl -H: an ssh that leads to a bus of the test's own, with fake-uasd on it; nothing of this machine is shown."""
+"""uasctl -H: an ssh that leads to a private bus with fake-uasd. Nothing of this machine is shown."""
 
 import json
 import os
@@ -29,11 +29,11 @@ class Host(unittest.TestCase):
         self.assertEqual(self.asked(), 'ready')
 
     def asked(self):
-        """The next call the daemon got."""
+        """The next call to the daemon."""
         return self.daemon.stdout.readline().rstrip('\n')
 
     def far(self, *args, code=0, bus=None):
-        """uasctl with that ssh, and no bus here."""
+        """uasctl with that ssh, and without a bus here."""
         ssh = os.path.join(self.dir, 'bin/ssh')
         os.makedirs(os.path.dirname(ssh), exist_ok=True)
         with open(ssh, 'w') as f:
@@ -71,7 +71,7 @@ class Host(unittest.TestCase):
         self.assertIn('path of this machine', self.far('-H', 'nas', 'status', '/dev/null', code=2).stderr)
 
     def test_without_daemon(self):
-        """What is read here elsewhere is an error: this machine's disks are not that one's."""
+        """Without the remote daemon every verb fails. The disks of this machine do not replace those of the other one."""
         for args in ['list'], ['status'], ['policy', 'sda'], ['wait', 'sda'], ['switch', 'sda', 'uas'], ['monitor']:
             p = self.far('-H', 'nas', *args, code=1)
             self.assertEqual((p.stdout, p.stderr), ('', 'uasctl: nas: uasd is not running\n'))
@@ -80,7 +80,7 @@ class Host(unittest.TestCase):
             self.assertEqual(p.stderr.splitlines()[-1], 'uasctl: nas: its system bus cannot be reached by ssh')
 
     def test_looks_here(self):
-        """Verbs that look at the machine itself say so, and call nobody."""
+        """Verbs that read the machine itself report an error, and make no call."""
         for args in ['explain', 'sda'], ['db', 'sda'], ['log'], ['metrics'], ['report'], ['switch', '--dry-run', 'sda'], ['policy', '--kernel']:
             p = self.far('-H', 'nas', *args, code=2)
             self.assertEqual(p.stdout, '')

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl log: real journal files, and what is on record."""
+"""uasctl log: real journal files, and records."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class Log(unittest.TestCase):
         self.assertEqual((p.returncode, p.stderr), (code, talk))
         return p.stdout.splitlines()
 
-    # What is on record
+    # Records
 
     NO_JOURNAL = 'uasctl: There is no journal to be read{}: this is what is on record.\n'.format(
         '' if os.geteuid() == 0 else ' (root and the group systemd-journal may)')
@@ -58,7 +58,7 @@ class Log(unittest.TestCase):
                'it had to be reset')
         three = '-                    on record     1209:5a5a: at 0000:00:14.0/ss/2: passed with firmware 2.14 on Linux 6.1.0-test'
         self.assertEqual(self.log('sda', talk=self.NO_JOURNAL), [one, two])
-        self.assertEqual(self.log('sdb', talk=self.NO_JOURNAL), [three])  # by its port alone
+        self.assertEqual(self.log('sdb', talk=self.NO_JOURNAL), [three])  # only by its port
         everything = self.log(talk=self.NO_JOURNAL)
         self.assertEqual((len(everything), everything[0], everything[-1]), (5, three, two))
         self.assertEqual(self.log('--since=2026-11-20', talk=self.NO_JOURNAL), [two])
@@ -86,8 +86,8 @@ class Log(unittest.TestCase):
     def test_journal(self):
         self.tree.journal(self.ending('HELD'), {'MESSAGE': 'of somebody else'}, self.ending('SWITCHED'),
                      self.ending('WAITING', '2-4:1.0'),                     # the same disk at another port
-                     self.ending('FAILED', serial='S2'),                    # another one at this port
-                     self.ending('TROUBLE', _UID='1000'),                   # anybody can write that
+                     self.ending('FAILED', serial='S2'),                    # another disk at this port
+                     self.ending('TROUBLE', _UID='1000'),                   # any user can write that
                      self.ending('FAILED', '2-2:1.0', ''), self.ending('HELD', '2-3:1.0', ''))
         at = '2025-11-23 12:13:2'
         first = [f'{at}1  held          2-1:1.0 sda: text of HELD', f'{at}3  switched      2-1:1.0 sda: text of SWITCHED',
@@ -96,7 +96,7 @@ class Log(unittest.TestCase):
         self.assertEqual(self.log('sdb'), [f'{at}7  failed        2-2:1.0 sda: text of FAILED'])
         self.assertEqual(len(self.log()), 6)
         self.assertEqual(self.log('sda', '--since=2025-11-23 12:13:23'), first[1:])
-        # Between the two.
+        # In time between the two.
         self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:S1@0000:00:14.0/ss/1', 'passed', '2025-11-23T12:13:22Z'))
         self.assertEqual([line[21:30] for line in self.log('sda')], ['held     ', 'on record', 'switched ', 'waiting  '])
 
@@ -122,7 +122,7 @@ class Log(unittest.TestCase):
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_broken_journal(self):
-        """What can be read is shown."""
+        """The readable part is printed."""
         self.tree.journal(self.ending('HELD'))
         path = self.tree.path(f'var/log/journal/{MACHINE}')
         shutil.copy(f'{path}/system.journal', f'{path}/system@x.journal')

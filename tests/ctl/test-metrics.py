@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl metrics for machines in a folder: what it says, and that strict readers and promtool take it."""
+"""uasctl metrics for machines in a folder: the content, and that strict parsers and promtool accept it."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from tree import REMOTE, Tree
 PROGRAM = sys.argv[1]
 HERE = os.path.dirname(os.path.abspath(__file__))
 COUNTS = {'iorequest_cnt': 0x1234, 'iodone_cnt': 0x1230, 'ioerr_cnt': 5, 'iotmo_cnt': 3}
-# Ends a label, a line and the file; escapes; is no UTF-8; rings a bell.
+# Ends a label, a line and the file; contains escapes, invalid UTF-8 and a bell.
 HOSTILE = b'a"} 1\\n\\ \x07\xff\xe2\x82\xac {x="y"} # EOF'
 
 
@@ -60,9 +60,9 @@ class Metrics(unittest.TestCase):
         self.assertEqual(self.value(m, 'uasd_disk_link_speed_bytes', interface='1-1.4:1.0'), 60000000)
         for name, count in zip(('requests', 'completed', 'errors', 'timeouts'), COUNTS.values()):
             self.assertEqual(self.value(m, f'uasd_scsi_{name}_total', interface='2-1:1.0', device='sda', lun='0'), count)
-        # This kernel does not count that.
+        # This kernel has no such counter.
         self.assertFalse([l for n, l in m if n == 'uasd_scsi_timeouts_total' and dict(l)['device'] == 'sdb'])
-        # Nobody has switched it since plug-in.
+        # There was no switch since plug-in.
         self.assertFalse([l for n, l in m if n == 'uasd_disk_last_switch_code'])
 
     def test_hostile_names(self):
@@ -115,7 +115,7 @@ class Metrics(unittest.TestCase):
             text = f.read()
             self.assertEqual(openmetrics.parse(text, prometheus=True), self.metrics())
             self.assertIn(b'# TYPE uasd_scsi_errors_total counter\n', text)
-            # Replaced, not written over: who reads it has the old one as a whole.
+            # Replaced by rename: a reader has the whole old file.
             self.tree.write('sys/module/usb_storage/parameters/quirks', '152d:0578:u\n')
             self.assertEqual(self.textfile(out).returncode, 0)
             f.seek(0)
@@ -124,7 +124,7 @@ class Metrics(unittest.TestCase):
             self.assertEqual(self.value(openmetrics.parse(f.read(), prometheus=True), 'uasd_quirks_used_bytes'), 11)
 
     def test_textfile_that_cannot_be(self):
-        """It says why, and what was there stays."""
+        """It reports the reason, and the old file stays."""
         out = self.tree.path('out')
         p = self.textfile(out)
         self.assertEqual(p.returncode, 1)
@@ -148,7 +148,7 @@ class Metrics(unittest.TestCase):
             p = self.tree.run(*args)
             self.assertEqual((p.returncode, p.stdout), (2, ''), args)
 
-    # Who else reads it
+    # Other readers
 
     def test_manual(self):
         """Every family has its line in the manual, and every line its family."""
@@ -169,7 +169,7 @@ class Metrics(unittest.TestCase):
                 self.assertEqual((p.returncode, p.stdout, p.stderr), (0, '', ''), text)
 
     def test_reader_is_strict(self):
-        """The reader above refuses what a parser would."""
+        """The parser above refuses what a real one refuses."""
         self.two_disks()
         good = self.tree.run('metrics', '-q').stdout
         for a, b in (('# EOF\n', ''), ('# EOF\n', '# EOF'), ('{interface="2-1:1.0"}', '{interface="2-1:"1.0"}'),

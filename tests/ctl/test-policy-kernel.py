@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl policy --kernel: which disks its lines are about, by whatever keeps them off uas."""
+"""uasctl policy --kernel: the disks of its lines, for each reason that keeps them off uas."""
 
 import sys
 import unittest
@@ -30,13 +30,13 @@ class PolicyKernel(unittest.TestCase):
         self.tree.write(f'run/uasd/attachment/{interface}@2-5', f'TRIED=0\nOVERRIDE={target}\n')
 
     def lines(self, *disk, code=0):
-        """What is printed, and what is said."""
+        """The output, and the messages."""
         p = self.tree.run('policy', '--kernel', '--no-legend', *disk)
         self.assertEqual(p.returncode, code, p.stderr)
         return p.stdout.splitlines(), p.stderr
 
     def both(self, lines):
-        """Of the disk, and of all."""
+        """With the disk, and for all disks."""
         self.assertEqual(self.lines('sda')[0], lines)
         out, said = self.lines()
         self.assertEqual(out, lines, said)
@@ -58,7 +58,7 @@ class PolicyKernel(unittest.TestCase):
         self.both(LINES)
 
     def bad(self):
-        """The database says so."""
+        """The database has the verdict bad."""
         self.tree.write('sys/bus/usb/devices/2-1/dev', '189:132\n')
         self.tree.write('run/udev/data/c189:132', 'I:1\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
 
@@ -67,7 +67,7 @@ class PolicyKernel(unittest.TestCase):
         self.both(LINES)
 
     def test_place(self):
-        "The file that the line belongs to, and what has to be done then."
+        "The file of the line, and the command to run afterwards."
         self.bad()
         self.assertIn('in the boot loader', self.tree.run('policy', '--kernel').stdout)
         for path, then in ('etc/kernel/cmdline', 'kernel-install'), ('etc/default/grub', 'update-grub'), ('boot/cmdline.txt', 'one line'), \
@@ -78,7 +78,7 @@ class PolicyKernel(unittest.TestCase):
             self.assertRegex(p.stderr, f'belongs into /{path}.*{then}.*Restart after that')
 
     def test_root(self):
-        "The running system is on it: status and explain say where the line belongs."
+        "The running system is on the disk: status and explain name the place of the line."
         self.bad()
         self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
         self.tree.write('boot/firmware/cmdline.txt', '')
@@ -88,14 +88,14 @@ class PolicyKernel(unittest.TestCase):
         self.assertNotIn('Boot:', self.tree.run('status', 'sda').stdout)
 
     def test_property_against_section(self):
-        "The nearer word wins."
+        "The more specific setting applies."
         self.conf('', '[Disk 1209:5a5a:S1]', 'Policy=usb-storage')
         self.both(LINES)
         self.property('uas')
         self.both([])
 
     def test_alike(self):
-        "One of two that the kernel cannot tell apart is wanted on uas: neither, and that is said."
+        "The kernel cannot distinguish two disks, and one is wanted on uas: no entry for either, and a message."
         self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
         self.conf('Policy=usb-storage', '[Disk 1209:5a5a:S2]', 'Policy=uas')
         out, said = self.lines()
@@ -103,7 +103,7 @@ class PolicyKernel(unittest.TestCase):
         self.assertIn('1209:5a5a is left out, though S1 is to be on usb-storage', said)
 
     def test_same_serial(self):
-        "Two that say the same serial: each has its own policy, by its port."
+        "Two with the same serial number: each has its own policy, by its port."
         self.tree.disk('2-2', 'sdb', 'uas', serial='S1')
         self.conf('Policy=usb-storage')
         self.assertEqual(self.lines()[0], LINES)
@@ -111,13 +111,13 @@ class PolicyKernel(unittest.TestCase):
         self.assertEqual(self.lines()[0], [])
 
     def test_no_uas(self):
-        "What cannot run on uas need not be kept off it."
+        "A disk that cannot run on uas needs no entry."
         self.conf('Policy=usb-storage')
         self.tree.write('sys/bus/usb/devices/2-1/descriptors', b'')
         self.assertEqual(self.lines()[0], [])
 
     def test_override(self):
-        "What was asked for until the disk is unplugged is not for the kernel's first moment."
+        "An override until the disk is unplugged does not affect the kernel line."
         self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
         self.conf('Policy=usb-storage')
         self.override('uas')
@@ -136,7 +136,7 @@ class PolicyKernel(unittest.TestCase):
                                            'The policy is to leave it alone.\n'))
 
     def test_no_line_no_warning(self):
-        "Where nothing is printed nothing would hold for others."
+        "Without a line there is no warning about other disks."
         self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
         self.conf('', '[Disk 1209:5a5a:S2]', 'Policy=usb-storage')
         out, said = self.lines('sda')

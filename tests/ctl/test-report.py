@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl report: what is in it, and what --redact leaves of it."""
+"""uasctl report: its content, and what --redact leaves."""
 
 import json
 import os
@@ -19,7 +19,7 @@ class Report(unittest.TestCase):
     def setUp(self):
         self.tree = Tree(PROGRAM)
         self.addCleanup(self.tree.close)
-        # All that is private has this in it.
+        # All private data contains this word.
         self.tree.disk('2-1', 'sda', serial='PRIVATE1')
         self.tree.disk('2-2', 'sdb', 'uas', serial='PRIVATE2')
         self.tree.write('proc/1/mountinfo', '20 1 8:2 / / rw - ext4 /dev/sdz2 rw\n30 20 8:0 / /media/PRIVATE/label rw - ext4 /dev/sda rw\n')
@@ -30,7 +30,7 @@ class Report(unittest.TestCase):
             for i, serial in enumerate(('PRIVATE2', 'PRIVATE3', 'PRIVATE1'))))
 
     def report(self, *args):
-        """The machine's lines, the disks and the events."""
+        """The lines about the machine, the disks and the events."""
         p = self.tree.run('report', '-q', *args)
         self.assertEqual((p.returncode, p.stderr), (0, ''))
         machine, *rest = p.stdout.split('\n\n')
@@ -55,7 +55,7 @@ class Report(unittest.TestCase):
         self.assertEqual([e['usb_id'] for e in events], [f'1209:5a5a:PRIVATE{i}' for i in (2, 3, 1)])
 
     def test_machine(self):
-        """What runs on it, and what people have set there."""
+        """The software of the machine, and its settings."""
         machine = self.report()[1]
         self.assertIn('  Settings: (as by default)\n', machine + '\n')
         self.assertNotIn('        OS:', machine)
@@ -80,7 +80,7 @@ class Report(unittest.TestCase):
                 switched = re.search(r'MESSAGE_SWITCHED "(\w+)"', f.read())[1]
             self.tree.journal({'MESSAGE_ID': switched, 'MESSAGE': 'of PRIVATE', 'UASD_USB_ID': '1209:5a5a:PRIVATE1', 'UASD_STEP': 'x'},
                               {'MESSAGE_ID': switched, 'MESSAGE': 'of PRIVATE', 'UASD_USB_ID': 'PRIVATE'})
-        # Words that uasd wrote, files of the administrator, and a process.
+        # Texts of uasd, files of the administrator, and a process.
         self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
             f'1209:5a5a:PRIVATE{i}@0000:00:14.0/ss/2=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2025-11-20T15:45:0{i}Z '
             'lost=1 reason=busy: PRIVATE has it\n' for i in (2, 3)))
@@ -118,7 +118,7 @@ class Report(unittest.TestCase):
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_kernel(self):
-        """What it said of these ports and of the hosts of both drivers, in this boot, by itself."""
+        """Kernel messages about these ports and about the hosts of both drivers, from this boot, and from the kernel itself."""
         other = {'_BOOT_ID': 'f' * 32}
         self.tree.journal(
             self.said('usb', 'c189:132', 'usb 2-1: new SuperSpeed USB device'), self.said('usb', 'c189:132', 'usb 2-1: SerialNumber: PRIVATE1'),
@@ -149,7 +149,7 @@ class Report(unittest.TestCase):
         self.assertEqual([line.split()[-1] for line in self.kernel[1:]], [str(i) for i in range(30, 130)])
 
     def test_no_serial(self):
-        """That there is none is worth knowing."""
+        """A missing serial number is shown."""
         self.tree.disk('2-3', 'sdc', serial='')
         self.assertEqual([d['serial'] for d in self.report('--redact')[2]], ['SERIAL-1', 'SERIAL-2', ''])
 
@@ -157,7 +157,8 @@ class Report(unittest.TestCase):
         self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(f'1209:5a5a:{key}={value}\n' for key, value in records))
 
     def test_hwdb(self):
-        """What the trials of a disk came to, at whatever port, newest of each kind; as 61-uasd.hwdb and unusual_uas.h have it."""
+        """The results of a disk's trials at all ports, the newest of each kind, in the formats of 61-uasd.hwdb and
+        unusual_uas.h."""
         bad = 'state=distrusted firmware=0214 kernel=6.1.0 boot=- date=2025-11-2%dT15:45:07Z failed=1 reason=a; b # c'
         self.history(('PRIVATE1@0000:00:14.0/ss/1', bad % 3), ('PRIVATE1@0000:00:14.0/ss/3', bad % 1),
                      ('PRIVATE1@0000:00:14.0/ss/4', 'state=passed firmware=0100 kernel=6.2 boot=- date=2025-11-25T15:45:07Z reason='),
@@ -173,7 +174,7 @@ class Report(unittest.TestCase):
             '\t\tUSB_SC_DEVICE, USB_PR_DEVICE, NULL,', '\t\tUS_FL_IGNORE_UAS),'])
 
     def test_hwdb_good(self):
-        """The letters it works with here are worth a line; without any it needs none. What udev found already stays."""
+        """Letters that it works with here are worth a line. Without letters no line is needed. The values from udev stay."""
         passed = 'state=passed firmware=0214 kernel=6.1.0 boot=- date=2025-11-23T15:45:07Z reason='
         self.history(('PRIVATE2@0000:00:14.0/ss/2', passed))
         self.assertTrue(self.tree.run('report', '--hwdb=sdb').stdout.endswith('\n\n/* drivers/usb/storage/unusual_uas.h needs no line for it. */\n'))

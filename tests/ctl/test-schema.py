@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The JSON of a manual and what is printed are the same: every member, and no other, of the type it says.
+"""The JSON in a manual and in the output are the same: every member, no other one, and its type.
 
     test-schema.py PROGRAM [MANUAL]
 """

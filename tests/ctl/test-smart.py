@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl status DISK and a smartctl that plays a part: whom it asks, how, and what becomes of the answer."""
+"""uasctl status DISK with a fake smartctl: which disks are asked, how, and the treatment of the answer."""
 
 import json
 import os
@@ -15,7 +15,7 @@ PROGRAM = sys.argv[1]
 ROOT = os.geteuid() == 0
 KNOWN = 'USB Bridge:         Some chip\nUSB Type            sntrealtek\n\nUSB Type            sat\n'
 
-# What smartctl 7.3 prints, as far as it is looked at, with what stands around it.
+# The parts of the output of smartctl 7.3 that uasctl reads, with some others.
 SELF = {'version': [7, 3], 'svn_revision': '5338', 'argv': ['smartctl'], 'exit_status': 0}
 HEAD = {'json_format_version': [1, 0], 'smartctl': SELF,
         'device': {'name': '/dev/sda', 'info_name': '/dev/sda [SAT]', 'type': 'sat', 'protocol': 'ATA'}}
@@ -47,7 +47,7 @@ class Smart(unittest.TestCase):
                         f'kernel=6.1.0-test boot={boot} date=2026-11-20T15:45:07Z reason=x\n')
 
     def smartctl(self, answer, known=KNOWN, before=''):
-        """Its database says `known` of any bridge, any disk `answer`."""
+        """Its database returns `known` for any bridge, any disk returns `answer`."""
         self.tree.write('database', known)
         self.tree.write('answer', answer if isinstance(answer, (str, bytes)) else json.dumps(answer))
         self.tree.write('usr/sbin/smartctl', '#!/bin/sh\n'
@@ -124,13 +124,13 @@ class Smart(unittest.TestCase):
         self.assertIn('smartctl -d sntrealtek /dev/sda', self.not_asked('commands of it have run out of time'))
 
     def test_leased(self):
-        """What somebody measures just now is not disturbed: without a daemon his lease is on record."""
+        """A disk under measurement is not disturbed. Without a daemon the record of the lease counts."""
         self.smartctl(ATA)
         record = 'run/uasd/attachment/2-1:1.0@2-%i'
         self.tree.write(record % 5, 'LEASE=usb-storage\n')
         why = 'it is leased, and whoever has it may be measuring it'
         self.assertEqual(self.not_asked(why), f'not known: {why} (smartctl -d sntrealtek /dev/sda)')
-        # That of a disk which has gone from there is none.
+        # The record of a disk that has gone does not count.
         os.unlink(self.tree.path(record % 5))
         self.tree.write(record % 4, 'LEASE=usb-storage\n')
         self.assertNotIn('leased', self.status()[0])
@@ -140,7 +140,7 @@ class Smart(unittest.TestCase):
         record = 'run/uasd/switch/2-1:1.0'
         self.tree.write(record, f'PID={os.getpid()}\nSTEP=sync\n')
         self.not_asked('it is being switched')
-        # That of one who was killed says nothing of now.
+        # The record of a killed process does not count.
         gone = subprocess.Popen(['true'])
         gone.wait()
         self.tree.write(record, f'PID={gone.pid}\nSTEP=sync\n')
@@ -165,7 +165,7 @@ class Smart(unittest.TestCase):
         self.assertEqual(one['type'], None)
 
     def test_named_alone(self):
-        """Neither the list nor what is said of all disks asks anybody anything."""
+        """Neither the list nor the status of all disks runs smartctl."""
         self.smartctl(ATA)
         for args in [], ['list'], ['status'], ['status', '--json'], ['explain', 'sda'], ['trim', 'sda'], ['metrics'], ['report']:
             self.assertNotIn('SMART:', self.tree.run(*args).stdout)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl status for machines in a folder: how a disk fares, besides what it is."""
+"""uasctl status for machines in a folder: the condition of a disk."""
 
 import json
 import os
@@ -41,7 +41,7 @@ class Status(unittest.TestCase):
         self.assertEqual(len(json.loads(self.tree.run('status', '--json').stdout)['disks']), 3)
 
     def test_one_unreadable(self):
-        "What cannot be read is named; the other disks are listed."
+        "A disk that cannot be read is named. The others are listed."
         self.tree.disk('2-1', 'sda', serial='S1')
         self.tree.disk('2-2', 'sdb', serial='S2')
         self.tree.write('sys/bus/usb/devices/2-1/idVendor', 'what?\n')
@@ -83,7 +83,7 @@ class Status(unittest.TestCase):
         self.assertIn('TRIM: sda: in use under either driver, as it is kept on.\n', self.text())
 
     def test_trim_by_port(self):
-        """Of two that only their ports tell apart one is kept on."""
+        """Two disks differ only in their ports, and one has TRIM on."""
         self.tree.disk('2-1', 'sda', serial='')
         self.tree.disk('2-2', 'sdb', serial='')
         self.trims('sda', 'full', 0)
@@ -129,7 +129,7 @@ class Status(unittest.TestCase):
         self.assertEqual(len(json.loads(self.tree.run('explain', '-q', '--json', 'sda').stdout)['disks'][0]['names']), len(want))
 
     def test_hostile_names(self):
-        """What cannot be parsed has no lines, and nothing is printed as it stands."""
+        """Invalid lines count as missing, and nothing is printed unescaped."""
         self.with_names()
         self.tree.write('etc/fstab', b'/dev/sda1\n/dev/sda1 /\x1b[31mred ext4 defaults 0 0\n\xff\xfe\n/dev/ /x ext4 defaults 0 0\n')
         self.tree.write('etc/crypttab', b'\x1b]0;x /dev/sda2')

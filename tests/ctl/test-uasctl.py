@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl on a private bus, against fake-uasd: exit status, what stands on stdout, what on stderr."""
+"""uasctl on a private bus, with fake-uasd: exit status, stdout, stderr."""
 
 import json
 import os
@@ -54,7 +54,7 @@ class Uasctl(unittest.TestCase):
         self.assertEqual(self.daemon.stdout.readline(), 'ready\n')
 
     def asked(self):
-        """The next call the daemon got."""
+        """The next call to the daemon."""
         return self.daemon.stdout.readline().rstrip('\n')
 
     def run_ctl(self, *args, code=0, timeout=20):
@@ -100,7 +100,7 @@ class Uasctl(unittest.TestCase):
         self.assertRegex(self.run_ctl('status', 'BUSY').stdout, r'(?m)^ +Speed: 480 Mbit/s, USB 3.20; the device could do 5000$')
 
     def columns(self):
-        """What the manual says there is."""
+        """The columns in the manual."""
         with open(MANUAL) as f:
             return re.findall(r'(?m)^\*([A-Z-]+)\*$', f.read().split('# COLUMNS')[1].split('\n# ')[0])
 
@@ -126,7 +126,7 @@ class Uasctl(unittest.TestCase):
         self.assertIn('mounted on /mnt/usb (sdb1)', self.run_ctl('list', '-o', 'ID,BUSY').stdout.splitlines()[2])
 
     def test_tree(self):
-        """Disks below their bus; what it is comes from sysfs, which knows nothing of these."""
+        """Disks below their bus. The descriptions come from sysfs, which has none of these."""
         self.start()
         lines = self.run_ctl('list', '--tree', '-o', 'ID,DISKS').stdout.splitlines()
         self.assertEqual(lines[:3], ['ID        DISKS', 'usb2      ', '├─2-1:1.0 sda'])
@@ -135,7 +135,7 @@ class Uasctl(unittest.TestCase):
         self.assertEqual(self.run_ctl('list', '--tree', '-o', 'ID,DISKS').stdout.splitlines()[10], '`-2-9:1.0 sdi')
 
     def tree(self):
-        """A machine in a folder: a disk that rests, and one that waits."""
+        """A machine in a folder: a disk at rest, and one that waits."""
         tree = Tree(IN_TREE)
         self.addCleanup(tree.close)
         tree.disk('2-1', 'sda', 'uas')
@@ -143,7 +143,7 @@ class Uasctl(unittest.TestCase):
         return tree
 
     def test_without_daemon(self):
-        """No disk waits: nobody would switch it. The table looks for users where it shows them, and nowhere else."""
+        """No disk waits, because nothing would switch it. The table looks for users only if it shows them."""
         tree = self.tree()
         p = tree.run('list', '--no-legend')
         self.assertRegex(p.stdout, r'^2-1:1\.0 +sda +1M +5000M +uas +settled .*\n2-3:1\.0 +sdb +1M +5000M +usb-storage +settled .*uasd is not running')
@@ -155,7 +155,7 @@ class Uasctl(unittest.TestCase):
             self.assertEqual([f'Cannot find out who uses {port}:1.0' in p.stderr for port in ('2-1', '2-3')], looked, (args, p.stderr))
 
     def on_terminal(self, *args, width=100, program=(UASCTL,), **env):
-        """What uasctl writes to a terminal of this width."""
+        """The output of uasctl on a terminal of this width."""
         out, status = terminal.run([*program, *args], {**self.env, 'TERM': 'xterm', 'PAGER': '', **env}, width)
         self.assertEqual(status, 0, out)
         self.assertNotIn('\033]', out)
@@ -163,7 +163,7 @@ class Uasctl(unittest.TestCase):
         return out
 
     def test_colours(self):
-        """On a terminal alone, and none if one does not want any; the device's own never."""
+        """Only on a terminal, and not if the user disables them. Names from a device never add any."""
         self.start()
         for env, expect in (({}, True), ({'NO_COLOR': ''}, True), ({'NO_COLOR': '1'}, False), ({'TERM': 'dumb'}, False),
                             ({'SYSTEMD_COLORS': '0'}, False), ({'SYSTEMD_COLORS': '1', 'NO_COLOR': '1'}, True)):
@@ -175,8 +175,8 @@ class Uasctl(unittest.TestCase):
         self.assertIn('\033[32msettled', p.stdout)
 
     def test_width(self):
-        """No line is wider than the terminal. The reason is cut first, then what the disk is called, and at last columns are left out;
-        state and driver are whole as long as they are shown."""
+        """No line is wider than the terminal. The reason is cut first, then the product. At last columns are left out. State and
+        driver are never cut."""
         self.start()
         product, reason = 'Maker \\x1b]0;pwned\\x07\\x1b[31mDisk', 'For this reason.'
         plain = self.run_ctl().stdout.splitlines()
@@ -223,7 +223,7 @@ class Uasctl(unittest.TestCase):
             self.assertEqual(words(width), words(200), width)
 
     def test_prefix(self):
-        """All that is said is said by uasctl, however it was called, and no line has a blank at its end."""
+        """Every message begins with uasctl, whatever argv[0] is, and no line ends with a blank."""
         for args in ['--nosuch'], ['-x'], ['list', 'foo'], ['metrics', 'foo'], ['report', 'foo'], ['inhibit', '--nosuch', 'true'], ['--since']:
             said = self.run_ctl(*args, code=2).stderr
             self.assertRegex(said, r'^uasctl: .*\S\n', args)
@@ -232,7 +232,7 @@ class Uasctl(unittest.TestCase):
             self.assertIn('uasd is not running, and only it can do that: systemctl start uasd', self.run_ctl(*args, code=1).stderr)
 
     def test_pager(self):
-        """Where there is a terminal, as it was asked for, and without a shell."""
+        """On a terminal, the pager that the user selects, without a shell."""
         self.start()
         seen = os.path.join(self.dir, 'seen')
         ours = os.path.join(self.dir, 'less')
@@ -270,11 +270,11 @@ class Uasctl(unittest.TestCase):
         self.env['PAGER'] = ours
         self.assertIn('2-1:1.0', self.run_ctl().stdout)
         self.assertFalse(os.path.exists(seen))
-        # One that is not there: the others; none of them: as ever.
+        # If the first one does not exist, the next ones; without any, direct output.
         os.rename(ours, os.path.join(self.dir, 'pager'))
         self.assertEqual(len(paged(PAGER='/nonexistent', PATH=f'{self.dir}:/usr/bin:/bin')), 14)
         self.assertIn('2-9:1.0', self.on_terminal(PAGER='/nonexistent', PATH='/nonexistent'))
-        # Seen enough.
+        # The user leaves the pager early.
         self.assertEqual(self.on_terminal(PAGER='true'), '')
 
     def test_trim(self):
@@ -369,7 +369,7 @@ class Uasctl(unittest.TestCase):
         self.assertIn('uasd is not there', self.run_ctl('switch', 'sdh', 'uas', code=1).stderr)
 
     def test_metrics(self):
-        """The facts are the kernel's, how it went is the daemon's."""
+        """The facts come from the kernel, the outcomes from the daemon."""
         tree = Tree(IN_TREE)
         self.addCleanup(tree.close)
         tree.disk('2-3', 'sdc')
@@ -386,7 +386,7 @@ class Uasctl(unittest.TestCase):
     # Following
 
     def monitor(self, *args):
-        """A running uasctl monitor, which has told what is there already, and its lines as they come."""
+        """A running uasctl monitor, which has printed the present disks; and its further lines."""
         p = subprocess.Popen([UASCTL, 'monitor', *args], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True, stdin=subprocess.DEVNULL)
         self.addCleanup(lambda: (p.kill(), p.wait(), p.stdout.close(), p.stderr.close()))
@@ -419,7 +419,7 @@ class Uasctl(unittest.TestCase):
         self.assertLess(abs(events[0]['time_usec'] / 1e6 - time.time()), 60)
 
     def test_monitor_outlives_daemon(self):
-        """What has changed meanwhile is told when uasd is back."""
+        """Changes during an outage of uasd are printed when uasd is back."""
         self.start()
         p = self.monitor('sda')
         p.stdout.readline()
@@ -433,7 +433,8 @@ class Uasctl(unittest.TestCase):
         self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
 
     def test_monitor_full(self):
-        "The true reason alone; and a reader that has gone is none, and no event is waited for to see it."
+        """A full disk is reported once, with the true reason. A reader that has gone is no error, and is noticed without an
+        event."""
         self.start()
         with open('/dev/full', 'w') as full:
             p = subprocess.run([UASCTL, 'monitor'], env=self.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
@@ -488,7 +489,7 @@ class Uasctl(unittest.TestCase):
         self.daemon.send_signal(signal.SIGCONT)
 
     def test_slow_daemon(self):
-        """Whoever orders something is more patient than whoever looks."""
+        """Orders have a longer timeout than reads."""
         self.start()
         self.daemon.send_signal(signal.SIGSTOP)
         timer = threading.Timer(7, self.daemon.send_signal, [signal.SIGCONT])

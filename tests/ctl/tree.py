@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-# Configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with its usage.
+# Configuration, BOT without endpoints, UAS with four bulk pipes of 32 streams, each with its pipe usage.
 PIPES = b''.join(bytes([7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24, 1 + i, 0])
                  for i, address in enumerate((0x01, 0x82, 0x83, 0x04)))
 INTERFACES = bytes([9, 2, 95, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 0, 8, 6, 0x50, 0, 9, 4, 0, 1, 4, 8, 6, 0x62, 0]) + PIPES
@@ -31,7 +31,7 @@ class Tree:
         self.write('proc/swaps', 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n')
         self.write('proc/sys/kernel/osrelease', '6.1.0-test\n')
         self.write('proc/sys/kernel/random/boot_id', BOOT + '\n')
-        # uasctl-bench of this machine is the one for a machine in a folder.
+        # The tree contains its own uasctl-bench.
         self.write('usr/lib/uasd/uasctl-bench',
                    f'#!/bin/sh\nexec {os.path.join(os.path.dirname(program), "bench-in-tree")} {self.top} "$@"\n')
         os.chmod(self.path('usr/lib/uasd/uasctl-bench'), 0o755)
@@ -43,7 +43,7 @@ class Tree:
         while True:
             try:
                 return shutil.rmtree(self.top)
-            except OSError:  # what plays uasd-switch may outlive uasd by a moment, and write
+            except OSError:  # the fake uasd-switch may outlive uasd by a moment, and write
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.05)
@@ -57,11 +57,11 @@ class Tree:
             f.write(data if isinstance(data, bytes) else data.encode())
 
     def link(self, path, target):
-        """target: below the top as well."""
+        """target: relative to the top as well."""
         os.symlink(os.path.relpath(self.path(target), os.path.dirname(self.path(path))), self.path(path))
 
     def disk(self, port, block, driver='usb-storage', serial='S1', product='Disk', speed=5000, counts=None, ids=(0x1209, 0x5a5a), uas=True):
-        """A disk of one LUN. counts: attributes of its SCSI device. uas: it offers that."""
+        """A disk with one LUN. counts: attributes of its SCSI device. uas: it offers UAS."""
         device = f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}'
         interface = f'{device}/{port}:1.0'
         scsi = f'{interface}/host3/target3:0:0/3:0:0:0'
@@ -95,7 +95,7 @@ class Tree:
             self.link(f'sys/bus/usb/drivers/{driver}/{port}:1.0', interface)
 
     def remove(self, port, block):
-        """The disk was never there."""
+        """As if the disk had never existed."""
         for link in f'sys/bus/usb/devices/{port}', f'sys/bus/usb/devices/{port}:1.0', f'sys/block/{block}', f'sys/class/block/{block}', \
                     f'sys/bus/usb/drivers/uas/{port}:1.0', f'sys/bus/usb/drivers/usb-storage/{port}:1.0':
             if os.path.lexists(self.path(link)):
@@ -103,7 +103,7 @@ class Tree:
         shutil.rmtree(self.path(f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}'))
 
     def journal(self, *entries, folder='var/log/journal'):
-        """A real file of the journal with these entries, root's and of this boot unless they say otherwise, a second each."""
+        """A real journal file with these entries, by default from root and from this boot, one per second."""
         text = ''
         for entry in entries:
             self.entries += 1
@@ -116,7 +116,7 @@ class Tree:
                        capture_output=True, timeout=60)
 
     def run(self, *args, **more):
-        """uasctl without a daemon, unless env says otherwise."""
+        """uasctl without a daemon, unless env has one."""
         env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8', TZ='UTC')
         return subprocess.run([self.program, self.top, *args], capture_output=True, stdin=subprocess.DEVNULL, timeout=20,
                               text=True, env=dict(env, **more.pop('env', {})), **more)
