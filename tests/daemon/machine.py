@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A machine in a folder, with one disk, a bus of its own, uasd, and a script that plays uasd-switch: what the tests of uasd begin with.
+"""The base of the tests of uasd: a machine in a folder with one disk, a private bus, uasd, and a script as uasd-switch.
 
 The first two arguments of a test are uasd-in-tree and uasctl-in-tree. Imported first, it lets a test import from tests/ctl.
 """
@@ -29,10 +29,10 @@ SKIPPED = 77
 
 with open(os.path.join(TOP, 'src/common/names.h')) as names:
     NAMES = names.read()
-# What the journal is told of: {id: name}
+# The messages to the journal: {id: name}
 MESSAGES = {number: name for name, number in re.findall(r'#define MESSAGE_(\w+) "([0-9a-f]{32})"', NAMES)}
 
-# Plays uasd-switch: waits at a step for whoever made the file "at-STEP", and moves the disk.
+# Plays uasd-switch: waits at a step for the maker of the file "at-STEP", and moves the disk.
 SWITCH = """#!/bin/sh
 interface= target=
 for word; do interface=$target target=$word; done
@@ -60,13 +60,13 @@ def until(condition, what, seconds=20):
 
 
 class Machine(unittest.TestCase):
-    """Has no cases of its own."""
+    """The class has no cases of its own."""
     maxDiff = None
 
     def setUp(self):
         self.tree = Tree(UASCTL)
         self.addCleanup(self.tree.close)
-        # A real mount table, since no other tells of its changes; nothing here is in it.
+        # A real mount table, because only that reports changes. It contains nothing of the folder.
         os.unlink(self.tree.path('proc/1/mountinfo'))
         os.symlink('/proc/self/mountinfo', self.tree.path('proc/1/mountinfo'))
         self.tree.disk('2-1', 'sdz', 'uas')
@@ -77,7 +77,7 @@ class Machine(unittest.TestCase):
         self.addCleanup(lambda: shutil.rmtree(self.dir))
         self.env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=privatebus.address(self.dir), TREE=self.tree.top, LC_ALL='C.UTF-8', TERM='xterm',
                         UASD_SWITCH=self.tree.path('switch'),
-                        ASAN_OPTIONS='detect_leaks=0')  # what uasd has for life is not freed at its end
+                        ASAN_OPTIONS='detect_leaks=0')  # uasd does not free memory that it needs until its end
         self.said = open(os.path.join(self.dir, 'said'), 'w+')
         self.addCleanup(self.said.close)
 
@@ -97,7 +97,7 @@ class Machine(unittest.TestCase):
             return len(f.readlines())
 
     def bind(self, driver):
-        """What the kernel says has the disk, None: nobody; no uevent tells of it."""
+        """Sets the driver of the disk in sysfs, or None. No uevent reports it."""
         link = self.tree.path(INTERFACE + '/driver')
         if os.path.lexists(link):
             os.unlink(link)
@@ -105,35 +105,35 @@ class Machine(unittest.TestCase):
             self.tree.link(INTERFACE + '/driver', 'sys/bus/usb/drivers/' + driver)
 
     def hears(self):
-        """From its start on uasd hears of what look_again() says, and of nothing else."""
+        """From its start uasd gets only the events of look_again()."""
         os.mkfifo(self.tree.path('uevents'))
 
     def look_again(self):
-        """Events were lost: uasd looks at everything."""
+        """Events were lost: uasd reads everything again."""
         with open(self.tree.path('uevents'), 'wb') as fifo:
             fifo.write(b'1')
 
     def pull(self, port='2-1'):
-        """The disk there is pulled out."""
+        """Unplugs the present disk."""
         os.unlink(self.tree.path(f'sys/bus/usb/devices/{port}:1.0'))
         self.look_again()
         until(lambda: port not in self.interfaces(), 'it has gone')
 
     def put_back(self, devnum, port='2-1'):
-        """It, or what is there by now, is plugged in."""
+        """Plugs in the disk, or the one that is there now."""
         self.tree.write(f'{BUS}/{port}/devnum', f'{devnum}\n')
         self.tree.link(f'sys/bus/usb/devices/{port}:1.0', f'{BUS}/{port}/{port}:1.0')
         self.look_again()
         until(lambda: port in self.interfaces(), 'it is back')
 
     def drops(self, devnum):
-        """It is another device when uasd comes to look."""
+        """uasd finds another device when it reads the port."""
         self.tree.write(f'{BUS}/2-1/devnum', f'{devnum}\n')
         self.look_again()
         until(lambda: os.path.exists(self.tree.path(f'run/uasd/strings/2-1:1.0@2-{devnum}')), 'it is back')
 
     def interfaces(self):
-        """Of the disks that uasd knows: their ports."""
+        """The ports of the disks that uasd knows."""
         return [one['Interface'].split(':')[0] for one in self.managed_disks()]
 
     def start(self, program, **more):
@@ -149,8 +149,8 @@ class Machine(unittest.TestCase):
     def start_daemon(self):
         daemon = self.start([UASD, self.tree.top], stderr=self.said)
 
-        def stop():  # whatever is under way
-            if daemon.poll() == -signal.SIGKILL:  # a test's doing
+        def stop():  # whatever the state
+            if daemon.poll() == -signal.SIGKILL:  # the test killed it
                 return
             daemon.terminate()
             self.assertEqual(daemon.wait(20), 0, self.journal())
@@ -185,7 +185,7 @@ class Machine(unittest.TestCase):
             return f.read()
 
     def messages(self):
-        """What the journal was told that has an id: its name, and all its fields."""
+        """The messages in the journal that have an id: the name, and all fields."""
         with open(self.tree.path('journal')) as f:
             entries = [dict(line.split('=', 1) for line in one.splitlines()) for one in f.read().split('\n\n')]
         return [(MESSAGES[one['MESSAGE_ID']], one) for one in entries if 'MESSAGE_ID' in one]
@@ -207,7 +207,7 @@ class Machine(unittest.TestCase):
         return [one['org.uasd1.Disk'] for one in self.managed().values() if 'org.uasd1.Disk' in one]
 
     def job(self):
-        """Path and properties of the one there is; None, {}: there is none."""
+        """Path and properties of the present job; None, {} without one."""
         jobs = {path: interfaces['org.uasd1.Job'] for path, interfaces in self.managed().items() if 'org.uasd1.Job' in interfaces}
         self.assertLessEqual(len(jobs), 1)
         return jobs.popitem() if jobs else (None, {})
@@ -222,7 +222,7 @@ class Machine(unittest.TestCase):
         return p.stdout
 
     def told_of(self, listener, path):
-        """All that was told of a job, until it was gone: State, Step and Result of changes."""
+        """All signals about a job until its removal: changes of State, Step and Result."""
         told = []
         for line in listener:
             one = json.loads(line)
@@ -240,7 +240,7 @@ class Machine(unittest.TestCase):
         return self.busctl('call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', method, *args)
 
     def switch(self, target='usb-storage'):
-        """The path of its job."""
+        """Requests a switch. Returns the path of its job."""
         p = self.call_manager('Switch', 'ssa{sv}', '2-1:1.0', target, '0')
         self.assertEqual(p.returncode, 0, p.stderr)
         return p.stdout.split('"')[1]
@@ -249,7 +249,7 @@ class Machine(unittest.TestCase):
         return self.busctl('call', 'org.uasd1', path, 'org.uasd1.Job', 'Cancel')
 
     def use(self, yes):
-        """A holder takes the disk; or lets go, and closes it."""
+        """Adds a holder of the disk, or removes it and closes the disk."""
         holder = self.tree.path('sys/class/block/sdz/holders/dm-9')
         if yes:
             os.mkdir(holder)
@@ -260,7 +260,7 @@ class Machine(unittest.TestCase):
 
 
 def main(without_root='polkit asks nobody here: root alone may switch', programs=2):
-    """Runs the tests of the program itself. programs: how many of its arguments are none of unittest's."""
+    """Runs the tests of the program. programs: number of arguments that are not for unittest."""
     if os.geteuid() != 0:
         print(without_root)
         sys.exit(SKIPPED)

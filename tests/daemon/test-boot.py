@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: when the boot is over, as PID 1 says it, and while it does not say it."""
+"""uasd for a machine in a folder, on a private bus: the end of the boot, as PID 1 reports it, and the time before."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ OVER = 'uasd: the boot is over'
 
 class Boot(Machine):
     def pid1(self):
-        """It listens, and answers as soon as it is told to."""
+        """It listens, and answers when the test orders it."""
         os.makedirs(self.tree.path('run/systemd/system'))
         p = self.start([FAKE_PID1, self.tree.path('run/systemd/private')], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(p.stdout.readline(), 'ready\n')
@@ -33,7 +33,7 @@ class Boot(Machine):
         raise AssertionError('PID 1 has gone')
 
     def starts_in_time(self):
-        """uasd is ready long before sd-bus would give a handshake up, and the disk, which nobody uses, waits."""
+        """uasd is ready long before sd-bus would give up a handshake. The unused disk waits."""
         began = time.monotonic()
         self.daemon = self.both()
         self.assertLess(time.monotonic() - began, 20)
@@ -46,7 +46,7 @@ class Boot(Machine):
         self.assertFalse(os.path.exists(self.tree.path('moving')))
 
     def test_busy(self):
-        "PID 1 takes its time for the first answer: until then no disk is claimed. Then it is starting, and tells of the end."
+        "PID 1 is slow with its first answer: until then no disk is claimed. After that it is starting, and reports the end."
         pid1 = self.pid1()
         self.starts_in_time()
         self.still_starting()
@@ -58,7 +58,7 @@ class Boot(Machine):
         self.assertIn(OVER, self.journal())
 
     def test_hangs_up(self):
-        "PID 1 executes itself again in the middle of a boot: uasd asks once more, and the boot is not over for that."
+        "PID 1 re-executes in the middle of a boot: uasd asks again, and the boot is not over."
         pid1 = self.pid1()
         self.order(pid1, 'answer')
         self.starts_in_time()
@@ -84,7 +84,7 @@ class Boot(Machine):
         self.driver_is('usb-storage')
 
     def test_full(self):
-        "So many wait for PID 1 that it takes no connection: uasd asks again."
+        "The queue of PID 1 is full, so it accepts no connection: uasd asks again."
         pid1 = self.pid1()
         clients = []
         while True:
@@ -104,7 +104,7 @@ class Boot(Machine):
         self.driver_is('usb-storage')
 
     def test_never(self):
-        "PID 1 never answers: uasd stops at once."
+        "PID 1 never answers: uasd still stops at once."
         self.pid1()
         self.starts_in_time()
         self.daemon.terminate()

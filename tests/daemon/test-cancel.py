@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: what cancel does to what waits, to what runs and to what is done."""
+"""uasd for a machine in a folder, on a private bus: the effect of cancel on a waiting, a running and a completed switch."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class Cancel(Machine):
         return self.start_on_bus()
 
     def test_running(self):
-        "A switch that runs is not broken off, and what was asked for is not forgotten: refused, by the disk as by the job."
+        "A running switch is not interrupted, and the request is kept. cancel fails, on the disk and on the job."
         self.both()
         self.tree.write('at-sync', '')
         path = self.switch()
@@ -46,7 +46,7 @@ class Cancel(Machine):
         self.assertEqual(self.is_settled_on('usb-storage', 'usb-storage')['reason_id'], 'override')
 
     def test_release(self):
-        "Of a disk that is not held nothing is released: it is cancel, and the journal tells of no hold."
+        "For a disk that is not held, release is the same as cancel. The journal has no entry about a hold."
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.ctl('release', 'sdz')
@@ -55,7 +55,7 @@ class Cancel(Machine):
         self.assertNotIn('RELEASED', [name for name, _ in self.messages()])
 
     def test_done(self):
-        "Where nothing waits nothing happens: a switch that is done stays so, whatever is asked about the disk afterwards."
+        "Without a waiting request nothing happens. A completed switch stays, also after other requests about the disk."
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.ctl('cancel', 'sdz')
@@ -64,12 +64,12 @@ class Cancel(Machine):
         self.ctl('policy', 'sdz', 'uas')
         self.is_settled_on('usb-storage', 'usb-storage')
         self.assertEqual(self.mark('OVERRIDE'), 'usb-storage')
-        # Taken back it goes where its policy says, as ever.
+        # Without the override the disk goes where its policy wants it.
         self.ctl('switch', 'sdz')
         self.is_settled_on('uas', 'uas')
 
     def test_waiting(self):
-        "A request that waits goes, with its override; whoever waits for it is told."
+        "A waiting request is removed with its override. A client that waits for it is informed."
         self.both()
         self.use(True)
         listener = self.listen()
@@ -84,7 +84,7 @@ class Cancel(Machine):
         self.assertFalse(os.path.exists(self.tree.path('moving')))
 
     def test_waiting_on_done(self):
-        "A request is cancelled, and what had been asked for before, and is so, is in force again."
+        "A request is cancelled, and the earlier completed request is in force again."
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.use(True)
@@ -99,7 +99,8 @@ class Cancel(Machine):
         self.is_settled_on('usb-storage', 'usb-storage')
 
     def test_kept(self):
-        "What nobody asked for and somebody cancelled stays so, also after a restart of uasd, and is told everywhere; until somebody asks."
+        """A switch that no user requested and that a user cancelled stays cancelled, also after a restart of uasd, and is
+        reported everywhere. A new request ends that."""
         self.bind('usb-storage')
         self.use(True)
         daemon = self.both()
@@ -116,7 +117,7 @@ class Cancel(Machine):
         self.assertIn(stays, self.journal())
         self.is_settled_on('usb-storage', 'uas')
         self.assertFalse(os.path.exists(self.tree.path('moving')))
-        # Nor do those who do without the daemon take it for one that waits.
+        # Without the daemon uasctl does not show it as waiting either.
         privatebus.kill(daemon)
         [one] = json.loads(self.tree.run('list', '--json').stdout)['disks']
         self.assertEqual((one['state'], one['target']), ('settled', 'uas'))
@@ -128,7 +129,7 @@ class Cancel(Machine):
         self.assertNotIn('cancelled', self.disk()['reason'])
 
     def test_asked_before_restart(self):
-        "A request outlives uasd, and can be cancelled then as well; its job has ended with the one who had it."
+        "A request outlives uasd, and can be cancelled afterwards. Its job ends with the uasd that had it."
         daemon = self.both()
         self.use(True)
         self.switch()

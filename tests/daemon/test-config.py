@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd.conf: what uasd took from it when it started, what is written now, and what of it is not understood."""
+"""uasd.conf: the values that uasd read at its start, the present ones, and invalid ones."""
 
 import json
 
@@ -11,13 +11,13 @@ OTHER = 'uasd itself goes by the row'
 
 class Config(Machine):
     def explained(self):
-        """Who decides by the table, its remedy, and what is said besides."""
+        """The deciding row of the table, its remedy, and other messages."""
         p = self.ctl('explain', 'sdz', '--json')
         [row] = [row for row in json.loads(p.stdout)['disks'][0]['rows'] if row['decides']]
         return row['reason_id'], row['remedy'], p.stderr
 
     def test_read_at_start(self):
-        "explain tells where what is written and what uasd goes by differ; once it is restarted it goes by what is written."
+        "explain reports when the file differs from the values of uasd. After a restart uasd uses the file."
         daemon = self.both()
         self.assertEqual(self.explained()[0::2], ('unknown-bridge', ''))
         self.conf('[uasd]\nPolicy=ignore\n')
@@ -31,7 +31,7 @@ class Config(Machine):
         self.assertEqual(self.explained()[0::2], ('policy-ignore', ''))
 
     def test_who_says_so(self):
-        "The remedy that is named works."
+        "The remedy works."
         self.conf('[uasd]\nPolicy=ignore\n')
         self.both()
         self.ctl('policy', 'sdz', 'auto')
@@ -45,7 +45,7 @@ class Config(Machine):
         return [line.split(': ', 1)[1] for line in said.splitlines() if 'uasd.conf' in line and '/' in line]
 
     def test_every_mistake(self):
-        "Each is told with the file's path and the line, by uasd and by uasctl, and only that is left out."
+        "uasd and uasctl report each error with path and line, and ignore only that line."
         self.conf('Policy=uas\n[uasd]\nPolicy=fast\n# ' + 'x' * 999 + '\nno assignment\nQuietSec=0\nQuietsec=1\n[uasd\nUnknown=' + 'x' * 999 +
                   '\n[Disk 1209]\nPolicy=uas\n\nneither\nUnknown=usb-storage\n[uasd]\nTrialSec=-1\nUnknown=usb-storage\n')
         self.tree.write('usr/lib/uasd/uasd.conf.d/10-x.conf', '[uasd]\nHoldSec=\n')
@@ -59,7 +59,7 @@ class Config(Machine):
         self.assertEqual(self.complaints(self.journal()), main + rest)
         for verb in ('explain', 'sdz'), ('policy', '--kernel'):
             self.assertEqual(self.complaints(self.ctl(*verb).stderr), main + rest)
-        # What is understood holds, below it too.
+        # Valid lines count, also after an invalid one.
         self.assertEqual(self.explained()[0], 'policy-ignore')
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: what is on it is what org.uasd1.xml says; jobs; a bus that comes late, and again."""
+"""uasd for a machine in a folder, on a private bus: its objects are those of org.uasd1.xml; jobs; a bus that starts late, or
+again."""
 
 import json
 import os
@@ -13,10 +14,10 @@ from machine import TOP, XML, Machine, main, until
 
 
 class Daemon(Machine):
-    # What is there
+    # Objects
 
     def shape(self, interfaces):
-        """{interface: {(kind, name): what it takes and gives, and whether changes are told of; true where nothing is said}}"""
+        """{interface: {(kind, name): arguments, and whether changes are signalled, true by default}}"""
         def annotations(one):
             return {'org.freedesktop.DBus.Property.EmitsChangedSignal': 'true',
                     **{a.get('name'): a.get('value') for a in one.findall('annotation')}}
@@ -43,7 +44,7 @@ class Daemon(Machine):
         self.assertEqual(there, self.shape(ElementTree.parse(XML).getroot().findall('interface')))
 
     def test_brief(self):
-        "ListDisks says of each disk what its properties say, and `list` shows the same by either."
+        "ListDisks returns the same as the properties of each disk, and `list` shows the same from both."
         self.tree.disk('2-2', 'sdy', 'uas', product='A "second"', speed=480)
         self.both()
         p = self.busctl('--json=short', 'call', 'org.uasd1', '/org/uasd1', 'org.uasd1.Manager', 'ListDisks')
@@ -57,7 +58,7 @@ class Daemon(Machine):
             self.assertEqual(other.rsplit(None, 1)[0], one)
 
     def test_told_of_changes(self):
-        "Each property is told of when it changes, or forgotten, or neither, as the contract says."
+        "For each property uasd sends its changes, or invalidates it, or does neither, as documented."
         contract = {name: {key: more[2]['org.freedesktop.DBus.Property.EmitsChangedSignal'] for (kind, key), more in members.items()
                            if kind == 'property'}
                     for name, members in self.shape(ElementTree.parse(XML).getroot().findall('interface')).items()}
@@ -78,7 +79,7 @@ class Daemon(Machine):
                                 for name, properties in contract.items()})
 
     def test_activation(self):
-        "D-Bus starts the unit by the link that enabling it makes."
+        "D-Bus starts the unit through the link that enabling makes."
         with open(os.path.join(TOP, 'src/daemon/org.uasd1.service')) as activation, open(os.path.join(TOP, 'systemd/uasd.service')) as unit:
             [started] = [line.split('=')[1] for line in activation if line.startswith('SystemdService=')]
             self.assertIn(started, [line.split('=')[1] for line in unit if line.startswith('Alias=')])
@@ -86,7 +87,7 @@ class Daemon(Machine):
     # Jobs
 
     def test_job(self):
-        "It waits, runs step by step and ends, all of which is told; then it is gone."
+        "A job waits, runs in steps and ends, and all of that is signalled. Then it is removed."
         self.both()
         self.assertEqual(self.job(), (None, {}))
         listener = self.listen()
@@ -119,7 +120,8 @@ class Daemon(Machine):
                                      ('JobRemoved', '2-1:1.0', 7, 'bind', 'The disk did not come back.'), 'InterfacesRemoved'])
 
     def test_forged_end(self):
-        """The first END counts: what follows may be the name of whoever keeps the disk busy. And so does the disk."""
+        """The first END counts: later text may be the name of a process that keeps the disk busy. The state of the disk also
+        counts."""
         self.plays_switch("printf 'STEP claim 1\\nEND 3 claim in use: open of sdz by x\\nEND 0 a b\\n'", 'exit 3')
         self.both()
         self.ctl('switch', '2-1', 'usb-storage', '--wait=2', code=3)
@@ -136,7 +138,7 @@ class Daemon(Machine):
         self.assertEqual(self.calls(), 1)
 
     def test_left_without_driver(self):
-        """Tried again until one has it."""
+        """uasd tries again until a driver is bound."""
         self.plays_switch('for interface; do last2=$last last=$interface; done',
                           'driver="$TREE/sys/bus/usb/devices/$last2/driver"',
                           'if [ "$(wc -l <"$TREE/calls")" -gt 2 ]; then',
@@ -155,7 +157,7 @@ class Daemon(Machine):
         self.assertEqual(self.calls(), 3)
 
     def test_cancel(self):
-        "A job that waits is cancelled through its own object; nothing is moved when the disk becomes free."
+        "A waiting job is cancelled through its own object. Nothing moves when the disk becomes free."
         self.both()
         self.use(True)
         p = self.cancel_job('/org/uasd1/job/1')
@@ -169,7 +171,7 @@ class Daemon(Machine):
         self.assertFalse(os.path.exists(self.tree.path('moving')))
 
     def test_newer_request(self):
-        "One job a disk: a newer one takes its place."
+        "One job for each disk: a newer one replaces it."
         self.both()
         self.use(True)
         listener = self.listen()
@@ -180,7 +182,7 @@ class Daemon(Machine):
         self.assertEqual(self.job()[0], '/org/uasd1/job/2')
 
     def test_killed_client(self):
-        "Whoever asked is killed: the job goes on."
+        "The client is killed: the job continues."
         self.both()
         self.use(True)
         client = self.start_ctl('switch', 'sdz', 'usb-storage', '--wait', stderr=subprocess.DEVNULL)
@@ -194,9 +196,9 @@ class Daemon(Machine):
         self.assertIn('It is moved.', self.journal())
 
     def on_terminal(self, *args, stdout=subprocess.DEVNULL):
-        """uasctl with a terminal behind stderr, and what reads from that."""
+        """uasctl with a terminal behind stderr, and the other end of it."""
         ours, theirs = pty.openpty()
-        # Open throughout: see terminal.py.
+        # Open the whole time: see terminal.py.
         self.addCleanup(os.close, theirs)
         client = self.start_ctl(*args, stderr=theirs, stdout=stdout)
         screen = os.fdopen(ours, 'rb', buffering=0)
@@ -210,7 +212,7 @@ class Daemon(Machine):
         return said
 
     def test_progress(self):
-        "The step is shown on a terminal, on one line which is gone at the end; nowhere else, and not to whoever wants to hear nothing."
+        "A terminal shows the step on one line, which is erased at the end. No other output has it, and -q disables it."
         self.both()
         self.assertNotIn('\033', self.ctl('switch', 'sdz', 'usb-storage').stderr)
         client, screen = self.on_terminal('switch', 'sdz', 'uas')
@@ -228,7 +230,7 @@ class Daemon(Machine):
     # The bus
 
     def test_late_bus(self):
-        "uasd serves root before there is a bus, joins it when it comes, and again after it was started anew."
+        "uasd serves root before there is a bus. It joins the bus when that starts, and again after a restart."
         self.start_daemon()
         until(lambda: self.tree.run('list', env=self.env).stderr == '', 'uasd answers on its private socket')
         self.ctl('switch', 'sdz', 'usb-storage')

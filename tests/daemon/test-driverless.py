@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: disks that have no driver."""
+"""uasd for a machine in a folder, on a private bus: disks without a driver."""
 
 import os
 import subprocess
@@ -13,10 +13,10 @@ class Driverless(Machine):
         super().setUp()
         self.bind(None)
 
-    # What is asked for in the moment in which a driver may still come
+    # A request while a driver may still be bound
 
     def test_request(self):
-        "It is done when it is done."
+        "The request is done when the driver is bound."
         self.both()
         self.assertEqual(self.disk()['reason_id'], 'just-unbound')
         self.ctl('switch', 'sdz', 'usb-storage', '--wait=40')
@@ -30,15 +30,15 @@ class Driverless(Machine):
         self.assertEqual(self.job(), (None, {}))
 
     def test_request_refused(self):
-        "No driver is not the driver that was asked for."
+        "Without a driver the request is not fulfilled."
         self.tree.write('sys/bus/usb/devices/2-1/authorized', '0\n')
         self.both()
         self.assertIn('not authorized', self.ctl('switch', 'sdz', 'usb-storage', '--wait=40', code=6).stderr)
 
-    # What a switch leaves that was killed, and cannot be put in order
+    # The remains of a switch that was killed and cannot be recovered
 
     def test_record_stays(self):
-        "Its record keeps nobody from trying again."
+        "Its record does not prevent another try."
         self.play(SWITCH.replace('#!/bin/sh\n', '#!/bin/sh\ncase "$*" in *--recover*) exit 1;; esac\n', 1))
         gone = subprocess.Popen(['true'])
         gone.wait()
@@ -47,7 +47,7 @@ class Driverless(Machine):
         self.driver_is('uas', 60)
 
     def test_entry_stays(self):
-        "uasd takes out the entry of a bind as soon as it looks after the quirks, whether the disk is there or not."
+        "uasd removes the entry of a bind at the next update of the quirks, even if the disk is gone."
         path = 'sys/module/usb_storage/parameters/quirks'
         self.tree.write('run/uasd/quirks.bind', 'ENTRY=dead:beef:u\n')
         self.tree.write(path, 'dead:beef:u,1:2:f,dead:beef:u\n')

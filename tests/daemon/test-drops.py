@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: a disk drops off the bus by itself and comes back, again and again."""
+"""uasd for a machine in a folder, on a private bus: a disk that drops off the bus and comes back, repeatedly."""
 
 import os
 import time
@@ -18,7 +18,7 @@ class Drops(Machine):
         self.both()
 
     def told(self):
-        self.disk()  # whoever is answered hears of it after that
+        self.disk()  # an answer shows that uasd has processed the earlier events
         return [fields for name, fields in self.messages() if name == 'TROUBLE']
 
     def not_yet(self, *devnums):
@@ -35,7 +35,7 @@ class Drops(Machine):
         self.assertEqual((told['UASD_INTERFACE'], told['UASD_USB_ID'], told['PRIORITY']), ('2-1:1.0', '1209:5a5a:S1', '4'))
 
     def test_told(self):
-        "Three times: it is told, once, and nothing else comes of it."
+        "The third time is reported, once, and nothing else happens."
         self.not_yet(6, 7)
         self.once(8, 9, 10, 11)
         one = self.disk()
@@ -44,7 +44,7 @@ class Drops(Machine):
             self.assertFalse(os.path.exists(self.tree.path(path)))
 
     def test_by_hand(self):
-        "Whoever pulls it out and plugs it in again needs longer."
+        "Unplugging by hand takes longer."
         self.not_yet(6, 7)
         self.pull()
         time.sleep(5.1)
@@ -53,16 +53,16 @@ class Drops(Machine):
         self.once(9)
 
     def test_pulled(self):
-        "It goes, and comes a moment later."
+        "It disconnects, and connects a moment later."
         self.not_yet(6, 7)
         began = time.monotonic()
         self.pull()
         self.put_back(8)
-        if time.monotonic() < began + 5:  # else this machine is too busy to tell the two apart
+        if time.monotonic() < began + 5:  # otherwise this machine is too slow to distinguish the two
             self.once()
 
     def test_in_a_switch(self):
-        "What happens in a switch may be the switch's doing."
+        "A drop during a switch may be caused by the switch."
         self.not_yet(6, 7)
         self.tree.write('at-sync', '')
         self.switch()
@@ -72,7 +72,7 @@ class Drops(Machine):
         self.once(9)
 
     def test_another(self):
-        "Another disk is none that came back."
+        "Another disk does not count as the same one coming back."
         self.not_yet(6, 7)
         self.tree.write(f'{BUS}/2-1/serial', 'S2\n')
         self.not_yet(8)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: how a switch has ended, as the journal has it and as it is told afterwards."""
+"""uasd for a machine in a folder, on a private bus: the end of a switch, in the journal and in later output."""
 
 import fcntl
 import json
@@ -22,14 +22,14 @@ def state(pid):
 
 class Endings(Machine):
     def endings(self):
-        """What each was, from where to where, in which step."""
+        """The name of each ending, its drivers, and its step."""
         return [(name, *(fields.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP'))) for name, fields in self.messages()]
 
     def ended(self, code, step):
         self.assertEqual((self.disk()['outcome']['code'], self.disk()['outcome']['step']), (code, step))
 
     def test_journal(self):
-        "From where it came to where it was to go, though it is there by now, or back, or wanted elsewhere."
+        "The entry has the drivers of the switch, even if the disk is there now, or back, or wanted elsewhere."
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.tree.write('fails', '')
@@ -38,7 +38,7 @@ class Endings(Machine):
                                           ('WAITING', 'usb-storage', 'uas', None), ('ROLLED_BACK', 'usb-storage', 'uas', 'bind')])
 
     def test_journal_overtaken(self):
-        "What was asked for meanwhile is what is wanted; what ended is what was begun."
+        "The newer request is the one in force. The entry is about the switch that began."
         self.both()
         self.tree.write('at-sync', '')
         self.switch()
@@ -50,7 +50,7 @@ class Endings(Machine):
                          [('SWITCHED', 'uas', 'usb-storage', 'release'), ('SWITCHED', 'usb-storage', 'uas', 'release')])
 
     def test_outcome(self):
-        "The last switch is told until the next one ends: what is asked about the disk meanwhile is no switch."
+        "The outcome of the last switch stays until the next one ends. Other requests about the disk do not change it."
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.ended(0, 'release')
@@ -66,14 +66,14 @@ class Endings(Machine):
         self.use(False)
         until(lambda: self.disk()['state'] == 'failed', 'it is rolled back')
         self.ended(7, 'bind')
-        # What failed may be tried again, and is not in force any more; that it was so is told.
+        # A failed request may be repeated, and is not in force any more. Its outcome stays.
         self.ctl('policy', 'sdz', 'ignore')
         self.ctl('switch', 'sdz', 'usb-storage')
         self.assertEqual(self.disk()['state'], 'settled')
         self.ended(7, 'bind')
 
     def test_killed_before_it_is_told(self):
-        "uasd is killed when the switch has ended well, and before it could say so: the next one says it, once."
+        "uasd is killed after a switch has succeeded and before it reports that. The next uasd reports it, once."
         daemon = self.both()
         self.tree.write('at-sync', '')
         self.switch()
@@ -93,7 +93,7 @@ class Endings(Machine):
             daemon.wait()
 
     def test_begun_elsewhere(self):
-        "A switch that uasd found at work, and that came to nothing: of which step, nobody has told it."
+        "uasd found a running switch, which then failed. The step is not known to uasd."
         os.makedirs(self.tree.path('run/uasd/switch'))
         self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
         with open(self.tree.path('run/uasd/switch/2-1:1.0.lock'), 'w') as lock:
@@ -106,7 +106,7 @@ class Endings(Machine):
         self.assertNotIn('UASD_STEP', ending)
 
     def test_begun_before_a_replug(self):
-        "The switch of an attachment that has gone is at work still: the next attachment is switched when that has ended."
+        "The switch of an earlier attachment still runs. The next attachment is switched after its end."
         record = self.tree.path('run/uasd/switch/2-1:1.0')
         os.makedirs(os.path.dirname(record))
         self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
@@ -120,7 +120,7 @@ class Endings(Machine):
         until(lambda: self.disk()['driver'] == 'usb-storage', 'it has been switched')
 
     def test_monitor(self):
-        "That a switch has ended is news, also if it ended as the one before."
+        "monitor prints the end of a switch, also if it equals that of the one before."
         self.both()
         client = self.start_ctl('monitor', '--json', stdout=subprocess.PIPE)
         self.assertEqual(json.loads(client.stdout.readline())['event'], 'present')
@@ -139,7 +139,7 @@ class Endings(Machine):
 
 
 class Unplugged(Machine):
-    """Of a disk that is pulled there is no outcome, but the journal has an ending of what had begun."""
+    """A disk that is unplugged has no outcome, but the journal has an entry about a switch that had begun."""
 
     def setUp(self):
         super().setUp()
@@ -157,7 +157,7 @@ class Unplugged(Machine):
         self.assertEqual([told.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP')], ['uas', 'usb-storage', 'sync'])
 
     def test_at_rest(self):
-        "Neither before a switch nor after it."
+        "Unplugged before and after a switch."
         self.pull()
         self.put_back(6)
         self.ctl('switch', 'sdz', 'usb-storage')
@@ -167,7 +167,7 @@ class Unplugged(Machine):
 
 class System(Machine):
     def test_on_a_volume(self):
-        "Swap on a volume of the disk: the system is on it, which status, list, the one who asks and D-Bus are told, with what to do."
+        "Swap on a volume of the disk: the system is on it. status, list, the client and D-Bus report that, with advice."
         self.both()
         self.use(True)
         self.tree.write('sys/class/block/dm-9/dev', '253:9\n')
@@ -188,7 +188,7 @@ class System(Machine):
         self.ctl('cancel', 'sdz')
 
     def test_nobody_asks(self):
-        "The journal says for whom it waits, though nobody has asked uasd for anything, nor could."
+        "The journal names the user that uasd waits for, even without a request."
         self.use(True)
         self.tree.write('etc/uasd/uasd.conf', '[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
         self.start_daemon()

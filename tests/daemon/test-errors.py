@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd's errors on the bus: each has the name that org.uasd1.xml gives it for that method."""
+"""uasd's errors on the bus: each has a name that org.uasd1.xml lists for that method."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def promised():
 
 class Errors(Machine):
     def call(self, method, *args, path='/org/uasd1', interface='Manager'):
-        """The name of its error, and what it says."""
+        """The name of its error, and the text."""
         p = subprocess.run(['gdbus', 'call', '--address', self.env['DBUS_SYSTEM_BUS_ADDRESS'], '--dest', 'org.uasd1', '--object-path', path,
                             '--method', f'org.uasd1.{interface}.{method}', *args], env=self.env, capture_output=True, text=True, timeout=20)
         self.assertEqual(p.returncode, 1, p.stdout)
@@ -44,7 +44,7 @@ class Errors(Machine):
         return text
 
     def test_named(self):
-        "Every method says what it may refuse with, every error is one of ours, explained, and no name of ours is missing."
+        "Every method lists its errors. Every error is one of ours and documented. All our names are listed."
         methods = re.findall(r'<method name="(\w+)"', CONTRACT)
         self.assertEqual(sorted(method for _, method in promised()), sorted(methods))
         self.assertEqual({error for listed in promised().values() for error in listed}, set(ERRORS))
@@ -60,7 +60,7 @@ class Errors(Machine):
 
     @GDBUS
     def test_invalid(self):
-        "Also an option of another type: that is no missing device."
+        "An option of another type is also an invalid argument, not a missing device."
         self.both()
         for method, word in ('Switch', 'uas'), ('SetPolicy', 'uas'), ('SetTrim', 'on'):
             for options in "{'force': <'yes'>}", "{'force': <1>}", "{'farce': <true>}":
@@ -71,7 +71,7 @@ class Errors(Machine):
     def test_refused(self):
         self.both()
         text = self.refused('SetTrim', 'Refused', '2-1:1.0', 'on', '{}')
-        self.assertNotIn('--force', text)  # whoever calls may have no such option
+        self.assertNotIn('--force', text)  # the client may have no such option
 
     @GDBUS
     def test_running(self):

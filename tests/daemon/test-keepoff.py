@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: the quirks of usb-storage as policies and records call for."""
+"""uasd for a machine in a folder, on a private bus: the quirks of usb-storage follow the policies and records."""
 
 import fcntl
 import json
@@ -23,12 +23,13 @@ class KeptOff(Machine):
             return f.read().strip()
 
     def loaded(self, text):
-        """usb_storage is: the parameter is there, or is another one, and says TEXT from its first moment."""
+        """usb_storage is loaded: the parameter appears, or is a new one, with TEXT as its first value."""
         self.tree.write(PARAMETER + '.anew', text + '\n')
         os.rename(self.tree.path(PARAMETER + '.anew'), self.tree.path(PARAMETER))
 
     def test_policy(self):
-        "Policy usb-storage is in the quirks for as long as it is the policy, with the entries of others and over a restart of uasd."
+        """The policy usb-storage has its entry in the quirks as long as it applies, beside entries of others and over a restart
+        of uasd."""
         others = 'dead:beef:f,1209:5a5c:t'
         self.quirks(others)
         daemon = self.both()
@@ -36,7 +37,7 @@ class KeptOff(Machine):
         self.assertEqual(self.quirks(), '1209:5a5a:u,' + others)
         self.assertIn('kept off uas by the quirks of usb-storage: 1209:5a5a:u', self.journal())
         self.driver_is('usb-storage')
-        # Somebody empties the string: uasd comes back and finds what has to be in there.
+        # Another program empties the string. uasd starts again and finds the entries it needs.
         privatebus.kill(daemon)
         self.quirks(others)
         self.start_on_bus()
@@ -48,8 +49,8 @@ class KeptOff(Machine):
         self.driver_is('uas')
 
     def test_for_all(self):
-        """What the configuration says of all disks, or of unknown ones, counts for those that have been seen: when they are unplugged, until
-        uasd ends; while they are plugged in, also through a restart of uasd."""
+        """A setting for all disks, or for unknown ones, applies to the disks that uasd has seen: after an unplug until uasd
+        ends, and while they are plugged in also over a restart of uasd."""
         for line in 'Unknown=usb-storage', 'Policy=usb-storage':
             self.conf('[uasd]\nQuietSec=0\n' + line + '\n')
             self.quirks('')
@@ -58,7 +59,7 @@ class KeptOff(Machine):
             self.assertEqual(self.quirks(), '1209:5a5a:u', line)
             privatebus.kill(daemon)
         daemon = self.both()
-        self.ctl('switch', 'sdz', 'uas')  # that goes with this attachment
+        self.ctl('switch', 'sdz', 'uas')  # this ends with the attachment
         self.assertEqual(self.quirks(), '1209:5a5a:u')
         self.unplug()
         until(lambda: json.loads(self.ctl('list', '--json').stdout)['disks'] == [], 'it has gone')
@@ -70,7 +71,7 @@ class KeptOff(Machine):
         self.assertEqual(self.quirks(), '')
 
     def test_foreign(self):
-        "An entry that somebody else wrote for that disk is restated and stays; one that says u already needs none of ours."
+        "An entry of another program for that disk is extended by a second one, and stays. If it has u, ours is not needed."
         self.quirks('1209:5a5a:f')
         self.both()
         self.ctl('policy', 'sdz', 'usb-storage')
@@ -82,7 +83,7 @@ class KeptOff(Machine):
         self.assertEqual(self.quirks(), '1209:5a5a:fu')
 
     def test_no_room(self):
-        "127 characters: whose entry has no room is told by name, once."
+        "127 characters: a disk without room for its entry is reported by name, once."
         others = ','.join('dead:be%02x:f' % i for i in range(10)) + ',dead:beff:uf'
         self.quirks(others)
         self.assertGreater(len(others) + len('1209:5a5a:u,'), 127)
@@ -93,7 +94,7 @@ class KeptOff(Machine):
         self.assertEqual(self.journal().count('have no room for 1209:5a5a:u: 1209:5a5a:S1 may start on uas.'), 1, self.journal())
 
     def test_lock(self):
-        "A bind that hangs has the lock: nobody waits for it, and when it is over the entry is in, though nothing else has happened."
+        "A bind that hangs has the lock: no process waits for it. When it ends the entry is set, without another event."
         self.both()
         with open(self.tree.path('run/uasd/quirks.lock'), 'w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -104,7 +105,8 @@ class KeptOff(Machine):
         self.assertEqual(self.journal().count('waits for it'), 1, self.journal())
 
     def test_module_anew(self):
-        "usb_storage is loaded anew, by modprobe.d with the very entry that uasd had put in: it is somebody else's now, and stays."
+        """usb_storage is loaded again, and modprobe.d has the same entry that uasd had set. It belongs to modprobe.d now, and
+        stays."""
         self.both()
         self.ctl('policy', 'sdz', 'usb-storage')
         self.driver_is('usb-storage')
@@ -121,7 +123,7 @@ class KeptOff(Machine):
             self.assertEqual(f.readline(), 'quirks=\n')
 
     def modules(self):
-        """What PID 1 was asked for."""
+        """The modules that PID 1 was asked to load."""
         path = self.tree.path('modules')
         if not os.path.exists(path):
             return []
@@ -129,7 +131,7 @@ class KeptOff(Machine):
             return f.read().split()
 
     def test_module(self):
-        "usb_storage is asked for before there is a disk that it would be too late for, once; what modprobe.d says is left as it is."
+        "usb_storage is loaded once, before the disk that needs the entry. The options from modprobe.d stay."
         os.unlink(self.tree.path(PARAMETER))
         self.unplug()
         self.tree.write('etc/uasd/policy', '1209:5a5a:S2=usb-storage\n')
@@ -140,7 +142,7 @@ class KeptOff(Machine):
         self.assertEqual(self.modules(), ['usb_storage'])
 
     def test_module_not_needed(self):
-        "Nothing is loaded where nothing is to be kept off."
+        "No module is loaded if no disk is kept off."
         os.unlink(self.tree.path(PARAMETER))
         self.tree.write('etc/uasd/policy', '1209:5a5a:S1=uas\n1209:5a5a:S2=usb-storage\n')
         self.both()
@@ -151,7 +153,7 @@ class KeptOff(Machine):
         self.assertEqual(self.modules(), ['usb_storage'])
 
     def uas_alone(self):
-        """The disk has one setting, that of UAS."""
+        """The disk has only the UAS setting."""
         device = os.path.dirname(INTERFACE)
         with open(self.tree.path(device + '/descriptors'), 'rb') as f:
             first = f.read(18)
@@ -159,7 +161,7 @@ class KeptOff(Machine):
         self.tree.write(INTERFACE + '/bInterfaceProtocol', '62\n')
 
     def test_uas_alone(self):
-        "What speaks UAS alone is never kept off it: not by a policy, which is refused, nor by a record or a policy of another day."
+        "A disk that speaks only UAS is never kept off it. Such a policy is refused; an older policy or record has no effect."
         self.uas_alone()
         self.start_bus()
         for path, text in {'etc/uasd/history': RECORD % ('distrusted', '-'), 'etc/uasd/policy': '1209:5a5a:S1=usb-storage\n',
@@ -176,7 +178,7 @@ class KeptOff(Machine):
                 os.unlink(self.tree.path(path))
 
     def given_up(self):
-        """uasd is there, and the kernel gives the disk up."""
+        """uasd runs, and the kernel sets the disk offline."""
         os.mkfifo(self.tree.path('dev/kmsg'))
         kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
         self.addCleanup(os.close, kmsg)
@@ -185,13 +187,13 @@ class KeptOff(Machine):
                  (time.monotonic() * 1000000))
 
     def test_trouble(self):
-        "What fails under uas is distrusted, and kept off it."
+        "A disk that fails under uas is distrusted, and kept off it."
         self.given_up()
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
         self.driver_is('usb-storage')
 
     def test_trouble_uas_alone(self):
-        "There is nowhere else for it to be: it is told, and nothing is on record."
+        "There is no other driver for it: the fault is reported, and nothing is recorded."
         self.uas_alone()
         self.given_up()
         until(lambda: 'trouble on uas, which is not held against the disk' in self.journal(), 'it is told')
@@ -199,7 +201,7 @@ class KeptOff(Machine):
         self.assertFalse(os.path.exists(self.tree.path('etc/uasd/history')))
 
     def test_uas_alone_comes(self):
-        "It was not there when the entry was made, and comes without a driver: the entry goes, and it is put on uas."
+        "It appears after the entry was made, and gets no driver. The entry is removed, and it is bound to uas."
         self.uas_alone()
         self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
         self.unplug()
@@ -214,7 +216,7 @@ class KeptOff(Machine):
         until(lambda: self.disk()['state'] == 'settled', 'and stays there')
 
     def look(self):
-        """Has uasd look at the disk anew."""
+        """Makes uasd read the disk again."""
         self.tree.write('run/uasd/hold/2-1:1.0', '')
         os.unlink(self.tree.path('run/uasd/hold/2-1:1.0'))
 
@@ -222,7 +224,7 @@ class KeptOff(Machine):
         self.tree.write('etc/uasd/history', line)
 
     def test_rolled_back(self):
-        "A trial fails, the disk is taken back, and then the record says so, which uasd-switch writes: it is in the quirks at once."
+        "A trial fails, and the disk is rolled back. uasd-switch writes the record, and the entry is in the quirks at once."
         self.bind('usb-storage')
         self.tree.write('record', RECORD % ('distrusted', '-'))
         self.plays_switch('cp "$TREE/record" "$TREE/etc/uasd/history"',
@@ -233,7 +235,7 @@ class KeptOff(Machine):
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
 
     def test_put_in_order(self):
-        "What --recover puts on record counts as well."
+        "A record that --recover writes has the same effect."
         self.bind('usb-storage')
         self.tree.write('record', RECORD % ('distrusted', '-'))
         self.tree.write('run/uasd/switch/2-1:1.0.lock', '')
@@ -243,7 +245,7 @@ class KeptOff(Machine):
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
 
     def test_switch_of_others(self):
-        "A uasd-switch that udev began when uasd had seen the disk already: what it has put on record counts when its own record goes."
+        "udev started a uasd-switch after uasd had read the disk. Its history record counts when its switch record is removed."
         self.both()
         self.records(RECORD % ('distrusted', '-'))
         self.tree.write('run/uasd/switch/2-1:1.0', '')
@@ -255,7 +257,8 @@ class KeptOff(Machine):
         self.look()
 
     def test_unplugged_on_trial(self):
-        "A disk alike is not kept off while it is on trial; when it is unplugged its trial has ended, and the other one is, before it comes."
+        """Two of the same model: the other one is not kept off while this one is on trial. An unplug ends the trial, and the
+        other one is kept off before it is plugged in."""
         self.tree.write('etc/uasd/policy', '1209:5a5a:S2=usb-storage\n')
         self.records(RECORD % ('trial', BOOT))
         self.both()
@@ -264,7 +267,7 @@ class KeptOff(Machine):
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
 
     def test_unplugged_in_a_switch(self):
-        "What uasd-switch puts on record after the disk has gone counts as well."
+        "A record that uasd-switch writes after the disk has gone counts as well."
         self.bind('usb-storage')
         self.tree.write('record', RECORD % ('distrusted', '-'))
         self.tree.write('gone', '')

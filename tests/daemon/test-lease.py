@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: who inhibits switches, and who has a disk for himself."""
+"""uasd for a machine in a folder, on a private bus: inhibitors and leases."""
 
 import fcntl
 import json
@@ -15,7 +15,7 @@ from machine import TOP, Machine, main, until
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
 MARK = 'run/uasd/attachment/2-1:1.0@2-5'
 
-# Plays the claimer as well. Its claim is a lock, which like that of a block device goes with its holder and not when he is
+# Plays the claimer as well. Its claim is a lock. Like that of a block device it ends with its holder, not when the holder is
 # reaped: uasd starts the switch before that.
 CLAIM = """#!/bin/sh
 for word; do last=$word; done
@@ -75,7 +75,7 @@ class Lease(Machine):
         return holder.stdout.readline().rstrip('\n')
 
     def record(self):
-        "A lease is on record."
+        "Whether a lease is on record."
         try:
             with open(self.tree.path(MARK)) as f:
                 marks = dict(line.rstrip('\n').split('=') for line in f)
@@ -109,7 +109,7 @@ class Lease(Machine):
         self.assertEqual(first.stdout.readline(), 'begun\n')
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
         waits = self.start_ctl('wait', 'sdz', '--wait=3', stderr=subprocess.PIPE)
-        time.sleep(1)  # it has read the first
+        time.sleep(1)  # it has read the first one
         second = self.start_ctl('inhibit', '--why', 'the second', 'sh', '-c', 'echo begun; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(second.stdout.readline(), 'begun\n')
         first.communicate('\n')
@@ -117,7 +117,8 @@ class Lease(Machine):
         second.communicate('\n')
 
     def test_inhibit(self):
-        "Whoever asks waits until the command is done; the command's exit status is that of uasctl; its words are its own."
+        """A request waits until the command ends. uasctl has the exit status of the command. The words of the command stay
+        unchanged."""
         self.both()
         go = self.tree.path('go')
         command = ['sh', '-c', f'echo begun; while [ ! -e {go} ]; do sleep 0.02; done; exit 7', '--why', '-q']
@@ -136,7 +137,7 @@ class Lease(Machine):
         self.assertIn('Nobody inhibits', self.ctl('inhibit', '--list').stderr)
 
     def test_inhibit_killed(self):
-        "Its client killed, the command is told to end, and it goes on, whatever the command has left behind."
+        "The client is killed: the command gets SIGTERM, and the switch goes on, whatever processes the command leaves."
         self.both()
         pid = self.tree.path('pid')
         command = f'sleep 1000 & echo $! >{pid}; trap "" TERM; echo begun; wait'
@@ -153,7 +154,7 @@ class Lease(Machine):
         os.kill(left, 0)
 
     def test_inhibit_signals(self):
-        "How the command ends: by a signal, not found, not to be run."
+        "The end of the command: by a signal, not found, not executable."
         self.both()
         self.assertIn('no-such-program', self.ctl('inhibit', 'no-such-program', code=127).stderr)
         self.ctl('inhibit', self.tree.top, code=126)
@@ -167,7 +168,7 @@ class Lease(Machine):
         self.assertEqual(p.wait(20), 3)
 
     def test_inhibit_without_daemon(self):
-        "uasd killed: whoever inhibits says so, and the command goes on; the next uasd knows nothing of it."
+        "uasd is killed: the inhibitor reports it, and the command continues. The next uasd does not know it."
         daemon = self.both()
         go = self.tree.path('go')
         p = self.start_ctl('inhibit', 'sh', '-c', f'echo begun; while [ ! -e {go} ]; do sleep 0.02; done; exit 5',
@@ -184,7 +185,7 @@ class Lease(Machine):
         daemon = None
 
     def test_inhibit_two(self):
-        "Of two, both have to end; one for another disk is none for this one, a harmful name is harmless."
+        "Two inhibitors: both must end. One for another disk has no effect here. A harmful name is made harmless."
         self.both()
         first = self.holder('inhibit', '2-1:1.0', 'one\033[31m', 'w' * 500)
         self.assertEqual(self.told(first), 'taken')
@@ -200,7 +201,7 @@ class Lease(Machine):
         self.assertIn('NoSuchDisk', self.told(self.holder('inhibit', '9-9:1.0', 'one', '')))
 
     def test_inhibit_told(self):
-        "On the bus it is told when one comes and when he goes, with all there are then."
+        "The bus signals each begin and end, with the present list."
         self.both()
         listener = self.listen()
 
@@ -226,7 +227,8 @@ class Lease(Machine):
     # Leases
 
     def test_lease(self):
-        "Claimed throughout, moved by its holder alone, told on bus and in JSON; given back, it goes where it was."
+        """Claimed the whole time, and moved only by its holder. Reported on the bus and in JSON. At its end the disk returns to
+        its driver."""
         self.both()
         self.assertEqual((self.property('Lease'), self.disk()['lease']), ('', None))
         holder = self.leased()
@@ -236,7 +238,7 @@ class Lease(Machine):
         self.assertEqual(self.disk()['lease'], self.property('Lease'))
         self.assertEqual(json.loads(self.ctl('explain', 'sdz', '--json').stdout)['disks'][0]['lease'], self.property('Lease'))
         self.assertIn('has it for itself', self.ctl('status', 'sdz').stdout)
-        # Nobody else.
+        # No other client.
         self.assertIn('has it for itself', self.ctl('switch', 'sdz', 'usb-storage', code=6).stderr)
         other = self.told(self.holder('lease', '2-1:1.0'))
         self.assertIn('org.uasd1.Error.InUse', other)
@@ -244,7 +246,7 @@ class Lease(Machine):
         self.assertEqual(self.disk()['driver'], 'uas')
         for there, driver in ('0 It is moved.', 'usb-storage'), ('0 It is moved.', 'uas'), ('0 It is moved.', 'usb-storage'):
             self.assertEqual(self.ask(holder, 'switch ' + driver), there)
-            self.assertEqual(self.ctl('explain', 'sdz').stderr, '')  # what its holder wants is no other opinion
+            self.assertEqual(self.ctl('explain', 'sdz').stderr, '')  # the wish of the holder is not reported as a different view
             self.assertTrue(self.claimed())
             self.assertEqual(self.disk()['driver'], driver)
         self.assertEqual(self.claims(), ['--claim'] + ['--claim-again'] * 3)
@@ -256,7 +258,7 @@ class Lease(Machine):
         self.ctl('switch', 'sdz', 'usb-storage')
 
     def test_lease_smart(self):
-        "It may be being measured: smartctl is not asked, also where the daemon's word is all there is of a lease."
+        "The disk may be under measurement: smartctl is not called, even if only the daemon knows the lease."
         self.both()
         self.tree.write('sys/block/sdz/device/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
         self.tree.write('usr/sbin/smartctl', f'#!/bin/sh\necho "$@" >>{self.tree.path("asked")}\necho "USB Type  sat"\n')
@@ -276,7 +278,7 @@ class Lease(Machine):
         self.assertNotIn('leased', self.ctl('status', 'sdz').stdout)
 
     def test_lease_killed(self):
-        "Its holder killed on the other driver: it goes back."
+        "The holder is killed while the disk is on the other driver: the disk returns."
         self.both()
         holder = self.leased()
         self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
@@ -285,7 +287,7 @@ class Lease(Machine):
         until(lambda: not self.record() and not self.claimed(), 'no lease any more')
 
     def test_lease_on_the_bus(self):
-        "On the system bus as well: whoever leaves it gives it back."
+        "Also over the system bus: a holder that leaves it ends the lease."
         self.both()
         p = self.call_manager('Lease', 's', '2-1:1.0')
         self.assertEqual((p.returncode, p.stdout[:2]), (0, 'h '), p.stderr)
@@ -295,7 +297,7 @@ class Lease(Machine):
         self.assertIn('no USB disk 9-9:1.0', p.stderr)
 
     def test_lease_unused(self):
-        "Without a switch there is nothing to be brought back."
+        "Without a switch there is nothing to restore."
         self.both()
         holder = self.leased()
         holder.kill()
@@ -303,7 +305,7 @@ class Lease(Machine):
         self.assertFalse(os.path.exists(self.tree.path('moving')))
 
     def test_lease_in_use(self):
-        "Somebody has it: refused, by name, and nothing is left of it."
+        "The disk is in use: refused, with the user, and nothing of the lease remains."
         self.both()
         self.tree.write('in-use', '')
         self.assertEqual(self.told(self.holder('lease', '2-1:1.0')),
@@ -313,7 +315,7 @@ class Lease(Machine):
         self.leased()
 
     def test_lease_given_up(self):
-        "Whoever asked is gone before the claim is there: it is let go."
+        "The client is gone before the claim exists: the claim is released."
         self.both()
         self.tree.write('claim-waits', '')
         holder = self.holder('lease', '2-1:1.0')
@@ -326,7 +328,7 @@ class Lease(Machine):
         self.leased()
 
     def test_lease_claim_dies(self):
-        "The claim is gone: its holder is told, and the lease is over."
+        "The claim ends: the holder is informed, and the lease is over."
         self.both()
         holder = self.leased()
         self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
@@ -337,7 +339,8 @@ class Lease(Machine):
         until(lambda: not self.record(), 'no lease')
 
     def test_lease_taken_meanwhile(self):
-        "Who takes the disk in the middle of a switch has it: the lease is over, its holder knows, and it goes back when it is free."
+        """A program uses the disk in the middle of a switch. The lease is over, its holder is informed, and the disk returns
+        when it is free."""
         self.both()
         holder = self.leased()
         self.tree.write('at-bind', '')
@@ -357,7 +360,7 @@ class Lease(Machine):
         until(lambda: not self.record(), 'no lease')
 
     def test_lease_failed_switch(self):
-        "A switch under it that is taken back: its holder is told, and still has it."
+        "A switch under the lease is rolled back: the holder is informed, and keeps the lease."
         self.both()
         holder = self.leased()
         self.tree.write('fails', '')
@@ -369,7 +372,7 @@ class Lease(Machine):
         self.driver_is('uas')
 
     def test_lease_over_in_a_switch(self):
-        "Its holder killed in the middle of a switch: that is finished, and it goes back."
+        "The holder is killed in the middle of a switch: the switch ends first, and then the disk returns."
         self.both()
         holder = self.leased()
         self.tree.write('at-sync', '')
@@ -384,7 +387,7 @@ class Lease(Machine):
         self.assertIn('switching from usb-storage to uas', self.journal())
 
     def test_lease_uasd_killed(self):
-        "uasd killed under a lease: the claim goes with it, its holder sees it, and the next uasd brings the disk back."
+        "uasd is killed under a lease: the claim ends with it, the holder sees that, and the next uasd restores the driver."
         daemon = self.both()
         holder = self.leased()
         self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
@@ -399,18 +402,18 @@ class Lease(Machine):
         self.assertEqual(self.property('Lease'), '')
 
     def test_lease_unplugged(self):
-        "Unplugged under a lease: its holder is told, nothing is left, and what is plugged in there next is not leased."
+        "Unplugged under a lease: the holder is informed, nothing remains, and the next disk there is not leased."
         self.both()
         holder = self.leased()
         self.assertEqual(self.ask(holder, 'switch usb-storage'), '0 It is moved.')
         self.tree.write('sys/bus/usb/devices/2-1/devnum', '77\n')
-        self.ctl('forget', 'sdz', code=4)  # has the port read anew: that is another disk
+        self.ctl('forget', 'sdz', code=4)  # makes uasd read the port again: that is another disk
         self.assertEqual(self.ask(holder, 'wait'), 'hung up')
         until(lambda: not self.record() and not self.claimed(), 'no lease any more')
         self.assertEqual(self.property('Lease'), '')
 
     def test_lease_inhibited(self):
-        "Its holder's switch waits for who inhibits it, and so does the way back."
+        "The switch of the holder waits for an inhibitor, and so does the return."
         self.both()
         holder = self.leased()
         inhibitor = self.holder('inhibit', '', 'one', '')
@@ -424,7 +427,7 @@ class Lease(Machine):
         self.assertFalse(os.path.exists(self.tree.path('moving')))
 
     def test_lease_override(self):
-        "What a user has asked for before holds after it as well; a policy set meanwhile does so too."
+        "An earlier override applies again after the lease. So does a policy that is set meanwhile."
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         holder = self.leased()

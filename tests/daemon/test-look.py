@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: the child that looks by name who uses a disk."""
+"""uasd for a machine in a folder, on a private bus: the child that looks for users by name."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from machine import Machine, main, until
 
 class Look(Machine):
     def table_hangs(self):
-        """From now on there is a process in a mount namespace of its own, whose mount table does not answer."""
+        """Adds a process in its own mount namespace, and its mount table hangs."""
         self.table = self.tree.path('proc/77/mountinfo')
         os.makedirs(self.tree.path('proc/77/ns'))
         os.mkfifo(self.table)
@@ -25,7 +25,7 @@ class Look(Machine):
             return None
 
     def test_keeps(self):
-        "It keeps the trees, an inotify and its pipe: neither uasd's lock, nor a connection, nor an inhibitor."
+        "The child keeps the trees, an inotify and its pipe. It has neither uasd's lock, nor a connection, nor an inhibitor."
         self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
         daemon = self.both()
         inhibitor = self.start_ctl('inhibit', '--disk=sdy', 'sleep', '1000')
@@ -35,7 +35,7 @@ class Look(Machine):
         self.plays_switch('echo "END 3 claim in use: sdz is claimed by somebody"', 'exit 3')
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
         until(lambda: [one['State'] for one in self.managed_disks() if one['Interface'] == '2-1:1.0'] == ['waiting'], 'it waits')
-        self.table_hangs()  # uasd looks again and again, since no event tells of the end of that claim
+        self.table_hangs()  # uasd looks repeatedly, because no event reports the end of that claim
         end = until(self.opens_table, 'a process reads the table')
         self.addCleanup(lambda: os.close(end))
         with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as f:
@@ -46,7 +46,7 @@ class Look(Machine):
         self.assertNotIn(self.tree.path('run/uasd/uasd.lock'), keeps.values())
 
     def test_asked(self):
-        "A caller who asks for the users of a disk that waits does not stop uasd; the bus hears of them when they are found."
+        "A query about the users of a waiting disk does not block uasd. The bus gets them when they are found."
         self.both()
         self.use(True)
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
@@ -65,13 +65,13 @@ class Look(Machine):
         self.assertEqual([one[0] for one in self.managed_disks()[0]['Busy']], ['holder'])
 
     def test_burst(self):
-        "A process that opens and closes the disk all the time causes one look for all that uasd reads at once."
+        "A process that opens and closes the disk all the time causes one look for all events that uasd reads at once."
         daemon = self.both()
         self.use(True)
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
         daemon.send_signal(signal.SIGSTOP)
         before = os.path.getsize(self.tree.path('looks'))
-        for _ in range(100):  # writers and readers in turn, as inotify merges events that are alike
+        for _ in range(100):  # writers and readers alternate, because inotify merges equal events
             for mode in 'ab', 'rb':
                 with open(self.tree.path('dev/sdz'), mode):
                     pass

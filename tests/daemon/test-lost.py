@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: what would have told that a disk is free was lost."""
+"""uasd for a machine in a folder, on a private bus: the event that a disk is free was lost."""
 
 import json
 import os
@@ -14,7 +14,8 @@ class Lost(Machine):
         return self.tree.path(f'sys/class/block/{block}/holders/dm-9')
 
     def test_uevents(self):
-        "The holder of a disk has gone, and udev's word of it was lost: who uses it is looked at again, at the first disk and the last."
+        """The holder of a disk has gone, and udev's event was lost: uasd looks for the users again, of the first disk and of the
+        last."""
         self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
         for block in 'sdz', 'sdy':
             os.mkdir(self.holder(block))
@@ -29,7 +30,7 @@ class Lost(Machine):
         self.assertIn('kernel events were lost', self.journal())
 
     def test_closes(self):
-        "So many closes of one disk's node that the last of another's is lost."
+        "So many closes of one disk's node that the last close of another's is lost."
         self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
         self.tree.write('dev/sdy', '')
         for block in 'sdz', 'sdy':
@@ -40,7 +41,7 @@ class Lost(Machine):
         with open('/proc/sys/fs/inotify/max_queued_events') as f:
             most = int(f.read())
         daemon.send_signal(signal.SIGSTOP)
-        for i in range(most + 2):  # two alike in a row are one event
+        for i in range(most + 2):  # two equal ones in a row are one event
             os.close(os.open(self.tree.path('dev/sdz'), os.O_RDWR if i % 2 else os.O_RDONLY))
         os.rmdir(self.holder('sdy'))
         os.close(os.open(self.tree.path('dev/sdy'), os.O_RDONLY))

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: whatever devices, users and files name, all disks are told of."""
+"""uasd for a machine in a folder, on a private bus: with any names of devices, users and files, all disks are reported."""
 
 import json
 import os
 
 from machine import Machine, main, until
 
-# No UTF-8; and well-formed, but no character that sd-bus takes.
+# Invalid UTF-8; and a well-formed noncharacter, which sd-bus refuses.
 BROKEN, NEVER = b'\xff', '\ufffe'.encode()
 
 
@@ -19,14 +19,14 @@ class Names(Machine):
         until(lambda: self.disk()['state'] == 'waiting', 'it waits')
 
     def told(self):
-        """What D-Bus and uasctl say of the one disk; uasctl by what uasd says."""
+        """The output of D-Bus and uasctl about the one disk. uasctl gets it from uasd."""
         [disk] = self.managed_disks()
         p = self.ctl('list', '--json')
         self.assertEqual(p.stderr, '')
         return disk, json.loads(p.stdout)['disks'][0]
 
     def process(self, pid, comm, cgroup, where):
-        """One that has the disk mounted in a namespace of its own."""
+        """A process that has the disk mounted in its own namespace."""
         for folder in 'ns', 'fd':
             os.makedirs(self.tree.path(f'proc/{pid}/{folder}'))
         os.symlink(f'mnt:[{pid}]', self.tree.path(f'proc/{pid}/ns/mnt'))
@@ -48,11 +48,11 @@ class Names(Machine):
         self.ctl('cancel', 'sdz')
 
     def test_claim(self):
-        "Who claims it and is no process: the pool that udev found on it, if it is imported."
+        "A claim without a process: the pool that udev found on the disk, if it is imported."
         self.claimed('CLAIMED', ('claim', 'sdz', None))
 
     def test_claim_by_count(self):
-        "The same where the driver's count gave it away before the claim was met."
+        "The same if the driver's count shows it before the claim is tried."
         self.claimed('OPENED', ('open', 'sdz', None))
 
     def claimed(self, how, by_nobody):
@@ -92,14 +92,14 @@ class Names(Machine):
         self.ctl('switch', 'sdz', 'usb-storage')
 
     def test_record(self):
-        "A line of the records that was damaged."
+        "A damaged line of the records."
         self.tree.write('etc/uasd/history', b'1209:5a5a:S1@0000:00:14.0/ss/1=state=distrusted firmware=0214 kernel=6.1.0-test boot=- '
                         b'date=2026-01-01T00:00:00Z failed=1 reason=under uas ' + BROKEN + b' failed\n')
         self.both()
         self.assertIn(r'under uas \xff failed', self.told()[0]['History'])
 
     def test_switch(self):
-        "The last words of uasd-switch."
+        "The last output of uasd-switch."
         self.play(b'#!/bin/sh\necho "END 7 verify in use by ' + BROKEN + NEVER + rb' \xff' + b'"\nexit 7\n')
         self.both()
         words = r'in use by \xff\xef\xbf\xbe \xff'

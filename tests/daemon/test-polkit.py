@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus, with a polkit that takes its time: who waits for a password holds up nobody else."""
+"""uasd for a machine in a folder, on a private bus, with a slow polkit: a client that waits for a password delays no other
+client."""
 
 import os
 import pwd
@@ -12,8 +13,8 @@ from machine import Machine, main
 
 FAKE_POLKIT = sys.argv[3]
 
-ANNA, BERTA = (pwd.getpwnam(name).pw_uid for name in ('nobody', 'daemon'))  # the bus lets in whom the machine knows
-QUESTIONS_MAX = 16  # of src/daemon/bus/polkit.c
+ANNA, BERTA = (pwd.getpwnam(name).pw_uid for name in ('nobody', 'daemon'))  # the bus accepts only users that the machine knows
+QUESTIONS_MAX = 16  # as in src/daemon/bus/polkit.c
 
 
 class Polkit(Machine):
@@ -26,7 +27,7 @@ class Polkit(Machine):
         self.assertEqual(self.asked(), 'ready')
 
     def asked(self):
-        """What polkit is asked next."""
+        """The next question to polkit."""
         line = b''
         while not line.endswith(b'\n'):
             self.assertTrue(select.select([self.polkit.stdout], [], [], 20)[0], self.journal())
@@ -38,7 +39,7 @@ class Polkit(Machine):
         self.polkit.stdin.flush()
 
     def ask(self, uid, *words):
-        """An ordinary user's uasctl, which waits for polkit's answer."""
+        """uasctl of an ordinary user, which waits for polkit's answer."""
         return self.start_ctl(*words, user=uid, group=uid, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def told(self, p, code):
@@ -46,7 +47,7 @@ class Polkit(Machine):
         return p.stderr.read()
 
     def test_answer(self):
-        "Yes and no, each to whoever asked."
+        "Yes and no, each to the right client."
         p = self.ask(ANNA, 'switch', 'sdz', 'usb-storage')
         self.assertEqual(self.asked(), 'org.uasd1.switch 2-1:1.0')
         self.assertEqual(self.disk()['driver'], 'uas')
@@ -63,7 +64,7 @@ class Polkit(Machine):
         self.assertEqual(self.disk()['driver'], 'usb-storage')
 
     def test_flood(self):
-        "A user who asks and asks is refused at some point; root and other users are not."
+        "A user with too many questions is refused. root and other users are not."
         asking = [self.ask(ANNA, 'forget', 'sdz') for _ in range(QUESTIONS_MAX)]
         for _ in asking:
             self.assertEqual(self.asked(), 'org.uasd1.policy 2-1:1.0')
@@ -76,14 +77,14 @@ class Polkit(Machine):
         self.answer('yes')
         for p in [*asking, other]:
             self.told(p, 0)
-        # Those are answered: he may ask again.
+        # After the answers that user may ask again.
         p = self.ask(ANNA, 'forget', 'sdz')
         self.assertEqual(self.asked(), 'org.uasd1.policy 2-1:1.0')
         self.answer('yes')
         self.told(p, 0)
 
     def test_unplugged_meanwhile(self):
-        "A password is for the disk it was asked for, not for what is plugged in there when it comes."
+        "A password is valid for the disk of the question, not for another one at the same port."
         for words in ('switch', 'sdz', 'usb-storage'), ('policy', 'sdz', 'usb-storage'), ('inhibit', '--disk=sdz', 'true'):
             with self.subTest(words):
                 p = self.ask(ANNA, *words)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: the disk with /etc and /var hangs, or another process keeps the lock of the history."""
+"""uasd for a machine in a folder, on a private bus: the disk with /etc and /var hangs, or another process has the lock of the
+history."""
 
 import fcntl
 import os
@@ -52,7 +53,8 @@ class Records(Machine):
         return lock
 
     def test_disk_hangs(self):
-        "A disk that fails on uas is moved, though its record cannot be written; plugged in again it is distrusted, since uasd knows it."
+        """A disk that fails on uas is switched, although its record cannot be written. After a replug it is distrusted, because
+        uasd knows it."""
         self.both()
         self.hangs()
         self.fails_on_uas()
@@ -68,7 +70,7 @@ class Records(Machine):
         until(lambda: 'state=distrusted' in self.history() and 'state=distrusted' in self.history('var/lib/uasd'), 'it is on record')
 
     def test_lock(self):
-        "So it is where another process has the lock; what uasd has seen is written when the lock is free."
+        "The same if another process has the lock. uasd writes the record when the lock is free."
         lock = self.locks()
         self.both()
         self.fails_on_uas()
@@ -78,7 +80,7 @@ class Records(Machine):
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')
 
     def test_in_order(self):
-        "What is asked for meanwhile is written after it, and a caller has his answer when his word is on the disk."
+        "Later requests are written after it. A client gets the answer when its record is on the disk."
         self.both()
         self.hangs()
         self.fails_on_uas()
@@ -94,7 +96,7 @@ class Records(Machine):
         self.assertNotIn('distrusted', self.history())
 
     def test_stopped(self):
-        "uasd does not wait for such a disk for ever when it is stopped; the record is written all the same."
+        "When stopped, uasd waits for such a disk only for a limited time. The record is still written."
         daemon = self.both()
         self.hangs()
         self.fails_on_uas()

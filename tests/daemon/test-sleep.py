@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: what it does while logind sends the machine to sleep."""
+"""uasd for a machine in a folder, on a private bus: its behaviour while logind suspends the machine."""
 
 import os
 import select
@@ -44,7 +44,7 @@ class Sleep(Machine):
         return os.path.exists(self.tree.path('moving'))
 
     def test_nothing_begins(self):
-        "What comes free and what is asked for in the meantime is done when the machine is awake; the inhibitor goes at once."
+        "Disks that become free and requests during the sleep are processed after it. The inhibitor is released at once."
         _, logind = self.inhibited()
         self.use(True)
         self.switch()
@@ -60,13 +60,13 @@ class Sleep(Machine):
         self.driver_is('usb-storage')
 
     def test_under_way(self):
-        "A switch under way ends first: until then the machine does not sleep."
+        "A running switch ends first, and delays the sleep."
         _, logind = self.inhibited()
         self.tree.write('at-sync', '')
         self.switch()
         self.step_is('sync')
         self.falls_asleep(logind)
-        self.assertEqual(self.job()[1]['Step'], 'sync')  # it goes on
+        self.assertEqual(self.job()[1]['Step'], 'sync')  # it continues
         self.says_nothing(logind)
         os.unlink(self.tree.path('at-sync'))
         self.assertEqual(logind.stdout.readline(), 'released\n')
@@ -75,7 +75,7 @@ class Sleep(Machine):
         self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')
 
     def test_no_sleep_after_all(self):
-        "The sleep is called off while a switch is under way: there is an inhibitor all the time, and one alone afterwards."
+        "The sleep is called off during a switch: there is an inhibitor the whole time, and only one afterwards."
         _, logind = self.inhibited()
         self.tree.write('at-sync', '')
         self.switch()
@@ -88,7 +88,7 @@ class Sleep(Machine):
         self.says_nothing(logind)
 
     def test_comes_in_between(self):
-        "uasd is started while the machine falls asleep: nothing begins until it is awake."
+        "uasd starts while the machine falls asleep: no switch begins until it is awake."
         logind = self.start_logind()
         self.order(logind, 'sleep')
         self.start_on_bus()
@@ -100,7 +100,8 @@ class Sleep(Machine):
         self.driver_is('usb-storage')
 
     def test_logind_comes_and_goes(self):
-        "logind is not started for an inhibitor; it gets one when it comes. If it dies before the machine sleeps, nothing waits for it."
+        """logind is not started for an inhibitor, but gets one when it starts. If it dies before the machine sleeps, nothing
+        waits for it."""
         self.start_on_bus()
         logind = self.start_logind()
         self.assertEqual(logind.stdout.readline(), 'inhibit sleep delay\n')

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder: clients that do not read what uasd sends them."""
+"""uasd for a machine in a folder: clients that do not read the messages of uasd."""
 
 import fcntl
 import socket
@@ -13,7 +13,7 @@ SEVERAL = 8000
 
 
 def call(serial):
-    """Introspect, as a message of D-Bus: its answer is long, and uasd's socket takes 16 MB."""
+    """A call of Introspect: its answer is long, and uasd's socket has room for 16 MB."""
     fields = b''
     for code, kind, value in (1, b'o', b'/org/uasd1'), (2, b's', b'org.freedesktop.DBus.Introspectable'), (3, b's', b'Introspect'):
         fields += b'\0' * (-len(fields) % 8) + bytes([code, 1]) + kind + b'\0' + struct.pack('<I', len(value)) + value + b'\0'
@@ -23,7 +23,7 @@ def call(serial):
 
 class Stop(Machine):
     def test_full_socket(self):
-        "A client of the private socket asks a lot and reads nothing: uasd stops all the same."
+        "A client of the private socket sends many calls and reads no answer: uasd still stops."
         daemon = self.start_daemon()
         client = socket.socket(socket.AF_UNIX)
         self.addCleanup(client.close)
@@ -34,7 +34,7 @@ class Stop(Machine):
         seen = []
 
         def full():
-            """What lies there to be read has not become more for a second."""
+            """The number of unread bytes has been constant for a second."""
             seen.append(struct.unpack('i', fcntl.ioctl(client, termios.FIONREAD, b'\0' * 4))[0])
             return seen[-1] > 50000 and seen[-50:] == seen[-1:] * 50
 

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: of a switch that went wrong the catalog says where the disk really is."""
+"""uasd for a machine in a folder, on a private bus: after a failed switch the catalog names the real driver of the disk."""
 
 import os
 import re
 
 from machine import TOP, Machine, main
 
-# Plays uasd-switch: brings the disk where the file "ends-on" says, and ends as "ends" says.
+# Plays uasd-switch: binds the disk to the driver in the file "ends-on", and ends as "ends" says.
 SWITCH = """#!/bin/sh
 for word; do interface=$last last=$word; done
 driver="$TREE/sys/bus/usb/devices/$interface/driver"
@@ -26,7 +26,7 @@ class Stranded(Machine):
         self.play(SWITCH)
 
     def ending(self, code, on, to='usb-storage'):
-        """Of one switch: the fields of its end, and the catalog's text with them in it."""
+        """The fields of the end of one switch, and the text of the catalog with these fields."""
         self.tree.write('ends-on', on)
         self.tree.write('ends', f'END {code} bind It went so.\n')
         self.ctl('switch', 'sdz', to, '--wait', code=code)
@@ -43,7 +43,7 @@ class Stranded(Machine):
         self.assertIn('is still on its driver', text)
 
     def test_rolled_back(self):
-        "The advice goes by the driver that works."
+        "The advice depends on the driver that works."
         self.both()
         what, fields, text = self.ending(7, 'uas')
         self.assertEqual((what, fields['UASD_STEP']), ('ROLLED_BACK', 'bind'))

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: a disk that hangs in the kernel is not asked for its names a second time."""
+"""uasd for a machine in a folder, on a private bus: the strings of a disk that hangs in the kernel are not read again."""
 
 import os
 
@@ -13,7 +13,7 @@ KEPT = 'run/uasd/strings/2-1:1.0@2-5'
 
 class Strings(Machine):
     def hang(self, *attributes):
-        """A read of one waits for ever, as somebody does for the lock of a device."""
+        """A read of one hangs forever, as behind the lock of a device."""
         for name in attributes:
             path = self.tree.path(f'{DEVICE}/{name}')
             os.unlink(path)
@@ -31,7 +31,7 @@ class Strings(Machine):
         return one['manufacturer'], one['product'], one['serial']
 
     def test_restart(self):
-        "The disk hangs, and uasd is started anew: it gets ready and tells of the disk; so does uasctl, also without uasd."
+        "The disk hangs, and uasd is started again: it gets ready and reports the disk. So does uasctl, also without uasd."
         daemon = self.both()
         until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
         self.hang('manufacturer', 'product', 'serial')
@@ -42,7 +42,7 @@ class Strings(Machine):
         self.assertIn('S1', self.ctl('status', 'sdz').stdout)
 
     def test_another(self):
-        "Another disk at the same port tells its own, and what was kept of the one before is gone."
+        "Another disk at the same port reports its own strings, and the stored ones of the previous disk are removed."
         daemon = self.both()
         until(lambda: os.path.exists(self.tree.path(KEPT)), 'the strings are kept')
         privatebus.kill(daemon)
@@ -53,7 +53,8 @@ class Strings(Machine):
         self.assertEqual(os.listdir(self.tree.path('run/uasd/strings')), ['2-1:1.0@2-6'])
 
     def test_locked(self):
-        "The kernel has a new device locked, as another interface of it is being probed: uasd sees to the other disks meanwhile."
+        """The kernel holds the lock of a new device, because another interface of it is being probed. Meanwhile uasd handles
+        other disks."""
         self.hears()
         self.both()
         self.tree.disk('2-2', 'sdy', 'uas', serial='S9')
@@ -72,7 +73,7 @@ class Strings(Machine):
         self.assertEqual((late['Manufacturer'], late['Serial']), ('Late', 'S9'))
 
     def test_locked_at_start(self):
-        "So it is when uasd starts, and a device that goes meanwhile leaves nothing behind."
+        "The same at the start of uasd. A device that disappears meanwhile leaves nothing behind."
         self.hears()
         self.hang('product')
         self.both()
@@ -87,7 +88,7 @@ class Strings(Machine):
         self.assertEqual(self.names(), ('Maker', 'Other', 'S1'))
 
     def test_no_room(self):
-        "Where they cannot be kept all is as it was."
+        "If they cannot be stored, everything else still works."
         self.tree.write('run/uasd/strings', '')
         daemon = self.both()
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))

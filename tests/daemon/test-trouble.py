@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: what the kernel says of a disk on uas, and what is remembered of it."""
+"""uasd for a machine in a folder, on a private bus: the kernel's messages about a disk on uas, and the records from them."""
 
 import fcntl
 import json
@@ -21,17 +21,17 @@ class Trouble(Machine):
         os.mkfifo(self.tree.path('dev/kmsg'))
         self.kmsg = os.open(self.tree.path('dev/kmsg'), os.O_RDWR)
         self.addCleanup(os.close, self.kmsg)
-        fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # a record a read, as there
+        fcntl.fcntl(self.kmsg, fcntl.F_SETFL, os.O_DIRECT)  # each read returns one record, as in the kernel
         self.now = time.monotonic()
         self.times_out(5)
 
     def says(self, number, after, text=ABORT, subsystem='scsi', device='+scsi:3:0:0:0'):
-        """By the kernel, so many seconds after the test began."""
+        """A message of the kernel, so many seconds after the test began."""
         os.write(self.kmsg, b'6,%d,%d,-;%s\n SUBSYSTEM=%s\n DEVICE=%s\n' %
                  (number, (self.now + after) * 1000000, *(one.encode() for one in (text, subsystem, device))))
 
     def times_out(self, count):
-        """So many commands in all, by the SCSI layer's count."""
+        """The SCSI layer's count of commands that timed out."""
         self.tree.write('sys/block/sdz/device/iotmo_cnt', f'0x{count:x}\n')
 
     def reset(self, number, after, times=None):
@@ -48,7 +48,7 @@ class Trouble(Machine):
         self.come_back()
 
     def is_kept(self):
-        "The burst; it is told first."
+        "Whether the burst is stored. It is reported before that."
         try:
             with open(self.tree.path('run/uasd/kmsg')) as f:
                 return '=burst ' in f.read()
@@ -60,7 +60,7 @@ class Trouble(Machine):
         daemon.send_signal(signal.SIGKILL)
 
     def come_back(self):
-        "And listen: what was said before that may have been of another disk."
+        "Starts uasd again, and waits for new messages. Earlier ones may concern another disk."
         self.start_daemon()
         until(self.on_bus, 'uasd is on the bus')
         self.driver_is('uas')
@@ -76,15 +76,15 @@ class Trouble(Machine):
         self.noted(1)
 
     def test_stopped(self):
-        "A burst counts for ten minutes, whether uasd was stopped meanwhile"
+        "A burst counts for ten minutes, even if uasd was stopped meanwhile."
         self.counts(subprocess.Popen.terminate)
 
     def test_killed(self):
-        "or killed."
+        "The same if uasd was killed."
         self.counts(self.kill_when_kept)
 
     def test_without_a_pause(self):
-        "A bridge that fails every six seconds does not have one long burst."
+        "A bridge that fails every six seconds does not count as one long burst."
         self.both()
         for number in range(1, 8):
             self.says(number, number * 6)
@@ -92,7 +92,7 @@ class Trouble(Machine):
         self.assertIn('2 times within ten minutes', self.journal())
 
     def test_not_writable(self):
-        "Where nothing can be put on record, the disk leaves uas all the same, and stays distrusted as long as it is plugged in."
+        "If nothing can be recorded, the disk still leaves uas, and stays distrusted as long as it is plugged in."
         for path in 'etc/uasd/history', 'var/lib/uasd/history':
             os.makedirs(self.tree.path(path))
         self.both()
@@ -104,34 +104,34 @@ class Trouble(Machine):
         self.assertEqual(self.disk()['reason_id'], 'distrusted')
 
     def test_not_twice(self):
-        "What is read again in the kernel's log counts no more than once."
+        "A message that is read again counts only once."
         daemon = self.both()
         self.says(1, 0)
         self.noted(1)
         self.says(1, 0)
         self.says(2, 5)
         self.again(daemon, self.kill_when_kept)
-        for number, after in (1, 0), (2, 5), (3, 12):  # one of them is new, and of the same burst
+        for number, after in (1, 0), (2, 5), (3, 12):  # one of them is new, and belongs to the same burst
             self.says(number, after)
         self.says(4, 700)
         self.noted(2)
         self.assertEqual(self.disk()['driver'], 'uas')
 
     def test_counted(self):
-        "A record of the disk is an occasion to look at what the SCSI layer has counted since, and that is no news twice."
+        "A kernel message about the disk makes uasd read the SCSI counters. Their value counts only once."
         daemon = self.both()
         self.reset(1, 0)
         self.noted(0)
         self.times_out(6)
         self.reset(2, 20)
         self.noted(1)
-        self.says(3, 2)  # the log's own word of it
+        self.says(3, 2)  # the message in the log about it
         self.again(daemon, subprocess.Popen.terminate)
         self.reset(4, 700, 3)
         self.noted(1)
 
     def test_counted_while_away(self):
-        "Also what was counted while no uasd ran."
+        "Counts from the time without a uasd are included."
         daemon = self.both()
         self.reset(1, 0)
         self.noted(0)
@@ -143,7 +143,7 @@ class Trouble(Machine):
         self.noted(1)
 
     def test_switched(self):
-        "So is the end of a switch."
+        "The end of a switch makes uasd read them, too."
         self.both()
         self.ctl('switch', 'sdz', 'usb-storage')
         self.times_out(0)
@@ -155,7 +155,7 @@ class Trouble(Machine):
         self.noted(1)
 
     def test_drops_off(self):
-        "A disk that has just failed may well drop off the bus: that is not the cable's doing. What comes after it is counted."
+        "A disk that has just failed may drop off the bus, and the cable is not blamed. Later drops count."
         self.hears()
         self.both()
         self.says(1, 0)
@@ -173,7 +173,7 @@ class Trouble(Machine):
                               'date=2026-11-20T15:45:07Z reason=it had to be reset\n' % state)
 
     def test_older_initramfs(self):
-        "An initramfs that is older than the record is reported until it is made anew; the reason names the event."
+        "An initramfs that is older than the record is reported until it is updated. The reason names the event."
         older = 'the initramfs is older than th'
         self.tree.write('etc/initramfs-tools/initramfs.conf', '')
         self.record('etc/uasd/history', 'distrusted')
@@ -192,7 +192,7 @@ class Trouble(Machine):
         self.assertNotIn('Initramfs:', self.ctl('explain', 'sdz').stdout)
 
     def test_initramfs_becomes_older(self):
-        "So is one that is older from now on; without one of uasd's nothing is said of it."
+        "So is one that becomes older. An initramfs without uasd is not reported."
         for made in False, True:
             with self.subTest(made=made):
                 if made:
@@ -209,7 +209,7 @@ class Trouble(Machine):
                                          r'firmware 2.14, Linux 6.1.0-test\)')
 
     def test_forgotten(self):
-        "What a user has forgotten is not remembered by a restart."
+        "A restart does not restore records that a user has removed with forget."
         daemon = self.both()
         self.says(1, 0)
         self.noted(1)

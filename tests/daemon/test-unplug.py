@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder, on a private bus: a disk is unplugged while uasd writes or reads something about it. ASan sees the rest."""
+"""uasd for a machine in a folder, on a private bus: a disk is unplugged while uasd writes or reads something about it. ASan
+detects the rest."""
 
 import fcntl
 import os
@@ -46,12 +47,12 @@ class Unplug(Machine):
         self.look_again()
 
     def lives(self):
-        "The disk is gone, and uasd is none the worse for it."
+        "The disk is gone, and uasd still works."
         until(lambda: self.interfaces() == [], 'the disk is gone')
         self.put_back(6)
 
     def test_hold_left_behind(self):
-        "The hold mark of a disk that was unplugged while no uasd ran goes when uasd starts; that of a disk that is there stays."
+        "The hold mark of a disk that was unplugged without a uasd is removed when uasd starts. That of a present disk stays."
         for interface, devnum in ('2-1:1.0', 5), ('2-9:1.0', 99):
             self.tree.write(f'run/uasd/hold/{interface}', f'BUSNUM=2\nDEVNUM={devnum}\nDEADLINE=99000000\n')
         self.both()
@@ -70,7 +71,7 @@ class Unplug(Machine):
             os.unlink(self.tree.path('in-fsync'))
         self.lives()
 
-    # ---- scenarios; each writes the history, that is four times: two files and two directories ----
+    # ---- scenarios: each writes the history, with four fsyncs for two files and two directories ----
 
     def distrusted(self, n):
         "It fails on uas twice."
@@ -79,13 +80,13 @@ class Unplug(Machine):
         self.unplugged_in_fsync(n, lambda: self.says(2, 0))
 
     def passed(self, n):
-        "Its trial is over."
+        "Its trial has ended."
         self.conf('[uasd]\nQuietSec=0\nTrialSec=1\n')
         self.on_record('trial')
         self.unplugged_in_fsync(n, self.both)
 
     def failed_switch(self, n):
-        "A switch away from uas has failed, and the SCSI layer has counted what the log does not say."
+        "A switch away from uas has failed, and the SCSI layer has counted an error that the log does not have."
         self.both()
         self.noted()
         self.tree.write('fails', '')
@@ -100,7 +101,7 @@ class Unplug(Machine):
         self.unplugged_in_fsync(n, lambda: self.start_ctl('policy', 'sdz', 'usb-storage'))
 
     def forgotten(self, n):
-        "A user has its history forgotten."
+        "A user removes its history with forget."
         self.on_record('distrusted')
         self.both()
         self.unplugged_in_fsync(n, lambda: self.start_ctl('forget', 'sdz'))
@@ -108,7 +109,7 @@ class Unplug(Machine):
     # ---- the same, at other moments ----
 
     def test_counted(self):
-        "Unplugged while uasd reads what the SCSI layer has counted, after a switch that failed."
+        "Unplugged while uasd reads the SCSI counters after a failed switch."
         self.both()
         self.noted()
         fifo = self.tree.path(COUNT)
@@ -125,13 +126,13 @@ class Unplug(Machine):
         self.lives()
 
     def test_passed_late(self):
-        "The end of its trial is noticed by somebody who looks at it for another reason."
+        "The end of its trial is noticed in a query for another reason."
         self.conf('[uasd]\nQuietSec=0\nTrialSec=1\n')
         self.on_record('trial')
         daemon = self.both()
         self.assertEqual(self.disk()['state'], 'trial')
         ends = time.monotonic() + 1
-        daemon.send_signal(signal.SIGSTOP)  # a machine that is busy
+        daemon.send_signal(signal.SIGSTOP)  # as on a busy machine
         self.tree.write('at-fsync', '')
         until(lambda: time.monotonic() > ends, 'the trial is over')
         self.look_again()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasd for a machine in a folder: what it tells PID 1's watchdog."""
+"""uasd for a machine in a folder: its messages to PID 1's watchdog."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ REST = 'WATCHDOG_USEC=0'
 
 class Watchdog(Machine):
     def begin(self, seconds):
-        """uasd under a watchdog of so many seconds; it is at rest."""
+        """uasd with a watchdog of so many seconds, at rest."""
         path = os.path.join(self.dir, 'notify')
         self.pid1 = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(self.pid1.close)
@@ -23,7 +23,7 @@ class Watchdog(Machine):
         self.settle()
 
     def told(self):
-        """The next message; None: there is none within two seconds."""
+        """The next message; None: none within two seconds."""
         self.pid1.settimeout(2)
         try:
             return self.pid1.recv(4096).decode()
@@ -31,13 +31,14 @@ class Watchdog(Machine):
             return None
 
     def settle(self):
-        """Until uasd has been at rest for two seconds; all that it has told."""
+        """Waits until uasd has been at rest for two seconds. Returns all messages up to then."""
         told = list(iter(self.told, None))
         self.assertEqual(told[-1], REST)
         return told
 
     def test_at_rest(self):
-        "Before it handles an event uasd has the watchdog begin, and at rest it is off: no wake-up is needed to say that uasd lives."
+        """uasd starts the watchdog before it handles an event, and switches it off at rest. So no wake-up is needed to report
+        that uasd lives."""
         self.begin(60)
         self.assertIsNone(self.told())
         self.look_again()
@@ -46,7 +47,7 @@ class Watchdog(Machine):
         self.assertEqual(self.settle(), ['WATCHDOG_USEC=60000000\nWATCHDOG=1', REST])
 
     def test_busy(self):
-        "As long as there is one event after the other it says that it lives, four times in each period."
+        "During continuous events it sends four messages in each period."
         self.begin(2)
         for _ in range(30):
             self.look_again()
