@@ -54,7 +54,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(rules("a.de.catalog", "Nobody has it.\n"), [])
 
     def test_parts(self):
-        "Items, terms and paragraphs are no single sentence."
+        "Items, terms and paragraphs are separate sentences."
         item = "one two three four five six seven eight nine ten\n"
         self.assertEqual(rules("a.md", ("- " + item) * 4), [])
         self.assertEqual(rules("a.md", (item + "\n") * 4), [])
@@ -91,7 +91,7 @@ class Changes(unittest.TestCase):
         return p.returncode, p.stdout.strip()
 
     def test_changed(self):
-        "Only what changed since the commit before; what is only moved is not new."
+        "Only changes since the previous commit. Moved lines are not new."
         self.commit("Nobody has it.\n")
         self.assertEqual(self.lint(), (77, "no earlier commit to compare with"))
         self.commit("Nobody has it.\n\nThe disk is free.\n")
@@ -107,7 +107,7 @@ class Changes(unittest.TestCase):
         self.assertEqual(self.lint("--since=nonsense")[0], 2)
 
     def test_since(self):
-        "An older commit, and the last one that origin/main has."
+        "An older commit, and the last one in origin/main."
         self.commit("Good.\n")
         self.git("update-ref", "refs/remotes/origin/main", "HEAD")
         self.commit("Nobody has it.\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""test-build-deps.py SOURCE: meson.build, debian/control and tools/setup-host agree about what a build needs. dpkg knows
-which package has what meson asks for, so all of it must be installed."""
+"""test-build-deps.py SOURCE: meson.build, debian/control and tools/setup-host agree about the dependencies of a build. dpkg
+knows the package of each dependency in meson.build, so all of them must be installed."""
 
 import functools
 import glob
@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 SOURCE = sys.argv.pop(1)
-# Debian's build-essential: control does not list it.
+# control does not list Debian's build-essential.
 ESSENTIAL = {"libc6-dev", "gcc", "dpkg-dev"}
 
 
@@ -29,7 +29,7 @@ def output(*command):
 
 
 def owner(path):
-    """The package of a file. Where /lib is /usr/lib, dpkg knows the file by one of the two names."""
+    """The package of a file. If /lib is /usr/lib, dpkg knows the file by one of the two names."""
     path = os.path.realpath(path)
     for name in (path, path.removeprefix("/usr")):
         found = subprocess.run(["dpkg", "-S", name], capture_output=True, text=True)
@@ -40,7 +40,7 @@ def owner(path):
 
 @functools.cache
 def package(how, name):
-    """The package that meson takes HOW('NAME') from."""
+    """The package that provides HOW('NAME') of meson."""
     if how == "find_program":
         return owner(shutil.which(name))
     if how == "dependency" and name != "dl":
@@ -49,7 +49,7 @@ def package(how, name):
 
 
 def meson_asks(only_tests):
-    """[(package, version or None)] of the tests' meson.build files, or of all others. A program of the tree is no package."""
+    """[(package, version or None)] of the tests' meson.build files, or of all others. Programs of the tree have no package."""
     asked = set()
     for path in glob.glob("**/meson.build", root_dir=SOURCE, recursive=True):
         if path.startswith("build") or path.startswith("tests/") != only_tests:
@@ -75,7 +75,7 @@ def setup_host(variable):
 
 
 def rules_options(profile):
-    """The options that debian/rules hands to meson."""
+    """The options that debian/rules passes to meson."""
     said = output("env", "-u", "DEB_BUILD_OPTIONS", "DEB_BUILD_PROFILES=" + profile, "make", "-n", "-C", SOURCE,
                   "--no-print-directory", "-f", "packaging/debian/rules", "override_dh_auto_configure")
     return shlex.split(said.partition(" -- ")[2])
@@ -84,7 +84,7 @@ def rules_options(profile):
 @unittest.skipUnless(shutil.which("dpkg"), "no dpkg")
 class BuildDeps(unittest.TestCase):
     def test_package(self):
-        """What the programs are made of, in the version that meson wants."""
+        """The dependencies of the programs, in the version that meson requires."""
         for name, version in meson_asks(only_tests=False):
             with self.subTest(name):
                 self.assertIn(name, control())
@@ -107,7 +107,7 @@ class BuildDeps(unittest.TestCase):
         self.assertEqual(set(), ESSENTIAL - setup_host("work"))
 
     def test_nocheck(self):
-        """With debian/rules' options for nocheck, meson does without the packages that are marked <!nocheck>."""
+        """With the options of debian/rules for nocheck, meson does not need the packages that are marked <!nocheck>."""
         with tempfile.TemporaryDirectory() as folder:
             only_tests = [name for name, (_, only) in control().items() if only]
             files = subprocess.run(["dpkg", "-L"] + only_tests, capture_output=True, text=True).stdout.splitlines()

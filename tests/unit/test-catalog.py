@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""
-Every message id has an entry in the catalog of every language, every entry an id, and every id is sent by somebody. The entries of
-an id have the same fields, headers and commands in every language. Where there is journalctl, it takes them.
+"""Every message id has an entry in the catalog of every language, every entry has an id, and a program sends every id. The entries
+of an id have the same fields, headers and commands in every language. If journalctl is installed, it accepts them.
 """
 
 import glob
@@ -22,7 +21,7 @@ def read(path):
 
 
 def what_agrees(text):
-    """Of an entry: what no translator may change."""
+    """The parts of an entry that a translator must not change."""
     return {
         "fields": sorted(re.findall(r"@(\w+)@", text)),
         "headers": re.findall(r"(?m)^((?!Subject)[A-Z][\w-]+: .*)$", text.split("\n\n")[0]),

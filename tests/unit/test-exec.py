@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What runs as root calls no shell and looks nothing up in PATH: the programs named ask for no function that does."""
+"""Programs that run as root start no shell and search no PATH: the given programs import no function that does."""
 
 import re
 import subprocess

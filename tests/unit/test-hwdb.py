@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""udev/61-uasd.hwdb: every line is understood, nothing contradicts the kernel's table in src/core, and systemd's own
-program compiles it and finds what stands in it.
+"""udev/61-uasd.hwdb: every line is valid, nothing contradicts the kernel's table in src/core, and systemd's own program compiles it
+and finds its entries.
 
     test-hwdb.py SOURCE-ROOT
 """
@@ -17,7 +17,7 @@ import unittest
 TOP = sys.argv[1]
 HWDB = os.path.join(TOP, "udev/61-uasd.hwdb")
 SAYS_MAX = 8
-# What is inside of these none of the sources says.
+# No source names the chip in these.
 UNNAMED = set("""
 04E8:61B6 054C:087D 059F:105F 059F:1061 0634:5605 0781:55E8 090C:2000 0984:0301 0BC2:331A 1058:262F 125F:A76A 125F:A88A 14B0:0206
 154B:F009 154B:F00B 154B:F00D 17EF:3899 4971:1012 4971:8017 4971:8024 7825:A2A4
@@ -35,7 +35,7 @@ def read_hwdb():
             assert line.isascii() and not line.endswith(" "), where
             if line.startswith("#"):
                 continue
-            # To systemd the rest would be a comment.
+            # systemd would read the rest as a comment.
             assert "#" not in line, where
             if not line:
                 assert not matches or filled, where
@@ -107,7 +107,7 @@ class Hwdb(unittest.TestCase):
                     self.assertTrue(verdict != "unknown" or note, "an unknown that says nothing")
 
     def test_chips(self):
-        """Who calls a chip so is a source that is known, and where there is none nobody says what the chip is."""
+        """The source of the name of a chip is known. Without a source the chip has no name."""
         unnamed = set()
         for match, keys in self.entries.items():
             if "UASD_DB_CHIP" not in keys:
@@ -120,18 +120,18 @@ class Hwdb(unittest.TestCase):
                 self.assertEqual(len(sources), len(set(sources)))
                 said = {s[4].split(" ")[0] for s in read_says(keys)}
                 self.assertFalse(set(sources) - {"smartmontools", "usb.ids"} - said)
-                # A number is a model, and without one it is said that there is none.
+                # A number is a model. A name without one says that there is no model.
                 self.assertNotEqual("no model" in chip, bool(re.search(r"[0-9]", chip)))
         self.assertEqual(unnamed, UNNAMED)
 
     def test_firmware_told(self):
-        """A warning of one firmware in which bcdDevice has no part is there to be read, and decides nothing."""
+        """A warning about a firmware that bcdDevice does not identify is only text, without an effect."""
         said = [s for s in read_says(self.entries["usb:v0BDAp9210*"]) if s[4].startswith("bensuperpc/rtl9210")]
         self.assertEqual([(s[0], s[5]) for s in said], [("unknown", "2026-07")])
         self.assertIn("1.32.87", said[0][6])
 
     def test_kernel_forbids(self):
-        """What the kernel's table keeps off uas is bad here, in that range: a good word would make it a conflict."""
+        """Bridges that the kernel's table keeps off uas are bad here, in that range. A good verdict would be a conflict."""
         for match, rows in read_kernel_table().items():
             says = read_says(self.entries.get(match, {}))
             for low, high, letters, table in rows:
@@ -147,7 +147,7 @@ class Hwdb(unittest.TestCase):
                             self.assertIn("flags " + letters, ours[0][6])
 
     def test_kernel_says_so(self):
-        """What is called the kernel's word here stands in its table."""
+        """Entries with the source Linux are in the kernel's table."""
         rows = read_kernel_table()
         for match, keys in self.entries.items():
             for verdict, low, high, host, source, _, note in read_says(keys):
@@ -165,7 +165,7 @@ class Hwdb(unittest.TestCase):
 
     @unittest.skipUnless(SYSTEMD_HWDB, "no systemd-hwdb")
     def test_systemd(self):
-        """As udev looks it up for a USB device, which has no modalias of its own, and for an interface, which has one."""
+        """The look-up of udev for a USB device, which has no modalias, and for an interface, which has one."""
         with tempfile.TemporaryDirectory() as root:
             folder = os.path.join(root, "etc/udev/hwdb.d")
             os.makedirs(folder)
@@ -180,7 +180,7 @@ class Hwdb(unittest.TestCase):
 
     @unittest.skipUnless(SYSTEMD_HWDB, "no systemd-hwdb")
     def test_overruled(self):
-        """The recipe in the file's head."""
+        """The recipe at the beginning of the file."""
         with open(HWDB) as f:
             recipe = re.search(r"(?m)^#   (usb:.*)\n#   ( UASD_VERDICT=bad)$", f.read())
         with tempfile.TemporaryDirectory() as root:

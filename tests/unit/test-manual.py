@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pages as they are installed: every reason and state of the code is in them, and they know each other.
+"""The installed pages: they contain every reason and state of the code, and refer to each other.
 
     test-manual.py SOURCE-ROOT PAGE...
 """
@@ -23,7 +23,7 @@ def source(path):
 
 
 def plain(roff):
-    """Without escapes, and with single blanks."""
+    """Without escapes, with single blanks."""
     return ' '.join(re.sub(r'\\(f[A-Z]|&)', '', roff).replace('\\-', '-').replace('\\\\', '\\').replace('\\(aq', "'").replace('\\[aq]', "'").split())
 
 
@@ -32,7 +32,7 @@ def section(page, name):
 
 
 def terms(text):
-    """[(what is in bold on a line of its own, what is said of it)]"""
+    """[(bold text on a line of its own, its description)]"""
     parts = re.split(r'(?m)^\\fB([a-z\\-]+)\\fR(?:\n|$)', text)
     return [(plain(word), plain(re.sub(r'(?m)^\..*$', '', said))) for word, said in zip(parts[1::2], parts[2::2])]
 
@@ -47,7 +47,7 @@ class Manual(unittest.TestCase):
     maxDiff = None
 
     def test_indented(self):
-        """What is said of a verb or an option stands below it: no line of it has lost its tab."""
+        """The description of a verb or an option is below it: all of its lines have their tab."""
         folder = os.path.join(TOP, 'man')
         for page in sorted(name for name in os.listdir(folder) if '.scd' in name):
             text, literal, before = source(os.path.join('man', page)), False, ''
@@ -65,7 +65,7 @@ class Manual(unittest.TestCase):
         self.assertIn('# OPTIONS\n', source('man/uasctl.1.scd'))
 
     def test_reasons(self):
-        """Each, in the order in which they are asked, with its sentence."""
+        """Each reason with its sentence, in the order of the checks."""
         words = names('reason_names')
         rows = re.findall(r'\.reason = (\w+),.*?\.means = ((?:"[^"]*"\s*)+),', source('src/core/policy-table.c'), re.S)
         self.assertEqual({row for row, _ in rows}, set(words))
@@ -95,7 +95,7 @@ class Manual(unittest.TestCase):
             self.assertTrue(name == 'uasd-hwdb.7' or 'uasd-hwdb(7)' in also, name)
 
     def test_hwdb_page(self):
-        """Its recipe is that in the head of the file, its example an entry that this one would take."""
+        """Its recipe is that at the beginning of the file, and its example is a valid entry."""
         page = source('man/uasd-hwdb.7.scd')
         recipe = re.search(r'(?m)^#   (usb:.*)\n#   ( UASD_VERDICT=bad)$', source('udev/61-uasd.hwdb'))
         self.assertIn('```\n%s\n%s\n```' % recipe.groups(), page)

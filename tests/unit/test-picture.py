@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""tools/terminal-picture: the text of a transcript is in the picture as it stood on the terminal, with its colours.
+"""tools/terminal-picture: the picture shows the text of a transcript at its place on the terminal, with its colours.
 
     test-picture.py SOURCE-ROOT
 """
