@@ -23,12 +23,12 @@ from media import Media
 
 TIERS = ("fast", "default", "full")
 LIMIT = 240
-# Of a case's folder: too large to keep, and nothing a reader could look into without the run.
+# In a case's folder: too large to keep, and useless without the run.
 BULKY = ("*.qcow2", "*.raw", "initrd.img", "*.sock", "*.usb", "*.ctl", "*.copy")
 
 
 class Skip(Exception):
-    """The case cannot run here; why."""
+    """The case cannot run here, for this reason."""
 
 
 class Case:
@@ -65,7 +65,7 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT):
 
 @contextlib.contextmanager
 def clock_stopped():
-    """What is built once for all must not count as this case's time."""
+    """The time of shared builds does not count for this case."""
     left = signal.alarm(0)
     try:
         yield
@@ -143,7 +143,7 @@ class Vm:
         return Media(os.path.join(self.folder, name), size)
 
     def evidence(self):
-        """What one wants to see of a case that failed; guests may be dying."""
+        """Data about a failed case. Guests may be dying."""
         for guest in self.guests:
             if guest.machine.process is None:
                 continue

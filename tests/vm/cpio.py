@@ -75,7 +75,7 @@ def overlay(root=None, gone=(), initramfs=None):
     if root or gone:
         files = {"vm-files/" + path.lstrip("/"): value
                  for path, value in (root or {}).items()}
-        # Its own folder, or there would be none without files.
+        # Its own folder, which exists even without files.
         files["vm-files/etc/.vm-files"] = ""
         files["vm-files.gone"] = "".join(path.lstrip("/") + "\n" for path in gone)
         files["vm-files.id"] = hashlib.sha256(archive(files)).hexdigest() + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Debian trees for the guests: what to install, from where, with which keys.
+"""Debian trees for the guests: the packages, their sources and keys.
 
 The mirror, the proxy and the like are those the host's apt uses: a
 contributor behind a proxy has told apt about it already.
@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 
-# What uasd's package depends on is here too, so that it installs offline.
+# The dependencies of uasd's package are here too, so that it installs offline.
 COMMON = """
 linux-image-amd64 initramfs-tools busybox zstd kmod
 systemd systemd-sysv udev dbus polkitd udisks2 procps less python3
@@ -26,7 +26,7 @@ PACKAGES = {
     "trixie": COMMON + ["libaio1t64", "systemd-cryptsetup"],
 }
 
-# The userland of ZFS and what it needs besides, without zed, which is a daemon; in contrib, as the source of its modules is.
+# The userland of ZFS and its dependencies, without zed, which is a daemon. They are in contrib, like the source of its modules.
 ZFS = """
 zfs-dkms zfsutils-linux libzfs4linux libzpool5linux libnvpair3linux
 libuutil3linux libtirpc3 libtirpc-common
@@ -40,7 +40,7 @@ class ImageError(Exception):
 
 
 def sh(args, **kw):
-    """Run a command whose output is only wanted when it fails."""
+    """Run a command whose output is needed only when it fails."""
     done = subprocess.run(args, stdout=subprocess.PIPE, text=True,
                           stderr=subprocess.STDOUT, **kw)
     if done.returncode:
@@ -92,7 +92,7 @@ def host_apt_options():
 
 
 def need_keys(suite):
-    """The host's keyring must know the suite's keys; say how to get them."""
+    """The host's keyring must have the suite's keys. Otherwise the error says how to get them."""
     keys = glob.glob("/usr/share/keyrings/debian-archive-%s-*" % suite)
     if not os.path.exists(KEYRING) or not keys:
         raise ImageError(
@@ -116,7 +116,7 @@ def bootstrap(suite, packages, target, cache, components="main", fetch=(), lists
     cmd = ["mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory",
            "--skip=download/empty,essential/unlink,cleanup/apt/cache,cleanup/reproducible",
            "--include=" + ",".join(packages),
-           # Documents are half of the files; our own package's are kept (below).
+           # Documents are half of the files. Those of our own package are kept (below).
            "--dpkgopt=path-exclude=/usr/share/doc/*",
            "--dpkgopt=path-exclude=/usr/share/man/*",
            "--dpkgopt=path-exclude=/usr/share/locale/*",

@@ -75,7 +75,7 @@ class Disk:
         return self.call("unplug")
 
     def power_loss(self):
-        """Off, unplugged, its volatile write cache forgotten; lost blocks by LUN."""
+        """Off, unplugged, the contents of its volatile write cache lost. Returns the lost blocks by LUN."""
         return self.call("power_loss").get("lost_blocks")
 
     def stats(self):

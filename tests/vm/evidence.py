@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What several cases ask of a guest and its disks."""
+"""Questions of several cases about a guest and its disks."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def when(guest, pattern, options="-b"):
 
 
 def mounted_on_uas_alone(guest, disk, where, name="sda"):
-    """Mounted, on uas, and never before: the journal and the disk agree."""
+    """Mounted only on uas: the journal and the disk agree."""
     source, _kind, _options = guest.mounts()[where]
     assert source.startswith("/dev/" + name), source
     assert guest.driver(disk.interface) == "uas"
@@ -36,7 +36,7 @@ def mounted_on_uas_alone(guest, disk, where, name="sda"):
 
 
 def on_storage(vm, disk, config="", image=None, count=1):
-    """A resumed guest with the disk on usb-storage and uasd stopped: as if uasd came later."""
+    """A resumed guest with the disk on usb-storage and uasd stopped, as if uasd started later."""
     guest = vm.resume(image=image)
     guest.run("systemctl stop uasd", check=True)
     if config:
@@ -50,7 +50,7 @@ def on_storage(vm, disk, config="", image=None, count=1):
 
 
 def only_disk(guest, state, timeout=30):
-    """The one disk as uasctl lists it, once it is in this state; a trial on uas is a way of being settled."""
+    """The one disk as uasctl lists it, once it is in this state. A trial on uas counts as settled."""
     states = (state, "trial") if state == "settled" else (state,)
 
     def look():
@@ -61,7 +61,7 @@ def only_disk(guest, state, timeout=30):
 
 
 def listed(guest, disk):
-    """This one of several disks as uasctl lists it; None: it does not."""
+    """This one of several disks as uasctl lists it; None: not listed."""
     return next((one for one in guest.uasctl("list")["disks"] if one["interface"] == disk.interface), None)
 
 
@@ -76,7 +76,7 @@ def disk_in(guest, disk, state, timeout=30):
 
 
 def impatient(guest, name):
-    """Commands time out after 2 seconds instead of 30: what goes wrong is seen sooner."""
+    """Commands time out after 2 seconds instead of 30, so that faults show sooner."""
     guest.run("echo 2 >/sys/block/%s/device/timeout; echo 2 >/sys/block/%s/device/eh_timeout" % (name, name), check=True)
 
 
@@ -90,13 +90,13 @@ def hang_once(guest, disk, name):
 
 
 def record_of(guest, disk):
-    """What /etc/uasd/history has of a disk at its ports: lists of words."""
+    """The records of a disk in /etc/uasd/history at its ports: lists of words."""
     text = guest.read("/etc/uasd/history") or ""
     return [line.partition("=")[2] for line in text.splitlines() if ":%s@" % disk.config["serial"] in line]
 
 
 def messages(guest, message):
-    """How often the journal has an ending of uasd's."""
+    """Number of journal entries with an ending of uasd."""
     text = guest.run("journalctl -b -o json MESSAGE_ID=%s --output-fields=MESSAGE" % message).out
     return len(text.splitlines())
 
@@ -108,7 +108,7 @@ STRANDED = "8b68d3c1d462461887b4c56a0a0e9468"
 
 
 def stranded(guest, disk, before, target):
-    """The fields of the one switch of the boot that ended where it was not to end; the catalog has its text, `uasctl log` its word."""
+    """The fields of the one switch of the boot that ended on the wrong driver. The catalog has its text, `uasctl log` its word."""
     journal = "LC_ALL=C journalctl -b --no-pager MESSAGE_ID=%s " % STRANDED
     guest.wait_until(journal + "| grep -q 'not brought back'", 20)
     [told] = [json.loads(line) for line in guest.out(journal + "-o json").splitlines()]
@@ -123,7 +123,7 @@ def stranded(guest, disk, before, target):
 
 
 def quirks_of_others(guest):
-    """The quirks parameter without the entries by which uasd keeps disks off uas; "" also where there is none."""
+    """The quirks parameter without the entries by which uasd keeps disks off uas; "" also without a parameter."""
     entries = (guest.read("/sys/module/usb_storage/parameters/quirks") or "").split(",")
     for own in (guest.read("/run/uasd/quirks") or "").partition("quirks=")[2].partition("\n")[0].split(","):
         if own in entries:
@@ -132,7 +132,7 @@ def quirks_of_others(guest):
 
 
 def well(guest, disk, driver=None, count=1, quirks=""):
-    """The disk is on a driver and readable, nothing is held or left over, and uasctl says where it is. QUIRKS: those of others."""
+    """The disk is on a driver and readable, nothing is held or remains, and uasctl reports its driver. QUIRKS: those of others."""
     names = guest.wait_disk(disk.interface, driver=driver, count=count)
 
     def at_rest():
@@ -143,10 +143,10 @@ def well(guest, disk, driver=None, count=1, quirks=""):
     assert guest.run("ls -A /run/uasd/hold").text == "", guest.run("ls -l /run/uasd/hold").out
     assert guest.run("ls /run/uasd/switch/%s" % disk.interface).rc != 0, guest.run("cat /run/uasd/switch/*").out
     assert quirks_of_others(guest) == quirks, quirks_of_others(guest)
-    # Another disk's may just be under way.
+    # A bind of another disk may be in progress.
     guest.wait_until("! test -e /run/uasd/quirks.bind", 20)
     for name in names:
-        # Held, it would have none of the file system's links.
+        # A held disk would have no links of its file system.
         guest.wait_until("! udevadm info -q property -n %s | grep -qx UASD_HOLD=1" % name, 30)
         guest.run("dd if=/dev/%s of=/dev/null bs=1M count=1 iflag=direct status=none" % name, check=True)
     assert one["driver"] == now, (now, one)
@@ -163,11 +163,11 @@ def waiting(vm, disk, image=None):
 
 
 def gone(guest, disk):
-    """DISK is pulled, and the kernel has seen it."""
+    """DISK is pulled, and the kernel has noticed."""
     disk.unplug()
     guest.wait_until("! test -e /sys/bus/usb/devices/%s" % disk.interface, 30)
 
 
 def switch(guest, disk, target, timeout=100):
-    """uasctl switch, and how it ended."""
+    """uasctl switch, and its result."""
     return guest.run("uasctl switch %s %s --wait=%d" % (disk.interface, target, timeout), timeout=timeout + 50)

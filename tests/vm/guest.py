@@ -11,7 +11,7 @@ import qmp
 from machine import Machine
 from qmp import CommandFailed, CommandTimeout, Result, quote
 
-# TCG keeps what it has translated by the address it runs at: what lies somewhere else in each process is translated each time.
+# TCG caches translated code by its address: code at a different address in each process is translated each time.
 CMDLINE = ("root=/dev/vda rootfstype=ext4 rw console=ttyS0 mitigations=off norandmaps init_on_alloc=0 "
            "nosoftlockup panic_on_oops=1 net.ifnames=0")
 FSTAB = "/dev/vda / ext4 errors=remount-ro 0 1\n"
@@ -29,7 +29,7 @@ class Job:
         self.guest = guest
         self.command = command
         self.base = "/run/" + qmp.unused_name("vm-job-")
-        # The agent would wait for whoever holds its pipes open.
+        # The agent would wait for processes with its pipes open.
         guest.run("(setsid sh -c %s >%s.out 2>%s.err; echo $? >%s.rc.new; "
                   "mv %s.rc.new %s.rc) </dev/null >/dev/null 2>&1 & echo $! >%s.pid"
                   % ((quote(command),) + (self.base,) * 6), check=True)
@@ -144,7 +144,7 @@ class Guest:
     def reboot(self, wait="booted", timeout=240):
         """Restart by systemd, in the same QEMU, with the disks as they are."""
         while self.machine.monitor.poll_event("RESET"):
-            pass  # of restarts before this one: QEMU may tell of one more than once
+            pass  # of earlier restarts: QEMU may report one several times
         self.run("systemctl --no-block reboot", check=True)
         end = time.monotonic() + timeout
         while not self.machine.monitor.poll_event("RESET", 0.2):
@@ -199,7 +199,7 @@ class Guest:
         disk.plug()
 
     def detach(self, disk):
-        """Take the cable away for good; disk.unplug() only pulls the disk."""
+        """Remove the cable for good. disk.unplug() only pulls the disk."""
         self.machine.detach(disk.port)
         del self.disks[disk.port]
 
@@ -237,7 +237,7 @@ class Guest:
         return self.agent.read(path)
 
     def until(self, question, timeout=30, what="condition"):
-        """Ask until the answer is not false or None; the answer."""
+        """Ask until the answer is not false or None. Returns the answer."""
         end = time.monotonic() + timeout
         while True:
             answer = question()
@@ -262,7 +262,7 @@ class Guest:
         return self.run("dmesg").out
 
     def mark(self, text):
-        """A line in the kernel log, to find one's place."""
+        """A line in the kernel log, to find a position again."""
         self.run("echo %s >/dev/kmsg" % quote("vm: " + text))
 
     def udev(self, device):
@@ -288,7 +288,7 @@ class Guest:
         return [os.path.basename(path) for path in sorted(result.out.split())]
 
     def wait_disk(self, interface="2-1:1.0", driver=None, timeout=60, count=1):
-        """Until COUNT disks are there (and on DRIVER) and udev is done; names."""
+        """Wait until COUNT disks are there (and on DRIVER) and udev has settled; names."""
         def look():
             if driver and self.driver(interface) != driver:
                 return None

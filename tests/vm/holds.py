@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Boots that are watched: when a hold began, when it ended, when the disk was mounted.
+"""Observed boots: when a hold began and ended, and when the disk was mounted.
 
 A unit of the guest listens to udev before the first device is triggered, so
 that a hold cannot come and go unseen; what PID 1 and the kernel did is in the
@@ -27,7 +27,7 @@ MONITOR = {
 
 
 class Event:
-    """One event as udev has passed it on."""
+    """One event as udev has sent it after processing."""
 
     def __init__(self, time, action, path, properties):
         self.time = time
@@ -56,7 +56,7 @@ def events(guest, subsystem="block"):
 
 
 class Timeline:
-    """What became of one disk (named `name` all along) in a boot."""
+    """The course of one disk (named `name` the whole time) in a boot."""
 
     def __init__(self, guest, disk, name="sda"):
         self.guest = guest
@@ -67,13 +67,13 @@ class Timeline:
         held = [one for one in mine if one.held]
         self.appeared = mine[0].time if mine else None
         self.was_held = bool(held)
-        # PID 1 starts the dead man's timer before the hold's first word.
+        # PID 1 starts the dead man's timer before the first message of the hold.
         self.began = when(guest, r"systemd\[1\]: Started uasd-release@")
         self.timer = when(guest, r"systemd\[1\]: (Starting|Started|Finished) uasd-release@\S+service")
         self.released = next((one.time for one in mine if held and one.time > held[-1].time), None)
         self.mounted = when(guest, r"EXT4-fs \(%s\d*\): mounted" % name, "-b -k")
         self.driver = guest.driver(disk.interface)
-        # It fires in any case, and finds nothing to do when all went well.
+        # It fires in any case, and finds nothing to do after a normal release.
         self.by_timer = (self.timer is not None and self.released is not None
                          and self.timer < self.released)
 
@@ -88,7 +88,7 @@ class Timeline:
 
 
 def early(lines):
-    """A drop-in for uasd.service with LINES; it is started before udev sees a disk.
+    """A drop-in for uasd.service with LINES. The service starts before udev sees a disk.
 
     Once only, if nothing else is said: the disk, when it comes, would have it
     started again.
@@ -106,7 +106,7 @@ def boot(vm, disk, fstab=LABEL, files=None, wait="booted", timeout=180, **option
 
 
 def mounted_at_boot(guest, disk, driver, where="/mnt"):
-    """The boot's Timeline, when it ended well: mounted, on DRIVER, no unit failed."""
+    """The Timeline of a boot that succeeded: mounted, on DRIVER, no unit failed."""
     line = Timeline(guest, disk)
     print(line, flush=True)
     failed = guest.out("systemctl list-units --failed --plain --no-legend").split("\n")
@@ -119,7 +119,7 @@ def mounted_at_boot(guest, disk, driver, where="/mnt"):
 
 
 def never_held(line):
-    """No hold ever began: not for a moment, in no file and no unit."""
+    """No hold began at any time, by all files and units."""
     assert not line.was_held, line.events
     assert line.began is None, line.began
     assert line.guest.run("ls /run/uasd/hold/*").rc != 0
@@ -127,7 +127,7 @@ def never_held(line):
 
 
 def held_and_released(line, seconds, slack=8.0):
-    """A hold began and was over in time; the mount followed at once.
+    """A hold began and ended in time. The mount followed at once.
 
     SLACK is for udev, fsck and mount on a guest that may share its processor.
     """
@@ -138,8 +138,8 @@ def held_and_released(line, seconds, slack=8.0):
 
 
 def by_the_dead_man(line, seconds):
-    """The timer of PID 1 let go, when the time was up, not before and not after."""
-    early = 1.0  # PID 1 says that it has started the timer a moment after it has
+    """The timer of PID 1 released the disk when the time was up, not before and not after."""
+    early = 1.0  # PID 1 reports the start of the timer a moment later
     held_and_released(line, seconds)
     assert line.by_timer, line
     assert seconds - early <= line.timer - line.began <= seconds + 2, line

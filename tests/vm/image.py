@@ -36,11 +36,11 @@ SIZE = "6G"
 KEY = 12
 KEEP = 3  # of each kind of layer, the most recently used
 KEEP_PRODUCTS = 10  # packages, likewise
-IN_USE = 2 * 3600  # seconds since its last use in which another run may still stand on it
+IN_USE = 2 * 3600  # seconds after its last use in which another run may still need it
 
 
 def superfluous(paths, keep):
-    """All but the newest KEEP, and none that was used a short while ago: several trees may be tested at once."""
+    """All but the newest KEEP, and none that was used recently: several trees may be tested at once."""
     return [path for path in sorted(paths, key=os.path.getmtime)[:-keep]
             if time.time() - os.path.getmtime(path) > IN_USE]
 
@@ -128,7 +128,7 @@ class Layer:
             self.prune()
 
     def prune(self):
-        """Only the newest layers of this name stay, and what was made of them."""
+        """Keeps only the newest layers of this name, and what was made of them."""
         old = [path for path in glob.glob(os.path.join(
             os.path.dirname(self.dir), self.name + "-*"))
             if len(path) == len(self.dir)]
@@ -183,8 +183,8 @@ def guest_abi(base):
 
 
 def module_layer(flavour, about, packages, key=(), **options):
-    """What recipe/FLAVOUR builds for the bookworm guest's kernel, in a tree of its
-    own with PACKAGES: compilers have no place in a guest."""
+    """The result of recipe/FLAVOUR for the bookworm guest's kernel, built in a separate tree with PACKAGES: a guest has no
+    compilers."""
     base = packages_layer("bookworm")
     layer = Layer("module-" + flavour, digest(base.key, recipe(flavour), *key))
     abi = guest_abi(base)
@@ -242,7 +242,7 @@ def flavour_layer(flavour):
 
 
 def packages(deb):
-    """The package, and that of bench where it lies beside it."""
+    """The package, and that of bench if it is beside it."""
     folder, name = os.path.split(deb)
     bench = os.path.join(folder, re.sub("^uasd_", "uasd-bench_", name))
     return [deb, bench] if bench != deb and os.path.exists(bench) else [deb]
@@ -278,7 +278,7 @@ def keep_deb(path):
     parent = os.path.join(cache_dir(), "products")
     folder = os.path.join(parent, digest(*map(os.path.abspath, packages(path))))
     kept = os.path.join(folder, os.path.basename(path))
-    with locked("products"):  # no other run may copy the same, or take an old one away, meanwhile
+    with locked("products"):  # no other run may copy the same one, or remove an old one, meanwhile
         os.makedirs(folder, exist_ok=True)
         for package in reversed(packages(path)):
             own = os.path.join(folder, os.path.basename(package))

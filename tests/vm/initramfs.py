@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A guest's initramfs, made anew as update-initramfs does on a system that has these files."""
+"""A guest's initramfs, made again as update-initramfs does on a system with these files."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ MAKE = "cp -a /tmp/files/. / && exec mkinitramfs -o /boot/made.img $(basename /l
 
 
 def made(vm, files):
-    """The path of the initramfs, and what its hooks said; not part of the case's time."""
+    """The path of the initramfs, and the output of its hooks. Its time does not count for the case."""
     with context.clock_stopped():
         layer = images.product_layer(vm.image().flavour, vm.deb)
         folder = os.path.join(vm.folder, "initramfs%d" % len(os.listdir(vm.folder)))
@@ -32,7 +32,7 @@ def made(vm, files):
 
 
 def boot(vm, files, disks, extra=None, **options):
-    """A cold boot of a system that has FILES, and an initramfs made with them; EXTRA files it has besides."""
+    """A cold boot of a system with FILES, and an initramfs made with them. EXTRA: additional files."""
     guest = vm.guest()
     guest.image.initrd, _said = made(vm, files)
     return guest.boot(files={**files, **(extra or {})}, disks=disks, **options)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Python in the guest: where the system call matters, its errno, or the instant after it."""
+"""Python in the guest, for tests of a system call, its errno, or the moment after it."""
 
 import json
 
 from qmp import quote
 
-# What every program finds. I is the disk's USB interface.
+# Available to every program. I is the disk's USB interface.
 PRELUDE = r'''
 import ctypes, errno, fcntl, glob, json, os, struct, subprocess, sys, time
 
@@ -86,7 +86,7 @@ def mount(source, where):
 
 
 def python(guest, disk, program, *arguments, timeout=60):
-    """Runs PROGRAM in the guest; what it has left in `answer`."""
+    """Runs PROGRAM in the guest. Returns the value of `answer`."""
     words = " ".join(quote(str(word)) for word in (disk.interface,) + arguments)
     result = guest.run("python3 - " + words, timeout, check=True,
                        input=PRELUDE + program + "\nprint(json.dumps(answer))\n")
@@ -98,7 +98,7 @@ def plugged(vm, driver, image=None, **config):
     config.setdefault("size", "16M")
     disk = vm.disk(**config)
     guest = vm.resume(image=image)
-    # It opens a disk some time after udev is done with it.
+    # It opens a disk some time after udev has processed it.
     guest.run("systemctl stop udisks2")
     guest.plug(disk)
     guest.wait_disk(disk.interface, count=len(disk.media))
@@ -108,7 +108,7 @@ def plugged(vm, driver, image=None, **config):
 
 
 def move(guest, disk, driver):
-    """To DRIVER by hand, if it is not there already; the quirks are as that takes."""
+    """To DRIVER by hand, if needed. Sets the quirks for that."""
     python(guest, disk, """
 target = sys.argv[2]
 assert quirks("1209:5a5a:u" if target == "usb-storage" else "\\n") is None

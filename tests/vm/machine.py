@@ -33,7 +33,7 @@ _children = []
 
 
 def die_with_parent():
-    """Between fork and exec: nothing outlives the harness, whatever kills it."""
+    """Between fork and exec: no process outlives the harness, even if it is killed."""
     ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
 
 
@@ -65,10 +65,9 @@ def accelerator():
     """tcg: /dev/kvm of a nested host may open and then hang. Ask for kvm."""
     if os.environ.get("UASD_VM_ACCEL") == "kvm":
         return ["-accel", "kvm", "-cpu", "host"]
-    # The guest's clock goes by instructions, 4 ns each: what else the host does is not measured.
+    # The guest's clock counts instructions, 4 ns each, so other load of the host does not affect it.
     counted = ["-icount", "shift=2,sleep=on"] if os.environ.get("UASD_VM_ACCEL") == "icount" else []
-    # Multi-threaded TCG now and then trips over the kernel's code patching.
-    # cpu "max" boots a third slower than a plain x86-64-v2.
+    # Multi-threaded TCG sometimes fails at the kernel's code patching. cpu "max" boots a third slower than a plain x86-64-v2.
     return ["-accel", "tcg,thread=single,tb-size=512", "-cpu", "Nehalem"] + counted
 
 
@@ -152,7 +151,7 @@ class Machine:
             time.sleep(0.02)
 
     def save(self, target):
-        """Stop for good; all but the memory's contents goes to TARGET."""
+        """Stop for good. All but the memory's contents goes to TARGET."""
         self.monitor.call("stop")
         self.monitor.call("migrate-set-capabilities", capabilities=[
             {"capability": "x-ignore-shared", "state": True}])
@@ -191,7 +190,7 @@ class Machine:
         self.monitor.call("device_del", id="usb%d" % port)  # its chardev goes with it
 
     def kill(self):
-        """The power is gone."""
+        """The power fails."""
         if self.process:
             end(self.process)
         self.forget()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is on an emulated disk: prepared and read back from the host.
+"""The content of an emulated disk: prepared and read back from the host.
 
 The files are only touched while the disk's volatile cache is empty: before
 it is plugged in, and after a power loss or a flush.

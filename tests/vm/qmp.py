@@ -10,11 +10,11 @@ import time
 
 
 class VmError(Exception):
-    """The harness, not the product, came to grief."""
+    """A failure of the harness, not of the product."""
 
 
 class CommandFailed(Exception):
-    """A command in the guest did not end with 0."""
+    """A command in the guest failed."""
 
     def __init__(self, command, result):
         super().__init__("%s: exit %s\n%s%s" % (command, result.rc,
@@ -27,7 +27,7 @@ class CommandTimeout(Exception):
 
 
 class Result:
-    """How a command in the guest ended: .rc .out .err, .text is out stripped."""
+    """The result of a command in the guest: .rc .out .err, .text is out stripped."""
 
     def __init__(self, rc, out, err):
         self.rc = rc
@@ -81,7 +81,7 @@ class Lines:
 
 
 class Monitor:
-    """QMP: call() a command, wait_event() for what QEMU announces."""
+    """QMP: call() a command, wait_event() for events of QEMU."""
 
     def __init__(self, path):
         self.lines = Lines(path, timeout=30)
@@ -121,7 +121,7 @@ class Monitor:
 
 
 class Agent:
-    """qemu-ga in the guest. ALIVE() raises when the guest is beyond answering."""
+    """qemu-ga in the guest. ALIVE() raises when the guest cannot answer any more."""
 
     ENV = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
            "HOME=/root", "TERM=dumb", "LC_ALL=C.UTF-8"]
@@ -134,7 +134,7 @@ class Agent:
         self.stale = False
 
     def drop(self):
-        """Forget the connection: the guest went away or was reset."""
+        """Drop the connection: the guest is gone or was reset."""
         with self.lock:
             if self.lines:
                 self.lines.close()
@@ -197,7 +197,7 @@ class Agent:
         return self.call("guest-exec", **arguments)["pid"]
 
     def finish(self, pid, command, timeout):
-        """Wait for start()'s command; it is killed when its time is out."""
+        """Wait for start()'s command. It is killed at its time limit."""
         end = time.monotonic() + timeout
         pause = 0.01
         while True:

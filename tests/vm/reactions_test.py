@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every belief of the fake kernel has its case on a real one, and no case is left over.
+"""Every assumption of the fake kernel has its case on a real one, and no case is superfluous.
 
     python3 -m unittest tests/vm/reactions_test.py      (needs no guest)
 """

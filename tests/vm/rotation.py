@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The cases of tier full take hours together: a run takes a slice of them, and rotation.tsv says when each has passed last.
+"""The cases of tier full take hours together. A run takes a slice of them, and rotation.tsv has the time at which each passed last.
 
     case<TAB>date<TAB>commit<TAB>seconds
 
@@ -15,7 +15,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = os.path.join(HERE, "rotation.tsv")
 
-# What changed, and the cases that look at it. A case's own file counts as well.
+# Changed files, and the cases about them. A case's own file counts as well.
 SUBJECTS = (
     ("src/switch/*", ("killed.*", "races.*", "halfway.*", "rollback.*", "cut_short.*", "spin_up.*", "no_room.*")),
     ("src/sys/users/*", ("users_*",)),
@@ -83,7 +83,7 @@ def looked_at(name, changed):
 
 
 def slice_of(cases, seconds, record, changed_since, seed):
-    """Of CASES of tier full as many as fit into SECONDS. changed_since(commit): the files; SEED: breaks ties, another one each time."""
+    """As many CASES of tier full as fit into SECONDS. changed_since(commit): the files. SEED: breaks ties, different each time."""
     def order(one):
         last = record.get(one.name)
         if not last:
@@ -101,7 +101,7 @@ def slice_of(cases, seconds, record, changed_since, seed):
 
 
 class Changes:
-    """The files that differ between a commit and what is checked out; each commit is asked for once."""
+    """The files that differ between a commit and the checkout. git is run once for each commit."""
 
     def __init__(self):
         self.known = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which cases of tier full a slice takes.
+"""The cases of tier full in a slice.
 
     python3 -m unittest tests/vm/rotation_test.py        (from anywhere)
 """
@@ -33,7 +33,7 @@ class Rotation(unittest.TestCase):
         return names(rotation.slice_of(self.cases, seconds, record, lambda commit: (changes or {}).get(commit, []), "seed"))
 
     def test_longest_ago(self):
-        "The case that passed longest ago comes first, as many as fit."
+        "The case that passed longest ago comes first. The slice has as many as fit."
         self.assertEqual(self.slice_of(100), ["around.c", "users_open.b"])
         self.assertEqual(self.slice_of(49), [])
 
@@ -50,7 +50,7 @@ class Rotation(unittest.TestCase):
         self.assertEqual(self.slice_of(99, record), ["around.c"])
 
     def test_kept(self):
-        "What passed is kept in the file, and everything else in it stays."
+        "The file gets the cases that passed, and keeps its other lines."
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rotation.tsv")
             rotation.passed("killed.a", 12.4, "c1", path)

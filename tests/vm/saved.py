@@ -18,7 +18,7 @@ import machine
 
 def folder_of(image):
     version = images.sh(["qemu-system-x86_64", "--version"])
-    # The memory of a guest fits the very disk it was booted from, not one made anew by the same recipe.
+    # The memory of a guest matches only the disk it was booted from, not another one by the same recipe.
     key = images.digest(image.key, version, machine.accelerator(), guests.CMDLINE,
                         str(os.stat(image.root).st_mtime_ns), os.path.join(images.HERE, "machine.py"))
     return os.path.join(images.cache_dir(), "saved",
@@ -26,7 +26,7 @@ def folder_of(image):
 
 
 def ensure(image):
-    """The folder of IMAGE's saved guest; booted and saved when there is none."""
+    """The folder of IMAGE's saved guest. Boots and saves it if there is none."""
     folder = folder_of(image)
     with images.locked("saved-" + image.flavour):
         if os.path.isdir(folder):
@@ -69,7 +69,7 @@ def settle(guest):
 
 
 def prune(image, keep=3):
-    """Memory files are large: the newest few of each flavour are enough."""
+    """Memory files are large: keeps the newest few of each flavour."""
     parent = os.path.join(images.cache_dir(), "saved")
     mine = [os.path.join(parent, name) for name in os.listdir(parent)
             if name.startswith(image.flavour + "-") and not name.endswith(".new")]

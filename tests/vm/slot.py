@@ -9,7 +9,7 @@ import image as images
 
 
 class Slot:
-    """With more guests than processors all of them are late, and time limits are hit."""
+    """With more guests than processors all of them are slow, and exceed time limits."""
 
     def __init__(self, stopping=lambda: False):
         folder = os.path.join(images.cache_dir(), "locks")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The host's part of a soak: the machine, its disks, and what befalls them from outside; within/soak.py is the guest's.
+"""The host's part of a soak: the machine, its disks, and incidents from outside. within/soak.py is the guest's part.
 
 The guest asks for what only the host can do by the file /run/vm/asked ("7 unplug 0 350": its seventh wish, disk 0, after
 350 ms), and sees it done by /run/vm/done.
@@ -16,11 +16,11 @@ from within import blocks
 
 BLOCKS = 256
 HARM = ("lost", "driverless", "boots_missed", "pulled", "left_behind", "quirks", "stopped")
-SESSION = 100  # switches in one guest; then another one, with other disks
+SESSION = 100  # switches in one guest; after that another one, with other disks
 
 
 def soak(vm, switches, seed, end=None, once=()):
-    """So many switches; the counts of what happened. ONCE: of what befalls them, each of these as often as the others."""
+    """This number of switches. Returns the counts of events. ONCE: each kind of incident equally often."""
     total = {}
     session = 0
     while total.get("switches", 0) < switches and not (end and time.monotonic() > end):
@@ -31,7 +31,7 @@ def soak(vm, switches, seed, end=None, once=()):
             total[key] = total.get(key, 0) + value
         print("session %d: %s" % (session, summary(count)), flush=True)
         if harm(count):
-            break  # the guest stays, to be looked into
+            break  # the guest stays for inspection
         one.close()
     return total
 
@@ -89,7 +89,7 @@ class Session:
         return self.state["count"]
 
     def serve(self, job):
-        """Until the guest's part has ended; True if the power was cut instead."""
+        """Runs until the guest's part has ended. Returns True if the power failed instead."""
         served = looked = told = 0
         while True:
             wish = self.wish()
@@ -137,7 +137,7 @@ class Session:
         return False
 
     def after_cut(self, before):
-        """The machine has lost its power and boots again, its first disk in fstab; how many switches that was."""
+        """The machine boots after a power failure, with its first disk in fstab. Returns the number of switches."""
         self.guest.power_cut()
         count = self.state["count"]
         count["cuts"] = count.get("cuts", 0) + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is stacked on disks: made in a guest before the boot that is looked at."""
+"""Stacked devices on disks, made in a guest before the tested boot."""
 
 import json
 import os
@@ -13,13 +13,13 @@ from guest import Guest
 from media import tool
 
 KEY = "/etc/vm-key"
-# A word at random, but the same in the guest that makes the container and in the one that opens it.
+# Random, but the same in the guest that makes the container and in the one that opens it.
 PASSWORD = "correct horse"
 
 
 def prepare(vm, disks, script):
-    """Run SCRIPT with DISKS plugged in, as $A, $B ..., in a guest without uasd; they are off and clean
-    afterwards. Done once, and kept for the next case that wants the same."""
+    """Run SCRIPT with DISKS plugged in, as $A, $B ..., in a guest without uasd. They are off and clean afterwards. The result is
+    kept for other cases."""
     with context.clock_stopped():
         image = images.ensure("bookworm")
         key = images.digest(image.key, script, [disk.media[0].size for disk in disks])
@@ -57,7 +57,7 @@ def make(vm, disks, script, image, state):
     guest.put("/run/vm-prepare", "set -ex\nexport LC_ALL=C\n" + variables + script)
     guest.run("sh /run/vm-prepare", timeout=200, check=True)
     guest.run("sync; vgchange -an; dmsetup remove_all; mdadm --stop --scan; sync", timeout=60)
-    # LVM writes past the page cache: only fsync(2) of the disk itself flushes what the disk has of that.
+    # LVM writes past the page cache: only fsync(2) of the disk itself flushes the disk's cache.
     guest.run("sync %s" % " ".join(names), timeout=60, check=True)
     for disk in disks:
         disk.unplug()
@@ -67,7 +67,7 @@ def make(vm, disks, script, image, state):
 
 
 def bound(guest):
-    "When the kernel gave the last disk to uas."
+    "The time at which the kernel bound the last disk to uas."
     times = [float(one) for one in re.findall(r"^\[\s*([0-9.]+)\] .*scsi host\d+: uas$",
                                               guest.journal("-b -k"), re.M)]
     assert times, guest.kernel_log()
@@ -75,7 +75,7 @@ def bound(guest):
 
 
 def made(guest, device):
-    "When udev first saw a device, in seconds since the start: LVM tells nobody in the kernel's log."
+    "When udev first saw a device, in seconds since the start. The kernel's log has no message about LVM."
     return int(guest.udev(device)["USEC_INITIALIZED"]) / 1e6
 
 
@@ -95,7 +95,7 @@ def healthy(guest, disks, driver="uas"):
 
 
 def nothing_left(guest):
-    "No hold, no switch under way."
+    "No hold, no switch in progress."
     assert not guest.run("ls /run/uasd/hold").text
     assert not guest.run("ls /run/uasd/switch | grep -v lock").text
     assert guest.run("udevadm info --export-db | grep UASD_HOLD=1").rc == 1
@@ -123,7 +123,7 @@ def record(vm, disk, port, state):
 
 
 def passed(vm, *disks):
-    """/etc/uasd/history of a machine on which DISKS, on ports 1, 2 ..., have passed their trial; None: not that one."""
+    """/etc/uasd/history of a machine on which DISKS, on ports 1, 2 ..., have passed their trial; None skips a port."""
     return {"/etc/uasd/history": "".join(record(vm, disk, port, "passed") for port, disk in enumerate(disks, 1) if disk)}
 
 
@@ -133,5 +133,5 @@ def distrusted(vm, disk, port):
 
 
 def policy(disk, word):
-    """/etc/uasd/policy with the kept policy of one disk."""
+    """/etc/uasd/policy with the policy of one disk."""
     return {"/etc/uasd/policy": "%s=%s\n" % (disk_key(disk), word)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A guest whose switches stop before any step: what a switch is then killed, pulled out or power-cut in."""
+"""A guest whose switches stop before any step, to be killed, unplugged or cut off from power there."""
 
 import within
 from within import blocks
@@ -9,7 +9,7 @@ BLOCKS = 512
 
 
 def verified(vm, luns=2, **config):
-    """A disk of LUNS, each with a partition of verified data behind one for file systems."""
+    """A disk of LUNS, each with a partition of verified data after one for file systems."""
     config.setdefault("wcache", "volatile")
     disk = vm.disk(size="8M", luns=luns, partitions=["4M", None], **config)
     for lun, media in enumerate(disk.media):
@@ -36,7 +36,7 @@ def resumed(vm, luns=2):
 
 
 def bring(guest, world, driver):
-    """By a switch that nothing befalls."""
+    """By a switch without incidents."""
     if world.driver != driver:
         world.what = "on the way"
         guest.run("uasctl switch %s %s --wait=90" % (world.config["interface"], driver), 120, check=True)
@@ -48,6 +48,6 @@ def main_pid(guest):
 
 
 def back(guest, before):
-    """Until PID 1 has started another uasd than BEFORE, and that answers."""
+    """Waits until PID 1 has started another uasd than BEFORE, and until it answers."""
     guest.until(lambda: main_pid(guest) not in (0, before), 30, "another uasd")
     guest.wait_until("uasctl list", 60)

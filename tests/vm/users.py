@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Somebody uses a disk; uasd waits for him, and for him alone."""
+"""A process uses a disk, and uasd waits for it, and only for it."""
 
 import re
 
 from evidence import listed
 
 QUIET = 1
-# No trial: its timer is another matter.
+# No trial, because its timer would count.
 CONFIG = {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=%d\nTrialSec=0\n" % QUIET}
-# From the end of the use to the beginning of the switch, beside the quiet time. Wherever the end is told to somebody this is it;
-# more is given only where nobody is told.
+# From the end of the use to the beginning of the switch, in addition to the quiet time. It applies to every end that causes an
+# event. Without an event more is allowed.
 SLACK = 2
-# From the beginning to its end. It is the emulated processor's: the same switch takes well under a second on a real one.
+# From the beginning to its end, on an emulated processor. A real one takes well under a second for it.
 THROUGH = 12
 
 
 def settled(vm, disks, image=None):
-    """A resumed guest with these disks on uas, and nothing to do; without udisks, which opens each new disk in its own time."""
+    """A resumed guest with these disks on uas, at rest; without udisks, which opens each new disk at any time."""
     guest = vm.resume(image=image, files=CONFIG)
     guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
     for disk in disks:
@@ -31,14 +31,14 @@ def daemon(guest):
 
 
 def timers(guest):
-    """Seconds until each timer that uasd has armed; none: nothing but an event wakes it."""
+    """Seconds until each timer that uasd has armed. Without one only an event wakes it."""
     text = guest.out("cat /proc/%s/fdinfo/* 2>/dev/null; true" % daemon(guest))  # some are closed meanwhile
     return [int(seconds) + int(nsec) / 1e9 for seconds, nsec in re.findall(r"it_value: \((\d+), (\d+)\)", text)
             if (seconds, nsec) != ("0", "0")]
 
 
 def wake_ups(guest, seconds):
-    """How often uasd ran in so many seconds, once it has put its watchdog to rest: a second after the last event."""
+    """How often uasd ran in so many seconds, after it has stopped its watchdog: a second after the last event."""
     guest.run("sleep 2")
     file = "/proc/%s/status" % daemon(guest)
     before, after = guest.out("grep ^voluntary %s; sleep %s; grep ^voluntary %s" % (file, seconds, file),
@@ -47,13 +47,13 @@ def wake_ups(guest, seconds):
 
 
 def fits(user, wanted):
-    """Every key as wanted: a value, or a pattern for the whole of it; None: not there."""
+    """Every key has the expected value, or matches the pattern; None: the key is absent."""
     return all(user.get(key) is None if value is None else
                key in user and re.fullmatch(str(value), str(user[key])) for key, value in wanted.items())
 
 
 def ask(guest, disk):
-    """uasctl switch to the other driver, which has to wait; that driver."""
+    """uasctl switch to the other driver, which has to wait. Returns that driver."""
     target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
     asked = guest.run("uasctl switch %s %s" % (disk.interface, target))
     assert asked.rc == 3, (target, asked)
@@ -61,7 +61,7 @@ def ask(guest, disk):
 
 
 def waits(guest, disk, *wanted, told=True):
-    """Waiting, with each of WANTED among its users; whether a timer is armed is told by TOLD."""
+    """Waiting, with each of WANTED among its users. TOLD: whether the end is an event, so no timer is armed."""
     def look():
         one = listed(guest, disk)
         return one if one["state"] == "waiting" and all(
@@ -73,7 +73,7 @@ def waits(guest, disk, *wanted, told=True):
     if told:
         guest.until(lambda: not timers(guest), 40, "no timer; %s" % (wanted,))
     else:
-        # Backing off: 1, 2, 4 ... s. The first is there in any case, until it has been looked by name.
+        # Backoff: 1, 2, 4 ... s. The first one is always there, until the look by name.
         def backs_off():
             longest = max(timers(guest) or [0])
             assert longest <= 30, longest
@@ -83,7 +83,7 @@ def waits(guest, disk, *wanted, told=True):
 
 
 def goes(guest, disk, target, end, slack=SLACK):
-    """END is the last of the use: the switch follows by itself. Seconds from one to the other."""
+    """END is the last part of the use: the switch follows by itself. Returns the seconds between them."""
     assert guest.driver(disk.interface) != target
     before = len(began(guest, disk))
     # journald's clock is the kernel's, which /proc/uptime shows as well.
@@ -98,14 +98,14 @@ def goes(guest, disk, target, end, slack=SLACK):
     print("  %-11s %5.2f s after the end of the use, there after %5.2f s (%s)" % (target, waited, arrived - ended, end), flush=True)
     assert arrived - times[0] <= THROUGH, (times[0], arrived)
     assert waited <= QUIET + slack, waited
-    if slack <= 10:  # else a try may just have been under way
+    if slack <= 10:  # otherwise a try may just have been in progress
         assert times[0] - ending >= QUIET - 0.1, times[0] - ending
     assert guest.driver(disk.interface) == target
     return waited
 
 
 def began(guest, disk):
-    """When switches of the disk moved it: the daemon says that it begins, and that step comes last before it ends."""
+    """The times at which switches of the disk began, by uasd's messages. A switch that was deferred does not count."""
     found = []
     for line in guest.journal("-b -u uasd").splitlines():
         match = re.match(r"\[\s*([0-9.]+)\] \S+ uasd\[\d+\]: %s.*: (switching from|not now)" % re.escape(disk.interface), line)
@@ -126,7 +126,7 @@ def through(guest, disk, target, since):
 
 
 def waits_for(guest, disk, start, wanted, end, told=True, slack=SLACK):
-    """START a use of the disk, ask for a switch, see it wait for WANTED, END it, see the switch."""
+    """START a use of the disk, request a switch, see it wait for WANTED, END it, see the switch."""
     guest.run(start, check=True)
     target = ask(guest, disk)
     one = waits(guest, disk, *(wanted if isinstance(wanted, tuple) else (wanted,)), told=told)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What goes wrong around uasd: other services, events, files, clocks, packages. After each of it the disk works on a driver, nothing
-is held, and uasctl tells the truth.
+"""Faults around uasd: other services, events, files, clocks, packages. After each of them the disk works on a driver, nothing is
+held, and uasctl reports the real state.
 """
 
 import json
@@ -64,7 +64,7 @@ def clock_jumps(vm):
     guest.run("umount /mnt && date -s '-2 years'", check=True)
     well(guest, disk, "uas")
     gone(guest, disk)
-    # Held, and nobody to switch it: until its time is up, by the timer of PID 1.
+    # Held, and no process switches it: PID 1's timer releases it.
     guest.run("systemctl enable -q uasd && systemctl daemon-reload && systemctl restart uasd && systemctl kill -s STOP uasd", check=True)
     guest.put("/etc/uasd/uasd.conf", "[uasd]\nPolicy=uas\n")
     guest.plug(disk)
@@ -83,13 +83,14 @@ def clock_jumps(vm):
 
 
 def sleep(guest, first="sleep 1", how="echo freeze >/sys/power/state"):
-    """The whole way to sleep and back, processes and devices, five seconds long: the kernel's own test of it. FIRST: shell, ends as it begins."""
+    """A whole suspend and resume, processes and devices, five seconds long, by the kernel's own test of it. FIRST: shell, ends
+    as it begins."""
     def woken():
         with open(guest.folder + "/console.log", errors="replace") as log:
             return log.read().count("PM: suspend exit")
     before = woken()
     guest.run("echo devices >/sys/power/pm_test; (%s; %s) </dev/null >/dev/null 2>&1 &" % (first, how), check=True)
-    # The agent's port sleeps as well, and would lose a question.
+    # The agent's port sleeps as well, and would lose a request.
     guest.until(lambda: woken() > before, 120, "the guest is awake again")
     guest.agent.drop()
     guest.agent.connect(60)
@@ -107,7 +108,8 @@ def asleep_while_waiting(vm):
     well(guest, disk, "uas")
 
 
-# A switch is asked for, and the machine goes to sleep as soon as it is between the drivers; who was at work then stays to be seen.
+# A switch is requested, and the machine goes to sleep as soon as the disk is between the drivers. The processes of that moment are
+# recorded.
 AT_WORK = """(uasctl switch %(interface)s %(target)s --wait=100 >/run/vm-said 2>&1; echo $? >/run/vm-rc) &
 until grep -qsE 'STEP=(unbind|bind|appear|verify)' %(record)s; do sleep 0.02; done
 { cat %(record)s; ps -o stat=,args= -C uasd-switch; } >/run/vm-asleep"""
@@ -183,7 +185,8 @@ MARK = "BUSNUM=%s\nDEVNUM=%s\nDEADLINE=99999999999999\n"
 
 
 def left_over(vm, record, mark, stays=False):
-    """RECORD and MARK lie there when uasd starts: nothing is held, nothing is moved, and they go; a mark that is nobody's may stay."""
+    """RECORD and MARK exist when uasd starts: nothing is held, nothing is moved, and both are removed. A mark of another device
+    may stay."""
     disk = vm.disk(label="DATA")
     guest = vm.resume()
     guest.plug(disk)
@@ -223,7 +226,7 @@ def record_of_this_one(vm):
 
 HOSTILE = {
     "manufacturer": "%n%s\x1b[31mred\x1b]0;owned\x07\x9b2J",
-    # Those that are no characters and never will be: no D-Bus takes a string with one in it.
+    # Noncharacters: D-Bus refuses a string with one.
     "product": "a\nUASD_STATE=settled\tb\r\u202egnp.\u200b\ufeff\ufffe\uffff\ufdd0\ufdef\U0001fffe\U0010ffff\udc00",
     "serial": ("=\"'\\;$(reboot)`x`\x01\x7f|&" + "\u4e2d\ud83d\ude00" * 60)[:126],
 }
@@ -236,7 +239,7 @@ def harmless(text):
 
 
 def on_the_bus(guest):
-    """The disks as GetManagedObjects has them, whatever anything is called."""
+    """The disks from GetManagedObjects, with any names."""
     guest.wait_until("busctl --system status org.uasd1", 30)
     told = json.loads(guest.out("busctl --system --json=short call org.uasd1 /org/uasd1 "
                                 "org.freedesktop.DBus.ObjectManager GetManagedObjects"))
@@ -268,11 +271,11 @@ def hostile_strings(vm):
     text = guest.run("journalctl -b -o export --no-pager _COMM=uasd + _COMM=uasd-switch + _COMM=uasd-hold").out
     assert "switching" in text
     harmless("\n".join(line for line in text.splitlines() if line.startswith(("MESSAGE=", "UASD_"))))
-    # A field that is not text is sent as bytes, its name alone on a line.
+    # A field that is not text is sent as bytes, with its name on a line of its own.
     assert not [line for line in text.splitlines() if line in ("MESSAGE", "UASD_DISK", "UASD_REASON")], text
 
 
-# What would be two lines where one is read by whoever reads the last.
+# A forged last line, for readers of the last line.
 FORGED = "x\\nEND 0 a b"
 NAMED = """exec python3 -c 'import os, time
 open("/proc/self/comm", "w").write("%s")
@@ -283,7 +286,7 @@ MOUNTED = """exec unshare -m sh -c 'where=$(printf "/run/%s"); mkdir "$where" &&
 exec sleep 1000'""" % FORGED
 
 
-# All that a user may call as he likes, in no character set: process, unit and mount point, in a namespace of his own.
+# All names that a user can choose, in no character set: process, unit and mount point, in a namespace of his own.
 BYTES = r"""exec unshare -m sh -c 'unit=$(printf "/sys/fs/cgroup/\377.scope") where=$(printf "/run/\377")
 mkdir -p "$unit" "$where" && echo $$ >"$unit/cgroup.procs" && mount -o ro /dev/sda1 "$where" && printf "sl\377eep" >/proc/self/comm
 echo $$ >/run/held; read forever </run/never'"""

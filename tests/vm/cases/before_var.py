@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Disks that are held before /var is there, and with a root file system that cannot be written to.
+"""Disks that are held before /var is mounted, and with a read-only root file system.
 
 What a boot has to know lies in /etc; a first trial begins when it can be put
 on record there or in /var, and not before. systemd-udevd is started after
@@ -33,7 +33,7 @@ def with_var(vm, name):
 
 
 def read_only_root():
-    "In the initramfs: the root file system is handed over read-only, as usual, once the case's files are laid."
+    "In the initramfs: the root file system is passed on read-only, as usual, after the files of the case are written."
     script = "/scripts/init-bottom/vm-files"
     with open(images.recipe("root/etc/initramfs-tools" + script)) as file:
         text = file.read()
@@ -56,7 +56,7 @@ def var_on_it(vm):
     mounted_on_uas_alone(guest, disk, "/var")
     [line] = record_of(guest, disk)
     assert line.startswith("state=trial "), line
-    # What is kept from now on is kept in both places.
+    # From now on it is stored in both places.
     guest.run("uasctl policy %s uas" % disk.interface, check=True)
     assert guest.read("/etc/uasd/policy") == guest.read("/var/lib/uasd/policy") is not None
 
@@ -80,7 +80,7 @@ def var_apart(vm):
 def read_only(vm):
     "The root file system is read-only, /var not there yet: no first trial, on usb-storage when the hold is over; what has passed its trial is moved; once it is free the trial is recorded in /var."
     new, known = vm.disk(label="NEW"), vm.disk(label="DATA")
-    # Else /var may come while the hold lasts, and the new one is moved.
+    # Otherwise /var may be mounted during the hold, and the new disk is moved.
     fstab = "/dev/vda / ext4 ro 0 1\n%s\n%s\nLABEL=NEW /mnt/new ext4 defaults 0 2\n" % (VAR.replace("defaults", "x-systemd.requires=/mnt/new"), DATA)
     guest = vm.boot(disks=[new, known], drives=[with_var(vm, "var.raw")], initramfs=read_only_root(), timeout=240, files={
         "/etc/fstab": fstab, "/etc/uasd/uasd.conf": "[uasd]\nHoldSec=25\n", **passed(vm, None, known),

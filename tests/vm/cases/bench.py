@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`uasctl bench` on disks whose latency is a documented model (usbdisk/latency.py), and what comes between."""
+"""`uasctl bench` on disks whose latency is a documented model (usbdisk/latency.py), with interruptions."""
 
 import json
 
 from context import case
 from evidence import gone, impatient, only_disk, well
 
-# The patterns of `gcp`, as deep as an emulated guest can drive them; blocks small enough that a run of seconds has many.
+# The patterns of `gcp`, at depths that an emulated guest can reach, with blocks small enough for many in a run of seconds.
 PROFILE = """[global]
 ioengine=libaio
 direct=1
@@ -35,13 +35,13 @@ bs=112k
 iodepth=4
 """
 HDD = {"kind": "hdd", "seek_ms": 8, "rotation_ms": 4, "mb_per_s": 4}
-# The link sets the pace, and there is nothing to be gained by a queue: so slow, and in blocks so large (but not of more than one command
-# of usb-storage), that what the emulation itself takes for a command does not matter.
+# The link sets the pace, and a queue has no advantage. It is so slow, and the blocks so large (but not more than one command of
+# usb-storage), that the emulation's own time for a command does not matter.
 PACE = {"kind": "fixed", "ms": 0, "mb_per_s": 1}
 
 
 def begin(vm, image="bookworm", **config):
-    """A guest with a disk that nobody uses, on the driver its kernel gave it."""
+    """A guest with an unused disk, on the driver that its kernel chose."""
     guest = vm.resume(image=image)
     guest.run("mkdir -p /etc/uasd/bench", check=True)
     guest.put("/etc/uasd/bench/small.fio", PROFILE)
@@ -53,7 +53,7 @@ def begin(vm, image="bookworm", **config):
 
 
 def bench(guest, options, code=0, answer="", timeout=380):
-    """The result; with the code of the end, and what was said."""
+    """The result, and the messages. code: the expected exit status."""
     done = guest.run("uasctl bench sda --json --profile=small --pause=0 " + options, timeout=timeout, input=answer)
     assert done.rc == code, (done.rc, done.out[-2000:], done.err)
     return (json.loads(done.out) if done.out.strip() else None), done.err
@@ -64,13 +64,13 @@ def verdicts(result):
 
 
 def lease(guest):
-    """Who has the disk for himself, or None."""
+    """The holder of the lease of the disk, or None."""
     [one] = guest.uasctl("list")["disks"]
     return one["lease"]
 
 
 def nothing_left(guest, disk, driver):
-    """The driver it had, no lease, no fio, nothing of a switch."""
+    """The driver is restored. There is no lease, no fio, and nothing of a switch."""
     guest.until(lambda: guest.driver(disk.interface) == driver or None, 90, "back on " + driver)
     well(guest, disk, driver)
     guest.until(lambda: lease(guest) is None or None, 30, "the lease ends")
@@ -79,7 +79,7 @@ def nothing_left(guest, disk, driver):
 
 
 def under(guest, disk, driver):
-    """A run of fio is under way on this driver."""
+    """Waits until a run of fio under this driver has begun."""
     guest.until(lambda: guest.driver(disk.interface) == driver and guest.run("pgrep -x fio").rc == 0 or None, 90, "fio on " + driver)
 
 
@@ -150,7 +150,7 @@ def gcp_as_it_is(vm):
 
 
 def two_disks(vm):
-    "For a file system over both, and a profile that also asks what memory may answer."
+    "For a file system over both, and a profile with a pattern that memory may answer."
     guest = vm.resume()
     disks = [vm.disk(size="300M"), vm.disk(size="300M")]
     for disk in disks:
@@ -193,7 +193,7 @@ def file_on_zfs(vm):
               check=True, timeout=120)
 
     def of_file(options):
-        """The result, what was said, and the doubts of its one pattern."""
+        """The result, the output, and the doubts of its one pattern."""
         for disk in disks:
             disk.reset_stats()
         done = guest.run("uasctl bench --json --profile=small --pause=0 -n 2 " + options, timeout=200)
@@ -209,14 +209,14 @@ def file_on_zfs(vm):
         result, _said, doubts = of_file(options)
         assert result["conditions"]["bridge"], result["conditions"]
         assert "cache" in doubts and "memory" not in doubts, result["results"]
-        # All of it is charged for, and next to nothing of it came from the disks.
+        # All of it is counted for fio, and almost nothing of it came from the disks.
         assert all(run["device_read_bytes"] >= run["read"]["bytes"] > 0 for run in result["runs"]), result["runs"]
         asked = sum(disk.stats()["uas"]["reads"] for disk in disks)
         assert asked < min(run["read"]["ios"] for run in result["runs"]), (asked, result["runs"])
     result, _said, _doubts = of_file("--file=/tank --write --size=16M --pattern=rw_iops")
     assert all(run["write"]["ios"] > 0 for run in result["runs"]), result["runs"]
     assert guest.out("ls -A /tank") == "file"
-    # The raw disk is the pool's.
+    # The raw disk belongs to the pool.
     done = guest.run("uasctl bench sda --json --profile=small --pause=0 -n 1", timeout=120)
     assert done.rc == 6 and not done.out.strip(), done
     guest.run("zpool scrub -w tank", check=True, timeout=120)
@@ -242,7 +242,7 @@ def ended_in_the_middle(vm):
         job = guest.spawn("uasctl bench sda --profile=small --pattern=read_iops --pause=1 -n 9")
         under(guest, disk, "usb-storage")
         assert lease(guest), "nobody has a lease"
-        # Nobody gets the disk meanwhile.
+        # No other program gets the disk meanwhile.
         assert guest.run("mkfs.ext4 -q /dev/sda", timeout=60).rc != 0
         guest.run("pkill -%s -x uasctl-bench" % signal, check=True)
         done = job.wait(60)
@@ -292,7 +292,7 @@ def fails_under_uas(vm):
     assert rounds == [1, 2, 3, 4, 5], rounds
     assert verdicts(result)["read_iops"]["verdict"] == "failed", verdicts(result)
     nothing_left(guest, disk, "usb-storage")
-    # Told first, in the table for people as well.
+    # It comes first, also in the table for people.
     last = guest.run("ls /var/lib/uasd/bench").out.split()
     assert len(last) == 1, last
 

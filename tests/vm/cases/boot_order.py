@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Boot order solved: what usb-storage took in the initramfs is mounted on uas."""
+"""Boot order: a disk that usb-storage had in the initramfs is mounted on uas."""
 
 from context import case
 from evidence import listed, mounted_on_uas_alone
 from stacks import passed
 
 FSTAB = "LABEL=DATA /mnt/usb ext4 defaults 0 2"
-# Two emulated machines on two cores are slow, and a switch that does not fit into its hold is rightly taken back.
+# Two emulated machines on two cores are slow. A switch that takes longer than its hold is rolled back.
 PATIENT = {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n"}
 
 
@@ -82,4 +82,4 @@ def trial_passed(vm):
         assert ("uasd-switch: %s: moved from usb-storage to uas" % disk.interface in guest.kernel_log()) != held
         one = listed(guest, disk)
         assert one["state"] == ("trial" if held else "settled"), one
-    assert "not now" not in log, log  # uasd sees that it is being moved, and lets it
+    assert "not now" not in log, log  # uasd sees that it is being moved, and waits

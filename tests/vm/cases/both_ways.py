@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""uasctl switch, in both directions, with nothing lost."""
+"""uasctl switch, in both directions, without data loss."""
 
 import hashlib
 
@@ -10,7 +10,7 @@ ENTRIES = "aaaa:bbbb:c,0x1209:0x5a5b:u,dead:beef:m"
 
 
 def unsynced(guest, disk, seed):
-    """16 MiB of raw writes that nobody synced; their checksum."""
+    """16 MiB of raw writes without a sync; their checksum."""
     where = 4 + 20 * seed
     guest.run("dd if=/dev/urandom of=/run/data bs=1M count=16 status=none && "
               "dd if=/run/data of=/dev/sda bs=1M seek=%d conv=notrunc status=none" % where, check=True)
@@ -18,7 +18,7 @@ def unsynced(guest, disk, seed):
 
 
 def written(disk, where):
-    """What the medium itself holds there, whatever is in a cache."""
+    """The content of the medium itself, without any cache."""
     with open(disk.media[0].path, "rb") as file:
         file.seek(where << 20)
         return hashlib.sha256(file.read(16 << 20)).hexdigest()
@@ -40,12 +40,12 @@ def unsynced_writes_survive(vm):
         assert done.rc == 0, (target, done)
         assert guest.driver(disk.interface) == target
         assert guest.block_devices(disk.interface) == ["sda"]
-        # The old driver flushed it all: nothing of it is left in the cache of the disk.
+        # The old driver flushed all of it: the cache of the disk is empty.
         assert written(disk, where) == total, target
         assert guest.read("/sys/module/usb_storage/parameters/quirks") == ENTRIES
         guest.run("dd if=/dev/sda of=/run/back bs=1M skip=%d count=16 status=none" % where, check=True)
         assert guest.out("sha256sum </run/back").split()[0] == total
-    # Without a target the override is taken back.
+    # Without a target the override is removed.
     assert guest.run("uasctl switch sda --wait=60").rc == 0
     assert guest.driver(disk.interface) == "uas"
     only_disk(guest, "settled")
@@ -78,7 +78,7 @@ def built_in_flags(vm):
     guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")
     assert guest.run("uasctl switch sda usb-storage --wait=60").rc == 0
-    # usb-storage says which flags it was given: NO_REPORT_OPCODES 0x..., IGNORE_UAS 0x800000.
+    # usb-storage prints its flags: NO_REPORT_OPCODES 0x..., IGNORE_UAS 0x800000.
     lines = [line for line in guest.kernel_log().splitlines() if "Quirks match for vid 152d pid 0567" in line]
     flags = int(lines[-1].split()[-1], 16)
     assert flags & 0x800000, lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the database knows of bridges, and what the administrator says instead."""
+"""The verdicts of the database about bridges, and those of the administrator."""
 
 from context import case
 from evidence import disk_in, gone

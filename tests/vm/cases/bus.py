@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""On the system bus: who may do what, and that what is there is what org.uasd1.xml says."""
+"""On the system bus: the permissions, and that the objects are those of org.uasd1.xml."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from context import case
 XML = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "src", "daemon", "org.uasd1.xml")
 RULE = "/etc/polkit-1/rules.d/50-vm.rules"
 
-# Types the password where it is asked for, on a terminal of its own; says what stood there.
+# Types the password at the prompt on its own terminal. Prints the text of the terminal.
 TYPIST = r"""
 import os, pty, sys, time
 pid, fd = pty.fork()
@@ -42,7 +42,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 def with_user(vm):
     disk = vm.disk(label="DATA")
     guest = vm.resume()
-    # Who administrates a Debian is in the group sudo.
+    # Administrators of Debian are in the group sudo.
     guest.run("useradd -m anna && useradd -m -G sudo berta && echo berta:secret | chpasswd && systemctl stop udisks2", check=True)
     guest.plug(disk)
     guest.wait_disk(disk.interface, driver="uas")
@@ -70,7 +70,7 @@ def polkit_decides(vm):
     for command in ("switch %s usb-storage", "policy %s usb-storage", "cancel %s", "release %s", "forget %s"):
         assert "org.uasd1." in refused(guest, "uasctl %s" % (command % interface)), command
     assert guest.driver(interface) == "uas" and not guest.run("cat /etc/uasd/policy").out
-    # A rule lets him switch, and nothing else; what goes against the kernel's table is another action.
+    # A rule permits him to switch, and nothing else. A switch against the kernel's table is another action.
     guest.put(RULE, 'polkit.addRule(function(action, subject) {\n    if (action.id == "org.uasd1.switch" && subject.user == "anna")\n'
                     '        return polkit.Result.YES;\n});\n', 0o644)
     guest.until(lambda: anna(guest, "uasctl switch %s usb-storage --wait" % interface).rc == 0, 30, "polkit has read its rule")
@@ -78,9 +78,9 @@ def polkit_decides(vm):
     assert "org.uasd1.policy" in refused(guest, "uasctl policy %s uas" % interface)
     assert "org.uasd1.force" in refused(guest, "uasctl switch %s uas --force" % interface)
     guest.run("rm " + RULE, check=True)
-    # By berta's password, on a terminal; whoever takes his time over it holds up nobody.
+    # With berta's password, on a terminal. While the prompt waits, other clients are served.
     guest.put("/run/vm-typist.py", TYPIST)
-    # By su: polkit looks for his agent in a session of logind.
+    # By su: polkit looks for the user's agent in a session of logind.
     job = guest.spawn("exec python3 /run/vm-typist.py secret su -l anna --session-command 'uasctl switch %s uas --wait'" % interface)
     guest.wait_until("test -e /run/vm-asked", 60)
     assert guest.run("timeout 5 uasctl list").rc == 0 and guest.driver(interface) == "usb-storage"
@@ -88,7 +88,7 @@ def polkit_decides(vm):
     guest.run(": >/run/vm-type", check=True)
     done = job.wait(60)
     assert done.rc == 0 and guest.driver(interface) == "uas", done
-    # Without polkit root goes on, and nobody else.
+    # Without polkit only root may go on.
     guest.run("systemctl mask --now polkit", check=True)
     assert "polkit" in refused(guest, "uasctl switch %s usb-storage" % interface)
     guest.run("busctl call org.uasd1 /org/uasd1 org.uasd1.Manager Switch 'ssa{sv}' %s usb-storage 0" % interface, check=True)
@@ -100,7 +100,7 @@ def annotations(one):
 
 
 def shape(interface):
-    """{(kind, name): what it takes and gives, and whether changes are told of; true where nothing is said}"""
+    """{(kind, name): arguments, and whether changes are signalled, true by default}"""
     found = {}
     for one in interface:
         if one.tag == "property":
@@ -117,7 +117,7 @@ def as_in_the_xml(vm):
     disk, guest = with_user(vm)
     contract = {one.get("name"): shape(one) for one in ElementTree.parse(XML).getroot().findall("interface")}
     path = guest.out("busctl tree --list org.uasd1 | grep /disk/")
-    # A job is there as long as its disk is in use.
+    # A job exists as long as its disk is in use.
     guest.run("mount /dev/sda1 /mnt && busctl call org.uasd1 /org/uasd1 org.uasd1.Manager Switch 'ssa{sv}' %s usb-storage 0"
               % disk.interface, check=True)
     job = guest.out("busctl tree --list org.uasd1 | grep /job/")
@@ -132,7 +132,7 @@ def as_in_the_xml(vm):
     assert path in managed and '"%s"' % disk.interface in managed
 
 
-# Whoever is in here finds no bus and no uasd of this machine.
+# A process in here finds no bus and no uasd of this machine.
 ELSEWHERE = "unshare --mount sh -c 'mount -t tmpfs none /run/dbus && mount -t tmpfs none /run/uasd && exec \"$@\"' elsewhere "
 
 

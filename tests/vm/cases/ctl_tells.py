@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What `uasctl log` and `uasctl metrics` say of a disk of the real kernel, and what the journal has of it."""
+"""The output of `uasctl log` and `uasctl metrics` about a disk of the real kernel, and the entries in the journal."""
 
 import json
 
@@ -22,7 +22,7 @@ def log_and_metrics(vm):
                                  "b47b9c49de4a4effa326bd9e95b92095").splitlines()[-1])
     assert entry["UASD_USB_ID"] == f"{one['vendor_id']}:{one['product_id']}:{one['serial']}", entry
 
-    # The catalog goes by the name of the locale alone.
+    # The catalog depends only on the name of the locale.
     guest.run("cp -r /usr/lib/locale/C.utf8 /usr/lib/locale/de_DE.utf8", check=True)
     for language, words in (("C", "USB disk %s runs on usb-storage"), ("de_DE.UTF-8", "USB-Platte %s läuft jetzt mit usb-storage")):
         said = guest.out("LC_ALL=%s journalctl -b -x --no-pager -n 1 MESSAGE_ID=b47b9c49de4a4effa326bd9e95b92095" % language)
@@ -36,7 +36,7 @@ def log_and_metrics(vm):
     assert last["usb_id"] == entry["UASD_USB_ID"], last
     assert "switched" in guest.out("uasctl log sda").splitlines()[-1]
     assert guest.out("uasctl log sda --since=2100-01-01") == ""
-    # Who is nobody in particular sees what he may, and is told so.
+    # An unprivileged user sees what is permitted, and a message about it.
     assert guest.run("setpriv --reuid=65534 --clear-groups uasctl log sda").rc == 0
 
     text = guest.out("uasctl metrics")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A switch that is cut short: by the cable, by Ctrl-C, by a machine that goes down. The bridge is not blamed for any of them."""
+"""A switch that is interrupted by an unplug, by Ctrl-C or by a shutdown. The bridge is not blamed for any of them."""
 
 from context import case
 from evidence import DISTRUSTED, disk_in, gone, messages, record_of, well
@@ -10,7 +10,7 @@ RECORD = "/run/uasd/switch/%s"
 
 
 def at_step(guest, disk, target, step):
-    """`uasctl switch` to TARGET has been begun in the background; it is at STEP."""
+    """`uasctl switch` to TARGET was started in the background; it is at STEP."""
     guest.run("(uasctl switch %s %s --wait=100 >/run/vm-said 2>&1; echo $? >/run/vm-rc) </dev/null >/dev/null 2>&1 &" % (
         disk.interface, target), check=True)
     guest.wait_until("grep -qs STEP=%s %s" % (step, RECORD % disk.interface), 60)
@@ -29,7 +29,7 @@ def pulled_while_it_is_verified(vm):
     guest.plug(disk)
     well(guest, disk, "usb-storage")
     assert record_of(guest, disk) == []
-    disk.fault(name="delay", proto="uas", op="read", ms=6)  # or the disk answers before so many commands are queued
+    disk.fault(name="delay", proto="uas", op="read", ms=6)  # otherwise the disk answers before so many commands are queued
     disk.fault(name="hang", proto="uas", op="read", queue=16)
     at_step(guest, disk, "uas", "verify")
     gone(guest, disk)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Distrust: what is on record of a disk, and what ends it."""
+"""Distrust: the record of a disk, and the events that end it."""
 
 import time
 
@@ -22,7 +22,7 @@ def until_something_changes(vm):
             (0x0100, "6.0.0-other", " lost=1", "usb-storage"),
             (0x0099, kernel, " lost=1", "uas"))
     for number, (firmware, record_kernel, more, driver) in enumerate(rows):
-        # Newer than what uasd itself has written meanwhile.
+        # Newer than the records that uasd itself has written meanwhile.
         guest.put("/etc/uasd/history", "generation=%d\n" % (100 * number + 100) + RECORD % (firmware, record_kernel, more))
         guest.plug(disk)
         guest.wait_disk(disk.interface, driver=driver)
@@ -31,7 +31,7 @@ def until_something_changes(vm):
         assert (one["reason_id"] == "distrusted") == (driver == "usb-storage"), one
         gone(guest, disk)
 
-    # The firmware is the device's own: an update, seen at the next plug.
+    # The device reports its firmware: an update shows at the next plug.
     guest.put("/etc/uasd/history", "generation=999\n" + RECORD % (0x0100, kernel, ""))
     disk.set(bcd=0x0101)
     guest.plug(disk)
@@ -157,7 +157,7 @@ def older_initramfs(vm):
     guest = boot(vm, disk, files=distrusted(vm, disk, 1), initramfs=passed(vm, disk))
     line = mounted_at_boot(guest, disk, "usb-storage")
     held_and_released(line, 20)
-    assert "uasd-switch: %s: moved from usb-storage to uas" % disk.interface in guest.kernel_log()  # that was the initramfs
+    assert "uasd-switch: %s: moved from usb-storage to uas" % disk.interface in guest.kernel_log()  # by the initramfs
     assert bound(guest) < line.mounted
     assert disk.stats()["uas"]["writes"] == 0, disk.stats()["uas"]
 
@@ -168,7 +168,7 @@ def older_initramfs(vm):
     assert older in guest.out("uasctl status " + disk.interface)
     assert "Update it: update-initramfs -u" in guest.out("uasctl explain " + disk.interface)
     assert "update it: update-initramfs -u" in guest.journal("-b -u uasd")
-    # What update-initramfs does besides takes minutes here.
+    # The other work of update-initramfs takes minutes here.
     guest.run("mkdir -p /run/made/etc && DESTDIR=/run/made version=$(uname -r) MODULES=dep verbose=n __MODULES_TO_ADD=/run/modules "
               "sh -e /usr/share/initramfs-tools/hooks/uasd", timeout=100)
     assert older not in guest.out("uasctl status " + disk.interface)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The error watch: what the kernel says of a disk under uas, and what uasd makes of it."""
+"""The error watch: the kernel's messages about a disk under uas, and the decisions of uasd."""
 
 import time
 
@@ -21,11 +21,11 @@ def breaks_while_mounted(vm):
     total = guest.out("sha256sum </mnt/file")
     impatient(guest, "sda")
 
-    # One stall of a disk that comes back is a burst of lines, and no more than noted.
+    # One stall of a disk that recovers is a burst of lines. It is only noted.
     hang_once(guest, bad, "sda")
     guest.wait_until("journalctl -b -u uasd | grep -q 'not yet held against it'", 30)
     assert disk_in(guest, bad, "settled")["history"] is None
-    time.sleep(12)  # another burst is what comes 10 seconds after the last sign of the one before
+    time.sleep(12)  # a sign more than 10 seconds after the last one begins another burst
     hang_once(guest, bad, "sda")
     one = disk_in(guest, bad, "waiting")
     assert (one["driver"], one["target"], one["reason_id"]) == ("uas", "usb-storage", "distrusted"), one
@@ -53,7 +53,7 @@ def breaks_while_mounted(vm):
     assert guest.out("sha256sum </mnt/file") == total
     guest.run("umount /mnt", check=True)
 
-    # Plugged in anew it starts on usb-storage.
+    # After a replug it starts on usb-storage.
     gone(guest, bad)
     commands = bad.stats()["uas"]["commands"]
     bad.plug()
@@ -62,7 +62,7 @@ def breaks_while_mounted(vm):
     assert one["driver"] == "usb-storage" and one["reason_id"] == "distrusted", one
     assert bad.stats()["uas"]["commands"] == commands, bad.stats()
 
-    # At another port it is another matter.
+    # At another port this does not apply.
     gone(guest, bad)
     moved = vm.disk(media=bad.media, serial=bad.config["serial"])
     guest.plug(moved)
@@ -95,13 +95,13 @@ def harmless(vm):
         guest.sysfs("/sys/bus/usb/drivers/uas/bind", disk.interface)
         guest.wait_disk(disk.interface, driver="uas")
     assert guest.kernel_log().count("Synchronize Cache(10) failed") >= 3
-    # Root may write to the kernel's log; the kernel says that it was not its own word.
+    # Root may write to the kernel's log. The kernel marks such lines.
     host = only_disk(guest, "settled")["host"]
     for text in ("sd %s:0:0:0: [sda] tag#1 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD" % host[4:],
                  "sd %s:0:0:0: Device offlined - not ready after error recovery" % host[4:],
                  "usb usb2-port1: over-current condition"):
         guest.run("echo '<3>%s' >/dev/kmsg" % text, check=True)
-    for _round in range(2):  # three times would be a disk that drops off the bus
+    for _round in range(2):  # three times would count as a disk that drops off the bus
         job = guest.spawn("dd if=/dev/sda of=/dev/null bs=64k iflag=direct")
         time.sleep(0.3)
         gone(guest, disk)
@@ -124,7 +124,7 @@ def controller_dies(vm):
     guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")
     impatient(guest, "sda")
-    # Off the bus: whatever the driver reads or writes goes nowhere.
+    # Off the bus: the driver's I/O reaches nothing.
     controller = guest.out("basename $(dirname $(readlink -f /sys/bus/usb/devices/usb2))")
     job = guest.spawn("exec dd if=/dev/sda of=/dev/null bs=64k iflag=direct")
     guest.run(r"printf '\0\4' | dd of=/sys/bus/pci/devices/%s/config bs=1 seek=4 conv=notrunc status=none" % controller, check=True)
@@ -189,7 +189,7 @@ def drops_off(vm):
     while not messages(guest, TROUBLE):
         drop()
         drops += 1
-        assert drops < 9  # one that takes more than five seconds does not count
+        assert drops < 9  # a drop of more than five seconds does not count
     assert drops >= 3, drops
     one = drop()
     assert one["driver"] == "uas" and not (one["history"] or "").startswith("distrusted"), one

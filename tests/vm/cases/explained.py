@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What explain and policy --kernel say of the quirks parameter, held to the kernel and to modprobe."""
+"""The output of explain and policy --kernel about the quirks parameter, compared with the kernel and modprobe."""
 
 from context import case
 from evidence import disk_in
@@ -9,13 +9,13 @@ CONF = "/etc/modprobe.d/somebody.conf"
 
 
 def words(guest, disk):
-    "Entry, source and effect of all that is said of the disk."
+    "Entry, source and effect of each line about the disk."
     entry, = guest.uasctl("explain " + disk.interface)["disks"]
     return [(w["entry"], w["source"], w["effect"]) for w in entry["quirks"]]
 
 
 def told(guest, disk, *what):
-    """Until explain says just that: a switch under way has an entry of its own."""
+    """Waits for exactly this output of explain: a running switch has its own entry."""
     try:
         guest.until(lambda: words(guest, disk) == list(what), 30, "the words")
     except Exception:
@@ -61,13 +61,13 @@ def whose_quirk(vm):
     assert words(guest, disk)[0] == ("1209:5a5a:u", "modprobe.d", "in-force"), words(guest, disk)
     assert guest.driver(disk.interface) == "usb-storage"
     assert disk.stats()["uas"]["commands"] == 0, disk.stats()
-    # It has the text of the one that uasd had put in, and is not uasd's to take out.
+    # It has the text of uasd's own entry, but uasd must not remove it.
     guest.run("uasctl policy %s auto" % disk.interface, check=True)
     disk_in(guest, disk, "settled")
     assert guest.read(PARAMETER) == "1209:5a5a:u,dead:beef:u"
 
 
-# What is plugged in, what is done to it, and what has to be said: the deciding row, its driver, and words of what was found.
+# The disk, the action, and the expected output: the deciding row, its driver, and words of the finding.
 ROWS = (
     ("no-uas", {"alts": "bot"}, None, "usb-storage", "08/06/62"),
     ("no-pipe-usage", {"pipe_usage": False}, None, None, "pipe usage"),
@@ -85,7 +85,7 @@ ROWS = (
     ("fastest", {"vid": 0x1058, "pid": 0x262F}, None, "uas", "faster"),
 )
 
-# Takes the interface for a program, as a virtual machine does, until it is killed.
+# Claims the interface for a program, as a virtual machine does, until it is killed.
 CLAIM = r"""
 import fcntl, struct, sys, time
 fd = open(sys.argv[1], "rb+", buffering=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the service may do (SECURITY.md): the figure, and that everything works under it."""
+"""The permissions of the service (SECURITY.md): the figure, and that everything works with them."""
 
 import re
 
@@ -12,7 +12,7 @@ CAPABILITIES = 1 << 2 | 1 << 19 | 1 << 34
 
 
 def in_the_service(guest, command):
-    """A shell command under the device rules of the service: in its control group."""
+    """A shell command under the device rules of the service, in its control group."""
     return guest.run("echo $$ >/sys/fs/cgroup/system.slice/uasd.service/cgroup.procs && " + command)
 
 
@@ -30,7 +30,7 @@ def exposure(vm):
     assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2", status
     assert int(status["CapBnd"], 16) == int(status["CapEff"], 16) == CAPABILITIES, status
 
-    # Held at plug-in while the daemon sleeps, then switched under the hold, and released.
+    # Held at plug-in while the daemon is stopped, then switched under the hold, and released.
     guest.put("/etc/uasd/uasd.conf", "[uasd]\nHoldSec=45\n[Disk 1209:5a5a]\nPolicy=usb-storage\n")
     guest.run("systemctl daemon-reload && systemctl restart uasd && systemctl kill -s STOP uasd", check=True)
     guest.plug(disk)
@@ -43,7 +43,7 @@ def exposure(vm):
     assert "switching from uas to usb-storage, held" in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
     assert "UASD_HOLD" not in guest.udev("/dev/sda1"), guest.udev("/dev/sda1")
 
-    # Both ways, the module loaded by PID 1.
+    # Both directions. PID 1 loads the module.
     guest.run("rmmod uas", check=True)  # usb-storage stays
     done = guest.run("uasctl switch sda uas --wait=60", timeout=90)
     assert done.rc == 0, done
@@ -53,7 +53,7 @@ def exposure(vm):
     assert done.rc == 0, done
     assert quirks_of_others(guest) == ""
 
-    # Others' open files and namespaces are seen into, whoever they belong to.
+    # uasd sees open files and namespaces of all users.
     guest.run("chmod o+r /dev/sda", check=True)
     reader = guest.spawn("exec setpriv --reuid=65534 --clear-groups sleep 1000 </dev/sda")
     elsewhere = guest.spawn("exec unshare -m --propagation private sh -c 'mount /dev/sda1 /mnt; exec sleep 1000'")
@@ -68,14 +68,14 @@ def exposure(vm):
     elsewhere.kill()
     guest.wait_disk(disk.interface, driver="uas")
 
-    # The error watch hears the kernel.
+    # The error watch receives the kernel's messages.
     name = guest.wait_disk(disk.interface, driver="uas")[0]
     impatient(guest, name)
     hang_once(guest, disk, name)
     guest.wait_until("journalctl -b -u uasd | grep -q 'not yet held against it'", 30)
     assert messages(guest, DISTRUSTED) == 0
 
-    # Disks can be read in there, and nothing else: no writing, no other device.
+    # The service can read disks. It cannot write, and has no other device.
     assert in_the_service(guest, "head -c 512 /dev/sda >/dev/null").rc == 0
     before = disk.stats()["uas"]["writes"]
     done = in_the_service(guest, "head -c 512 /dev/zero | dd of=/dev/sda conv=notrunc")
@@ -83,7 +83,7 @@ def exposure(vm):
     assert disk.stats()["uas"]["writes"] == before
     assert in_the_service(guest, "head -c 1 /dev/mem").rc != 0
 
-    # Nobody else writes what uasd keeps.
+    # No other user writes the records of uasd.
     guest.run("uasctl policy sda uas", check=True)
     assert guest.out("find /run/uasd /var/lib/uasd /etc/uasd ! -type l -perm /022 -o ! -user root") == ""
     assert guest.out("find /run/uasd /var/lib/uasd /etc/uasd/policy -type l") == ""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A switch that hangs or ends between the drivers: whoever comes next waits for it or puts it in order, and nobody moves the disk twice."""
+"""A switch that hangs or ends between the drivers. The next process waits for it or recovers it, and the disk is not moved
+twice."""
 
 import re
 
@@ -10,7 +11,7 @@ from stepped import QUIRKS, back, bring, main_pid, resumed
 
 
 def hanging(guest, state="D"):
-    """The uasd-switch that sits in the kernel."""
+    """The uasd-switch that hangs in the kernel."""
     text = guest.run("ps -o stat=,pid=,args= -C uasd-switch,uasd-switch.vm").out
     return [line for line in text.splitlines() if line.strip().startswith(state)]
 
@@ -31,7 +32,7 @@ def restarted_over_a_hanging_child(vm):
     assert hanging(guest), "it hangs no more"
     [one] = guest.uasctl("list")["disks"]
     assert one["state"] == "switching", one
-    # A second one may not begin, whoever asks for it.
+    # No process may start a second one.
     asked = guest.run("/usr/lib/uasd/uasd-switch.vm %s uas" % disk.interface)
     assert asked.rc == 3 and "another switch" in asked.err, asked
     disk.clear_faults()
@@ -39,21 +40,21 @@ def restarted_over_a_hanging_child(vm):
     world.check()
     guest.until(lambda: guest.uasctl("list")["disks"][0]["state"] in ("settled", "trial", "failed"), 60, "at rest")
     after = disk.stats()["set_interface"].get("1", 0)
-    # Where its delete went well after all it is moved, else it stays: by one bind or none.
+    # If its delete succeeded, it is moved, otherwise it stays: by one bind or none.
     assert after - binds == (guest.driver(disk.interface) == "uas"), (binds, after, guest.driver(disk.interface))
     journal = guest.journal("-b -u uasd")
     assert "a switch begun earlier has ended" in journal and ", step :" not in journal, journal[-4000:]
 
 
 def binds(guest, disk):
-    """How often each driver has taken the disk since the boot, by the kernel's own word."""
+    """How often each driver has taken the disk since the boot, by the kernel's log."""
     log = guest.journal("-b -k")
     return {"uas": len(re.findall(r"scsi host\d+: uas$", log, re.M)),
             "usb-storage": len(re.findall(r"scsi host\d+: usb-storage %s$" % disk.interface, log, re.M))}
 
 
-# Sits in a call to the USB device, with the lock of the device that an unbind needs: the page that the kernel wants to read there
-# is one that nobody delivers.
+# Hangs in a call to the USB device, and holds the lock of the device that an unbind needs: no process provides the page that the
+# kernel reads there.
 LOCKS = """exec python3 -c 'import ctypes, fcntl, os, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
@@ -120,7 +121,7 @@ def between_quirks_and_bind(vm):
         guest.run("rm -f /run/vm-killed; echo usb-storage >/run/vm-kill.bind", check=True)
 
     def there():
-        "What there was of it just after it had been killed."
+        "The state just after the kill."
         guest.wait_until("test -s /run/vm-killed", 60)
         return guest.out("cat /run/vm-killed").split()
 
@@ -130,13 +131,13 @@ def between_quirks_and_bind(vm):
         well(guest, disk, target, quirks=QUIRKS)
     armed()
     asked = switch(guest, disk, "usb-storage")
-    there()  # uasd may have been quicker than the look
+    there()  # uasd may have been faster
     well(guest, disk, quirks=QUIRKS)
     assert asked.rc in (0, 1), asked
     assert "was left at step bind" in guest.journal("-b -u uasd"), guest.journal("-b -u uasd")
     assert switch(guest, disk, "uas").rc == 0
 
-    # Killed while there is no uasd.
+    # Killed while uasd is stopped.
     guest.run("systemctl stop uasd", check=True)
     assert guest.run("test -e /run/uasd/quirks.bind").rc != 0
     armed()
@@ -165,7 +166,7 @@ def no_driver_takes_it(vm):
     [one] = guest.uasctl("list")["disks"]
     assert (one["driver"], one["reason_id"]) == (None, "unauthorized"), one
     assert guest.driver(disk.interface) is None
-    # The kernel's own way back: it probes only what is asked for then.
+    # The kernel's own way back: then it probes only on request.
     guest.run("echo 1 >%s && echo %s >/sys/bus/usb/drivers_probe" % (authorized, disk.interface), check=True)
     guest.wait_disk(disk.interface)
     guest.run("uasctl wait %s" % disk.interface, 120)
@@ -191,7 +192,7 @@ def pulled_out_of_a_hanging_unbind(vm):
     disk.clear_faults()
     disk.plug()
     well(guest, disk, "uas")
-    # The first has arrived nowhere. A later one may meet a disk that udev still has open, and uasd tries again.
+    # The first one ended without a driver. A later one may meet a disk that udev still has open, and uasd tries again.
     said = guest.journal("-b -u uasd")
     assert said.count("switching from usb-storage to uas") >= 2, said[-3000:]
     assert said.count("moved from usb-storage to uas") == 1, said[-3000:]
@@ -207,7 +208,7 @@ def adopted_and_killed(vm):
     guest.run("systemctl kill --kill-whom=main -s KILL uasd", check=True)
     back(guest, before)
     guest.until(lambda: [one["state"] for one in guest.uasctl("list")["disks"]] == ["switching"], 60, "adopted")
-    # strace, which it hangs in, would not let it die.
+    # It hangs in strace, which would not let it die.
     guest.run("kill -KILL %d $(sed -n 's/^TracerPid:.//p' /proc/%d/status)" % (pid, pid), check=True)
     guest.wait_until("! test -e /proc/%d" % pid, 20)
     world.check()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The harness itself and the kernel's behaviour that uasd is built on.
+"""The harness itself, and the behaviour of the kernel on which uasd relies.
 
 None of these has uasd in the guest.
 """
@@ -38,7 +38,7 @@ def boots(vm):
     guest.put("/etc/vm/text", "changed\n")
     guest.reboot()
     assert guest.read("/proc/sys/kernel/random/boot_id") != boot_id
-    # Files of a run are laid once, not at every boot.
+    # The files of a run are written once, not at every boot.
     assert guest.read("/etc/vm/text") == "changed"
 
 
@@ -89,7 +89,7 @@ def vendor_kernel_switches(vm):
     disk = vm.disk(label="DATA")
     guest = vm.resume(disks=[disk])
     guest.wait_disk(disk.interface, driver="usb-storage")
-    # udev loads Debian's uas.ko (its CRCs agree), but it gets no disk.
+    # udev loads Debian's uas.ko (its CRCs match), but no disk is bound to it.
     guest.wait_until("grep -q ^uas /proc/modules")
     log = guest.kernel_log()
     assert "disagrees about version" not in log
@@ -97,7 +97,7 @@ def vendor_kernel_switches(vm):
     assert guest.driver(disk.interface) == "usb-storage"
     switch(guest, disk.interface, "usb-storage", "uas")
     guest.wait_disk(disk.interface, driver="uas")
-    # Back without a quirk: this usb-storage declines nothing.
+    # Back without a quirk: this usb-storage never declines.
     switch(guest, disk.interface, "uas", "usb-storage")
     guest.wait_disk(disk.interface, driver="usb-storage")
 
@@ -154,7 +154,7 @@ def hotplug(vm):
     guest.wait_disk("1-2:1.0", driver="usb-storage")
     assert "1234:abcd" in guest.out("lsusb")
     sum_before = two.media[0].noise()
-    # What the kernel had read before is stale now: read around its cache.
+    # The kernel's cached data is stale now: bypass the cache.
     name = guest.block_devices("1-2:1.0")[0]
     got = guest.out("dd if=/dev/%s bs=1M iflag=direct 2>/dev/null | sha256sum" % name)
     assert got.split()[0] == sum_before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How a disk fares: TRIM that is kept, what the SCSI layer counts, names that a switch takes away, smartctl."""
+"""The condition of a disk: stored TRIM, counters of the SCSI layer, names that a switch removes, smartctl."""
 
 import time
 
@@ -9,7 +9,7 @@ from evidence import only_disk
 MODE = "cat /sys/block/%s/device/scsi_disk/*/provisioning_mode"
 MAX = "cat /sys/block/%s/queue/discard_max_bytes"
 UNMAP = "0x42"
-# As many bridges are: they say LBPU, forget LBPME, and take so much at a time.
+# Like many bridges: LBPU without LBPME, and a limit for each command.
 LUN = {"unmap": True, "lbpme": False, "unmap_blocks": 16384, "ata": True}
 LIMIT = 16384 * 512
 
@@ -21,7 +21,7 @@ def settled(guest, disk, driver):
 
 
 def has_mode(guest, disk, mode, limit):
-    "Until udev's rule has done it; then for good."
+    "Waits until udev's rule has set it. It must stay."
     name, = guest.wait_disk(disk.interface)
     guest.until(lambda: guest.out(MODE % name) == mode, 20, "provisioning_mode " + mode)
     guest.run("udevadm settle --timeout=20")
@@ -36,7 +36,7 @@ def unmaps(disk, proto):
 
 
 def frees(guest, disk, name, proto):
-    "fstrim reaches the disk, none of it is refused, and the files are as they were."
+    "fstrim reaches the disk, every command succeeds, and the files are unchanged."
     before = unmaps(disk, proto)
     guest.run("mount /dev/%s1 /mnt && dd if=/dev/urandom of=/mnt/gone bs=1M count=20 && rm /mnt/gone && cp /bin/ls /mnt/ls && sync && "
               "fstrim -v /mnt && umount /mnt" % name, check=True, timeout=120)
@@ -63,7 +63,7 @@ def trim_is_kept(vm):
 
     guest.run("uasctl switch --wait=60 %s usb-storage" % name, check=True, timeout=90)
     name = settled(guest, disk, "usb-storage")
-    # No page is to be seen here; what was seen under uas holds.
+    # The VPD page is not visible here. The one seen under uas counts.
     one = has_mode(guest, disk, "unmap", LIMIT)
     assert (one["offered"], one["kept"]) == ("unknown", True), one
     frees(guest, disk, name, "bot")
@@ -133,7 +133,7 @@ def how_it_fares(vm):
 
     links = guest.out("ls /dev/disk/by-id").split()
     link = next((one for one in links if one.startswith(("wwn-", "ata-", "scsi-")) and one.endswith("-part1")), None)
-    if not link:    # this udev makes none for such a disk: another's rule may
+    if not link:    # this udev makes no link for such a disk; a rule of another package may
         link = "wwn-0x3000000000000001-part1"
         guest.run("ln -s ../../%s1 /dev/disk/by-id/%s" % (name, link), check=True)
     uuid = guest.out("blkid -o value -s UUID /dev/%s1" % name)
@@ -144,7 +144,7 @@ def how_it_fares(vm):
         assert (one["file"], one["where"], one["instead"]) == ("/etc/fstab", "/srv", "UUID=" + uuid), one
         assert link in guest.out("uasctl %s %s" % (verb, name))
 
-    # smartctl does not know this bridge, so it is not asked; and is once it does.
+    # smartctl is not run for an unknown bridge. It is run after its database knows the bridge.
     smart, = status()["smart"]
     assert smart["why_not"] and smart["type"] is None, smart
     guest.put("/etc/smart_drivedb.h", '{ "USB: Emulated; ", "0x1209:0x5a5a", "", "", "-d sat" },\n')

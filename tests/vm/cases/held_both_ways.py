@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Held both ways: on uas out of the initramfs, wanted on usb-storage, mounted there.
+"""Held the other way: the initramfs put the disk on uas, the policy is usb-storage, and it is mounted there.
 
 Also what shows that holds and their timer work with a newer kernel and systemd.
 """
@@ -16,7 +16,7 @@ def mounted_on_storage_alone(guest, disk):
     held_and_released(line, 20)
     assert not line.by_timer, line
     on_uas = when(guest, r"scsi host\d+: uas", "-b -k")
-    held = when(guest, r"its mounts are held until")  # PID 1 may say that it started the timer when the disk has been moved
+    held = when(guest, r"its mounts are held until")  # PID 1 may report the start of the timer after the disk has been moved
     on_bot = when(guest, r"scsi host\d+: usb-storage", "-b -k")
     assert on_uas < held < on_bot < line.mounted, (on_uas, held, on_bot, line.mounted)
     stats = disk.stats()

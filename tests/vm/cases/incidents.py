@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What went wrong elsewhere when mounts were held, and must not here: H1 to H15. Two of them have to boot otherwise:
+"""Faults of other projects that hold mounts, which must not happen here: H1 to H15. Two of them need another boot:
 root_on_usb.h04_taken_up_after_the_initramfs and never_cost_a_boot.h15_delay_for_everybody.
 
 The catalogue is of systemd, multipath-tools, LVM and dracut: each case's first line says
@@ -19,10 +19,10 @@ TIMER = "uasd-release@2-1:1.0.timer"
 
 
 def held(vm, seconds=HOLD_SEC, plug=True, **disk_options):
-    """A guest in which the disk is held, and nobody but the dead man's timer will end that: uasd is stopped."""
+    """A guest in which the disk is held, and only the dead man's timer can end that: uasd is stopped."""
     disk = vm.disk(**disk_options or {"label": "DATA"})
     guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=%d\n" % seconds})
-    if seconds != HOLD_SEC:  # the generator says it to PID 1
+    if seconds != HOLD_SEC:  # the generator tells PID 1
         guest.run("systemctl daemon-reload", check=True)
     guest.run("systemctl kill -s STOP uasd.service", check=True)
     if plug:
@@ -49,9 +49,9 @@ def is_free(guest, *names):
 
 
 def used_before_udev(vm, use, **options):
-    """Plugged in and used before udev has seen the disk at all: what coldplug finds after an initramfs. uasd stopped."""
+    """Plugged in and used before udev has seen the disk: the state that coldplug finds after an initramfs. uasd is stopped."""
     guest, disk = held(vm, plug=False, **options)
-    guest.run("modprobe -a usb-storage sd_mod", check=True)  # what udev would do
+    guest.run("modprobe -a usb-storage sd_mod", check=True)  # as udev would
     guest.run("systemctl stop systemd-udevd-kernel.socket systemd-udevd-control.socket systemd-udevd", check=True)
     guest.plug(disk)
     guest.wait_until("test -b /dev/sda%s" % (len(disk.media[0].partitions) or ""), 30)
@@ -71,7 +71,7 @@ def h01_ready_taken_back_unmounts(vm):
     guest.put("/etc/fstab", guest.read("/etc/fstab") + "\nLABEL=DATA /mnt ext4 defaults 0 2\n")
     guest.run("systemctl daemon-reload && systemctl start mnt.mount && echo kept >/mnt/file", check=True)
     assert ".device" in guest.out("systemctl show -P StopPropagatedFrom -P BindsTo mnt.mount")
-    # All that may come now: uasd, its generator, every kind of event, PID 1 anew.
+    # All later events: uasd, its generator, every kind of uevent, a re-execution of PID 1.
     guest.run("systemctl enable -q uasd && systemctl daemon-reload && systemctl start uasd", check=True)
     for action in ("add", "change", "bind", "move", "online"):
         guest.run("udevadm trigger --action=%s --subsystem-match=usb --subsystem-match=block --subsystem-match=scsi && "
@@ -102,7 +102,7 @@ def h02_said_once(vm):
 @case(image="vendor", tier="full", limit=500)
 def h03_absent_key_skips_the_rest(vm):
     "H3: IMPORT{db} of an absent key skipped the rest of its line: what is not known skips nothing here."
-    # Neither capable nor with a verdict: every key that a partition may take over is absent.
+    # Neither capable nor with a verdict: every key that a partition may import is absent.
     disk = vm.disk(label="DATA", alts="bot")
     guest = vm.resume()
     guest.plug(disk)
@@ -112,7 +112,7 @@ def h03_absent_key_skips_the_rest(vm):
         props = guest.udev("/dev/sda1")
         assert props["ID_FS_LABEL"] == "DATA" and "/dev/disk/by-label/DATA" in props["DEVLINKS"], props
         assert not [key for key in props if key.startswith("UASD")], props
-    # With some of them there.
+    # With some of them present.
     disk.unplug()
     guest.wait_until("! test -e /dev/sda")
     other = vm.disk(label="MORE")
@@ -130,7 +130,7 @@ def h05_exclusive_open_as_probe(vm):
     assert is_free(guest, "sda", "sda1", "sda2")
     guest.run("systemctl kill -s CONT uasd.service", check=True)
     only_disk(guest, "waiting")
-    # Somebody claims the other partition again and again, and is never in anybody's way nor the other way round.
+    # A process repeatedly claims the other partition. It disturbs no program, and no program disturbs it.
     guest.run("python3 -c 'import os, time\nfor i in range(2000):\n    os.close(os.open(\"/dev/sda1\", os.O_RDONLY | os.O_EXCL))\n"
               "    time.sleep(0.002)'", check=True)
     assert "switching" not in guest.journal("-b -u uasd")
@@ -156,7 +156,7 @@ def h06_stale_values_held_for_ever(vm):
 H07 = {
     "vm-slow.service": "[Unit]\nDescription=vm-slow\nAfter=local-fs.target\n[Service]\nType=oneshot\nRemainAfterExit=yes\n"
                        "ExecStart=/bin/true\nExecStop=/bin/sleep %d\nTimeoutStopSec=%d\n" % (HOLD_SEC + 25, HOLD_SEC + 40),
-    # As those of the incident: begun after the hold, with the same time, and nothing that takes it away.
+    # Like those of the incident: started after the hold, with the same time, and without a stop job.
     "vm-fires.timer": "[Unit]\nDefaultDependencies=no\n[Timer]\nOnActiveSec=%d\nAccuracySec=100ms\n" % HOLD_SEC,
     "vm-fires.service": "[Unit]\nDefaultDependencies=no\n[Service]\nType=oneshot\n"
                         "ExecStart=/bin/sh -c 'echo vm: a timer fires >/dev/console'\n",
@@ -187,7 +187,7 @@ def h07_timer_restarts_what_stops(vm):
     print("reset after %.0f s" % (time.monotonic() - begin))
     with open(guest.machine.path("console.log"), errors="replace") as console:
         text = re.sub(r"\033\[[0-9;]*[mK]", "", console.read())
-    # The fault is there: everything was being stopped for longer than the hold, and another timer, begun later, did fire.
+    # The fault is present: stopping took longer than the hold, and another timer, started later, fired.
     begun, fired = text.find("Stopping vm-slow"), text.find("vm: a timer fires")
     assert 0 < begun < fired, text[-3000:]
     log = text[begun:].partition("reboot: machine restart")[0]
@@ -219,7 +219,7 @@ def h09_release_behind_many(vm):
     "H9: the release stood in a queue behind thousands of events, and a mount was lost: PID 1 gives it, and it comes in time."
     guest, disk = held(vm, plug=False)
     guest.put("/etc/fstab", FSTAB + "LABEL=DATA /mnt ext4 defaults 0 2\n")
-    # Every event of the others takes udev a while, and it always has some hundred to do.
+    # udev is slow with every event of other devices, and always has some hundred to process.
     guest.put("/run/udev/rules.d/10-slow.rules", 'SUBSYSTEM=="tty|mem|vc", PROGRAM="/bin/sleep 0.05"\n')
     guest.run("udevadm control --reload && systemctl daemon-reload", check=True)
     others = guest.spawn("while :; do udevadm settle --timeout=0 && udevadm trigger --action=change --subsystem-match=tty "
@@ -247,7 +247,7 @@ def h10_partitions_by_accident(vm):
     guest.run("udevadm settle", check=True)
     for name in ("sda", "sdb", "sdb1", "sdb2"):
         assert is_held(guest, name), name
-    # What is stacked on a held disk by hand is not ours, nor are its partitions.
+    # A device that a user stacked on a held disk is not ours, nor are its partitions.
     guest.run("losetup -P /dev/loop5 /dev/sdb && udevadm settle && test -b /dev/loop5p1", check=True)
     for name in ("loop5", "loop5p1", "vda"):
         assert "UASD_HOLD" not in guest.udev("/dev/" + name), name
@@ -298,8 +298,8 @@ def h12_settle(vm):
     assert "settle" not in units, units
     assert guest.run("grep -lE 'udevadm.settle|udev-settle' /usr/lib/uasd/* /usr/lib/systemd/system/uasd* /usr/lib/udev/rules.d/*uasd* "
                      "/usr/lib/systemd/system-generators/*uasd*").rc == 1
-    # The initramfs waits where it is about to mount root, which may be on its way, and once where a device is missing; bounded, and not
-    # at all where there is no USB disk.
+    # The initramfs waits where it is about to mount root, which may be moving, and once where a device is missing. The waits are
+    # limited. Without a USB disk there is none.
     found = guest.run("grep -rn 'settle' /usr/share/initramfs-tools | grep -i uasd").out
     asked = re.findall(r"/scripts/(\S+)/uasd:\d+: *udevadm settle --timeout=(\d+) \|\| true$", found, re.M)
     assert sorted(asked) == [("local-block", "10"), ("local-premount", "30")] and found.count("udevadm") == 2, found
@@ -307,7 +307,7 @@ def h12_settle(vm):
         calls = guest.out("strace -f -qq -e trace=execve -o /run/vm-calls /usr/share/initramfs-tools/scripts/%s/uasd; "
                           "cat /run/vm-calls" % script)
         assert "scripts/%s/uasd" % script in calls and "udevadm" not in calls, calls
-    # With a udev that is never done, a disk is switched and mounted as ever.
+    # A disk is switched and mounted as usual with a udev that never settles.
     guest.put("/run/udev/rules.d/10-never.rules", 'KERNEL=="tty1", ACTION=="change", PROGRAM="/bin/sleep 150"\n')
     guest.run("udevadm control --reload && udevadm trigger --action=change /sys/class/tty/tty1", check=True)
     disk = vm.disk(label="DATA")
@@ -338,7 +338,7 @@ def h13_repartitioned(vm):
     job.kill()
     guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")
-    # Written in the quiet time before a switch: udevd takes all of them away and brings them back.
+    # Written in the quiet time before a switch: udevd removes all partitions and adds them again.
     guest.run("mount /dev/sda1 /mnt && { uasctl switch sda usb-storage; umount /mnt; } && "
               "printf 'label: gpt\\n,16M\\n,16M\\n' | sfdisk -q --wipe always /dev/sda && udevadm settle", check=True)
     guest.wait_disk(disk.interface, driver="usb-storage")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A request is an object on the bus, and belongs to uasd; a call on the bus starts uasd; a bus that comes late."""
+"""A request is an object on the bus, and belongs to uasd. A call on the bus starts uasd. The bus may start late."""
 
 import json
 
@@ -8,7 +8,7 @@ from context import case
 from evidence import only_disk, well
 from holds import boot
 
-# Those of the switch whose order everything depends on.
+# The steps of the switch whose order matters.
 STEPS = ["identify", "claim", "sync", "delete", "unbind", "bind", "appear", "verify", "release"]
 SWITCHED = "b47b9c49de4a4effa326bd9e95b92095"
 MANAGER = "org.uasd1 /org/uasd1 org.uasd1.Manager"
@@ -26,7 +26,7 @@ def mounted_on_uas(vm):
 
 
 def request(guest, disk, target):
-    """The path of the job."""
+    """Requests a switch. Returns the path of the job."""
     return guest.out("busctl call %s Switch 'ssa{sv}' %s %s 0" % (MANAGER, disk.interface, target)).split('"')[1]
 
 
@@ -70,7 +70,7 @@ def told_step_by_step(vm):
     changes = [{name: value["data"] for name, value in one["payload"]["data"][1].items()}
                for one in signals if one["path"] == path and one["member"] == "PropertiesChanged"]
     steps = [one["Step"] for one in changes if one["State"] == "running" and one["Step"]]
-    steps = steps[len(steps) - 1 - steps[::-1].index("identify"):]  # somebody may have opened the disk, and it began anew
+    steps = steps[len(steps) - 1 - steps[::-1].index("identify"):]  # an open makes it begin again
     assert [step for step in steps if step in STEPS] == STEPS, steps
     assert (changes[-1]["State"], changes[-1]["Result"]) == ("done", "done"), changes
     assert [one["State"] for one in changes].index("done") == len(changes) - 1, changes
@@ -85,7 +85,7 @@ def cancelled(vm):
     path = request(guest, disk, "usb-storage")
     assert of_job(guest, path, "State") == "waiting"
     cancel = "busctl call org.uasd1 %s org.uasd1.Job Cancel" % path
-    # Anybody may look, not anybody may cancel.
+    # Any user may read the job, but not cancel it.
     assert "waiting" in guest.out("runuser -u anna -- busctl get-property org.uasd1 %s org.uasd1.Job State" % path)
     told = guest.run("runuser -u anna -- " + cancel)
     assert told.rc != 0 and "polkit" in told.err, told

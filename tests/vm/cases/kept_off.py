@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Policy and distrust reach the initramfs: a disk that is wanted on usb-storage is never on uas, in the whole boot.
+"""Policy and distrust reach the initramfs: a disk with the target usb-storage is not on uas at any time of the boot.
 
 A stock kernel, several disks: the event of any of them loads uas, which takes
 every disk that is not kept off it. So the hook puts it into the quirks.
@@ -22,23 +22,23 @@ MOUNTS = {"/mnt/%s/.keep" % name: "" for name in ("ONE", "TWO", "OFF")}
 
 
 def three_disks(vm):
-    "The last one is another model, and comes when the first has brought uas."
+    "The last one is another model, and is plugged in after the first has loaded uas."
     return [vm.disk(label="ONE"), vm.disk(label="TWO"), vm.disk(label="OFF", pid=0x5A5B)]
 
 
 def never_on_uas(guest, disk):
-    "Neither a bind in the kernel's log nor a command at the disk."
+    "Neither a bind in the kernel's log nor a command to the disk."
     stats = disk.stats()
     assert stats["uas"]["commands"] == 0 and stats["bot"]["commands"] > 0, stats
     log = guest.journal("-b -k")
     assert "usb-storage %s: USB Mass Storage device detected" % disk.interface in log, log
-    # The two others, and nobody else.
+    # Only the two others.
     assert len(re.findall(r"scsi host\d+: uas$", log, re.M)) == len(guest.disks) - 1, log
     assert guest.driver(disk.interface) == "usb-storage"
 
 
 def known_fault(vm, files):
-    "Control: policy and records are in the initramfs, the quirks are not. Another disk's event loads uas."
+    "Control: policy and records are in the initramfs, the quirks are not. The event of another disk loads uas."
     disks = three_disks(vm)
     guest = initramfs.boot(vm, files, disks, initramfs={"/etc/modprobe.d/" + OFF: ""})
     assert disks[2].stats()["uas"]["commands"] > 0, disks[2].stats()
@@ -156,7 +156,7 @@ def replugged(vm):
         assert disk.stats()["uas"]["commands"] == commands, (commands, disk.stats())
         assert disk_in(guest, disk, "settled")["reason_id"] == "policy"
         assert guest.read(PARAMETER) == "1209:5a5a:u," + FOREIGN
-    # Another word for once, and back.
+    # A different override, and back.
     guest.run("uasctl switch %s uas" % disk.interface, check=True, timeout=120)
     assert guest.driver(disk.interface) == "uas"
     guest.run("uasctl policy %s auto" % disk.interface, check=True)
@@ -184,11 +184,11 @@ def speaks_uas_alone(vm):
         assert guest.read(PARAMETER) == ""
     assert "speaks UAS alone" in " ".join(guest.out("uasctl explain %s" % disk.interface).split())
 
-    # What would have another one distrusted is told.
+    # Events that would make another disk distrusted are reported.
     [name] = guest.block_devices(disk.interface)
     impatient(guest, name)
     hang_once(guest, disk, name)
-    time.sleep(12)  # another burst is what comes 10 seconds after the last sign of the one before
+    time.sleep(12)  # a sign more than 10 seconds after the last one begins another burst
     hang_once(guest, disk, name)
     guest.until(lambda: messages(guest, TROUBLE) == 1, 30, "the trouble is told")
     one = well(guest, disk, "uas")
@@ -196,7 +196,7 @@ def speaks_uas_alone(vm):
     assert messages(guest, DISTRUSTED) == 0 and not record_of(guest, disk)
     assert guest.read(PARAMETER) == ""
 
-    # As long as the disk is not there nobody knows what it speaks.
+    # While the disk is absent, its protocols are not known.
     gone(guest, disk)
     guest.run("systemctl stop uasd; rm -f /etc/uasd/policy", check=True)
     guest.put("/var/lib/uasd/policy", policy(disk, "usb-storage")["/etc/uasd/policy"])
@@ -215,7 +215,7 @@ def rolled_back(vm):
     guest = vm.resume()
     disk = vm.disk(label="DATA")
     put_all(guest, FOREIGN_CONF)
-    # Somebody's entry has it start on usb-storage, and has gone when uasd comes.
+    # The entry of another program makes it start on usb-storage, and is gone when uasd starts.
     guest.run("systemctl stop uasd && systemctl disable -q uasd && modprobe usb_storage && echo 1209:5a5a:u,%s >%s"
               % (FOREIGN, PARAMETER), check=True)
     guest.plug(disk)
@@ -231,7 +231,7 @@ def rolled_back(vm):
     assert record.startswith("state=distrusted ") and "failed=1" in record, record
     well(guest, disk, "usb-storage", quirks=FOREIGN)
     guest.wait_until("test \"$(cat %s)\" = 1209:5a5a:u,%s" % (PARAMETER, FOREIGN), 30)
-    # It would work by now: nothing but what is on record keeps it off.
+    # It would work by now: only the record keeps it off.
     disk.clear_faults()
     commands = disk.stats()["uas"]["commands"]
     for restart in False, True:

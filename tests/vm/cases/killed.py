@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Killed anywhere: the disk works on a driver, nothing is lost, nothing is left behind, and the journal tells."""
+"""Killed anywhere: the disk works on a driver, nothing is lost, nothing remains, and the journal reports it."""
 
 import within
 from context import case
@@ -21,7 +21,7 @@ def killed(vm, *runs, seed=1, luns=2):
                       sum(run["seconds"] for run in runs) + 300)
     print(told["count"], flush=True)
     assert not told["wrong"], "\n".join(told["wrong"])
-    # Each that left a record was finished or undone, and the journal says so.
+    # Each switch with a record was completed or undone, and the journal reports that.
     journal = guest.journal("-b -u uasd")
     assert journal.count("was left at step") >= told["count"]["records"], journal[-4000:]
     return told["count"]
@@ -60,7 +60,7 @@ def both_at_every_call(vm):
 def daemon_at_every_call(vm):
     "uasd killed at every such call of its own while it has a switch done, which ends well without it."
     count = killed(vm, {"who": "daemon", "does": None, "rest": 12, "seconds": 2200}, seed=4, luns=1)
-    # How often it polls differs from switch to switch: a good two thirds are not reached.
+    # The number of polls varies from switch to switch: more than two thirds of the calls are not reached.
     assert not count["left"] and count["daemon"] >= 20, count
 
 
@@ -72,9 +72,9 @@ def while_it_rolls_back(vm):
     guest.run("systemctl stop udisks2; systemctl restart uasd", check=True)
     guest.plug(disk)
     guest.wait_disk(disk.interface, driver="usb-storage")
-    # Killed before the verdict it is on uas, and can be read, if not by a full queue; answered at once, there would be none.
+    # Killed before the verdict it is on uas, and readable except with a full queue. Without the delay no queue would form.
     disk.fault(name="delay", proto="uas", op="read", ms=6)
-    disk.fault(name="fail", proto="uas", op="read", queue=16, zlp=True)  # with data outstanding uas has it tried again
+    disk.fault(name="fail", proto="uas", op="read", queue=16, zlp=True)  # with outstanding data uas retries it
     told = within.run(guest, "kills", {"interface": disk.interface, "luns": 1, "part": "2", "blocks": BLOCKS, "quirks": QUIRKS,
                                        "seed": 6, "runs": [{"who": "self", "after": "verify", "does": 12, "seconds": 900},
                                                            {"who": "both", "after": "verify", "does": 4, "seconds": 400}]}, 2000)
@@ -84,7 +84,7 @@ def while_it_rolls_back(vm):
 
 
 STEPS = ("record", "claim", "sync", "fingerprint", "prepare", "trial", "delete", "unbind", "bind", "appear", "verify", "release")
-# What was dirty before `fingerprint` was synced by then: nobody may lose it any more.
+# Data that was dirty before `fingerprint` is synced by then: it must not be lost any more.
 SYNCED = STEPS[STEPS.index("fingerprint"):]
 # From here on its trial is on record.
 TRIED = STEPS[STEPS.index("delete"):]
@@ -123,10 +123,10 @@ def both_after_every_step(vm):
             pid, daemon = world.stop(step), main_pid(guest)
             told = "switch from %s to %s was left at step %s" % (driver, "uas" if driver != "uas" else "usb-storage", after)
             before = guest.journal("-b -u uasd").count(told)
-            # Stopped first, it sees nothing of its child's end.
+            # uasd is stopped first, so it does not see the end of its child.
             guest.run("kill -STOP %d; kill -KILL %d; kill -KILL %d" % (daemon, pid, daemon), check=True)
             back(guest, daemon)
-            # What was asked for may go on: that is kept until the disk is unplugged.
+            # The request may go on: it is kept until the disk is unplugged.
             guest.run("uasctl wait %s" % disk.interface, 120, check=True)
             world.check()
             # The first step has no record yet.
@@ -147,7 +147,7 @@ def pulled_out_at_every_step(vm):
         guest.wait_until("! test -e /proc/%d" % pid, 60)
         guest.until(lambda: guest.journal("-b -u uasd").count("unplugged in the middle of a switch from " + driver) == (
             rounds if driver == "uas" else rounds - len(STEPS)), 20, "it is told once, before " + step)
-        # A trial that it was in ends with its attachment; that of the switch has never been.
+        # A trial in progress ends with its attachment. The trial of the switch has not begun.
         ended = [line.replace("state=trial ", "state=ended ") for line in before]
         guest.until(lambda: record_of(guest, disk) == ended, 20, "what is on record is as before, before " + step)
         if step in SYNCED:
@@ -159,7 +159,7 @@ def pulled_out_at_every_step(vm):
 
 
 def after_cut(guest, disk, world, step, boot):
-    """The machine boots with the disk in its fstab; what it says of the disk."""
+    """The machine boots with the disk in its fstab. Returns its report about the disk."""
     guest.boot(disks=[disk], **boot)
     assert "/mnt" in guest.mounts(), "the boot went without the disk"
     failed = guest.out("systemctl list-units --failed --plain --no-legend")
@@ -173,7 +173,8 @@ def after_cut(guest, disk, world, step, boot):
 
 
 def cut_before_steps(vm, before, config="", ready="true"):
-    """The power goes before one step after the other of switches from BEFORE, when READY; the step, and the disk after that boot."""
+    """The power fails before each step in turn of switches from BEFORE, when READY. Yields the step, and the disk after that
+    boot."""
     boot = {"fstab": [LABEL], "files": {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n" + config}}
     disk = vm.disk(size="16M", partitions=["4M", None], wcache="volatile")
     [media] = disk.media
@@ -211,6 +212,6 @@ def power_cut_on_the_way_to_uas(vm):
 @case(tier="full", limit=2700)
 def power_cut_on_the_way_from_uas(vm):
     "The power goes after every step off uas: the next boot has its disk and what was synced, and blames nobody."
-    # Its trial is over: that is another matter.
+    # Its trial has ended: another case.
     for guest, _disk, _step, one in cut_before_steps(vm, "uas", "TrialSec=0\n", "grep -q state=passed /etc/uasd/history"):
         assert one["driver"] == "uas" and messages(guest, DISTRUSTED) == 0, one

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Whose work no switch disturbs, and who has a disk for himself."""
+"""Inhibitors and leases."""
 
 import users
 import within
@@ -56,7 +56,7 @@ def leased(guest, disk):
 
 
 def over(guest, disk, driver):
-    """It has gone back, nothing is left of the lease, and it can be mounted."""
+    """The driver is restored, nothing of the lease remains, and the disk can be mounted."""
     guest.wait_disk(disk.interface, driver=driver, timeout=90, count=len(disk.media))
     guest.until(lambda: one(guest)["lease"] is None, 60, "nobody has it")
     guest.wait_until('! grep -q LEASE=u /run/uasd/attachment/*', 30)
@@ -64,7 +64,7 @@ def over(guest, disk, driver):
 
 
 def claimed(guest):
-    """Nobody mounts or claims it, anybody may read it."""
+    """No program can mount or claim it. Every program can read it."""
     refused = guest.run(CLAIM)
     assert refused.rc and "busy" in refused.err, refused
     refused = guest.run("mount /dev/sda1 /mnt")
@@ -91,7 +91,7 @@ def inhibited(vm):
     guest.run(": >/run/go", check=True)
     assert job.wait(30).rc == 7
     guest.wait_disk(interface, driver="usb-storage")
-    # Of one disk, and uasctl killed: its command is ended.
+    # For one disk, and uasctl is killed: its command ends.
     job = inhibits(guest, "--disk sda")
     guest.run("uasctl switch sda uas")
     assert one(guest)["state"] == "waiting"
@@ -99,7 +99,7 @@ def inhibited(vm):
     guest.wait_disk(interface, driver="uas")
     guest.wait_until("! pgrep -f '[u]ntil test -e /run/go'", 30)
     job.kill()
-    # uasd killed: the command goes on, and its uasctl says so.
+    # uasd is killed: the command goes on, and its uasctl reports it.
     job = inhibits(guest)
     guest.run("systemctl kill -s KILL --kill-who=main uasd", check=True)
     guest.until(lambda: "uasd is gone" in guest.out("cat %s.err" % job.base), 30, "that it is gone")
@@ -140,7 +140,7 @@ def lease_moves(vm):
         assert guest.driver(disk.interface) == driver
         guest.wait_disk(disk.interface, driver=driver, count=2)
         claimed(guest)
-    # Somebody else who reads it makes its holder wait; our own claim is none.
+    # The holder waits for another reader. Our own claim does not count as a user.
     job = guest.spawn("exec sleep 1000 </dev/sda")
     guest.wait_until("fuser -s /dev/sda", 10)
     holder.tell("switch uas")
@@ -150,7 +150,7 @@ def lease_moves(vm):
     assert holder.ask("switch usb-storage").startswith("0 ")
     assert holder.ask("close") == "closed"
     over(guest, disk, "uas")
-    # By its holder killed, with a reader that takes longer to go.
+    # The holder is killed, and a reader needs more time to end.
     holder = leased(guest, disk)
     assert holder.ask("switch usb-storage").startswith("0 ")
     job = guest.spawn("exec sleep 1000 </dev/sda")
@@ -197,7 +197,7 @@ def lease_killed(vm):
     holder.kill()
     # In the middle of a switch as well.
     holder = leased(guest, disk)
-    # pgrep takes as long as the switch on a machine that is busy with one.
+    # On a machine that is busy with a switch, pgrep takes as long as the switch.
     killer = guest.spawn("until test -e {0}; do sleep 0.05; done; kill -KILL {1}; test -e {0}"
                          .format("/run/uasd/switch/" + disk.interface, users.daemon(guest)))
     holder.tell("switch usb-storage")

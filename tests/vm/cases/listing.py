@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What `uasctl list` says of a real bus, and how long it takes."""
+"""The output of `uasctl list` for a real bus, and its duration."""
 
 import json
 
@@ -7,7 +7,7 @@ from context import case
 from evidence import only_disk, well
 
 COMMANDS = "uasctl list", "lsusb -t", "lsblk"
-# In turns, so that what else the machine does is shared by all.
+# In turns, so that other load of the machine affects all equally.
 TIMES = """
 import json, subprocess, sys, time
 commands = json.loads(sys.argv[1])
@@ -29,7 +29,7 @@ def speed_and_tree(vm):
     one = only_disk(guest, "settled")
     port, bus = disk.interface.split(":")[0], disk.interface.split("-")[0]
     shown = guest.run("test -e /sys/bus/usb/devices/%s/bos_descriptors" % port).rc == 0
-    # The emulated disk's BOS says SuperSpeed and no more; before Linux 6.9 it is not shown.
+    # The BOS of the emulated disk has only SuperSpeed. Before Linux 6.9 sysfs does not show it.
     assert (one["speed_mbps"], one["max_speed_mbps"]) == (5000, 5000 if shown else None), one
     line = guest.out("uasctl list --no-legend")
     assert line.startswith(disk.interface) and " 5000M " in line and " uas " in line, line

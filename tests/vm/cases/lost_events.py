@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Events that are lost, or that udev does not answer: what there is is found out all the same, and no disk is left without a driver."""
+"""Lost events, or a udev that does not answer: uasd still finds the state, and no disk stays without a driver."""
 
 from context import case
 from evidence import gone, switch, well
@@ -43,7 +43,7 @@ def end_of_a_use(vm):
     assert [user["kind"] for user in listed(guest, disk)["busy"]] == ["holder"]
     guest.until(lambda: not timers(guest), 20, "nothing but an event wakes it")
     guest.run("systemctl kill -s STOP uasd", check=True)
-    # Hubs: what is told of any block device would have it look at those that wait.
+    # Hubs: an event of a block device would make uasd look at the waiting disks.
     guest.run("for i in $(seq 200); do for f in /sys/bus/usb/devices/usb*/uevent; do echo change >$f; done; done; udevadm settle",
               timeout=120, check=True)
     guest.run("cryptsetup close secret && udevadm settle", check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Nothing to do on a stock kernel: what it or its user decided is left alone."""
+"""Nothing to do on a stock kernel: decisions of the kernel or the user stay."""
 
 from context import case
 from evidence import only_disk
@@ -10,7 +10,7 @@ OURS = "1209:5a5a:u,1234:5678:s"
 
 
 def explained(guest, disk):
-    """The row that decides, as `uasctl explain` tells it in JSON; also in words."""
+    """The deciding row, from `uasctl explain` in JSON; also in words."""
     [one] = guest.uasctl("explain " + disk.interface)["disks"]
     [row] = [row for row in one["rows"] if row["decides"]]
     text = guest.out("uasctl explain " + disk.interface)
@@ -27,7 +27,7 @@ def by_itself(vm):
     assert only_disk(guest, "settled")["target"] == "uas"
     reason, _text = explained(guest, disk)
     assert reason == "unknown-bridge", reason
-    # Four commands over BOT are the firmware's.
+    # The firmware sends four commands over BOT.
     assert disk.stats()["bot"]["commands"] <= 4, disk.stats()["bot"]
     assert disk.stats()["set_interface"]["1"] == 1, disk.stats()["set_interface"]
     assert guest.read(QUIRKS) == ""
@@ -49,7 +49,7 @@ def quirk(vm):
     assert only_disk(guest, "waiting")["reason_id"] == "policy"
     guest.run("umount /mnt", check=True)
     guest.wait_disk(disk.interface, driver="uas")
-    # Taken out for the bind alone: the string is the user's again.
+    # The entry existed only for the bind: the string is the user's again.
     assert guest.read(QUIRKS) == OURS
     guest.run("mount /mnt && umount /mnt", check=True)
 
@@ -66,7 +66,7 @@ def rescued(guest, disk):
     assert (one["driver"], one["reason_id"]) == ("usb-storage", "uas-kept-away"), one
     reason, _text = explained(guest, disk)
     assert reason == "uas-kept-away", reason
-    # Against nobody's will: the module that was kept away stays away.
+    # Not against the user: a module that was kept away stays away.
     assert guest.run("grep ^uas /proc/modules").rc == 1
     assert disk.stats()["uas"]["commands"] == 0
 

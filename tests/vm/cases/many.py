@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Several disks: alike to the last letter, or gone at one stroke."""
+"""Several disks: of exactly the same model, or gone all at once."""
 
 from context import case
 from evidence import switch, well

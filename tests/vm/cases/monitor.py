@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What `uasctl monitor` tells while something happens to a disk."""
+"""The output of `uasctl monitor` during events of a disk."""
 
 import json
 

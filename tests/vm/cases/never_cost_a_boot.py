@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Never cost anybody a boot: whatever breaks, the disk is mounted, and in time.
+"""uasd never breaks a boot: with any fault, the disk is mounted, and in time.
 
 The disk is in fstab without nofail, on the vendor kernel: there the hold
 begins in every healthy boot, so what a broken one does is the fault's doing.
@@ -20,7 +20,7 @@ FIFTEEN = "LABEL=DATA /mnt ext4 defaults,x-systemd.device-timeout=15s 0 2"
 
 
 def control(vm, disk):
-    "The same boot in good health: held, switched, mounted on uas."
+    "The same boot without a fault: held, switched, mounted on uas."
     guest = boot(vm, disk)
     line = mounted_at_boot(guest, disk, "uas")
     held_and_released(line, HOLD_SEC)
@@ -29,7 +29,7 @@ def control(vm, disk):
 
 
 def without_hold(vm, disk, **options):
-    "A boot in which no hold may begin; seconds to the mount."
+    "A boot in which no hold may begin. Returns the seconds to the mount."
     guest = boot(vm, disk, **options)
     line = mounted_at_boot(guest, disk, "usb-storage")
     never_held(line)
@@ -113,7 +113,7 @@ def daemon_stopped(vm):
     assert guest.out("ps -o stat= -C uasd").startswith("T")
 
 
-# uasd-switch by another name, and in its place something that does harm first.
+# uasd-switch gets another name, and a harmful program takes its place first.
 SWITCH_AWAY = ("ExecStartPre=/bin/sh -c 'mv -n %s %s.real; cp /etc/vm-switch %s'\n"
                % (SWITCH, SWITCH, SWITCH))
 
@@ -124,7 +124,7 @@ def daemon_killed_in_a_switch(vm):
     guest, disk = daemon(vm, SWITCH_AWAY, {"/etc/vm-switch": cpio.Exec(
         "#!/bin/sh\nkill -KILL $PPID\nexec %s.real \"$@\"\n" % SWITCH)})
     line = mounted_at_boot(guest, disk, "uas")
-    # With nobody to tell it to, it tells the journal how it ended, which may be after the mount.
+    # Without a uasd it reports its end to the journal, perhaps after the mount.
     moved = "%s: moved from usb-storage to uas" % disk.interface
     guest.until(lambda: moved in guest.journal("-b -t uasd-switch"), 20, "it says how it ended")
     held_and_released(line, HOLD_SEC)
@@ -181,7 +181,7 @@ def switch_stopped_between_drivers(vm):
         "#!/bin/sh\n%s.real \"$@\" | while read -r line; do\n  echo \"$line\"\n"
         "  case $line in 'STEP bind '*)\n    pkill -STOP -f uasd-switch.real;;\n  esac\ndone\n" % SWITCH),
         SERVICE_DROPIN: early(SWITCH_AWAY)})
-    # It may have bound it already when it is stopped; then the release is as for any other.
+    # It may have bound the disk when it is stopped. Then the release is as for any other.
     by_the_dead_man(mounted_at_boot(guest, disk, guest.driver(disk.interface)), HOLD_SEC)
 
 
@@ -228,7 +228,7 @@ def half_the_device_timeout(vm):
 @case(image="vendor", tier="fast")
 def fifteen_seconds(vm):
     "x-systemd.device-timeout=15s: the hold is half of that, so a mount that waits is not lost."
-    # Not in a boot: an emulated one spends the 15 s before udev gets to the disk at all.
+    # Not in a boot: an emulated one takes 15 s before udev sees the disk.
     disk = vm.disk(label="DATA")
     guest = vm.resume(files={"/etc/fstab": FSTAB + FIFTEEN + "\n"})
     guest.run("systemctl daemon-reload && systemctl kill -s STOP uasd.service", check=True)
@@ -252,13 +252,13 @@ def h15_delay_for_everybody(vm):
     assert disk.stats()["bot"]["writes"] > 0
     log = guest.journal("-b -u systemd-udevd.service")
     assert "uasd-hold" not in log, log
-    # Neither the mount nor any target is ordered behind the daemon.
+    # Neither the mount nor any target is ordered after the daemon.
     after = guest.out("systemctl show -P Before uasd.service").split()
     assert after == ["shutdown.target"], after
 
 
 def waiting(guest, disk):
-    """A disk in use on usb-storage, which uasd would switch the moment it is free."""
+    """A disk in use on usb-storage, which uasd switches as soon as it is free."""
     conf = "[uasd]\nQuietSec=0\n"
     guest.put("/etc/uasd/uasd.conf", conf + "[Disk 1209:5a5a]\nPolicy=usb-storage\n")
     guest.run("systemctl restart uasd.service", check=True)
@@ -283,7 +283,7 @@ def nothing_at_shutdown(vm):
         disk = vm.disk(label="DATA")
         guest = vm.resume()
         waiting(guest, disk)
-        if attempt % 3 == 2:  # also one that a user has asked for
+        if attempt % 3 == 2:  # also a request of a user
             assert guest.run("uasctl switch %s uas" % disk.interface).rc == 3
         guest.reboot(wait="none")
         stats = disk.stats()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""/run, /etc or /var full or read-only: what cannot be recorded is not begun, and it goes on when there is room again."""
+"""/run, /etc or /var full or read-only: a switch that cannot be recorded does not begin, and goes on when there is room again."""
 
 from context import case
 from evidence import switch, well
 
-# To the last byte: what holds a page already could be written into.
+# To the last byte: a page that is already allocated could be written.
 FILL = "fallocate -l $(($(df --output=avail -B1 %(at)s | tail -n 1))) %(at)s/filler; ! dd if=/dev/zero of=%(at)s/filler2 bs=4k status=none"
 EMPTY = "rm -f %(at)s/filler %(at)s/filler2"
 
@@ -35,7 +35,7 @@ def run_full(vm):
 @case(tier="full", image="vendor")
 def run_read_only(vm):
     "/run/uasd is read-only: nothing is begun."
-    # Others write to files of /run all the time, which keeps it from being made so itself.
+    # Other programs write to files in /run all the time, so it cannot be made read-only itself.
     run_spoiled(vm, "mount --bind /run/uasd /run/uasd && mount -o remount,bind,ro /run/uasd && ! touch /run/uasd/x", "umount /run/uasd")
 
 
@@ -108,5 +108,5 @@ def run_fills_up(vm):
         print("  full from %s on: %s" % (step, where))
         guest.run("systemctl restart uasd", check=True)
         guest.run("uasctl wait %s" % disk.interface, 120)
-        # If the request could not be taken back, it is carried out now.
+        # If the request could not be removed, it is carried out now.
         well(guest, disk)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The package is installed again or removed, while a disk waits and in the middle of a switch."""
+"""The package is installed again or removed while a disk waits, and in the middle of a switch."""
 
 from context import case
 from evidence import only_disk, waiting, well
 
 
 def dpkg(guest, command):
-    # To make an initramfs takes minutes in a guest, and nobody boots with it.
+    # Making an initramfs takes minutes in a guest, and it is not booted.
     guest.put("/etc/initramfs-tools/update-initramfs.conf", "update_initramfs=no\n")
     done = guest.run("dpkg %s </dev/null" % command, timeout=180)
     assert done.rc == 0, done
@@ -20,7 +20,7 @@ def bring(vm, guest):
 
 
 def in_the_middle(vm):
-    "A guest with the package's file, and a slow switch off uas that has begun to move the disk."
+    "A guest with the package's file, and a slow switch off uas that is moving the disk."
     disk = vm.disk(label="DATA")
     guest = vm.resume()
     guest.plug(disk)

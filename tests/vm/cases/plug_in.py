@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plug-in: a disk is switched inside usb-storage's delay_use."""
+"""Plug-in: a disk is switched within usb-storage's delay_use."""
 
 from context import case
 
@@ -21,7 +21,7 @@ def twenty_times(vm, delay, loaded=False):
     guest = vm.resume()
     guest.run("modprobe usb-storage delay_use=%d" % delay, check=True)
     assert guest.read("/sys/module/usb_storage/parameters/delay_use") == str(delay)
-    # What the emulator has never run it must translate first, which a processor need not: plug-ins that do not count.
+    # The emulator must translate code that runs for the first time, which a processor need not: plug-ins that do not count.
     other = vm.disk(pid=0x5A5B)
     for _round in range(2):
         guest.plug(other)
@@ -31,7 +31,7 @@ def twenty_times(vm, delay, loaded=False):
         guest.wait_until("! test -e /sys/bus/usb/devices/%s" % other.interface, 30)
     if not loaded:
         guest.wait_until("rmmod uas", 30)
-    # Every block device that ever is, with the driver above it, as the kernel announces it.
+    # Every block device, with the driver above it, as the kernel announces it.
     events = guest.spawn("exec udevadm monitor --kernel --property --subsystem-match=block --subsystem-match=usb")
     guest.until(lambda: "KERNEL - the kernel uevent" in events.output(), 10, "the monitor")
     for _round in range(20):
@@ -48,7 +48,7 @@ def twenty_times(vm, delay, loaded=False):
         values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
         if values.get("ACTION") == "bind" and values.get("DEVTYPE") == "usb_interface":
             driver = values.get("DRIVER")
-        # The release triggers an `add` of its own; that one says that it is synthetic.
+        # The release triggers an `add` of its own, which is marked as synthetic.
         if values.get("ACTION") == "add" and values.get("DEVTYPE") == "disk" and "SYNTH_UUID" not in values:
             disks += 1
             wrong += driver != "uas"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Between check and act: whoever comes while a switch looks at the disk gets it, and never fails for a claim."""
+"""Between check and act: a process that opens the disk while a switch examines it gets it, and does not fail because of a claim."""
 
 import statistics
 
@@ -12,7 +12,8 @@ FOREIGN = "aaaa:bbbb:c,dead:beef:m"
 
 
 def tell_times(action, took):
-    """What a switch costs those who come in between, beside the same without one; told, and not judged: the manual promises no time."""
+    """The delay that a switch causes to other programs, beside the same without one. Printed, not judged: the manual promises no
+    time."""
     for when, seconds in took.items():
         if seconds:
             print("  %s, %s: median %.0f ms, longest %.0f ms, %d times" % (
@@ -42,7 +43,7 @@ def raced(vm, seconds, files=None, **config):
 @case(limit=400)
 def formatted_behind_its_back(vm):
     "A partition is formatted when its disk has been read and before it goes, each way: that is the disk that is moved, and nothing is held against it."
-    # Without udev's look at what was written to, for which the switch would begin anew.
+    # Without udev's look after a write, for which the switch would begin again.
     count = raced(vm, 300, {"/etc/udev/rules.d/99-vm.rules": 'SUBSYSTEM=="block", OPTIONS+="nowatch"\n'}, standing=[("mkfs", "delete")] * 2)
     assert count["mkfs"] == {"good": 2, "away": 0}, count
 
@@ -68,7 +69,7 @@ def opened_in_the_fsync(vm):
     guest.run("dd if=/dev/urandom of=/dev/sda1 bs=64k count=16 conv=notrunc status=none; udevadm settle; uasctl wait sda", check=True)
     disk.fault(name="delay", op="sync", ms=8000, count=1)
     asked = guest.spawn("uasctl switch sda usb-storage --wait=60")
-    # In the kernel, which has told the disk to write its cache and waits.
+    # In the kernel, which has sent a flush to the disk and waits.
     guest.wait_until("grep -qs '(uasd-switch) D' /proc/$(pgrep -x uasd-switch | head -n 1)/stat", 20)
     written = guest.out("exec 3<>/dev/sda1; head -c 65536 /dev/urandom | tee /run/said >&3; sleep 12; "
                         "uasctl list --json | grep -o '\"driver\": *\"[a-z-]*\"'; sha256sum </run/said", timeout=60).split()
@@ -80,13 +81,13 @@ def opened_in_the_fsync(vm):
 
 
 def hundred(vm, *actions, rounds=100):
-    """Each of ACTIONS so often, at any moment of a switch."""
+    """Each of ACTIONS this number of times, at any moment of a switch."""
     count = raced(vm, 2500, {"/etc/uasd/uasd.conf": "[uasd]\nQuietSec=0\nTrialSec=0\n"}, actions=actions, rounds=rounds)
     for action in actions:
         one = count[action]
         print("%s: %d went well, %d found no such device, %.1f s a round" % (action, one["good"], one["away"], one["seconds"]),
               flush=True)
-        # Nobody was told anything else, and there was somebody to be told.
+        # No program got another error, and there were programs to get one.
         assert one["good"] + one["away"] == rounds and one["good"] >= rounds // 4, count
 
 

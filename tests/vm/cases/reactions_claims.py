@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the fake kernel believes of caches, claims, opens and names: see tests/fake/REACTIONS."""
+"""The assumptions of the fake kernel about caches, claims, opens and names: see tests/fake/REACTIONS."""
 
 from context import case
 from inside import move, plugged, python
@@ -18,7 +18,7 @@ def into_drive(name):
 
 
 def everywhere(vm):
-    """On each image of the case, on both drivers: (image, driver, guest, disk)."""
+    """For each image of the case and both drivers: (image, driver, guest, disk)."""
     for image in vm.case.images:
         guest, disk = plugged(vm, "uas", image, label="DATA")
         for driver in BOTH:
@@ -82,7 +82,7 @@ def fsync_does_both(vm):
     for driver in BOTH:
         move(guest, disk, driver)
         [name] = guest.block_devices(disk.interface)
-        # Someone who writes and stays: the last close would write its pages, too.
+        # A writer that stays: the last close would write its pages, too.
         job = guest.spawn("exec python3 -uc 'import os, sys, time\n"
                           "for node, at in ((sys.argv[1], 65536), (sys.argv[1] + \"1\", 2 << 20)):\n"
                           "    os.pwrite(os.open(node, os.O_WRONLY), node[-4:].encode() * 1024, at)\n"
@@ -107,7 +107,7 @@ def fsync_does_both(vm):
 def letter_of_last_close(vm):
     "The new disk gets the old one's name if nobody has the old one open at the bind, else another."
     guest, disk = plugged(vm, "uas", partitions=[None])
-    # The lock waits for udev, which is somebody like anybody else.
+    # The lock waits for udev, which is an opener like any other.
     assert python(guest, disk, """
 def again(close):
     settle()
@@ -200,7 +200,7 @@ def card_is_seen(vm):
     guest, disk = slot(vm)
     for driver in BOTH:
         move(guest, disk, driver)
-        # The kernel itself looks every other second; nobody else does here.
+        # The kernel itself polls every other second. No other program does here.
         guest.run("echo 0 >/sys/module/block/parameters/events_dfl_poll_msecs", check=True)
         look = SLOT + """
 settle()
@@ -208,7 +208,7 @@ os.close(node("sda", os.O_RDONLY | os.O_NONBLOCK))
 answer = shown()
 """
         empty = [python(guest, disk, look) for _ in range(2)]
-        assert empty[0] == empty[1] and empty[0][:2] == [False, False], empty  # an open alone changes nothing
+        assert empty[0] == empty[1] and empty[0][:2] == [False, False], empty  # only an open changes nothing
         disk.set(lun=0, medium=True)
         card = [python(guest, disk, look) for _ in range(2)]
         assert card[0] == card[1] and card[0][:2] == [True, True] and card[0][2] != empty[0][2], (empty, card)
@@ -219,7 +219,7 @@ answer = shown()
 def plain_open_is_no_claim(vm):
     "A plain open stands in the way of no claim, and is told by inotify; several in a row once."
     guest, disk = plugged(vm, "uas", label="DATA")
-    # Watched by name, as the product does before it claims: it is told of its own opens as well.
+    # Watched by name, as the product does before it claims: it also gets its own opens.
     answer = python(guest, disk, """
 IN_OPEN, IN_MODIFY, IN_CLOSE_WRITE, IN_NONBLOCK = 0x20, 0x2, 0x8, 0o4000
 settle()
@@ -285,7 +285,7 @@ os.close(fd)
 gone.append(count())
 answer = [opens, mounts, gone]
 """)
-        # A mount is an open like any other. On 6.12 each one of a partition counts.
+        # A mount is an open like any other. On 6.12 each open of a partition counts.
         assert opens == ([0, 1, 2, 3, 3, 3] if image == "bookworm" else [0, 1, 2, 3, 4, 5]), (image, opens)
         assert mounts == [1, 0], (image, mounts)
         # Even when the disk has gone.
@@ -299,7 +299,7 @@ def last_close_writes_back(vm):
     for driver in BOTH:
         move(guest, disk, driver)
         assert disk.dirty() == 0
-        # Somebody else's opens and closes of the whole disk make no difference, a second one of the partition does.
+        # Opens and closes of the whole disk by others make no difference. A second one of the partition does.
         assert python(guest, disk, """
 [name] = disks()
 whole, first, second = node(name), node(name + "1", os.O_WRONLY), node(name + "1")
@@ -344,5 +344,5 @@ for _time in range(20):
 answer = sorted(opens, key=str)
 """)
         assert set(opens) <= {"ENXIO", "ENOENT", "ENODEV"}, (image, driver, opens)
-        # On 6.12 the block device goes too soon after that for anybody to be sure to come between.
+        # On 6.12 the block device disappears too soon after that to open it reliably in between.
         assert "ENXIO" in opens or image == "trixie", (image, driver, opens)

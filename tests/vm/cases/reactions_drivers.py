@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the fake kernel believes of bind and unbind, on real ones: see tests/fake/REACTIONS."""
+"""The assumptions of the fake kernel about bind and unbind, on real ones: see tests/fake/REACTIONS."""
 
 from context import case
 from inside import move, plugged, python
@@ -94,7 +94,7 @@ settle()
         assert answer == [None, True, True, driver, "ENOENT"], answer
 
 
-# A disk that is not ready; what sd answers to that is START STOP UNIT, and to ask again each second.
+# A disk that is not ready. sd sends START STOP UNIT, and asks again each second.
 SPINS_UP = {"name": "fail", "op": 0x00, "key": 2, "asc": 4, "ascq": 1}
 
 
@@ -191,7 +191,7 @@ answer = [unbind("uas"), bind("usb-storage"), driver(), unbind("usb-storage"), q
 def bind_does_not_wait(vm):
     "When bind returns, link and alternate setting are there, the disks are not."
     guest, disk = plugged(vm, "uas")
-    # However slow the one who looks: the disk takes its time to say who it is.
+    # However slow the test is: the INQUIRY of the disk is slow.
     disk.fault(name="delay", op="inquiry", ms=500, count=2)
     answer = python(guest, disk, """
 assert unbind("uas") is None
@@ -205,7 +205,7 @@ appear()
 def uas_scans_at_once(vm):
     "Under uas the disk is there within 0.2 s of the bind."
     guest, disk = plugged(vm, "uas")
-    # The best of some: what the emulation takes for itself is not the kernel's.
+    # The best of several: the time of the emulation is not the kernel's.
     took = python(guest, disk, """
 answer = []
 for one in range(4):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the fake kernel believes of the quirks and the kernel's own tables: see tests/fake/REACTIONS."""
+"""The assumptions of the fake kernel about the quirks and the kernel's own tables: see tests/fake/REACTIONS."""
 
 from context import case
 from inside import plugged, python
@@ -15,7 +15,7 @@ def first_entry_wins(vm):
 answer = [unbind("uas"), quirks("1209:5a5b:,1209:5a5a:U,1209:5a5a:"), bind("uas"),
           quirks("nonsense,0x1209:5a5a:,1209:5a5a:u"), bind("uas")]
 """) == [None, None, "ENODEV", None, None]
-    # Hitachi, unusual_uas.h: not for uas, says the kernel.
+    # Hitachi, unusual_uas.h: the kernel keeps it off uas.
     disk.unplug()
     disk.set(vid=0x4971, pid=0x1012)
     disk.plug()

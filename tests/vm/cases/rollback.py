@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What goes wrong is rolled back: usb-storage again, the same data, the hold released."""
+"""A failed switch is rolled back: usb-storage again, the same data, the hold released."""
 
 from context import case
 from evidence import only_disk, quirks_of_others
 
 FAULTS = {
     "hangs": ([{"name": "hang", "proto": "uas", "op": "inquiry"}], "appear"),
-    # The kernel's and udev's own reads pass: it is the depth that hangs.
+    # The kernel's and udev's own reads pass: the depth makes it hang.
     "hangs_at_depth": ([{"name": "hang", "proto": "uas", "op": "read", "after": 60}], "verify"),
     "stalls": ([{"name": "stall", "proto": "uas", "op": "any"}], "appear"),
     "fails_reads": ([{"name": "fail", "proto": "uas", "op": "read"}], "verify"),
@@ -14,14 +14,14 @@ FAULTS = {
     "refuses_streams": ([{"name": "refuse_streams"}], "bind"),
     "other_size": ([{"name": "identity", "proto": "uas", "size": 32 << 20}], "verify"),
 }
-# By another fault at the same step.
+# With another fault at the same step.
 REPEATED = ("stalls", "refuses_streams", "hangs_at_depth")
 
 
 def tried(vm, name):
-    """A free disk with 8 MiB of known data, a fault under UAS, and a switch that has to come back."""
+    """A free disk with 8 MiB of known data, a fault under UAS, and a switch that has to be rolled back."""
     faults, step = FAULTS[name]
-    # What the descriptors say is read at plug-in; the rest comes later, so that the disk is well at first.
+    # The descriptors are read at plug-in. The other faults come later, so the disk works at first.
     early = [fault for fault in faults if fault["name"] == "refuse_streams"]
     disk = vm.disk(label="DATA", wcache="volatile", faults=early)
     guest = vm.resume()
@@ -73,11 +73,11 @@ def hangs_sooner_or_later(vm):
     guest.plug(disk)
     guest.wait_disk(disk.interface, driver="usb-storage")
     ends = []
-    for after in 40, 70, 100, 130, 160:  # how often it is read is not the same each time
+    for after in 40, 70, 100, 130, 160:  # the number of reads varies
         disk.fault(name="hang", proto="uas", op="read", after=after)
         done = guest.run("uasctl forget sda && uasctl switch sda uas --wait=100", timeout=150)
         ends.append((done.rc, guest.driver(disk.interface)))
-        # By what it hung it was taken back, or it has passed.
+        # It was rolled back because of the hang, or it has passed.
         assert ends[-1] in ((7, "usb-storage"), (0, "uas")), (after, done, guest.journal("-b -u uasd"))
         disk.clear_faults()
         guest.wait_until("uasctl wait sda && uasctl switch sda usb-storage --wait=100", 200)

@@ -15,7 +15,7 @@ from media import Media, tool
 from stacks import bound, distrusted, nothing_left, passed, policy, prepare
 
 HANGS = {"name": "hang", "proto": "uas", "op": "any"}
-# The root file system lies at 1 MiB of each disk, since that is where data begins.
+# The root file system is at 1 MiB of each disk, where data begins.
 LVM = """
 pvcreate -qq --dataalignment 1m $A
 vgcreate -qq vg $A
@@ -30,7 +30,7 @@ LV = "/dev/mapper/vg-root"
 
 
 def plain(vm, **config):
-    "The image's own root as an emulated disk, under a UUID of its own."
+    "The image's own root as an emulated disk, with its own UUID."
     path = vm.folder + "/root-copy.raw"
     subprocess.run(["cp", "--sparse=always", "--reflink=auto", vm.image().root, path], check=True)
     uuid = renamed(path)
@@ -43,7 +43,7 @@ def renamed(path):
 
 
 def stacked(vm, script, *configs):
-    "The same, on what SCRIPT makes of one disk for each of CONFIGS."
+    "The same, on the stack that SCRIPT makes from one disk for each of CONFIGS."
     disks = [vm.disk(size=(6 << 30) + (64 << 20), **config) for config in configs]
     prepare(vm, disks, script)
     path = vm.folder + "/root-copy.raw"
@@ -55,7 +55,7 @@ def stacked(vm, script, *configs):
 
 
 def boot(vm, disks, root, uuid, conf=None, hook=False, **options):
-    "CONF lies in the initramfs as well; with HOOK that is made anew, as on a system that has these files."
+    "CONF is in the initramfs as well. With HOOK the initramfs is made again, as on a system with these files."
     files = {"/etc/fstab": "UUID=%s / ext4 errors=remount-ro 0 1\n" % uuid}
     options = dict(options, cmdline="root=" + root, timeout=240)
     if hook:
@@ -69,7 +69,7 @@ def boot(vm, disks, root, uuid, conf=None, hook=False, **options):
 
 
 def moved_early(guest, disk):
-    "In the initramfs, so that root was mounted on uas alone."
+    "Moved in the initramfs, so root was mounted only on uas."
     assert guest.driver(disk.interface) == "uas"
     moved = bound(guest)
     mounted = when(guest, r"EXT4-fs \(\S+\): mounted filesystem", "-b -k")
@@ -79,12 +79,12 @@ def moved_early(guest, disk):
 
 
 def let_go(guest):
-    "What ended the hold in the initramfs: somebody waited for root, so local-block was run."
+    "A wait for root ended the hold in the initramfs: local-block was run."
     assert guest.run("test -e /run/uasd/waited-for").rc == 0
 
 
 def left(guest, disk, driver="usb-storage"):
-    "On the driver it started on; neither held nor taken up by anybody after the initramfs (H4)."
+    "On its first driver; neither held nor moved after the initramfs (H4)."
     assert guest.driver(disk.interface) == driver
     assert guest.run("journalctl -b | grep Started.uasd-release@").rc == 1
     stats = disk.stats()
@@ -100,7 +100,7 @@ REMEDY = "The running system is on it: uasd cannot switch it while that runs."
 
 
 def waits(guest, *disks):
-    "For its users, who stay as long as the system runs: said wherever it is looked for, with what to do."
+    "Waiting for its users, which stay as long as the system runs. All output says that, with advice."
     listed = {one["interface"]: one for one in guest.uasctl("list")["disks"]}
     for disk in disks:
         one = listed[disk.interface]
@@ -159,7 +159,7 @@ def taken_back(guest, disk):
 
 
 def whole(guest):
-    "The array has both its members, and nothing had to be copied."
+    "The array has both members, without a resync."
     assert guest.out("findmnt -no SOURCE /").startswith("/dev/md")
     assert guest.out("cat /sys/block/md*/md/degraded /sys/block/md*/md/sync_action").split() == ["0", "idle"]
     log = guest.kernel_log()
@@ -223,7 +223,7 @@ def md_hanging(vm):
     guest = boot(vm, disks, "UUID=" + uuid, uuid, passed(vm, *disks))
     whole(guest)
     taken_back(guest, disks[1])
-    # Where the kernel looks for the one that hangs first, it shows neither in time, or too late to be tried; that is not the other's fault.
+    # If the kernel probes the hanging one first, neither appears in time, or too late to be tried. The other one is not the cause.
     if guest.driver(disks[0].interface) == "uas":
         moved_early(guest, disks[0])
     else:

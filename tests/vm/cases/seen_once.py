@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A switched disk waits in udev for its trial: everybody sees it once, as what it will be."""
+"""A switched disk waits in udev for its trial: every program sees it once, in its final state."""
 
 import re
 
@@ -7,7 +7,7 @@ from context import case
 
 
 def passes(text):
-    """The block events that udev has passed on: (action, name, properties)."""
+    """The block events that udev has processed: (action, name, properties)."""
     found = []
     for part in text.split("\n\n"):
         head, _, rest = part.strip().partition("\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What PID 1 does for uasd: it restarts it without a limit, also one that hangs, and `systemctl isolate` takes nothing away that a hold needs."""
+"""PID 1 and uasd: PID 1 restarts it without a limit, also when it hangs, and `systemctl isolate` stops nothing that a hold
+needs."""
 
 from context import case
 from evidence import listed, switch, well
@@ -14,7 +15,7 @@ def killed_often(vm):
     "uasd is killed twenty times in a row, as soon as it is there: PID 1 starts it once more, and it answers."
     guest = vm.resume()
     assert guest.run("systemd-analyze verify %s" % " ".join(UNITS)).text == ""
-    # The pause is shorter, to have more restarts within the ten seconds that systemd counts by default.
+    # A shorter pause, for more restarts within the ten seconds of systemd's default limit.
     guest.put("/etc/systemd/system/uasd.service.d/vm.conf", "[Service]\nRestartSec=100ms\n")
     guest.run("systemctl daemon-reload && systemctl restart uasd", check=True)
     guest.run("for i in $(seq %d); do\n"
@@ -42,7 +43,7 @@ def isolate(vm):
     guest.run(timer, check=True)
     guest.put("/etc/systemd/system/vm-quiet.target", "[Unit]\nAllowIsolate=yes\nRequires=sysinit.target vm-agent.service\n")
     guest.run("systemctl daemon-reload && systemctl isolate vm-quiet.target", check=True)
-    assert guest.run("systemctl is-active -q udisks2 cron dbus").rc != 0  # it stops what nobody requires
+    assert guest.run("systemctl is-active -q udisks2 cron dbus").rc != 0  # it stops units that no unit requires
     assert guest.run(timer).rc == 0 and guest.run(held).rc == 0
     guest.wait_until("! " + held, 60)
     guest.run("systemctl kill -s CONT uasd", check=True)

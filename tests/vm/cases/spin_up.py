@@ -11,7 +11,7 @@ def left_alone(vm):
     "uasd is started while a disk spins up: the disk is not touched, stays when it is mounted as it appears, and is moved when it is free."
     disk = vm.disk(label="DATA", faults=[SPINS_UP])
     guest = vm.resume()
-    # No hold: the disk is there before uasd is.
+    # No hold: the disk is there before uasd.
     guest.run("systemctl stop uasd && systemctl disable -q uasd", check=True)
     guest.put("/etc/uasd/uasd.conf", "[uasd]\nQuietSec=2\n")
     guest.plug(disk)
@@ -19,8 +19,8 @@ def left_alone(vm):
     guest.run("systemctl start uasd", check=True)
     one = only_disk(guest, "waiting")
     assert (one["driver"], one["target"], one["disks"]) == ("usb-storage", "uas", []), one
-    # uasd has tried, and has found the disk in the kernel's hands. The kernel holds the lock of the SCSI device, for which journald waits
-    # to read its uevent: the journal tells nothing meanwhile, and what logs much waits for journald.
+    # uasd has tried, and the kernel has the disk. The kernel holds the lock of the SCSI device, and journald waits for it to read
+    # the uevent. So the journal stands still meanwhile, and programs that log much wait for journald.
     guest.run("until uasctl list --json | grep -q 'still probing'; do sleep 1; done", check=True)
     assert not guest.block_devices(disk.interface)
     assert disk.stats()["set_interface"].get("1", 0) == 0, disk.stats()
@@ -30,10 +30,10 @@ def left_alone(vm):
     mounting.wait(30, check=True)
     guest.run("dd if=/dev/urandom of=/mnt/file bs=1M count=8 conv=fsync status=none", check=True)
     total = guest.out("sha256sum </mnt/file")
-    # A try that was under way may have been faster than mount. Under the mount the disk stays where it is.
+    # A try in progress may have been faster than mount. Under the mount the disk stays where it is.
     driver = guest.driver(disk.interface)
     if driver == "usb-storage":
-        # uasd may have met mount(8) itself, and looks again.
+        # uasd may have seen mount(8) itself, and looks again.
         guest.until(lambda: ["/mnt"] == [user["where"] for user in only_disk(guest, "waiting")["busy"] if user["kind"] == "mount"],
                     what="the mount in the list")
         assert disk.stats()["set_interface"].get("1", 0) == 0, disk.stats()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Stacked storage at boot: what lies on a held disk is assembled once the disk is on its driver, and not before.
+"""Stacked storage at boot: devices on a held disk are assembled when the disk is on its driver, and not before.
 
 Debian's initramfs activates LVM and md by itself, before the root file system's
 rules exist: our hook holds there too. H11: LVM and udisks ask for other things
@@ -87,7 +87,7 @@ def dead_man(vm):
 
 
 def left(vm, **options):
-    "All of it comes up on usb-storage, where the kernel put it: nothing was held, nobody was on uas."
+    "All of it appears on usb-storage, the kernel's choice: nothing was held, no disk was on uas."
     disks = two_disks(vm)
     guest = boot(vm, disks, **options)
     healthy(guest, disks, "usb-storage")
@@ -145,7 +145,7 @@ done
 
 
 def mirrored(vm, fault=None, files=None):
-    """Booted; neither mirror is degraded or needs a resync, each was started when it was whole."""
+    """Booted. Neither mirror is degraded or resyncs. Each was started when it was complete."""
     inner, outer = vm.disk(size="128M"), vm.disk(size="128M")
     prepare(vm, [inner, outer], MIRRORS)
     inner.close()
@@ -161,7 +161,7 @@ def mirrored(vm, fault=None, files=None):
     assert guest.out("lvs --noheadings -o lv_health_status,sync_percent vg/lv") == "100.00"
     assert guest.out("vgs --noheadings -o vg_missing_pv_count vg") == "0"
     log = guest.kernel_log()
-    # What a resync or a member that came late would say.
+    # Messages of a resync, or of a late member.
     for word in ("recovery of RAID", "resync of RAID", "not clean", "out-of-sync", "1 out of 2"):
         assert word not in log, log
     return guest, outer
@@ -173,7 +173,7 @@ def mirrors(vm):
     guest, outer = mirrored(vm, files=PATIENT)
     healthy(guest, [outer])
     since = bound(guest)
-    # The array is known since its inner member came; it is started when it is whole.
+    # The array is known since its inner member appeared, and starts when it is complete.
     assert made(guest, node(guest, "/mnt/lv")) > since
     assert when(guest, "active with 2 out of 2 mirrors", "-b -k") > since
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The first minutes on uas: on record before the disk is moved, under watch after it."""
+"""The first minutes on uas: on record before the disk is moved, and watched after it."""
 
 import time
 

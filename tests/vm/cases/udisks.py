@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""udisks and a desktop that mounts by itself what is plugged in."""
+"""udisks, and a desktop that mounts plugged-in disks by itself."""
 
 from context import case
 from evidence import only_disk
 
-# What gvfs does: a block device that is new, is not to be ignored and may be mounted by itself, is mounted; each once.
+# As gvfs: mounts each new block device once, unless it is to be ignored or not to be mounted automatically.
 AUTOMOUNTER = r"""
 tree=org.freedesktop.UDisks2 seen=
 get() { busctl get-property $tree $1 $tree.Block $2 2>/dev/null | cut -d' ' -f2-; }

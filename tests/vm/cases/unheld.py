@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A disk that fstab wants and nobody holds back: uasd looks at it while fsck and mount take it, and harms neither."""
+"""A disk in fstab without a hold: uasd examines it while fsck and mount take it, and disturbs neither."""
 
 from context import case
 from evidence import only_disk
 from holds import LABEL
 
-# What fsck and mount say of a claim they met, and PID 1 of what became of it.
+# Messages of fsck and mount after EBUSY, and of PID 1 about their failure.
 HARM = r"(resource|or mount point) busy|is in use|Failed to mount|Failed to start .*(fsck|File System Check)|Dependency failed"
 
 

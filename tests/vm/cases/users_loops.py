@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Loop devices and nodes with other names than those in /dev, and threads. Each driver has two disks, so its reference count says nothing."""
+"""Loop devices and nodes with other names than those in /dev, and threads. Each driver has two disks, so its reference count is
+useless."""
 
 from context import case
 from users import ask, goes, settled, waits, waits_for
@@ -34,12 +35,12 @@ def loops_by_number(vm):
     waits_for(guest, disk, "losetup /dev/loop5 /root/node", LOOP, "losetup -d /dev/loop5")
     waits_for(guest, disk, "mount /dev/sda1 /mnt && truncate -s 4M /mnt/image && losetup /dev/loop5 /mnt/image && umount -l /mnt",
               LOOP, "losetup -d /dev/loop5")
-    # The claim would refuse swap as well, without a name.
+    # The claim would detect swap as well, without a name.
     guest.run("rm /root/node; %s; mkswap -q -f /root/node" % (MKNOD % "/root/node"), check=True)
     waits_for(guest, disk, "swapon /root/node", {"kind": "swap", "device": "sda1"}, "swapoff /root/node")
 
 
-# A thread opens argv[1]. The main thread ends before that, or the thread has left its open files to itself.
+# A thread opens argv[1]. The main thread ends before that, or the thread has its own open files.
 THREAD = """exec python3 -c 'import ctypes, os, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
 def work():

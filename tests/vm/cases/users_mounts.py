@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who uses a disk by a mount: seen, named, waited for without a wake-up, and the end of it is an event."""
+"""Users of a disk by a mount: detected, named, waited for without a wake-up, and their end is an event."""
 
 from context import case
 from inside import python
@@ -14,7 +14,7 @@ def here(vm):
     at = {"kind": "mount", "device": "sda1", "where": "/mnt"}
     waits_for(guest, disk, "mount /dev/sda1 /mnt", at, "umount /mnt")
 
-    # A bind mount is a user of its own, and so is a subfolder of it.
+    # A bind mount is a separate user, and so is one of a subfolder.
     guest.run("mkdir -p /run/b && mount /dev/sda1 /mnt && mkdir -p /mnt/folder && mount --bind /mnt/folder /run/b", check=True)
     target = ask(guest, disk)
     waits(guest, disk, at, {"kind": "mount", "device": "sda1", "where": "/run/b"})
@@ -25,7 +25,7 @@ def here(vm):
     assert guest.driver(disk.interface) != target
     goes(guest, disk, target, "umount /run/b")
 
-    # The user wants it off, and cannot: somebody's working directory is there. Then he detaches it.
+    # The user wants to unmount it, but a process has its working directory there. Then he detaches it.
     guest.run("mount /dev/sda1 /mnt", check=True)
     inside = guest.spawn("cd /mnt && exec sleep 1000")
     guest.until(lambda: guest.run("fuser -sm /mnt"), 10)
@@ -113,7 +113,7 @@ def elsewhere(vm):
     goes(guest, disk, target, "systemctl stop private")
     job.kill()
 
-    # A copy that propagation has made in a service's namespace is no user of its own.
+    # A copy that propagation has made in a service's namespace is not a separate user.
     guest.put("/etc/systemd/system/private.service", "[Service]\nPrivateMounts=yes\nExecStart=/bin/sleep infinity\n")
     guest.run("systemctl daemon-reload && mount /dev/sda1 /mnt && systemctl start private", check=True)
     target = ask(guest, disk)
@@ -132,7 +132,7 @@ def no_wake_ups(vm):
     jobs = [guest.spawn("exec unshare -m sh -c 'mount /dev/sda2 /run/u && exec sleep 1000'"),
             guest.spawn("exec sleep 1000 </dev/sda5")]
     guest.wait_until("fuser -s /dev/sda5 && grep -qs ' /run/u ' /proc/*/mountinfo", 20)
-    # After that namespace was made, which would have kept a copy of the mount.
+    # After that namespace was made, which would otherwise have a copy of the mount.
     guest.run("mount /dev/sda1 /mnt && swapon /dev/sda3 && losetup /dev/loop5 /dev/sda4", check=True)
     target = ask(guest, disk)
     waits(guest, disk, {"kind": "mount", "device": "sda1", "where": "/mnt"}, {"kind": "swap", "device": "sda3"},
@@ -140,7 +140,7 @@ def no_wake_ups(vm):
           {"kind": "mount", "device": "sda2", "where": "/run/u", "namespace": r"mnt:\[\d+\]"})
     guest.until(lambda: wake_ups(guest, 3) == 0, 30, "quiet")
     assert wake_ups(guest, 60) == 0
-    # Now those alone whom no quick look sees.
+    # Now only users that no quick look finds.
     guest.run("umount /mnt; swapoff /dev/sda3; losetup -d /dev/loop5", check=True)
     waits(guest, disk, {"kind": "open", "device": "sda5"}, {"kind": "mount", "device": "sda2"})
     guest.until(lambda: len(listed(guest, disk)["busy"]) == 2, 30, "udev has looked")

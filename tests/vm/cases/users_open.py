@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who uses a disk without a mount: a node that is open, claimed, mapped, or one that has no medium."""
+"""Users of a disk without a mount: a node that is open, claimed or mapped, or that has no medium."""
 
 import within
 from context import case
 from users import SLACK, ask, goes, listed, settled, timers, waits, waits_for
 from within import blocks
 
-# Opens a node in its own way, and stays.
+# Opens a node in a given way, and stays.
 HOLD = """exec python3 -c 'import ctypes, mmap, os, socket, sys, time
 fd = os.open(sys.argv[1], eval("os." + sys.argv[2].replace("|", "|os.")))
 if sys.argv[3:] == ["mapped"]:
@@ -49,12 +49,12 @@ def nodes(vm):
     held(guest, disk, "/dev/sda 'O_RDWR|O_DIRECT|O_CLOEXEC'", dict(who, device="sda"))
     held(guest, disk, "/dev/sg0 O_RDWR", dict(who, device="sg0"))
     held(guest, disk, "/dev/sda1 'O_RDONLY|O_EXCL'", dict(who, device="sda1"))
-    # A unit is named as well.
+    # The unit is named as well.
     guest.run("systemd-run --quiet --unit=backup sh -c 'exec sleep 1000 </dev/sda1' && until fuser -s /dev/sda1; do sleep 0.1; done",
               check=True)
     waits_for(guest, disk, "true", {"kind": "open", "device": "sda1", "command": "sleep", "unit": "backup.service"},
               "systemctl stop backup")
-    # dd in the middle of writing: what it has written so far is on the medium after the switch.
+    # dd in the middle of a write: its data up to then is on the medium after the switch.
     job = guest.spawn("{ head -c 1048576 /dev/zero | tr '\\0' x; exec sleep 1000; } | dd of=/dev/sda1 bs=64k conv=notrunc "
                       "oseek=64 iflag=fullblock status=none")
     guest.wait_until("fuser -s /dev/sda1", 10)
@@ -69,14 +69,14 @@ def hard_to_see(vm):
     "Mapped into memory, on its way through a socket, a node elsewhere: nobody tells the end, so it is looked for, at most 30 s apart."
     disk, other = vm.disk(label="DATA"), vm.disk(label="OTHER")
     guest = settled(vm, [disk, other])
-    # Their descriptors are closed: they stand in no list of open files. Where a driver has two disks, its count of opens does
-    # not tell of which: then the claim alone does.
+    # Their descriptors are closed: no list of open files shows them. If a driver has two disks, its count of opens does not say
+    # which one is in use. Then only the claim does.
     held(guest, disk, "/dev/sda 'O_RDONLY|O_EXCL' sent", {"kind": "claim", "device": "sda", "command": None}, told=False, slack=35)
     held(guest, disk, "/dev/sda1 O_RDONLY mapped", {"kind": "open", "device": "sda", "command": None}, told=False, slack=35)
-    # A node of one's own, as containers have them: its close is told to nobody who watches /dev.
+    # A separate node, as in containers: a watch of /dev does not get its close.
     guest.run("mknod /root/node b $(stat -c '0x%t 0x%T' /dev/sda1)", check=True)
     held(guest, disk, "/root/node O_RDONLY", {"kind": "open", "device": "sda1", "command": "python3"}, told=False, slack=35)
-    # Who has it open for its path alone has nothing open.
+    # A file that is open with O_PATH does not count.
     job = holds(guest, "/dev/sda1 O_PATH")
     target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
     assert guest.run("uasctl switch sda %s --wait=60" % target).rc == 0
@@ -95,11 +95,11 @@ def other_luns(vm):
     one = listed(guest, disk)
     assert [(each["name"], each["lun"], each["size"] > 0) for each in one["disks"]] == \
         [("sda", 0, True), ("sr0", 1, True), ("sdb", 2, False)], one
-    assert guest.run("dd if=/dev/sdb of=/dev/null count=1").rc != 0  # the slot is empty indeed
+    assert guest.run("dd if=/dev/sdb of=/dev/null count=1").rc != 0  # the slot is really empty
     held(guest, disk, "/dev/sr0 'O_RDONLY|O_NONBLOCK'", {"kind": "open", "device": "sr0"})
     held(guest, disk, "/dev/sdb 'O_RDONLY|O_NONBLOCK'", {"kind": "open", "device": "sdb"})
     assert guest.driver(disk.interface) == "uas"
-    # Free: all of it moves, at once, and comes back with its medium or without.
+    # Free: all of it moves at once, and comes back with its medium or without.
     assert guest.run("uasctl switch sda usb-storage --wait=60").rc == 0
     assert guest.block_devices(disk.interface) == ["sda", "sr0", "sdb"], guest.block_devices(disk.interface)
     assert guest.run("dd if=/dev/sr0 of=/dev/null bs=2048 count=16").rc == 0
@@ -134,7 +134,7 @@ def sg_during_a_switch(vm):
         world.check()
 
 
-# What somebody does with a card, how it ends, and whether the disk waits for it.
+# Actions with a card, their ends, and whether the disk waits for them.
 CARDS = {
     "mounts": ("mount /dev/{0}1 /mnt", "umount /mnt", True),
     "elsewhere": ("systemd-run --quiet --unit=card unshare -m sh -c 'mount /dev/{0}1 /mnt; exec sleep 1000' && "
@@ -168,7 +168,7 @@ def card_during_a_switch(vm):
         pid = world.stop(step)
         disk.set(lun=1, medium=True)
         name = guest.block_devices(disk.interface)[1]
-        # Whoever opens the slot has the kernel look into it.
+        # An open of the slot makes the kernel look for a medium.
         guest.run("dd if=/dev/%s of=/dev/null count=1 status=none; test -e /dev/%s1" % (name, name), check=True)
         guest.run(start.format(name), check=True)
         guest.run("kill -CONT %d" % pid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who uses a disk by what is stacked on it: LVM, dm-crypt, md, btrfs and ZFS over two disks, loop devices, swap."""
+"""Users of a disk by stacked devices: LVM, dm-crypt, md, btrfs and ZFS over two disks, loop devices, swap."""
 
 from context import case
 from users import ask, goes, listed, settled, waits, waits_for
@@ -9,7 +9,7 @@ OPEN_CRYPT = ("echo -n secret | cryptsetup open --type plain --cipher aes-xts-pl
               "--key-file - /dev/sda1 secret")
 
 
-# A disk at /usr, and over it the /usr that was there: whatever runs from it goes on.
+# A disk at /usr, and over it the former /usr: running programs go on.
 MOUNTS = """python3 -c 'import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 def may(failed):
@@ -26,7 +26,7 @@ may(libc.umount2(b"/usr", 0))"""
 
 
 def clean(guest, command):
-    """Nothing stacked any more, which udev has seen."""
+    """Nothing stacked any more, and udev has seen that."""
     guest.run(command + "; wipefs -aq /dev/sda1; udevadm settle", check=True)
 
 
@@ -36,13 +36,13 @@ def mapped(vm):
     disk = vm.disk(size="96M", partitions=["64M", None])
     guest = settled(vm, [disk])
 
-    # An active volume; the file on it is there again after the switch, since LVM activates it as at any plug-in.
+    # An active volume. Its file is there again after the switch, because LVM activates it as at any plug-in.
     guest.run("pvcreate -q /dev/sda1 && vgcreate -q vg /dev/sda1 && lvcreate -q -y -L 16M -n data vg && "
               "mkfs.ext4 -q /dev/vg/data && mount /dev/vg/data /mnt && echo kept >/mnt/file && umount /mnt", check=True)
     waits_for(guest, disk, "true", dict(HOLDER, where="dm-0"), "vgchange -q -an vg")
     guest.wait_until("test -e /dev/vg/data", 30)
     guest.run("vgchange -q -an vg && vgchange -q --setautoactivation n vg", check=True)
-    # Inactive, it is no user: nobody is waited for. It is there afterwards, and still inactive.
+    # An inactive volume is not a user, so nothing waits. It is there afterwards, and still inactive.
     target = "usb-storage" if guest.driver(disk.interface) == "uas" else "uas"
     assert guest.run("uasctl switch sda %s --wait=60" % target).rc == 0
     assert guest.driver(disk.interface) == target
@@ -58,7 +58,7 @@ def mapped(vm):
 
     guest.run("mdadm -q --create /dev/md7 --run --force --level=1 --raid-devices=1 --metadata=1.2 /dev/sda1", check=True)
     waits_for(guest, disk, "true", dict(HOLDER, where="md7"), "mdadm -q --stop /dev/md7", told=False)
-    # Assembled anew, as at any plug-in: it is on this disk alone, and whole.
+    # Assembled again, as at any plug-in: it is only on this disk, and complete.
     guest.wait_until("grep -q 'active .*raid1 sda1' /proc/mdstat", 30)
 
 
@@ -128,7 +128,7 @@ def loops_and_system(vm):
     guest = settled(vm, [disk])
     loop = {"kind": "loop", "device": "sda1", "where": r"loop\d+"}
     waits_for(guest, disk, "losetup /dev/loop5 /dev/sda1", loop, "losetup -d /dev/loop5")
-    # losetup -d is done when the last user is: here the mount.
+    # losetup -d takes effect when the last user ends: here the mount.
     waits_for(guest, disk, "mount -o loop /dev/sda1 /mnt", loop, "umount /mnt")
     guest.run("mount /dev/sda1 /mnt && truncate -s 4M /mnt/image && losetup /dev/loop5 /mnt/image", check=True)
     target = ask(guest, disk)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Waiting: who uses a disk keeps it; it is switched when it becomes free."""
+"""Waiting: a user of a disk keeps it; it is switched when it becomes free."""
 
 import time
 
@@ -32,7 +32,7 @@ def switched_after_umount(vm):
     assert [each["name"] for each in one["disks"]] == ["sda"], one
     guest.run("mount /dev/sda1 /mnt", check=True)
     assert guest.out("sha256sum </mnt/file") == total
-    # Whoever unmounted it does not find it mounted again by a desktop.
+    # A desktop does not mount it again after the user has unmounted it.
     assert guest.udev("/dev/sda1").get("UDISKS_AUTO") == "0"
 
 
@@ -77,7 +77,7 @@ def cancelled(vm):
     stays("usb-storage", "The switch to uas was cancelled: it stays on usb-storage until somebody asks again")
     assert disk.stats()["set_interface"].get("1", 0) == 0
     guest.run("uasctl switch sda uas --wait=60", 90, check=True)
-    # Taken back, what was asked for is as if nobody had.
+    # A removed request leaves nothing behind.
     guest.run("udevadm settle; mount /dev/sda1 /mnt", check=True)
     assert guest.run("uasctl switch sda usb-storage").rc == 3
     only_disk(guest, "waiting")
@@ -94,7 +94,7 @@ def one_of_two_luns_in_use(vm):
     guest.run("mount /dev/sdb1 /mnt", check=True)
     guest.run("systemctl start uasd", check=True)
     one = only_disk(guest, "waiting")
-    # The kernel looks at both at once: which is sda is as it comes.
+    # The kernel probes both at once: either may be sda.
     assert [each["lun"] for each in one["disks"]] == [0, 1] and sorted(each["name"] for each in one["disks"]) == ["sda", "sdb"], one
     time.sleep(4)
     assert guest.driver(disk.interface) == "usb-storage"
