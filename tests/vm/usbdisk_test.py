@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The emulated disk against a fake QEMU: the other end of the usbredir protocol, without a guest.
+"""The emulated disk with a fake QEMU: the other end of the usbredir protocol, without a guest.
 
     python3 -m unittest tests/vm/usbdisk_test.py        (from anywhere; takes a few seconds)
 """
@@ -60,7 +60,7 @@ class FakeQemu:
                 return
             self.knows = True
             if kind == ur.BULK_PACKET and ident in self.cancelled:
-                self.cancelled.discard(ident)       # as QEMU: whatever it says, it is dropped
+                self.cancelled.discard(ident)       # as QEMU does: a late answer is dropped
             elif kind in (ur.BULK_PACKET, ur.CONTROL_PACKET, ur.ALT_SETTING_STATUS, ur.CONFIGURATION_STATUS):
                 self.answers[ident] = (kind, body)
             else:
@@ -368,7 +368,7 @@ class UasTest(DiskTest):
         status, moved, command = qemu.uas_start(4, cdb10(0x28, 5, 1), length=BLOCK)
         await qemu.done(command)
         await asyncio.sleep(0.02)
-        qemu.cancel(moved)      # both have been answered; pretend those answers were still under way
+        qemu.cancel(moved)      # both have been answered; as if those answers were still on the way
         qemu.cancel(status)
         moved = qemu.bulk(desc.DATA_IN, length=BLOCK, stream=4)
         status = qemu.bulk(desc.STATUS, length=112, stream=4)
@@ -483,7 +483,7 @@ class FaultTest(DiskTest):
             started = qemu.uas_start(3, command, 512, b"", 0)
             self.assertEqual((await qemu.uas_end(started))[0], 2)
             self.assertNotIn(started[1], qemu.cancelled)
-        # Nobody waits for data of these.
+        # The host expects no data from these.
         for command in bytes((0xA1, 0x06, 0x20)), bytes((0x12, 1, 0x5A)):
             self.assertEqual((await qemu.uas(command.ljust(16, b"\0")))[0], 2)
 
@@ -560,7 +560,7 @@ class CommandTest(DiskTest):
         self.assertEqual(struct.unpack_from(">I", luns)[0], 8)
 
     async def test_unmap(self):
-        """LBPU without LBPME, and a limit that is one."""
+        """LBPU without LBPME, and a limit that is enforced."""
         qemu = await self.start(luns=[{"path": os.path.join(self.folder.name, "l"), "size": 4 << 20, "unmap": True, "lbpme": False,
                                        "unmap_blocks": 16}])
         await qemu.configure(1)
@@ -645,7 +645,7 @@ class Parts(unittest.TestCase):
         self.assertEqual((len(history.entries), history.bytes), (pipes.HISTORY_PACKETS, 0))
 
     def rate(self, depth, count=600):
-        """Random reads a second of the hdd model, without waiting for them."""
+        """Random reads per second of the hdd model, without real waits."""
         rng = random.Random(2)
         size = 1 << 40
         arm = latency.Arm(size)
@@ -699,13 +699,13 @@ class Parts(unittest.TestCase):
                 latency.make(wrong, clock, 1 << 30)
 
     def test_hdd_keeps_several_streams(self):
-        """In turns, eight streams get what one gets, but for the arm once in 8 MiB."""
+        """Eight alternating streams together have the rate of one, except for the arm once in 8 MiB."""
         size, arm, now = 1 << 40, latency.Arm(1 << 40, mb_per_s=40), 0.0
         for index in range(200):
             for stream in range(8):
                 now = arm.access(stream * (size // 8) + (index << 20), 1 << 20, now)
         self.assertTrue(35 < 1600 * (1 << 20) / now / 1e6 <= 40, now)
-        # What is not a stream pays each time.
+        # An access outside a stream always costs the arm.
         for stream in range(8):
             self.assertFalse(arm.cached(stream * (size // 8), 1 << 20))
 
@@ -713,7 +713,7 @@ class Parts(unittest.TestCase):
         arm, now = latency.Arm(1 << 40), 0.0
         arm.access(0, 4096, now)
         for index in range(100):
-            now = arm.access(4096 + index * 65536, 65536, now) + 0.0002     # the host's own pause, in read-ahead
+            now = arm.access(4096 + index * 65536, 65536, now) + 0.0002     # the host's own pause, during read-ahead
         self.assertAlmostEqual(100 * 65536 / now / 1e6, 180, delta=15)
 
 

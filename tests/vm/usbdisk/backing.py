@@ -9,7 +9,7 @@ KEEP_SIZE_PUNCH_HOLE = 0x03
 
 
 class Backing:
-    """Byte-addressed.  The cache is a sorted list of [start, data] that never overlap."""
+    """Byte-addressed. The cache is a sorted list of [start, data] that never overlap."""
 
     def __init__(self, path, size=None, cache_bytes=256 << 20):
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -55,7 +55,7 @@ class Backing:
         return bytes(out)
 
     def _cut(self, start, end):
-        """Forget what the cache holds of start..end."""
+        """Drop the part of the cache in start..end."""
         a, b = self._overlapping(start, end)
         cut = self.starts[a:b]
         del self.starts[a:b]
@@ -94,7 +94,7 @@ class Backing:
         self.drop()
 
     def drop(self):
-        """What a power loss does."""
+        """The effect of a power loss."""
         lost = self.dirty
         self.starts.clear()
         self.extents.clear()

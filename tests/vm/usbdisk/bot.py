@@ -26,13 +26,13 @@ class Bot:
         self.collecting = None
         self.expected = 0
         self.to_host = False
-        self.wedged = False         # a CBW was not valid: only reset recovery helps
+        self.wedged = False         # a CBW was invalid: only reset recovery helps
 
     def inflight(self):
         return 1 if self.task else 0
 
     def abandon(self):
-        """Reset: whatever was going on is over."""
+        """Reset: ends the command in progress."""
         if self.task:
             self.task.dropped = True
         self.task = self.collecting = None

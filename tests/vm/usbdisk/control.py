@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The control socket: one JSON object a line, one JSON object back."""
+"""The control socket: one JSON object per line, one JSON object back."""
 
 import asyncio
 import json
@@ -103,10 +103,10 @@ class Control:
                 one.wce = value == "volatile"
                 if not one.wce:
                     one.backing.flush()
-            if key == "medium":     # a card is put in, or taken out
+            if key == "medium":     # a card is put in or taken out
                 one.medium = value
 
     def do_quit(self):
-        """Like pulling the mains: the volatile caches are gone."""
+        """Like a power loss: the volatile caches are lost."""
         self.device.power_loss()
         asyncio.get_running_loop().call_later(0.05, self.stopped.set)

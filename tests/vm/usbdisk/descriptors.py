@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Descriptors, and the endpoint tables that usbredir wants besides."""
+"""Descriptors, and the endpoint tables that usbredir also needs."""
 
 import struct
 
@@ -15,7 +15,7 @@ OTHER_NAME = 4
 
 
 def protocols(cfg):
-    """What each alternate setting speaks."""
+    """The protocol of each alternate setting."""
     return {"both": [BOT, UAS], "bot": [BOT], "uas": [UAS]}[cfg["alts"]]
 
 
@@ -70,7 +70,7 @@ def configuration(cfg):
 
 
 def bos(cfg):
-    """Binary object store; a high speed device here is a plain USB 2.0 one and has none."""
+    """Binary object store. A high speed device here is a plain USB 2.0 one, and has none."""
     if cfg["speed"] != "super":
         return None
     lpm = struct.pack("<BBBI", 7, 16, 2, 0)
@@ -85,12 +85,12 @@ def string(cfg, index):
             OTHER_NAME: "Control" if cfg["others"] else ""}.get(index)
     if not text:
         return None
-    data = text.encode("utf-16-le", "surrogatepass")[:252]  # half a pair is no text, but a device may say it
+    data = text.encode("utf-16-le", "surrogatepass")[:252]  # half a pair is invalid text, but a device may send it
     return bytes((len(data) + 2, 3)) + data
 
 
 def get(cfg, kind, index):
-    """The descriptor a GET_DESCRIPTOR asks for, or None to stall."""
+    """The descriptor of a GET_DESCRIPTOR request, or None to stall."""
     if kind == 1:
         return device(cfg)
     if kind == 2:

@@ -18,7 +18,7 @@ DEFAULTS = {
     "serial": "USBDISK0001", "speed": "super", "streams": 5, "max_power": 496, "alts": "both", "pipe_usage": True,
     "luns": [], "wcache": "volatile", "cache_mb": 256, "latency": {"kind": "none"}, "plugged": False,
     "resume": "replug", "bus_powered": False, "faults": [],
-    # more interfaces, and how long it takes to say the name of one
+    # further interfaces, and the time for reading the name of one
     "others": 0, "other_name_ms": 0,
 }
 TRANSPORTS = {desc.BOT: Bot, desc.UAS: Uas}
@@ -38,7 +38,7 @@ class Device:
         self.stats, self.trace = Stats(), Trace()
         self.bus = self
         self.history = History()
-        self.packets = {}           # id -> bulk packet not yet answered
+        self.packets = {}           # id -> bulk packet without an answer
         self.waits = []
         self.connection = None
         self.plugged = False
@@ -75,7 +75,7 @@ class Device:
         self.log("connected")
         if self.plugged:
             if self.cfg["resume"] == "replug":
-                # a guest resumed from a saved state may think that it has the device already
+                # a guest resumed from a saved state may assume that it still has the device
                 connection.send(ur.DEVICE_DISCONNECT, 0)
                 self._power_on()
             self._announce()
@@ -149,7 +149,7 @@ class Device:
         self._select(None)
 
     def _select(self, protocol):
-        """A fresh transport: nothing of what was going on survives."""
+        """A new transport: nothing of the old one remains."""
         if self.transport:
             self.transport.abandon()
         self.latency.clear()
@@ -216,7 +216,7 @@ class Device:
             pipe.taken_back(stream, data, task)
 
     def when(self, condition, action):
-        """Do it as soon as a packet has made the condition true."""
+        """Run it as soon as a packet has made the condition true."""
         self.waits.append((condition, action))
         self._look()
 
@@ -227,7 +227,7 @@ class Device:
             action()
 
     def _reset(self):
-        # enumeration resets as well, and QEMU says each reset twice: count those that end something
+        # enumeration resets as well, and QEMU sends each reset twice: count only those that end something
         self.stats.resets += bool(self.configured)
         self.log("reset")
         if self.configured and self.faults.of_device("gone_on_reset"):
@@ -297,7 +297,7 @@ class Device:
             self._send(ur.CONTROL_PACKET, ident, answer, data)
 
     def _control_data(self, kind, request, value, index):
-        """What the data stage carries, or None for a stall."""
+        """The contents of the data stage, or None for a stall."""
         if kind in (0x80, 0x81, 0x82) and request == 0:
             pipe = self.transport.pipes.get(index & 0xFF) if self.transport and kind == 0x82 else None
             return bytes((int(kind == 0x80 or bool(pipe and pipe.halted)), 0))
@@ -354,7 +354,7 @@ class Device:
         return scsi.out_length(task.cdb, self.view(task).block_size)
 
     def run(self, task, then):
-        """Execute in its own time, then go on."""
+        """Execute in its own time, then continue."""
         if task.lun < len(self.luns) and task.op in scsi.MEDIUM_ACCESS | faults.SYNC:
             lun, view = self.luns[task.lun], self.view(task)
             if task.is_sync:
@@ -383,7 +383,7 @@ class Device:
             key, asc, ascq = scsi.MEDIUM_ERROR
             status = fail.args.get("status", scsi.CHECK)
             sense = scsi.fixed_sense(fail.args.get("key", key), fail.args.get("asc", asc), fail.args.get("ascq", ascq))
-            # with "zlp" the data-in phase ends properly first, with nothing in it
+            # with "zlp" the data-in phase first ends with an empty packet
             return scsi.Result(b"" if fail.args.get("zlp") and task.op in scsi.DATA_IN else None, status,
                                sense if status == scsi.CHECK else b"")
         if task.op == 0xA0:

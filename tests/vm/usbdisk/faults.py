@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What goes wrong, when, and for how long.
+"""The faults: their conditions and durations.
 
 Faults of commands: hang, stall, short, fail, unplug, delay.  Faults of the device, which are looked up where they
 apply and take only `count`: refuse_streams, refuse_set_interface, needs_reset, gone_on_reset.  `identity` holds
@@ -61,7 +61,7 @@ class Fault:
         return self.lun is None or lun is None or self.lun == lun
 
     def spend(self):
-        """Whether this occasion is one of those it is meant for."""
+        """Whether the fault applies to this occasion. Counts it."""
         if self.after > 0:
             self.after -= 1
             return False
@@ -103,7 +103,7 @@ class Faults:
         return None
 
     def standing(self, name, **match):
-        """Whether there is such a fault; it is not spent."""
+        """Whether there is such a fault. Does not count it."""
         return any(fault.name == name and all(fault.args.get(key) == value for key, value in match.items())
                    for fault in self.list)
 

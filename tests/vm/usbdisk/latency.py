@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How long commands take.
+"""The durations of commands.
 
 {"kind": "none"}: as fast as the program is.
 
@@ -33,7 +33,7 @@ STARVED = 1.5
 
 
 class Arm:
-    """The mechanics, free of clocks: where it is, and what an access would cost at a time."""
+    """The mechanics, without clocks: the position, and the cost of an access at a given time."""
 
     def __init__(self, capacity, seek_ms=8, rotation_ms=4, mb_per_s=180):
         self.capacity = max(capacity, 1)
@@ -43,7 +43,7 @@ class Arm:
         self.rate = mb_per_s * 1e6
         self.position = 0
         self.streamed = 0.0         # when the medium had delivered up to `position`
-        self.segments = {}          # where a stream has got to: how much of it is in the cache beyond
+        self.segments = {}          # position of a stream -> how much of it is in the cache beyond
 
     def positioning(self, where, now):
         distance = abs(where - self.position) / self.capacity
@@ -52,7 +52,7 @@ class Arm:
         return seek + (angle - now - seek) % self.turn
 
     def access(self, where, length, now):
-        """Do it; returns when it is done."""
+        """Do the access. Returns the time at which it is done."""
         beyond = self.segments.pop(where, None)
         if where == self.position:
             start = max(self.streamed, now - READ_AHEAD / self.rate)
@@ -63,7 +63,7 @@ class Arm:
             beyond -= length
         else:
             end = self.streamed = now + self.positioning(where, now) + length / self.rate
-            beyond = 0 if beyond is None else READ_AHEAD - length  # a stream is what goes on
+            beyond = 0 if beyond is None else READ_AHEAD - length  # a stream continues the last access
         self.position = where + length
         self.segments[self.position] = beyond or 0
         if len(self.segments) > SEGMENTS:
@@ -168,7 +168,7 @@ class Hdd:
             return
         backlog = bool(self.queue)
         run()
-        # with work waiting the arm has not been idle since it was free, however late this timer is
+        # with waiting work the arm was not idle since it was free, however late this timer is
         self._start(self.free_at if backlog else self.loop.time())
 
     def clear(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a CD-ROM LUN answers besides the commands of a disk: enough for sr_mod, as the driver CDs of enclosures need."""
+"""The answers of a CD-ROM LUN, in addition to the commands of a disk: enough for sr_mod, as on enclosures with a driver CD."""
 
 import struct
 
@@ -32,7 +32,7 @@ def _read_toc(_lun, view, cdb, _data):
 
 
 def _get_configuration(_lun, _view, cdb, _data):
-    """Profile 8, CD-ROM, and nothing else."""
+    """Profile 8, CD-ROM, and no other."""
     feature = struct.pack(">HBBHBB", 0, 3, 4, 8, 1, 0)
     return _answer(struct.pack(">IHH", 4 + len(feature), 0, 8) + feature, _allocation(cdb))
 

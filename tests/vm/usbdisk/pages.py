@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Data the SCSI commands return that is not on the medium: INQUIRY, mode and capacity pages, ATA IDENTIFY."""
+"""Data of SCSI commands that is not on the medium: INQUIRY, mode and capacity pages, ATA IDENTIFY."""
 
 import hashlib
 import struct
@@ -29,7 +29,7 @@ def inquiry(view):
 
 
 def absent(_view=None):
-    """INQUIRY of a LUN that is not there."""
+    """INQUIRY of a LUN that does not exist."""
     return bytes((0x7F, 0, 6, 2, 91)).ljust(96, b"\0")
 
 
@@ -62,7 +62,7 @@ def vpd(view, page):
 
 
 def mode_pages(view, wce, page, control):
-    """The mode pages asked for; control 1 asks which bits can be changed."""
+    """The requested mode pages. control 1 asks for the bits that can be changed."""
     caching = bytearray(20)
     caching[0], caching[1] = 0x08, 18
     caching[2] = 0x04 if (control == 1 or (wce if control != 2 else view.wce_default)) else 0
@@ -79,7 +79,7 @@ def mode_pages(view, wce, page, control):
 
 
 def mode_sense(view, wce, cdb):
-    """MODE SENSE 6 and 10; None for a page there is not."""
+    """MODE SENSE 6 and 10. None for a page that does not exist."""
     ten = cdb[0] == 0x5A
     body = mode_pages(view, wce, cdb[2] & 0x3F, cdb[2] >> 6)
     if body is None:
@@ -111,7 +111,7 @@ def ata_string(text, length):
 
 
 def ata_identify(view, wce):
-    """IDENTIFY DEVICE of the disk behind the bridge: what ata_id, hdparm and smartctl look at first."""
+    """IDENTIFY DEVICE of the disk behind the bridge, which ata_id, hdparm and smartctl read first."""
     words = bytearray(512)
     sectors = view.size // 512
 

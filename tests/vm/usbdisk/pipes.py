@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Endpoints: packets QEMU waits for, and what the device has to say on them.
+"""Endpoints: packets of QEMU that wait, and the data for them.
 
 The kernel stops an endpoint to unlink one URB, and QEMU then cancels the packets of *all* its streams and sends
 the innocent ones again.  An answer that crosses such a cancel on the wire is dropped by QEMU.  A cancel for a
@@ -39,7 +39,7 @@ class History:
         self.bytes = 0
 
     def add(self, ident, pipe, stream, data, task):
-        self.take(ident)            # ids are TRB addresses: they come again
+        self.take(ident)            # ids are TRB addresses, which repeat
         self.entries[ident] = (pipe, stream, data, task)
         self.bytes += len(data) if data else 0
         while len(self.entries) > HISTORY_PACKETS or (self.bytes > HISTORY_BYTES and len(self.entries) > 1):
@@ -113,12 +113,12 @@ class Pipe:
             if not taker:
                 return
             packet = packets.popleft()
-            if taker(packet) is False:      # not now: the device says NAK
+            if taker(packet) is False:      # not now: the device sends NAK
                 packets.appendleft(packet)
                 return
 
     def accept(self, packet, task):
-        """Take an OUT packet off the host's hands."""
+        """Receive an OUT packet from the host."""
         self.bus.answer(packet, ur.SUCCESS, b"", len(packet.data))
         self.bus.history.add(packet.id, self, packet.stream, None, task)
 
@@ -131,7 +131,7 @@ class Pipe:
         self.pump(stream)
 
     def taken_back(self, stream, data, task):
-        """The answer was dropped on the way: have it ready for the packet that comes instead."""
+        """The answer was dropped on the way: keep it for the packet that comes instead."""
         if task is not None and task.failed:
             return
         if self.is_in:
@@ -141,7 +141,7 @@ class Pipe:
         self.pump(stream)
 
     def stall_next(self, stream):
-        """Answer one packet of this stream with a stall, without staying halted."""
+        """Answer one packet of this stream with a stall, without a lasting halt."""
         packets = self.waiting[stream]
         if packets:
             self.bus.answer(packets.popleft(), ur.STALL)
@@ -160,7 +160,7 @@ class Pipe:
             self.pump(stream)
 
     def forget(self, stream):
-        """A new command uses this tag: nothing of the last one may reach it."""
+        """A new command uses this tag: no data of the last one may reach it."""
         self.outbox.pop(stream, None)
         self.takers.pop(stream, None)
         self.expected_again.pop(stream, None)

@@ -42,7 +42,7 @@ def failed(code):
 
 
 class Task:
-    """One command on its way through a transport."""
+    """One command in a transport."""
     __slots__ = ("proto", "tag", "lun", "cdb", "op", "faults", "failed", "data", "wanted", "result",
                  "place", "length", "is_sync", "cached", "dirty_extents", "residue", "dropped")
 
@@ -67,7 +67,7 @@ def extent(cdb):
     return struct.unpack_from(">QI", cdb, 2)
 
 
-# Where a command that reads, and may be refused, says for how many bytes there is room.
+# Position of the allocation length in a command that reads and may be refused.
 ALLOCATION = {0x12: slice(3, 5), 0x1A: slice(4, 5), 0x9E: slice(10, 14), 0xA3: slice(6, 10),
               **dict.fromkeys((0x23, 0x43, 0x46, 0x4A, 0x4D, 0x51, 0x52, 0x5A, 0x5C), slice(7, 9)),
               **dict.fromkeys((0xA4, 0xAC, 0xAD), slice(8, 10))}
@@ -75,14 +75,14 @@ ATA_PASS_THROUGH = (0x85, 0xA1)
 
 
 def reads(cdb):
-    """Whether the host waits for data of a command that this disk may refuse."""
+    """Whether the host expects data from a command that this disk may refuse."""
     if cdb[0] in ATA_PASS_THROUGH:      # T_DIR, T_LENGTH
         return bool(cdb[2] & 0x08 and cdb[2] & 0x03)
     return cdb[0] in ALLOCATION and any(cdb[ALLOCATION[cdb[0]]])
 
 
 def out_length(cdb, block_size):
-    """Bytes of data-out the command itself asks for; 0 for one that will be refused."""
+    """Bytes of data-out that the command itself needs; 0 for one that will be refused."""
     op = cdb[0]
     if op in faults.WRITE | WRITE_VERIFY:
         return extent(cdb)[1] * block_size
@@ -98,7 +98,7 @@ def out_length(cdb, block_size):
 
 
 class View:
-    """A logical unit as one protocol shows it: some bridges lie under one of the two."""
+    """A logical unit as one protocol shows it: some bridges report wrong data under one of the two."""
 
     def __init__(self, lun, cfg, overrides):
         def value(key, default):
@@ -120,8 +120,8 @@ class View:
         self.read_only = cfg.get("read_only", self.kind == "cdrom")
         self.rotation = cfg.get("rotation", 7200)
         self.unmap = cfg.get("unmap", False)
-        self.unmap_blocks = cfg.get("unmap_blocks", 0x3FFFFF)       # at most, in one command
-        self.lbpme = cfg.get("lbpme", self.unmap)   # many bridges say LBPU and forget this
+        self.unmap_blocks = cfg.get("unmap_blocks", 0x3FFFFF)       # limit of one command
+        self.lbpme = cfg.get("lbpme", self.unmap)   # many bridges report LBPU without this
         self.ata = cfg.get("ata", False)
         self.wce_default = cfg["wcache"] == "volatile"
         self.dpofua = self.wce_default
@@ -152,7 +152,7 @@ class Lun:
 
 
 def cut(data, allocation):
-    """A data-in answer of at most `allocation` bytes; none at all has no data phase."""
+    """A data-in answer of at most `allocation` bytes. 0 bytes are no data phase."""
     return Result(data[:allocation] if allocation else None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Counters and the trace: what a test asserts on."""
+"""Counters and the trace, for the assertions of tests."""
 
 import time
 from collections import Counter, deque

@@ -140,9 +140,9 @@ class Uas:
         if self.tasks.get(task.tag) is not task:
             return
         stall = task.faults.get("stall")
-        # A sense with the data phase still open has the kernel stop the endpoint to take its URB back, and now and then
-        # QEMU loses the next command's packet on that stream (36 s at a boot). What a disk refuses by itself ends properly;
-        # the fault "fail" does not.
+        # If the data phase is still open at a sense, the kernel stops the endpoint to unlink its URB, and sometimes QEMU loses the
+        # next command's packet on that stream (36 s at a boot). Refusals of a disk by itself end the phase; the fault "fail" does
+        # not.
         if self.streams and task.result.data is None and task.result.status == scsi.CHECK and not task.faults \
                 and scsi.reads(task.cdb):
             task.result.data = b""
@@ -167,7 +167,7 @@ class Uas:
         self.into.send(self._stream(task.tag), Chunk(memoryview(task.result.data), done=done, whole=True, task=task))
 
     def _stall_data(self, task, pipe, ready, turn):
-        """The data packet stalls, once it is there, and then the command fails."""
+        """The data packet stalls when it is there, and then the command fails."""
         stream = self._stream(task.tag)
 
         def start():

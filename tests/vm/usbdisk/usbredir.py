@@ -47,12 +47,12 @@ VERSION = b"usbdisk".ljust(64, b"\0")
 
 
 def ep_index(address):
-    """Endpoint address to its place in ep_info's arrays."""
+    """The place of an endpoint address in ep_info's arrays."""
     return (address & 0x0F) | ((address & 0x80) >> 3)
 
 
 def greeting():
-    """The hello, in a form that both a fresh and a resumed QEMU stay in step with.
+    """The hello, in a form for both a fresh and a resumed QEMU.
 
     A fresh QEMU reads a hello with a 32-bit id.  One resumed from a saved state that had been connected says no
     hello, knows our capabilities already and reads 64-bit ids from the start: the plain hello would leave it four

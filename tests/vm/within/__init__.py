@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Programs that run inside a guest, where a loop needs hundreds of rounds and each round-trip would cost.
+"""Programs that run inside a guest, for loops with hundreds of rounds, in which each round-trip to the host would cost time.
 
 The host puts the files of this folder into the guest and starts one; it reads a
 JSON configuration and leaves a JSON answer. blocks.py is used on both sides.
@@ -30,7 +30,7 @@ def start(guest, program, config):
 
 
 def answer(guest, job, timeout):
-    """What it has left; its talk goes into the case's log."""
+    """Its result. Its output goes into the case's log."""
     done = job.wait(timeout)
     print(done.out, flush=True)
     if done.rc:
@@ -43,7 +43,7 @@ def run(guest, program, config, timeout):
 
 
 class Steps:
-    """A switch that stops where it is told to, see steps.py; what is on the disk is remembered here."""
+    """A switch that stops where it is ordered to, see steps.py. The contents of the disk are kept here."""
 
     def __init__(self, guest, disk, config):
         self.guest = guest
@@ -64,18 +64,19 @@ class Steps:
         return answer["answer"]
 
     def begin(self):
-        """In a guest that has just booted or was resumed, with the disk there."""
+        """In a guest that has just booted or was resumed, with the disk plugged in."""
         put(self.guest)
         self.order("begin")
 
     def learn(self):
-        """What its steps are, each way: {driver it comes from: {step: number}}."""
+        """Finds its steps in each direction: {driver it comes from: {step: number}}."""
         for _way in range(2):
             before = self.driver
             self.plan[before] = self.order("learn")
 
     def stop(self, step, **how):
-        """Begins a switch to the other driver, which stands still before STEP; its process. hang=True: whatever comes."""
+        """Begins a switch to the other driver, which stops before STEP. Returns its process. hang=True: it hangs whatever
+        happens."""
         before = self.driver
         steps = list(self.plan[before])
         after = steps[steps.index(step) - 1]

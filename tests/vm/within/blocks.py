@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Verified data: every 32 bytes of a disk say where they belong, of which generation they are, and their checksum.
+"""Verified data: every 32 bytes of a disk contain their place, their generation, and their checksum.
 
 So a block that is lost, old, torn, or somebody else's shows, whoever reads it. A Ledger knows which generation a
 block may have: the newest that was written, or, after a loss of power, anything since the last one that was synced.
@@ -23,7 +23,7 @@ def make(disk, address, generation):
 
 
 def generation(data, disk, address):
-    """The generation that a block shows; a sentence where it is not what it should be."""
+    """The generation in a block, or a sentence about the error in it."""
     magic, whose, where, number, crc = CELL.unpack_from(data)
     if magic != MAGIC or crc != zlib.crc32(data[:HEAD.size]):
         return "block %d of disk %d is garbage: %s" % (address, disk, bytes(data[:CELL.size]).hex())
@@ -35,7 +35,7 @@ def generation(data, disk, address):
 
 
 class Ledger:
-    """What was written to one LUN's area, and what of it has to survive."""
+    """The data written to one LUN's area, and the part of it that has to survive."""
 
     def __init__(self, blocks, newest=None, durable=None):
         self.newest = newest or [0] * blocks
@@ -48,12 +48,12 @@ class Ledger:
         self.durable = list(self.newest)
 
     def check(self, disk, data, lossy):
-        """Sentences about what is wrong with DATA, the whole area. LOSSY: what was not synced may be older."""
+        """Sentences about the errors in DATA, the whole area. LOSSY: unsynced blocks may be older."""
         wrong = []
         for address in range(len(self.newest)):
             part = data[address * BLOCK:(address + 1) * BLOCK]
             newest, durable = self.newest[address], self.durable[address]
-            # Most blocks are as they were written last: one comparison.
+            # Most blocks have their last contents: one comparison.
             if part == make(disk, address, newest):
                 continue
             shown = generation(part, disk, address)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""In the guest: where the disks are, what is left behind, what uasctl says."""
+"""In the guest: the places of the disks, the remains of a switch, the output of uasctl."""
 
 import glob
 import json
@@ -12,7 +12,7 @@ SWITCH = "/usr/lib/uasd/uasd-switch"
 
 
 def sh(*words, timeout=120):
-    """(exit status, what it said)"""
+    """(exit status, output)"""
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=timeout)
     return done.returncode, done.stdout.decode(errors="replace").strip()
@@ -36,7 +36,7 @@ def other(driver):
 
 
 def quirks(text=None):
-    """The quirks parameter; written first where TEXT is given."""
+    """The quirks parameter. With TEXT it is written first."""
     if text is not None:
         fd = os.open(QUIRKS, os.O_WRONLY)
         os.write(fd, text.encode() or b"\n")
@@ -45,10 +45,10 @@ def quirks(text=None):
 
 
 def called_for():
-    """The own entries that the targets of the disks call for: of those that are to stay on usb-storage for good."""
+    """The own entries that the targets of the disks require: for those with the permanent target usb-storage."""
     done = subprocess.run(["uasctl", "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     found = set()
-    # Whatever was asked for until a disk is unplugged, that is for the next time.
+    # An override until a disk is unplugged does not count.
     configured = "Policy=usb-storage" in (read("/etc/uasd/uasd.conf") or "")
     for one in json.loads(done.stdout)["disks"] if done.returncode == 0 else []:
         if configured or (one.get("reason_id") in ("distrusted", "policy") and one.get("target") == "usb-storage"):
@@ -58,7 +58,7 @@ def called_for():
 
 
 def wrong_quirks(foreign):
-    """What is wrong with the parameter, whose entries of others are to be FOREIGN, in this order; "" where nothing is.
+    """The error in the parameter, which must have the entries FOREIGN of others in this order; "" without one.
 
     The own ones are told by what is called for, not by what uasd says is its own: of that the record has to tell, and no more.
     """
@@ -97,7 +97,7 @@ def until(question, seconds, what, pause=0.05):
 
 
 def on_a_driver(interface, luns, seconds=60):
-    """Until all its disks are there; (driver, names)."""
+    """Wait until all its disks are there; (driver, names)."""
     def look():
         now = driver(interface)
         found = names(interface)
@@ -109,7 +109,7 @@ def on_a_driver(interface, luns, seconds=60):
 
 
 def listed(interface):
-    """What uasctl lists of the disk; {} while it lists nothing."""
+    """The disk in uasctl's list; {} while it is not listed."""
     done = subprocess.run(["uasctl", "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     found = [] if done.returncode else json.loads(done.stdout)["disks"]
     return next((one for one in found if one["interface"] == interface), {})
@@ -120,14 +120,14 @@ def state(interface):
 
 
 def rest(interface, seconds=60):
-    """Until uasd has nothing under way with it: its state."""
+    """Wait until uasd has no work with it. Returns its state."""
     busy = ("switching", "held", None)
     return until(lambda: next((word for word in [state(interface)] if word not in busy), None), seconds,
                  "uasd at rest with %s" % interface)
 
 
 def left_behind(interface, nodes):
-    """What a switch must not leave, as sentences."""
+    """Things that a switch must not leave, as sentences."""
     wrong = ["hold mark of %s" % os.path.basename(path) for path in glob.glob("/run/uasd/hold/" + interface)]
     wrong += ["record of %s" % os.path.basename(path) for path in glob.glob("/run/uasd/switch/" + interface)]
     wrong += ["a bind's entry in the quirks: %s" % read(path) for path in glob.glob("/run/uasd/quirks.bind")]
@@ -140,7 +140,7 @@ def left_behind(interface, nodes):
 
 
 def switches():
-    """The uasd-switch there are, children that one has left behind among them: PIDs."""
+    """The PIDs of all uasd-switch, including children that one has left behind."""
     found = []
     for path in glob.glob("/proc/[0-9]*/comm"):
         if read(path) in ("uasd-switch", "uasd-switch.vm"):
@@ -151,7 +151,7 @@ def switches():
 
 
 def claimed(interface):
-    """Nodes that cannot be claimed, and why, though nobody uses them; what is mounted is claimed by that."""
+    """Nodes that cannot be claimed, with the reason, although they are not in use. A mount is also a claim."""
     wrong = []
     for name in names(interface):
         if "/dev/" + name in (read("/proc/mounts") or ""):

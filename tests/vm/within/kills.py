@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""In the guest: uasd-switch, uasd or both are killed at one system call after the other; after each the disk is looked at.
+"""In the guest: uasd-switch, uasd or both are killed at each system call in turn, and the disk is checked after each.
 
 strace stands between the daemon and its child and sends the SIGKILL as the call begins, so the product has no
 door for it. A kill leaves what was done before it, and of all calls only those that do something beyond the process
@@ -21,11 +21,10 @@ from disks import other, put
 
 DOES = ("write", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdirat", "sendmsg", "fsync", "ioctl",
         "finit_module", "clone", "clone3", "kill", "wait4", "poll", "ppoll", "openat2")
-REAL = disks.SWITCH + ".vm"  # a name of 15 characters at most, or ps cuts it
+REAL = disks.SWITCH + ".vm"  # a name of at most 15 characters, or ps cuts it
 PLAN, KILLED = "/run/vm-kill", "/run/vm-killed"
 
-# In the place of uasd-switch: kills it where the plan says, and has somebody write to the quirks before anybody
-# can put them in order.
+# In the place of uasd-switch: kills it at the planned call, and writes another entry to the quirks before the recovery.
 WRAPPER = r"""#!/bin/sh
 plan=%(plan)s
 case " $* " in *" --recover "*) plan=$plan.recover;; esac
@@ -63,7 +62,7 @@ def wrap():
     os.rename(disks.SWITCH + ".new", disks.SWITCH)
     folder = "/run/systemd/system/uasd.service.d"
     os.makedirs(folder, exist_ok=True)
-    with open(folder + "/vm.conf", "w") as file:  # a kill every few seconds is our doing; strace wants its calls
+    with open(folder + "/vm.conf", "w") as file:  # the test itself kills every few seconds; strace needs its calls
         file.write("[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestartSec=100ms\nSystemCallFilter=\n")
     disks.sh("sync")
     disks.sh("systemctl", "daemon-reload")
@@ -84,12 +83,12 @@ class Kills:
         self.wrong = []
         self.foreign = config["quirks"]
         self.fed = 0
-        self.lossy = False  # what nobody has synced may be gone
+        self.lossy = False  # unsynced data may be lost
 
     # -- one round ---------------------------------------------------------------
 
     def dirty(self):
-        """Every LUN has fresh data that nobody has synced."""
+        """Writes new data to every LUN, without a sync."""
         self.number += 1
         for lun, name in enumerate(disks.names(self.interface)):
             if lun not in self.data:
@@ -98,10 +97,10 @@ class Kills:
             count = self.random.randrange(1, 8)
             blocks.write("/dev/%s%s" % (name, self.part), lun, first, count, self.number)
             self.ledgers[lun].wrote(first, count, self.number)
-        disks.settle()  # udev looks at what was written to, and a switch would wait for it
+        disks.settle()  # udev looks at a disk after a write, and a switch would wait for it
 
     def check(self, what):
-        """All that has to be true whoever was killed where."""
+        """Everything that must be true after any kill."""
         _now, found = disks.on_a_driver(self.interface, self.luns)
         disks.rest(self.interface)
         wrong = []
@@ -111,20 +110,20 @@ class Kills:
             node = "/dev/%s%s" % (name, self.part)
             disks.until(lambda: os.path.exists(node), 20, node)
             wrong += self.ledgers[lun].check(lun, blocks.read(node, self.area), self.lossy)
-        # A hold that lost its owner is ended by whoever comes next, at the latest by PID 1.
+        # A hold without its owner is ended by the next process, at the latest by PID 1.
         try:
             disks.until(lambda: not disks.left_behind(self.interface, found), 30, "nothing left")
         except AssertionError:
             disks.settle()
             wrong += disks.left_behind(self.interface, found)
-        # No child of a killed one is left, nor its claim.
+        # No child of a killed one remains, nor its claim.
         for question, left in (disks.switches, "uasd-switch %s is left"), (lambda: disks.claimed(self.interface), "claimed: %s"):
             try:
                 disks.until(lambda: not question(), 20, "nothing left")
             except AssertionError:
                 found = question()
                 wrong += [left % found] if found else []
-        # What is called for may have become known with the end of the switch.
+        # The required entries may have become known at the end of the switch.
         try:
             disks.until(lambda: not self.wrong_quirks(), 20, "quirks in order", 0.3)
         except AssertionError:
@@ -136,18 +135,19 @@ class Kills:
         self.wrong += ["%s: %s" % (what, one) for one in wrong]
 
     def wrong_quirks(self):
-        """Those of others are there, the one that was written meanwhile too, and of our own what is called for."""
+        """The entries of others are there, also the one written meanwhile, and exactly the own ones that are required."""
         written = re.findall(",(feed:[0-9a-f]*:i)", disks.quirks() or "")
         if len(written) != self.fed:
             return "quirks %r, %d were written meanwhile" % (disks.quirks(), self.fed)
         return disks.wrong_quirks(",".join([one for one in [self.foreign] if one] + written))
 
     def untold(self, since, who, before, target, step, again):
-        """What the journal does not tell of the kill, or tells wrongly; "" where it is told. STEP: that of the record, or None."""
+        """The kill as the journal should have it: the part that is missing or wrong; "" if none is. STEP: that of the record, or
+        None."""
         said = disks.sh("journalctl", "-b", "-u", "uasd", "--since=@%.3f" % since, "--no-pager", "-o", "cat")[1]
         now = disks.driver(self.interface)
         left = re.findall(r"%s: a switch from (\S+) to (\S+) was left at step (\S+)" % re.escape(self.interface), said)
-        # What puts it in order was killed as well, and the next one found the same record or its own.
+        # The recovery was killed as well, and the next one found the same record or its own.
         if (left[:1] if again else left) != ([(before, target, step)] if step else []):
             return "left at %s, the journal has %s" % (step, left)
         ended = len(re.findall("uasd-switch ended by signal 9|though uasd-switch was killed", said))
@@ -163,7 +163,7 @@ class Kills:
         disks.sh("uasctl", "switch", names_of(self.interface)[0], target, "--wait=90")
 
     def one(self, call, nth, who, again=None):
-        """One kill; True if it came to it."""
+        """One kill. True if the call was reached."""
         before = disks.driver(self.interface)
         target = other(before)
         self.dirty()
@@ -196,7 +196,7 @@ class Kills:
             words = done.splitlines()[0].split()
             step = words[2] if who != "daemon" and len(words) > 2 else None
             told = ""
-            for _try in range(20):  # the journal may be a moment behind
+            for _try in range(20):  # the journal may be late by a moment
                 told = self.untold(since, who, before, target, step, again)
                 if not told:
                     break
@@ -210,7 +210,7 @@ class Kills:
         return bool(done)
 
     def daemon(self, call, nth, target):
-        """uasd itself, at a call of its own while it has a switch done."""
+        """uasd itself is killed, at a call of its own during a switch."""
         rc, pid = disks.sh("systemctl", "show", "-P", "MainPID", "uasd")
         tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e",
                                    "inject=%s:signal=KILL:when=%d" % (call, nth), "-p", pid],
@@ -232,7 +232,7 @@ class Kills:
     # -- many --------------------------------------------------------------------
 
     def calls(self, pid=None, after=None):
-        """{call: how often} of one whole switch from here, which is carried out; `earlier` are those up to the step AFTER."""
+        """Performs one whole switch. Returns {call: number}; `earlier` has those up to the step AFTER."""
         target = other(disks.driver(self.interface))
         path = PLAN + ".trace"
         if pid:
@@ -265,7 +265,7 @@ class Kills:
         disks.rest(self.interface)
 
     def plan(self, want):
-        """Where to kill, for each direction: (driver it comes from) -> [(call, nth)]."""
+        """The places of the kills, for each direction: (driver it comes from) -> [(call, nth)]."""
         plan = {}
         for _way in range(2):
             before = disks.driver(self.interface)
@@ -281,7 +281,7 @@ class Kills:
         return plan
 
     def ready(self):
-        """On usb-storage, and nothing said against it: a switch to uas begins, which will be taken back."""
+        """On usb-storage, without distrust: a switch to uas begins, which will be rolled back."""
         self.settle()
         disks.sh("uasctl", "forget", self.interface)
         if disks.driver(self.interface) != "usb-storage":
@@ -291,7 +291,7 @@ class Kills:
         disks.rest(self.interface)
 
     def undone(self, want):
-        """Killed after the step from which it is taken back, over the whole of that way."""
+        """Killed at all calls of the rollback, which follows the step AFTER."""
         self.ready()
         calls = self.calls(after=want["after"])
         assert disks.driver(self.interface) == "usb-storage", "it was not taken back"
@@ -324,7 +324,7 @@ class Kills:
             if want.get("again"):
                 again = ("write", self.random.randrange(1, 12)) if self.random.random() < 0.6 else ("renameat", 1)
             if self.one(call, nth, want["who"], again) is None:
-                return  # no disk any more: nothing to go on with
+                return  # the disk is gone: nothing to continue with
         left = sum(map(len, plan.values()))
         if left:
             print("%d of %d not done: no time" % (left, total), flush=True)

@@ -56,7 +56,7 @@ class Peer:
         self.data += data
 
     def nudge(self):
-        """sd-bus, as a server, overlooks a call that came along with the end of the greeting until more comes."""
+        """sd-bus, as a server, does not process a call that came with the end of the greeting until more data comes."""
         if not select.select([self.socket], [], [], 0.2)[0]:
             self.call("Ping", [], interface="org.freedesktop.DBus.Peer")
 
@@ -74,7 +74,7 @@ class Peer:
         return self.serial
 
     def message(self):
-        """(type, {code: value}, body) of the next one."""
+        """(type, {code: value}, body) of the next message."""
         while True:
             if len(self.data) >= 16:
                 order = "<" if self.data[:1] == b"l" else ">"
@@ -108,7 +108,7 @@ class Peer:
 
 
 def texts_of(body, signature):
-    """Of strings and numbers."""
+    """The strings and numbers as text."""
     found, at = [], 0
     for kind in signature:
         at = (at + 3) // 4 * 4

@@ -22,16 +22,16 @@ import kills
 MNT = "/run/vm-mnt"
 FILE = MNT + "/file"
 FILE_BLOCKS = 16
-FILE_DISK = 99  # what its blocks say they are of: no LUN
+FILE_DISK = 99  # the LUN in its blocks, which is none
 
-# What commands say, in C: somebody has it; it could be opened and then did not work; there is no such device.
+# Output of commands, in C: the disk is claimed; an I/O error after the open; there is no such device.
 CLAIMED = r"busy|in use|already mounted|exclusive"
 BROKEN = r"Input/output error|I/O error|can't read superblock|read swap header failed|[Ss]hort (read|write)|Error (read|writ)|trouble writ"
 AWAY = r"does not exist|No such file or directory|No such device|not a (valid )?block device"
 
 
 def kind_of(told, there):
-    """What somebody was told in these words; THERE: whether the device was there when he was."""
+    """The kind of this output of a command. THERE: whether the device existed at that time."""
     if told.startswith(("PULLED", "LOST")):
         return told.partition(" ")[0].lower()
     for kind, pattern in (("claimed", CLAIMED), ("broken", BROKEN), ("away", AWAY)):
@@ -55,16 +55,16 @@ class Races:
         os.makedirs(MNT, exist_ok=True)
 
     def node(self, part):
-        """Always by this name, also while it is not there."""
+        """Always by this name, even while it does not exist."""
         return "/dev/%s%d" % (self.name, part)
 
     def tell(self, what, kind):
-        """Counts it: "good", "away", or what may not be."""
+        """Counts it: "good", "away", or a forbidden result."""
         count = self.count.setdefault(what, {"good": 0, "away": 0})
         count[kind] = count.get(kind, 0) + 1
 
     def judge(self, action, told):
-        """Counts how ACTION went; what he was told where that may not be, else None."""
+        """Counts the result of ACTION. Returns its output if that is forbidden, else None."""
         if not told:
             self.tell(action, "good")
             return None
@@ -76,20 +76,20 @@ class Races:
 
     def act(self, action):
         told = getattr(self, action)()
-        # Before anything else, and without an open, which would be one more of those who come in between.
+        # First of all, and without an open, which would be one more of those in between.
         self.there = os.path.exists("/sys/class/block/" + self.name)
         found = re.search("^STEP=(.*)", disks.read("/run/uasd/switch/" + self.interface) or "", re.M)
         self.step = found[1] if found else "rest"
         return told
 
     def timed(self, *words):
-        """The one command of an action that opens the disk, and how long it takes."""
+        """The one command of an action that opens the disk, and its duration."""
         start = time.monotonic()
         rc, text = disks.sh(*words)
         self.seconds = time.monotonic() - start
         return rc, text
 
-    # -- what people do: None if it went well, else what they were told; they leave the disk as it was --------------
+    # -- actions: None on success, else the output; they leave the disk as it was --------------
 
     def mount(self):
         rc, text = self.timed("mount", self.node(1), MNT)
@@ -115,7 +115,7 @@ class Races:
         return wrong or ("PULLED from under a mount: " + text if rc else None)
 
     def file_is_wrong(self):
-        """What is wrong with the file of the last mount, from a disk that nobody has had in his cache since; or None."""
+        """The error in the file of the last mount, read from a disk without cached data of it; or None."""
         if self.file is None:
             return None
         try:
@@ -130,7 +130,7 @@ class Races:
         return None
 
     def look_inside(self, what):
-        """Partition 1 is sound, and what was written there under the mount is there."""
+        """Partition 1 is valid, and has the file that was written under the mount."""
         rc, text = disks.sh("e2fsck", "-fn", self.node(1))
         if rc:
             self.wrong.append("%s: the file system is not sound: %s" % (what, text))
@@ -166,7 +166,7 @@ class Races:
         return "PULLED from under swap: " + text if rc else None
 
     def write(self):
-        """Written, closed, not synced: it is uasd's to sync."""
+        """Written, closed, not synced: uasd must sync it."""
         self.number += 1
         first, count = self.random.randrange(self.area - 8), self.random.randrange(1, 8)
         before = self.ledger.newest[first:first + count]
@@ -174,7 +174,7 @@ class Races:
             blocks.write(self.node(2), 0, first, count, self.number)
             self.ledger.wrote(first, count, self.number)
         except OSError as error:
-            # Some of it may have arrived.
+            # Some of it may be on the disk.
             self.ledger.wrote(first, count, self.number)
             for address, old in zip(range(first, first + count), before):
                 self.ledger.durable[address] = min(self.ledger.durable[address], old)
@@ -183,7 +183,7 @@ class Races:
         return None
 
     def keeps_open(self):
-        """A writer that stays while something else looks at the disk."""
+        """A writer that stays while another program opens the disk."""
         try:
             fd = os.open(self.node(2), os.O_RDWR)
         except OSError as error:
@@ -204,7 +204,7 @@ class Races:
     # -- a switch meanwhile ----------------------------------------------------------
 
     def after(self, what, told, bad, before, target):
-        """Judges how it went. TOLD: what somebody was told; BAD: the same where he may not be told that."""
+        """Judges the result. TOLD: the output; BAD: the same if it is forbidden."""
         now, _names = disks.on_a_driver(self.interface, 1)
         moved = now == target
         if bad:
@@ -233,7 +233,7 @@ class Races:
     # -- at any moment of a switch -----------------------------------------------------
 
     def measure(self):
-        """How long a switch takes, each way."""
+        """The duration of a switch in each direction."""
         self.span = {}
         for _way in range(2):
             before = disks.driver(self.interface)
@@ -246,7 +246,7 @@ class Races:
         print("a switch takes " + ", ".join("%.1f s from %s" % (span, one) for one, span in self.span.items()), flush=True)
 
     def at_rest(self, action):
-        """How long ACTION takes without a switch, on either driver."""
+        """The duration of ACTION without a switch, on either driver."""
         seconds = []
         for _way in range(2):
             self.request(disks.other(disks.driver(self.interface))).wait()
@@ -259,7 +259,7 @@ class Races:
         return seconds
 
     def at_any_moment(self, action, rounds):
-        """ACTION meets ROUNDS switches, each a little later in it than the one before of the same way."""
+        """ACTION during ROUNDS switches, each a little later than in the one before in the same direction."""
         took = {"at rest": self.at_rest(action), "well": [], "on its way": [], "afterwards": []}
         start = time.monotonic()
         for number in range(rounds):
@@ -296,7 +296,7 @@ class Races:
         self.judge(action, told)
         if rc:
             self.wrong.append("%s: the switch that waited for it ended with %d" % (what, rc))
-        self.after(what, told, told, before, target)  # the disk is still there: nobody fails
+        self.after(what, told, told, before, target)  # the disk is still there: no action fails
 
 
 def main():

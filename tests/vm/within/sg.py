@@ -5,13 +5,13 @@ import ctypes
 import fcntl
 import struct
 
-SG_IO, STATUS = 0x2285, 64  # where the status stands in sg_io_hdr
+SG_IO, STATUS = 0x2285, 64  # position of the status in sg_io_hdr
 
 
 def test_unit_ready(fd):
-    """An OSError where the disk does not answer."""
+    """Raises OSError if the disk does not answer."""
     command, sense = ctypes.create_string_buffer(6), ctypes.create_string_buffer(32)
-    for again in True, False:  # the first may be told of what has happened to it
+    for again in True, False:  # the first one may return a unit attention
         # struct sg_io_hdr, no data, 20 s.
         header = bytearray(struct.pack("@iiBBHIPPPIIiPBBBBHHiII4x", ord("S"), -1, 6, 32, 0, 0, 0, ctypes.addressof(command),
                                        ctypes.addressof(sense), 20000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""In the guest: one switch after the other, each with something that befalls it, and all blocks verified after it."""
+"""In the guest: switches in sequence, each with an incident, and a check of all blocks after it."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import blocks
 import disks
 import sg
 
-# What befalls a switch, and how often.
+# The incidents of a switch, with their weights.
 EVENTS = (("nothing", 8), ("dirtied", 8), ("mount", 4), ("open", 3), ("sg", 1), ("loop", 1), ("mapped", 1), ("swap", 1),
           ("kill_switch", 5), ("kill_daemon", 3), ("kill_both", 3), ("unplug", 3), ("fault", 2), ("cut", 1))
 HERE = "/run/vm"
@@ -70,7 +70,7 @@ class Soak:
                 book.synced()
 
     def sync(self, disk):
-        """All that was written is in the disk, and not in its cache."""
+        """All written data is on the medium, not only in the cache of the disk."""
         for lun, book in enumerate(disk["books"]):
             fd = os.open(self.node(disk, lun, 2), os.O_RDONLY)
             os.fsync(fd)
@@ -78,7 +78,7 @@ class Soak:
             book.synced()
 
     def verify(self, disk, lossy):
-        """All blocks of all LUNs; what is wrong is counted and told. LOSSY: what was not synced may be gone."""
+        """Checks all blocks of all LUNs. Counts and prints errors. LOSSY: unsynced data may be lost."""
         for lun, book in enumerate(disk["books"]):
             node = self.node(disk, lun, 2)
             disks.until(lambda: os.path.exists(node), 30, node)
@@ -105,7 +105,7 @@ class Soak:
             if self.random.random() < 0.7 or event == "dirtied":
                 self.dirty(one)
         start = time.monotonic()
-        # Another one of them goes at the same time, and nothing befalls that.
+        # Another disk is switched at the same time, without an incident.
         also = [self.begin(one, disks.other(one["before"])) for one in both[1:]]
         target = disks.other(disk["before"])
         getattr(self, event)(which, disk, target)
@@ -120,12 +120,12 @@ class Soak:
             self.add("moved" if moved else "back")
             if moved and not one["lossy"]:
                 for book in one["books"]:
-                    book.synced()  # uasd saw to it
+                    book.synced()  # uasd has synced it
             print("%4d %s %-12s %s: %s, %.1f s" % (self.count["switches"], one["interface"], event if one is disk else "at once",
                   one["before"], "moved" if moved else "stayed", time.monotonic() - start), flush=True)
 
     def event(self):
-        """All of them come, as often as they shall, in random order."""
+        """Each incident comes with its weight, in random order."""
         if not self.bag:
             self.bag = [one for one, often in EVENTS for _ in range(often)]
             if self.config.get("once"):
@@ -134,7 +134,7 @@ class Soak:
         return self.bag.pop()
 
     def forget(self, disk):
-        """A disk that failed would stay where it is for good."""
+        """Otherwise a disk that failed would stay where it is for good."""
         if "state=distrusted" in (disks.read(HISTORY) or "") and \
                 disks.listed(disk["interface"]).get("reason_id") == "distrusted":
             disks.sh("uasctl", "forget", disk["interface"])
@@ -142,7 +142,7 @@ class Soak:
             self.settle(disk, "forgotten")
 
     def request(self, disk, target, wait=60):
-        """The exit code of a request; what was said with it stays, for whoever has to tell of it."""
+        """The exit code of a request. Its output is kept for reports."""
         rc, self.said = disks.sh("uasctl", "switch", disk["interface"], target, "--wait=%d" % wait, timeout=200)
         if rc == 3:
             self.add("waits")
@@ -157,7 +157,7 @@ class Soak:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def settle(self, disk, what):
-        """At rest, and then all that has to be true."""
+        """Waits until the disk is at rest, and checks everything that must be true."""
         interface = disk["interface"]
         try:
             disks.on_a_driver(interface, disk["luns"], 120)
@@ -173,7 +173,7 @@ class Soak:
         except AssertionError:
             self.add("left_behind")
             self.tell("%s: %s" % (what, disks.left_behind(interface, found)))
-        # Of ours those that keep a distrusted disk off uas, all of them, and no other.
+        # Exactly the own entries that keep a distrusted disk off uas.
         try:
             disks.until(lambda: not disks.wrong_quirks(self.foreign), 40, "quirks in order", 0.3)
         except AssertionError:
@@ -181,7 +181,7 @@ class Soak:
             self.tell("%s: %s" % (what, disks.wrong_quirks(self.foreign)))
             disks.quirks(self.foreign)
 
-    # -- what befalls it ---------------------------------------------------------------------
+    # -- incidents ---------------------------------------------------------------------
 
     def nothing(self, which, disk, target):
         self.request(disk, target)
@@ -189,7 +189,7 @@ class Soak:
     dirtied = nothing
 
     def used(self, disk, target, action):
-        """A switch is asked for while somebody uses the disk: it stays where it is, and ACTION works."""
+        """A switch is requested while a process uses the disk: the disk stays where it is, and ACTION works."""
         rc = self.request(disk, target, 1)
         try:
             action()
@@ -201,7 +201,7 @@ class Soak:
             self.tell("not waited for: exit code %d, on %s: %s" % (rc, disks.driver(disk["interface"]), self.said))
 
     def mount(self, which, disk, target):
-        """A file system is in use, and what was synced there is read back, under the other driver where it goes then."""
+        """A file system is in use, and its synced file is read back after that, under the other driver if it is switched."""
         lun = self.random.randrange(disk["luns"])
         must("mount", self.node(disk, lun, 1), MNT)
         self.number += 1
@@ -216,7 +216,7 @@ class Soak:
             self.used(disk, target, work)
         finally:
             must("umount", MNT)
-        # Waited for, it goes now; and whether or not, nobody has the file in his cache.
+        # After the wait it is switched. In any case the file is in no cache.
         try:
             disks.until(lambda: disks.driver(disk["interface"]) == target, 60, "it goes", 0.2)
         except AssertionError:
@@ -256,7 +256,7 @@ class Soak:
             os.close(fd)
 
     def loop(self, which, disk, target):
-        """A loop device over the partition of the file system, and a file system's read through it."""
+        """A loop device over the partition of the file system, and a read of the file system through it."""
         done = subprocess.run(["losetup", "--show", "-f", self.node(disk, 0, 1)], stdout=subprocess.PIPE, check=True)
         loop = done.stdout.decode().strip()
         try:
@@ -265,7 +265,7 @@ class Soak:
             must("losetup", "-d", loop)
 
     def mapped(self, which, disk, target):
-        """A device of the device mapper, written through: what it maps is verified data."""
+        """A write through a device of the device mapper, which maps verified data."""
         node = self.node(disk, 0, 2)
         book = disk["books"][0]
         must("dmsetup", "create", "vm", "--table", "0 %d linear %s 0" % (len(book.newest) * blocks.BLOCK // 512, node))
@@ -277,7 +277,7 @@ class Soak:
             book.wrote(3, 5, self.number)
         try:
             self.used(disk, target, work)
-            disks.settle()  # udev looks at what was written to
+            disks.settle()  # udev looks at a disk after a write
         finally:
             must("dmsetup", "remove", "--retry", "vm")
 
@@ -301,8 +301,8 @@ class Soak:
                     except ProcessLookupError:
                         pass
         asked.wait(200)
-        # uasctl answers without it, too; but only a uasd that has looked round knows what is still to be done. PID 1 starts
-        # nothing before it has taken in the events of the disks: 42 s were seen, for ten of them on a busy machine.
+        # uasctl answers without it, too. But only a uasd that has read all disks knows the pending work. PID 1 starts nothing
+        # before it has processed the events of the disks: 42 s were seen, for ten of them on a busy machine.
         disks.settle()
         disks.until(lambda: daemon() and ("uasd" not in whom or daemon() != before), 150, "uasd is there", 0.3)
 
@@ -316,7 +316,7 @@ class Soak:
         self.killing(disk, target, ["uasd", "uasd-switch"])
 
     def unplug(self, which, disk, target):
-        """What nobody synced is the puller's loss; what was synced stays."""
+        """Unsynced data is lost through the user's unplug. Synced data stays."""
         asked = self.begin(disk, target)
         self.ask("unplug", which, self.random.randrange(2500))
         self.add("unplugs")
@@ -326,15 +326,15 @@ class Soak:
         self.ask("plug", which)
 
     def fault(self, which, disk, target):
-        """UAS turns out to be broken: rolled back, or not tried."""
+        """UAS fails: rolled back, or not tried."""
         self.sync(disk)
-        # A hang on the way off uas is the kernel's time-outs, one after the other: rollback.hangs and halfway have that.
+        # A hang on the way off uas takes the kernel's time-outs, one after the other: rollback.hangs and halfway have that.
         self.ask(self.random.choice(("stall", "hang")) if target == "uas" else "stall", which)
         self.request(disk, target, 120)
         self.ask("well", which)
 
     def cut(self, which, disk, target):
-        """The power goes; nothing comes after this."""
+        """The power fails. Nothing comes after this."""
         self.add("switches")
         self.recoveries()
         with open(HERE + "/state.json", "w") as file:
@@ -343,12 +343,12 @@ class Soak:
         self.ask("cut", which, self.random.randrange(3500))
 
     def recoveries(self):
-        """Since this boot."""
+        """The number since this boot."""
         journal = disks.sh("journalctl", "-b", "-t", "uasd-switch", "--no-pager", "-o", "cat")[1]
         self.add("recoveries", journal.count("was left at step"))
 
     def run(self):
-        # Our own entries are there for a bind alone; at first, after a power cut too, there are none.
+        # Our own entries exist only during a bind. At first, and after a power cut, there are none.
         self.foreign = ""
         for disk in self.disks:
             disk["lossy"] = bool(self.config.get("lossy"))
@@ -363,7 +363,7 @@ class Soak:
 
 
 def daemon():
-    """The PID of the uasd that says it is ready, or None."""
+    """The PID of the uasd that reports it is ready, or None."""
     shown = disks.sh("systemctl", "show", "-P", "ActiveState", "-P", "MainPID", "uasd")[1].split()
     return shown[1 - shown.index("active")] if "active" in shown else None
 
@@ -379,7 +379,7 @@ def main():
     soak = Soak(config)
     folder = "/run/systemd/system/uasd.service.d"
     os.makedirs(folder, exist_ok=True)
-    disks.put(folder + "/vm.conf", "[Unit]\nStartLimitIntervalSec=0")  # a kill every few seconds is our doing
+    disks.put(folder + "/vm.conf", "[Unit]\nStartLimitIntervalSec=0")  # the test itself kills every few seconds
     disks.sh("systemctl", "daemon-reload")
     try:
         soak.run()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""In the guest: a switch that stands still before the step that is asked for, while the host does something to it.
+"""In the guest: a switch that stops before a requested step, for an action of the host.
 
 Called by the host once an order: JSON on stdin (what to do, and what is known), JSON on stdout. What is on the disks is
 kept by the host, which outlives a power cut.
@@ -18,7 +18,7 @@ import disks
 import kills
 
 
-# A stopped one goes on (by the kernel's own SIGCONT) when uasd dies; one that hangs in strace does not.
+# A stopped one goes on when uasd dies (the kernel sends SIGCONT). One that hangs in strace does not.
 STOP, HANG = "signal=STOP", "delay_enter=600000000"
 
 
@@ -30,7 +30,7 @@ def knows(order):
 
 
 def begin(world, order):
-    """After a boot: the wrapper stands, the quirks are there."""
+    """After a boot: installs the wrapper, and writes the quirks."""
     kills.wrap()
     disks.quirks(world.foreign)
     disks.put("/sys/module/usb_storage/parameters/delay_use", "0")
@@ -39,7 +39,7 @@ def begin(world, order):
 
 
 def learn(world, order):
-    """Which of its words to uasd is the first of each step; ends on the other driver."""
+    """Finds the first write to uasd of each step. Ends on the other driver."""
     target = disks.other(disks.driver(world.interface))
     disks.put(kills.PLAN + ".trace", "")
     world.request(target)
@@ -58,7 +58,7 @@ def learn(world, order):
 
 
 def stop(world, order):
-    """A switch is begun and stops before STEP; its unsynced data is told, and whether it was reached."""
+    """A switch begins and stops before STEP. Returns its unsynced data, and whether the step was reached."""
     before = disks.driver(world.interface)
     world.dirty()
     with open(kills.PLAN + ".stop", "w") as file:
@@ -66,7 +66,7 @@ def stop(world, order):
     subprocess.Popen(["uasctl", "switch", disks.names(world.interface)[0], disks.other(before), "--wait=1"],
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     pid = disks.until(stopped, 60, "stopped before " + order["step"])
-    # Its record is of the step before: that has been done, and this one not begun.
+    # Its record has the step before: that is done, and this one has not begun.
     there = re.search(r"^STEP=(\w+)$", disks.read("/run/uasd/switch/" + world.interface) or "", re.M)
     assert (there and there[1]) == order["after"], "stands after %s, not after %s" % (there and there[1], order["after"])
     return pid
@@ -77,7 +77,7 @@ def stopped():
     for entry in os.listdir("/proc"):
         if entry.isdigit() and disks.read("/proc/%s/comm" % entry) in ("uasd-switch", "uasd-switch.vm"):
             status = disks.read("/proc/%s/status" % entry) or ""
-            # A traced one stops at every call, and goes on.
+            # A traced one stops at every call, and continues.
             if re.search(r"State:\s+[tT]", status) and "TracerPid:\t0" not in status:
                 time.sleep(0.2)
                 if disks.read("/proc/%s/status" % entry) == status:
@@ -86,7 +86,7 @@ def stopped():
 
 
 def go(world, order):
-    """It goes on."""
+    """Lets it continue."""
     os.kill(order["pid"], signal.SIGCONT)
 
 
