@@ -75,8 +75,7 @@ struct bench_run {
         struct bench_side read;
         struct bench_side write;
         struct bench_side sync;      /* fsync and fdatasync: no bytes, not part of the sides above */
-        double depth_share;          /* 0..1: share of all I/O submitted at the requested depth, or at 64 or more (fio's
-                                      * iodepth_level) */
+        double depth_share;          /* 0..1: share of I/O at the requested depth, or at 64 or more (fio's iodepth_level) */
         double cpu_percent;          /* of one CPU; above 100 if several were busy */
         double other_bytes_per_sec;  /* moved by others on the same bus meanwhile; negative: not known */
         double device_read_bytes;    /* reads, with the ramp, that came from a device; negative: not known */

@@ -6,8 +6,8 @@
 
 /*
  * Finds the disks that match a name from the user. The name is a path (device node, link, mount point), an interface or port, a
- * block device, a by-id name, VID:PID, VID:PID:SERIAL, or a serial number. The first kind with a match counts. The device chooses
- * its serial number, so that must not pass for the name of another disk.
+ * block device, a by-id name, VID:PID[:SERIAL], or a serial number. The first kind with a match counts. The device chooses its
+ * serial number, so that must not pass for the name of another disk.
  *
  * found: room for all of v. Returns their number. -EXDEV: it exists, but on none of them. -ENOTBLK: it is neither disk nor mount
  * point. Other -errno.

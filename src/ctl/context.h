@@ -26,8 +26,7 @@ enum disks_source {
         FROM_EITHER,  /* from the daemon, or without it from the kernel */
 };
 
-/* Reads the disks, only once. what: the disk to select, or NULL. Reports errors. Returns an enum uasd_exit, as the next ones do.
- */
+/* Reads the disks once. what: the disk to select, or NULL. Reports errors. Returns an enum uasd_exit, like the next ones. */
 int ctl_read(struct ctl *c, enum disks_source from, const char *what);
 /* Selects one of the disks that were read. */
 int ctl_select(struct ctl *c, const char *what);

@@ -8,8 +8,7 @@
 
 /* Functions for all readers of the journal. */
 
-/* root: the folder with the journal, like that of the roots, or NULL for this machine. A journal without entries opens as well.
- */
+/* root: the folder with the journal, like that of the roots, or NULL for this machine. An empty journal opens as well. */
 int journal_open(const char *root, sd_journal **ret);
 void journal_closep(sd_journal **j);
 int journal_match(sd_journal *j, const char *field, const char *value);

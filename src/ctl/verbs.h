@@ -15,8 +15,7 @@ struct verb {
         const char *arguments;   /* for --help */
         const char *help;
         int (*run)(struct ctl *c, char **args); /* NULL: a separate program */
-        unsigned shows; /* it shows something with up to this number of arguments, and changes it with more; 0: no such difference
-                         */
+        unsigned shows;                         /* with more arguments than this it changes what it shows; 0: no such limit */
 };
 
 #define VERB_BENCH "bench"

@@ -107,7 +107,7 @@ enum fake_what {
         HOOK_LOCK_DEVICE,  /* another process takes the lock of the USB device: every read of its strings hangs */
 };
 
-/* What happens at an operation. The operation is given by its name, or by its number, counted from 1. */
+/* An action at an operation. `op` or its number, counted from 1, selects the operation. */
 struct fake_hook {
         const char *op; /* NULL: any; a prefix is enough */
         unsigned nth;   /* counts the operations with that name; 0: all of them */

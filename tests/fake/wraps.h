@@ -13,7 +13,7 @@
 #include "sys/udev/uevents.h"
 #include "sys/usb/usbdisk.h"
 
-/* What ld makes of -Wl,--wrap=NAME; the list of names is in meson.build. */
+/* The names of -Wl,--wrap=NAME; the list of them is in meson.build. */
 #define WRAPPED(type, name, ...)                                                                                                 \
         type __wrap_##name(__VA_ARGS__);                                                                                         \
         type __real_##name(__VA_ARGS__)

@@ -81,8 +81,7 @@ static void test_begins(void **state)
         assert_int_equal(m.devnum, 5);
         assert_in_range(m.deadline, now + 20 * USEC_PER_SEC, now + 21 * USEC_PER_SEC);
 
-        /* The same event again, its partition, and another disk of the interface: all are held, and the timer is not armed again.
-         */
+        /* The same event again, its partition, another disk of the interface: all are held, and the timer is not armed again. */
         tree_add_lun(&t, 1, "sdb", 16);
         assert_true(ask(&t, "add", "disk", "sda").hold);
         assert_true(ask(&t, "add", "partition", "sda1").hold);

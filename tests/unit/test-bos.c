@@ -41,8 +41,7 @@ static void test_max_speed(void **state)
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(3, 10, 0)), "3.20", 20000, 20000},
                 {BYTES(HEADER(35), SUPERSPEED(8), PLUS(20, 1), SUBLINK(3, 5, 0), SUBLINK(3, 10, 0)), "2.10", 480, 10000},
                 {BYTES(HEADER(35), SUPERSPEED(8), PLUS(20, 0), SUBLINK(3, 5, 0), SUBLINK(3, 10, 0)), "2.10", 480, 5000},
-                {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 31), SUBLINK(3, 10, 0)), "2.10", 480, 10000}, /* shorter than its
-                                                                                                          * length says */
+                {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 31), SUBLINK(3, 10, 0)), "2.10", 480, 10000}, /* too short */
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(2, 0x10, 0x27)), "2.10", 480, 10000},
                 {BYTES(HEADER(31), SUPERSPEED(8), PLUS(16, 0), SUBLINK(3, 255, 255)), "2.10", 480,
                  5000}, /* an impossible speed */

@@ -364,8 +364,7 @@ static void test_user_is_udev(void **state)
                 {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "systemd-udevd.service"}, true},
                 {{.kind = USER_OPEN, .command = "systemd-udevd", .unit = "systemd-udevd.service"}, true}, /* before systemd 252 */
                 {{.kind = USER_OPEN, .command = "(udev-worker)"}, true},                                  /* in an initramfs */
-                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "user@1000.service"}, false},    /* a process that gives
-                                                                                                           * itself this name */
+                {{.kind = USER_OPEN, .command = "(udev-worker)", .unit = "user@1000.service"}, false},    /* a forged name */
                 {{.kind = USER_OPEN, .command = "mdadm", .unit = "systemd-udevd.service"}, false},
                 {{.kind = USER_OPEN, .unit = "systemd-udevd.service"}, false},
                 {{.kind = USER_MOUNT, .command = "(udev-worker)", .unit = "systemd-udevd.service"}, false},

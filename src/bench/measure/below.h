@@ -8,8 +8,7 @@
 
 /* The disks below a file system, directly or through LUKS, LVM or md. */
 struct below {
-        const struct view *one; /* the only disk, managed by uasd; NULL: the measurement would not concern one link, driver and
-                                 * queue */
+        const struct view *one; /* the only disk, managed by uasd; NULL: several links, drivers or queues */
         bool ours;              /* it contains a disk that uasd manages */
         bool known;             /* every disk was found */
         bool asked;             /* it contains the disk `interface` */

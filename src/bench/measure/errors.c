@@ -110,8 +110,7 @@ static void drain(struct errors_watch *w)
         for (unsigned i = 0; w->kmsg >= 0 && i < RECORDS_MAX; i++) {
                 ssize_t n = read(w->kmsg, record, sizeof(record));
 
-                if (n < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* the ring buffer overtook the reader, or the
-                                                                                     * record is too large */
+                if (n < 0 && (errno == EPIPE || errno == EINTR || errno == EINVAL)) /* overwritten, or too large */
                         continue;
                 if (n <= 0)
                         return;

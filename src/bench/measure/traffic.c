@@ -84,8 +84,7 @@ static uint64_t more(uint64_t after, uint64_t before)
         return after > before ? after - before : 0;
 }
 
-/* The bytes of our run. fio's own count leaves out the ramp. The kernel's count for fio misses file systems in other processes.
- */
+/* The bytes of our run. fio's own count leaves out the ramp. The kernel's count for fio leaves out FUSE file systems. */
 static double ours(const struct bench_side *s, double charged, const struct bench_pattern *p, const struct bench_run *r)
 {
         double said = (double) s->bytes * bench_with_ramp(p, r);

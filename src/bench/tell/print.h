@@ -27,8 +27,7 @@ struct libscols_table *bench_table_for_markdown(const struct bench *b, struct no
 
 /* Prints only the table, with the lines above and below it. */
 int bench_print(const struct bench *b, FILE *out, bool legend);
-/* One line for each run, with all conditions (RFC 4180). The names of the columns come first. The column `round` shows round 0.
- */
+/* One line for each run, with all conditions (RFC 4180). The names of the columns come first. The column `round` has round 0. */
 int bench_csv(const struct bench *b, FILE *out, bool legend);
 /* For a forum or a bug report: without the serial number. Names from a device cannot become markup. */
 int bench_markdown(const struct bench *b, FILE *out);
