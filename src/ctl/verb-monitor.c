@@ -131,7 +131,7 @@ static int tell(struct monitor *m, const struct view *v, const char *event, cons
                 tell_json(v, event, changed);
         else
                 tell_line(v, event, before, now, changed);
-        if (r >= 0 && fflush(stdout) != 0)
+        if (fflush(stdout) != 0)
                 r = -errno;
         m->deaf = m->deaf || ferror(stdout);
         return r;

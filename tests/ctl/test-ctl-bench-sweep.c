@@ -52,7 +52,7 @@ static void sweeps(void **state)
                 assert_row(i, sweep_parse(bench_axis_to_string(rows[i].axis), &s, &word) == 0 && !s.listed);
                 n = sweep_make(&p, &s, rows[i].available, points);
                 assert_row(i, n == (rows[i].r < 0 ? rows[i].r : (int) rows[i].n));
-                if (n < 0)
+                if (n <= 0)
                         continue;
                 last = &points[n - 1];
                 assert_row(i, last->axis == (double) rows[i].last && streq(last->name, rows[i].name));

@@ -115,8 +115,8 @@ def stranded(guest, disk, before, target):
     assert (told["UASD_INTERFACE"], told["UASD_FROM"], told["UASD_TO"]) == (disk.interface, before, target), told
     assert told["UASD_USB_ID"].endswith(":" + disk.config["serial"]) and told["PRIORITY"] == "4", told
     text = " ".join(guest.out(journal + "-x").split())
-    assert "Subject: USB disk %s could not be brought back to the driver it had" % disk.interface in text, text
-    assert "failed at step %s," % told["UASD_STEP"] in text and "uasctl explain " + disk.interface in text, text
+    assert "Subject: USB disk %s could not be brought back to its former driver" % disk.interface in text, text
+    assert "failed at step %s" % told["UASD_STEP"] in text and "uasctl explain " + disk.interface in text, text
     words = [event["event"] for event in guest.uasctl("log " + disk.interface)["events"]]
     assert words.count("stranded") == 1, words
     return told

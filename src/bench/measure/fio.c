@@ -132,17 +132,17 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
 }
 
 /* A preparation: whole blocks in sequence, to the end of the region. */
-static int run_once(struct fio_job *job, const char *rw, const char *section, fio_progress_t cb, void *userdata, char **ret_why)
+static int run_once(struct fio_job job, const char *rw, const char *section, fio_progress_t cb, void *userdata, char **ret_why)
 {
         struct bench_pattern p = {.block_size = ONCE_BLOCK, .iodepth = 1, .numjobs = 1, .sync_engine = true};
         struct bench_run run;
         int r;
 
         (void) copy_string(p.rw, sizeof(p.rw), rw);
-        p.read_percent = job->writes ? 0 : 100;
-        job->pattern = &p;
-        job->section = section;
-        r = fio_run(job, cb, userdata, &run, ret_why);
+        p.read_percent = job.writes ? 0 : 100;
+        job.pattern = &p;
+        job.section = section;
+        r = fio_run(&job, cb, userdata, &run, ret_why);
         return r < 0 ? r : run.error;
 }
 
@@ -165,7 +165,7 @@ int fio_read_once(const struct fio_job *job, fio_progress_t cb, void *userdata, 
                 return once.region ? 0 : -ENOSPC;
         once.runtime_sec = 0;
         once.writes = false;
-        return run_once(&once, "read", job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n", cb,
+        return run_once(once, "read", job->pattern->direct ? "ioengine=psync\nbs=1m\ndirect=1\n" : "ioengine=psync\nbs=1m\n", cb,
                         userdata, ret_why);
 }
 
@@ -174,5 +174,5 @@ int fio_lay_out(const char *path, uint64_t size, fio_progress_t cb, void *userda
         struct fio_job job = {.path = path, .region = size, .writes = true};
 
         /* A file system reads zeros, and blocks that were never written, without the disk. */
-        return run_once(&job, "write", "ioengine=psync\nbs=1m\nrefill_buffers=1\nend_fsync=1\n", cb, userdata, ret_why);
+        return run_once(job, "write", "ioengine=psync\nbs=1m\nrefill_buffers=1\nend_fsync=1\n", cb, userdata, ret_why);
 }

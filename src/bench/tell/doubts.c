@@ -237,14 +237,13 @@ static bool submission(const struct doubt_row *row, char *ret)
 static bool cache(const struct doubt_row *row, char *ret)
 {
         uint64_t memory = row->b->conditions.memory;
-        char region[UNIT_TEXT_MAX], limit[UNIT_TEXT_MAX];
+        char size[UNIT_TEXT_MAX], limit[UNIT_TEXT_MAX];
 
-        (void) bytes_text(row->region, region);
+        (void) bytes_text(row->region, size);
         if (!row->p->direct && memory > 0 && row->region / MEMORY_TIMES < memory)
-                return say(ret, "buffered, and of %s the machine's memory (%.0f GB) can answer", region, (double) memory / 1e9);
+                return say(ret, "buffered, and of %s the machine's memory (%.0f GB) can answer", size, (double) memory / 1e9);
         return row->region > 0 && row->region < CACHE_REGION &&
-               say(ret, "%s is small: below %s caches of the disk and its bridge answer", region,
-                   bytes_text(CACHE_REGION, limit));
+               say(ret, "%s is small: below %s caches of the disk and its bridge answer", size, bytes_text(CACHE_REGION, limit));
 }
 
 static bool region(const struct doubt_row *row, char *ret)

@@ -147,7 +147,7 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         enum stats_measure m = stats_figure(what);
         char name[4 * sizeof(what->name)], rate[RATE_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
         char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX], said[VERDICT_TEXT_MAX];
-        const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"}, *shown[_AT_MAX], *colour = NULL;
+        const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"}, *shown[_AT_MAX], *sgr = NULL;
         double most = longest(p, pattern);
         struct bench_verdict v = {.word = BENCH_SINGLE};
         struct libscols_line *line;
@@ -186,11 +186,11 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
         line = table_row(p->table, NULL, shown);
         paint(p, line, AT_NOTES, SGR_YELLOW);
         if (v.word == BENCH_FASTER)
-                colour = SGR_GREEN;
+                sgr = SGR_GREEN;
         else if (v.word == BENCH_SLOWER || v.word == BENCH_FAILED)
-                colour = SGR_RED;
-        if (colour)
-                paint(p, line, AT_UAS, colour);
+                sgr = SGR_RED;
+        if (sgr)
+                paint(p, line, AT_UAS, sgr);
 }
 
 static bool has_column(const struct result_printer *p, int i)
