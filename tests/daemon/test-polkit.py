@@ -3,13 +3,14 @@
 """uasd for a machine in a folder, on a private bus, with a slow polkit: a client that waits for a password delays no other
 client."""
 
+import json
 import os
 import pwd
 import select
 import subprocess
 import sys
 
-from machine import Machine, main
+from machine import Machine, main, until
 
 FAKE_POLKIT = sys.argv[3]
 
@@ -94,6 +95,8 @@ class Polkit(Machine):
                 self.tree.write('sys/bus/usb/devices/2-1/devnum', f'{number + 1}\n')
                 self.answer('yes')
                 self.assertIn('unplugged meanwhile', self.told(p, 4))
+                # uasd lists the other disk when it has read its strings.
+                until(lambda: json.loads(self.ctl('list', '--json').stdout)['disks'], 'the other disk is listed')
         one = self.disk()
         self.assertEqual((one['driver'], one['policy'], one['state']), ('uas', 'auto', 'settled'))
         self.assertFalse(os.path.exists(self.tree.path('moving')))
