@@ -131,9 +131,9 @@ static const struct pattern {
         {FROM_USB, "stat urb: status ", NULL, true,
           {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "status transfers failed"}},
         {FROM_USB, "stat urb: no pending cmd", NULL, false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered what nobody asked"}},
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered without a command"}},
         {FROM_SCSI, "unexpected status cmplt", NULL, false,
-          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered what nobody asked"}},
+          {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .what = "it answered without a command"}},
         {FROM_USB, "reset ", " USB device number ", false,
           {.blame = BLAME_BRIDGE, .weight = WEIGHT_MEDIUM, .follows = true, .what = "it had to be reset"}},
 

@@ -263,7 +263,7 @@ char *quirk_word_remedy(const struct quirk_word *w, char *ret, size_t size)
         case QUIRK_NOT_LOADED:
                 (void) snprintf(
                         ret, size,
-                        "It is in force when usb-storage is loaded the next time: after a restart, with the initramfs made anew.");
+                        "It is in force when usb-storage is loaded the next time: after an update of the initramfs and a restart.");
                 break;
         case _QUIRK_EFFECT_MAX:
                 ret[0] = '\0';

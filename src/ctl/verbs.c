@@ -16,7 +16,7 @@ const struct verb verbs[] = {
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
         {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",
          "Show or set what is kept for a disk, or list all of it; --kernel: for the kernel", verb_policy, 1},
-        {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, FROM_NOWHERE, "DISK [on|off]", "Show or set whether a disk is told what is free", verb_trim, 1},
+        {"trim", 1, 2, OPTION_JSON | OPTION_FORCE, FROM_NOWHERE, "DISK [on|off]", "Show or set whether TRIM reaches a disk", verb_trim, 1},
         {"release", 1, 1, OPTION_HOST, FROM_DAEMON, "DISK", "End a hold and cancel what waits, now", verb_release},
         {"cancel", 1, 1, OPTION_HOST, FROM_DAEMON, "DISK", "Cancel what waits", verb_cancel},
         {"forget", 1, 1, OPTION_HOST, FROM_NOWHERE, "DISK", "Clear a disk's history and distrust", verb_forget},

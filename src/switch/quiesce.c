@@ -82,7 +82,7 @@ int undisturbed(struct transaction *t)
         }
         return claim_disturbed(&t->claim) == DISTURBANCE_NONE
                        ? 0
-                       : tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "somebody keeps opening the disk");
+                       : tx_fail(t, UASD_EXIT_DEFERRED, -EBUSY, "a program keeps opening the disk");
 }
 
 int take_fingerprint(struct transaction *t)

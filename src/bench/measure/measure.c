@@ -135,8 +135,8 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
                 log_info("A scratch file of %s is written before.", bytes_text(f->subject.available, size));
         if (f->second != DRIVER_NONE && session_rounds(s) < verdict_rounds_needed())
                 log_info(
-                        "With less than %zu rounds of each not even the clearest difference can be told from chance: there will be "
-                        "figures, and no verdict.",
+                        "With less than %zu rounds of each, chance could explain even the clearest difference. There will be figures, "
+                        "and no verdict.",
                         verdict_rounds_needed());
         for (size_t i = 0; i < s->bench->n_patterns; i++)
                 log_info("  %s%s", s->bench->patterns[i].name, bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");

@@ -107,7 +107,7 @@ static int look_at_node(const struct bench_context *c, bool writes, const char *
         if (faccessat(c->client.roots.dev, block, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
                 return UASD_EXIT_OK;
         if (errno == EACCES || errno == EPERM) {
-                log_error("Not permitted: /dev/%s may be %s by root alone.", block, writes ? "written" : "read");
+                log_error("Not permitted: only root may %s /dev/%s.", writes ? "write to" : "read", block);
                 return UASD_EXIT_UNAUTHORIZED;
         }
         log_error("Cannot look at /dev/%s: %s", block, strerror(errno));

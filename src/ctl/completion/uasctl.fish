@@ -83,7 +83,7 @@ complete -c uasctl -n '__uasctl_at 0' -a explain -d 'Show why a disk gets the dr
 complete -c uasctl -n '__uasctl_at 0' -a db -d "Show what is known of a disk's bridge"
 complete -c uasctl -n '__uasctl_at 0' -a switch -d 'Switch a disk until it is unplugged'
 complete -c uasctl -n '__uasctl_at 0' -a policy -d 'Show or set what is kept for a disk'
-complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether a disk is told what is free'
+complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether TRIM reaches a disk'
 complete -c uasctl -n '__uasctl_at 0' -a release -d 'End a hold and cancel what waits'
 complete -c uasctl -n '__uasctl_at 0' -a cancel -d 'Cancel what waits'
 complete -c uasctl -n '__uasctl_at 0' -a forget -d "Clear a disk's history and distrust"
