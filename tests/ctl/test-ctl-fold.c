@@ -2,7 +2,7 @@
 /* Text in lines of a given width. */
 #include <locale.h>
 
-#include "bench.h"
+#include "samples.h"
 
 #include "term/fold.h"
 #include "term/style.h"
@@ -64,7 +64,7 @@ static void parts(void **state)
 
                 assert_non_null(got);
                 assert_string_equal(got, table[i].want);
-                assert_row(i, fold_longest_part(table[i].text) == table[i].part);
+                assert_int_equal(fold_longest_part(table[i].text), table[i].part);
         }
 }
 
@@ -84,8 +84,8 @@ static void widths(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                assert_row(i, fold_width(table[i].text) == table[i].whole);
-                assert_row(i, fold_longest_word(table[i].text) == table[i].word);
+                assert_int_equal(fold_width(table[i].text), table[i].whole);
+                assert_int_equal(fold_longest_word(table[i].text), table[i].word);
         }
 }
 

@@ -33,7 +33,7 @@ class Tree:
         self.write('proc/sys/kernel/random/boot_id', BOOT + '\n')
         # The tree contains its own uasctl-bench.
         self.write('usr/lib/uasd/uasctl-bench',
-                   f'#!/bin/sh\nexec {os.path.join(os.path.dirname(program), "bench-in-tree")} {self.top} "$@"\n')
+                   f'#!/bin/sh\nexec {os.path.join(os.path.dirname(program), "../uasctl-bench/bench-in-tree")} {self.top} "$@"\n')
         os.chmod(self.path('usr/lib/uasd/uasctl-bench'), 0o755)
         self.entries = 0
         self.write('sys/module/usb_storage/parameters/quirks', '\n')

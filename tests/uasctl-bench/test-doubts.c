@@ -2,7 +2,7 @@
 /* Doubts, and their absence: each row makes one change to a result without doubts. */
 #include <math.h>
 
-#include "bench-samples.h"
+#include "samples.h"
 
 #include "bench/tell/doubts.h"
 #include "bench/tell/units.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Results as JSON, a line each: with every member, and with as few as possible. */
-#include "bench-samples.h"
+#include "samples.h"
 
 #include "bench/tell/json.h"
 #include "term/json.h"

@@ -10,7 +10,7 @@
  *
  * $NO_LEGEND and $JSON are the options of that name; $TOUCHED is the file that the sample "hostile" would touch.
  */
-#include "bench-samples.h"
+#include "samples.h"
 
 #include <locale.h>
 

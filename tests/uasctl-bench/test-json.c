@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A result that was written is read back. Other text is refused. */
-#include "bench-samples.h"
+#include "samples.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

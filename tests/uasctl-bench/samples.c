@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench-samples.h"
+#include "samples.h"
 
 #include <math.h>
 

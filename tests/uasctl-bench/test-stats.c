@@ -2,7 +2,7 @@
 /* The figures from runs, and the rank test: tables with figures that were calculated elsewhere. */
 #include <math.h>
 
-#include "bench-samples.h"
+#include "samples.h"
 
 #include "bench/tell/stats.h"
 

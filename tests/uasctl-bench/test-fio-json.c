@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The output of fio, and the figures from it. fio/recorded-3.33-*.json are from that version, without slat and lat
- * (fio/README.md). test-ctl-bench-recorded.c has other versions.
+ * (fio/README.md). test-fio-recorded.c has other versions.
  */
 #include "recorded.h"
 

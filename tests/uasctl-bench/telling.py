@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The output of bench-told, whose path is the first argument. The second one is that of uasctl."""
+"""The output of bench-told, whose path is the first argument. The second one is that of uasctl.
+
+Imported first, it lets a test import from tests/ctl.
+"""
 
 import os
 import re
 import subprocess
 import sys
 
-import terminal
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
+import terminal  # noqa: E402
 
 TOLD, UASCTL = sys.argv[1:3]
 IDS = [f'0f3c2a4e-6b1d-4c77-9a55-00000000000{i}' for i in range(10)]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The summary of a whole result in one sentence, and its doubts. */
-#include "bench-samples.h"
+#include "samples.h"
 
 #include "bench/tell/doubts.h"
 #include "bench/tell/verdict.h"

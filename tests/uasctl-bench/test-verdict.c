@@ -2,7 +2,7 @@
 /* When a difference counts: by a table, and by comparisons of a disk with itself. */
 #include <math.h>
 
-#include "bench-samples.h"
+#include "samples.h"
 
 #include "bench/tell/verdict.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The patterns in a table by number of jobs or clients, and their places. */
-#include "bench-samples.h"
+#include "samples.h"
 
 #include "bench/tell/grid.h"
 

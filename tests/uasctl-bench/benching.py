@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A machine in a folder, fake-uasd on its own bus, and `uasctl bench` with a real fio that reads files instead of nodes."""
+"""A machine in a folder, fake-uasd on its own bus, and `uasctl bench` with a real fio that reads files instead of nodes.
+
+Imported first, it lets a test import from tests/ctl.
+"""
 
 import os
 import shutil
@@ -9,7 +12,8 @@ import tempfile
 import time
 import unittest
 
-from tree import Tree
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
+from tree import Tree  # noqa: E402
 
 FAKE, IN_TREE = sys.argv[1:3]
 FIO = shutil.which('fio')
