@@ -7,6 +7,7 @@
 #include "common/util.h"
 
 #define KERNEL_PREFIX "Linux "
+#define BCD_MAX 0x9999U
 
 /* Reads up to the next ';' and advances *s behind it. Returns false if the field does not fit. */
 static bool next_field(const char **s, char *ret, size_t size)
@@ -93,6 +94,11 @@ bool db_firmware_fits(const struct db_says *s, uint16_t bcd)
         return s->bcd_min <= bcd && bcd <= s->bcd_max;
 }
 
+bool db_any_firmware(const struct db_says *s)
+{
+        return s->bcd_min == 0 && s->bcd_max >= BCD_MAX;
+}
+
 bool db_host_fits(const struct db_says *s, const char *platform)
 {
         size_t n = strlen(s->host);
@@ -138,6 +144,28 @@ void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, stru
                 .conflict = good && (bad || kernel),
                 .kernel_alone = kernel && !bad && !good,
         };
+}
+
+bool db_weigh_all(const struct db_entry *e, const char *platform, struct db_word *ret)
+{
+        db_weigh(e, 0, platform, ret);
+        for (size_t i = 0; i < e->n_says; i++) {
+                /* The verdict changes only where a range begins, and behind its end. */
+                const unsigned edges[] = {e->says[i].bcd_min, e->says[i].bcd_max + 1U};
+
+                for (size_t j = 0; j < ELEMENTSOF(edges); j++) {
+                        struct db_word word;
+
+                        if (edges[j] > BCD_MAX)
+                                continue;
+                        db_weigh(e, (uint16_t) edges[j], platform, &word);
+                        if (word.verdict == ret->verdict)
+                                continue;
+                        *ret = (struct db_word){.verdict = VERDICT_UNKNOWN};
+                        return false;
+                }
+        }
+        return true;
 }
 
 enum verdict db_verdict(const struct db_entry *e, uint16_t bcd, const char *platform)

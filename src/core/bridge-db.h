@@ -50,7 +50,11 @@ bool db_firmware_fits(const struct db_says *s, uint16_t bcd);
 bool db_host_fits(const struct db_says *s, const char *platform);
 bool db_of_kernel(const struct db_says *s);
 
+bool db_any_firmware(const struct db_says *s);
+
 void db_weigh(const struct db_entry *e, uint16_t bcd, const char *platform, struct db_word *ret);
+/* The same without a firmware version. Returns false, and the verdict unknown, if the verdict depends on it. */
+bool db_weigh_all(const struct db_entry *e, const char *platform, struct db_word *ret);
 
 /*
  * Returns the verdict for the decision. If only the kernel's table forbids UAS, the decision has another row for that, and the

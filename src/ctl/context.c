@@ -57,7 +57,7 @@ int ctl_call(struct ctl *c, const char *method, const char *value)
 
 /* ---- disks that are not plugged in ---- */
 
-static bool is_plugged_in(const struct ctl *c, const char *what)
+bool ctl_is_plugged_in(const struct ctl *c, const char *what)
 {
         _cleanup_free_ const struct view **found = need(calloc(c->views.n + 1, sizeof(*found)));
         int r = select_disks(&c->client.roots, &c->views, what, found);
@@ -67,7 +67,7 @@ static bool is_plugged_in(const struct ctl *c, const char *what)
 
 int ctl_select_or_id(struct ctl *c, const char *what)
 {
-        if (!is_plugged_in(c, what) && history_id_parse(what, c->id, sizeof(c->id)))
+        if (!ctl_is_plugged_in(c, what) && history_id_parse(what, c->id, sizeof(c->id)))
                 return UASD_EXIT_OK;
         return ctl_select(c, what);
 }
@@ -121,7 +121,7 @@ int ctl_select_recorded(struct ctl *c, const char *what)
 {
         struct id_search s = {.what = what, .id = c->id};
 
-        if (!isempty(what) && !strchr(what, '/') && !is_plugged_in(c, what)) {
+        if (!isempty(what) && !strchr(what, '/') && !ctl_is_plugged_in(c, what)) {
                 (void) history_each(&c->client.roots, look_at_record, &s);
                 (void) policy_each(&c->client.roots, look_at_policy, &s);
                 look_at_journal(c, &s);

@@ -30,6 +30,7 @@ enum disks_source {
 int ctl_read(struct ctl *c, enum disks_source from, const char *what);
 /* Selects one of the disks that were read. */
 int ctl_select(struct ctl *c, const char *what);
+bool ctl_is_plugged_in(const struct ctl *c, const char *what);
 /* The same. It may also be VID:PID:SERIAL of a disk that is not plugged in, which goes to c->id. */
 int ctl_select_or_id(struct ctl *c, const char *what);
 /* The same. It may also be the serial number of a disk on record or in the journal. */

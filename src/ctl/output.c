@@ -76,12 +76,15 @@ static const struct table_column says_columns[] = {
         {"HOLDS"}, {"VERDICT"}, {"FIRMWARE"}, {"HOST"}, {"SOURCE"}, {"DATE"}, {"NOTE", SCOLS_FL_WRAP},
 };
 
-static void add_says(struct libscols_table *t, const struct db_says *s, uint16_t bcd, const char *platform)
+static void add_says(struct libscols_table *t, const struct db_says *s, int bcd, const char *platform)
 {
-        const char *holds = !db_firmware_fits(s, bcd) ? "other firmware" : db_host_fits(s, platform) ? "yes" : "other host";
+        const char *holds = bcd >= 0 && !db_firmware_fits(s, (uint16_t) bcd) ? "other firmware"
+                            : !db_host_fits(s, platform)                     ? "other host"
+                            : bcd < 0 && !db_any_firmware(s)                 ? "some firmware"
+                                                                             : "yes";
         char range[16] = "any";
 
-        if (s->bcd_min > 0 || s->bcd_max < UINT16_MAX)
+        if (!db_any_firmware(s))
                 (void) snprintf(range, sizeof(range), "%x.%02x-%x.%02x", s->bcd_min >> 8, s->bcd_min & 0xff, s->bcd_max >> 8,
                                 s->bcd_max & 0xff);
         (void) table_row(t, NULL,
@@ -91,7 +94,7 @@ static void add_says(struct libscols_table *t, const struct db_says *s, uint16_t
                                                HARMLESS(s->note, sizeof(s->note))});
 }
 
-int output_says(const struct db_entry *e, uint16_t bcd, const char *platform, bool legend)
+int output_says(const struct db_entry *e, int bcd, const char *platform, bool legend)
 {
         struct libscols_table *t = table_new(says_columns, ELEMENTSOF(says_columns), legend);
 

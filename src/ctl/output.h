@@ -16,8 +16,8 @@ int output_rows(const struct explain_row *rows, size_t n, bool legend);
 const char *output_named(const char *text, const char *id, char *ret, size_t size);
 /* Prints the deciding row in sentences. id: the name of the disk. remedy: replaces that of the row, or NULL. */
 void output_decision(const struct explain_row *rows, size_t n, const char *remedy, const char *id);
-/* The statements of the database, and whether each applies to this firmware and platform. */
-int output_says(const struct db_entry *e, uint16_t bcd, const char *platform, bool legend);
+/* The statements of the database, and whether each applies to this firmware (-1: not known) and platform. */
+int output_says(const struct db_entry *e, int bcd, const char *platform, bool legend);
 void output_status(const struct view *v);
 
 /* A "key: value" line, or none without a value. An empty key continues the field above, also in output_sentence(). */

@@ -262,7 +262,17 @@ json_object *json_trim(const struct health *h, enum driver driver)
         return list;
 }
 
-json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform)
+json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database)
+{
+        json_object *list = json_list(), *o = append_new(list);
+
+        put_hex(o, "vendor_id", vid);
+        put_hex(o, "product_id", pid);
+        put(o, "database", database);
+        return json_document("bridges", list);
+}
+
+json_object *json_database(const struct db_entry *e, int bcd, const char *platform)
 {
         json_object *o = json_new(), *list = json_list();
         struct db_word word;
@@ -274,14 +284,19 @@ json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *p
                 put_string(says, "verdict", verdict_to_string(s->verdict));
                 put_hex(says, "firmware_min", s->bcd_min);
                 put_hex(says, "firmware_max", s->bcd_max);
-                put_bool(says, "firmware_fits", db_firmware_fits(s, bcd));
+                put(says, "firmware_fits", NULL);
+                if (bcd >= 0)
+                        put_bool(says, "firmware_fits", db_firmware_fits(s, (uint16_t) bcd));
                 put_string(says, "host", s->host);
                 put_bool(says, "host_fits", db_host_fits(s, platform));
                 put_string(says, "source", s->source);
                 put_string(says, "date", s->date);
                 put_string_or_null(says, "note", s->note);
         }
-        db_weigh(e, bcd, platform, &word);
+        if (bcd < 0)
+                (void) db_weigh_all(e, platform, &word);
+        else
+                db_weigh(e, (uint16_t) bcd, platform, &word);
         put(o, "statements", list);
         put_string_or_null(o, "chip", e->chip);
         put_string(o, "verdict", verdict_to_string(word.verdict));

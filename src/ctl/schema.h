@@ -22,7 +22,8 @@ json_object *json_names(const struct mentions *m);
 json_object *json_commands(const struct health *h);
 json_object *json_smart(const struct health *h);
 json_object *json_trim(const struct health *h, enum driver driver);
-json_object *json_database(const struct db_entry *e, uint16_t bcd, const char *platform);
+/* bcd: the firmware, or -1 if it is not known */
+json_object *json_database(const struct db_entry *e, int bcd, const char *platform);
 
 /* OUTPUT of these disks. */
 json_object *json_views(const struct views *v);
@@ -30,6 +31,9 @@ json_object *json_views(const struct views *v);
 json_object *json_of_disk(json_object *disk);
 /* OUTPUT of one disk with an additional member. Takes ownership of value. */
 json_object *json_disk_with(const struct view *v, const char *key, json_object *value);
+
+/* BRIDGES OUTPUT. Takes ownership of database. */
+json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database);
 
 /* EVENT. changed: names of members, NULL-terminated. */
 json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed);

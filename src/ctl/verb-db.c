@@ -1,54 +1,159 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/verbs.h"
 #include "sys/udev/bridgedb.h"
+#include "sys/udev/hwdb.h"
 
+#include "common/log.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
+#include "ctl/verbs.h"
 #include "term/pager.h"
 
-static const char *why(const struct db_entry *e, const struct db_word *w)
+/* A bridge, and what is known of it. */
+struct known_bridge {
+        unsigned short vid, pid;
+        int bcd; /* firmware; -1: not known, because no disk with this bridge is plugged in */
+        struct db_entry entry;
+        char platform[PLATFORM_MAX];
+};
+
+static const char *why(const struct known_bridge *b, const struct db_word *w, bool any_firmware)
 {
-        if (e->ruled)
+        if (b->entry.ruled)
                 return "A local rule or hwdb file says so (UASD_VERDICT), and that goes before all statements.";
         if (w->conflict)
                 return "The sources contradict each other.";
         if (w->kernel_alone)
                 return "The kernel's own table says so, and nobody else.";
-        if (e->n_says == 0)
-                return "The database did not know this bridge when it was plugged in.";
+        if (b->entry.n_says == 0)
+                return b->bcd < 0 ? "The database does not know this bridge."
+                                  : "The database did not know this bridge when it was plugged in.";
+        if (!any_firmware)
+                return "The verdict depends on the firmware. uasctl status shows the firmware of a disk that is plugged in.";
         return w->verdict == VERDICT_UNKNOWN ? "No statement settles it for this firmware and host."
                                              : "All that holds for this firmware and host says so.";
 }
 
-static int print_text(const struct ctl *c, const struct facts *f, const struct db_entry *e, const char *platform)
+/* Returns false if the verdict depends on the firmware. */
+static bool weigh(const struct known_bridge *b, const char *platform, struct db_word *ret)
 {
+        if (b->bcd < 0)
+                return db_weigh_all(&b->entry, platform, ret);
+        db_weigh(&b->entry, (uint16_t) b->bcd, platform, ret);
+        return true;
+}
+
+/* The verdicts on other hosts, as far as statements name them. */
+static void elsewhere(const struct known_bridge *b, char *ret, size_t size)
+{
+        const struct db_entry *e = &b->entry;
+
+        *ret = '\0';
+        for (size_t i = 0; i < e->n_says && !e->ruled; i++) {
+                const char *host = e->says[i].host;
+                size_t n = strlen(ret);
+                struct db_word word;
+                bool told = db_host_fits(&e->says[i], b->platform);
+
+                for (size_t j = 0; j < i && !told; j++)
+                        told = streq(e->says[j].host, host);
+                (void) weigh(b, host, &word);
+                if (!told && word.verdict != VERDICT_UNKNOWN)
+                        (void) snprintf(ret + n, size - n, "%s%s on %s", n ? ", " : "", verdict_to_string(word.verdict), host);
+        }
+}
+
+static int print_text(const struct ctl *c, const struct known_bridge *b)
+{
+        char text[DB_SAYS_MAX * 48], firmware[32] = "";
         struct db_word word;
-        char text[64];
+        bool any_firmware = weigh(b, b->platform, &word);
 
         pager_open(c->options->pager);
-        db_weigh(e, f->bcd, platform, &word);
-        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
+        if (b->bcd >= 0)
+                (void) snprintf(firmware, sizeof(firmware), ", firmware %x.%02x", (unsigned) b->bcd >> 8, b->bcd & 0xff);
+        (void) snprintf(text, sizeof(text), "%04x:%04x%s", b->vid, b->pid, firmware);
         output_field("Bridge", text);
-        output_field("Chip", e->chip);
-        output_field("Host", platform);
+        output_field("Chip", b->entry.chip);
+        output_field("Host", b->platform);
         output_field("Verdict", verdict_to_string(word.verdict));
-        output_sentence("Reason", why(e, &word));
-        if (e->n_says == 0)
+        output_sentence("Reason", why(b, &word, any_firmware));
+        elsewhere(b, text, sizeof(text));
+        output_field("Elsewhere", text);
+        if (b->entry.n_says == 0)
                 return 0;
         putchar('\n');
-        return output_says(e, f->bcd, platform, c->options->legend);
+        return output_says(&b->entry, b->bcd, b->platform, c->options->legend);
+}
+
+/* VID:PID, which a serial number may follow. */
+static bool parse_bridge(const char *s, struct known_bridge *ret)
+{
+        const size_t n = strlen("1234:5678");
+
+        return strspn(s, "0123456789abcdefABCDEF:") >= n && s[4] == ':' && (!s[n] || s[n] == ':') &&
+               sscanf(s, "%4hx:%4hx", &ret->vid, &ret->pid) == 2;
+}
+
+static int show_absent(const struct ctl *c, struct known_bridge *b)
+{
+        int r = hwdb_read(b->vid, b->pid, "", &b->entry);
+
+        if (r < 0) {
+                log_error("Cannot read udev's hardware database: %s. systemd-hwdb update builds it.", strerror(-r));
+                return UASD_EXIT_FAILED;
+        }
+        if (!c->options->json)
+                return print_text(c, b) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
+        json_print(json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
+        return UASD_EXIT_OK;
+}
+
+static void read_bridge(const struct ctl *c, const struct view *v, struct known_bridge *b)
+{
+        const struct facts *f = &v->disk.facts;
+
+        b->vid = f->vid;
+        b->pid = f->pid;
+        b->bcd = f->bcd;
+        (void) bridgedb_read(&c->client.roots, f->port, &b->entry);
+}
+
+static int show(const struct ctl *c, const struct view *views, size_t n, struct known_bridge *b)
+{
+        json_object *list = c->options->json ? json_list() : NULL;
+
+        for (size_t i = 0; i < n; i++) {
+                read_bridge(c, &views[i], b);
+                if (!list && i > 0)
+                        putchar('\n');
+                if (!list && print_text(c, b) < 0)
+                        return UASD_EXIT_FAILED;
+                if (list) {
+                        json_object *o = json_disk(&views[i]);
+
+                        put(o, "database", json_database(&b->entry, b->bcd, b->platform));
+                        append(list, o);
+                }
+        }
+        if (list)
+                json_print(json_document("disks", list));
+        else if (n == 0)
+                log_info("There are no USB disks. uasctl db VID:PID looks a bridge up.");
+        return UASD_EXIT_OK;
 }
 
 int verb_db(struct ctl *c, char **args)
 {
-        const struct facts *f = &c->v->disk.facts;
-        char platform[PLATFORM_MAX];
-        struct db_entry entry;
+        struct known_bridge b = {.bcd = -1};
+        int r = ctl_read(c, FROM_KERNEL, NULL);
 
-        (void) bridgedb_read(&c->client.roots, f->port, &entry);
-        platform_read(&c->client.roots, platform);
-        if (!c->options->json)
-                return print_text(c, f, &entry, platform) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-        json_print(json_disk_with(c->v, "database", json_database(&entry, f->bcd, platform)));
-        return UASD_EXIT_OK;
+        if (r != UASD_EXIT_OK)
+                return r;
+        platform_read(&c->client.roots, b.platform);
+        if (!args[0])
+                return show(c, c->views.list, c->views.n, &b);
+        if (parse_bridge(args[0], &b) && !ctl_is_plugged_in(c, args[0]))
+                return show_absent(c, &b);
+        r = ctl_select(c, args[0]);
+        return r == UASD_EXIT_OK ? show(c, c->v, 1, &b) : r;
 }

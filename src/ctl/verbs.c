@@ -11,7 +11,7 @@ const struct verb verbs[] = {
         {"list", 0, 0, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, FROM_NOWHERE, "", "List USB disks and what drives them (also without a verb)", verb_list},
         {"status", 0, 1, OPTION_JSON | OPTION_HOST, FROM_EITHER, "[DISK]", "Show one disk or all of them in full", verb_status},
         {"explain", 1, 1, OPTION_JSON, FROM_KERNEL, "DISK", "Show why a disk gets the driver it gets", verb_explain},
-        {"db", 1, 1, OPTION_JSON, FROM_KERNEL, "DISK", "Show what is known of a disk's bridge, and who says so", verb_db},
+        {"db", 0, 1, OPTION_JSON, FROM_NOWHERE, "[DISK|VID:PID]", "Show what is known of a bridge, and who says so", verb_db},
         {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT | OPTION_HOST, FROM_NOWHERE, "DISK [uas|usb-storage]",
          "Switch a disk until it is unplugged; without a driver: take that back", verb_switch},
         {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",

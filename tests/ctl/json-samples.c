@@ -100,6 +100,7 @@ int main(void)
         json_print_line(json_disk_with(&f, "quirks", json_quirks(words, ELEMENTSOF(words))));
         json_print_line(json_disk_with(&f, "database", json_database(&known, 0x0210, "x86_64")));
         json_print_line(json_disk_with(&l, "database", json_database(&unknown, 0x0210, "x86_64")));
+        json_print_line(json_bridge(0x1209, 0x5a5a, json_database(&known, -1, "x86_64")));
         json_print_line(json_disk_with(&f, "link", json_link(&fast)));
         json_print_line(json_disk_with(&f, "link", json_link(&slow)));
         json_print_line(json_disk_with(&f, "commands", json_commands(&health)));

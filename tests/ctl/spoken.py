@@ -18,7 +18,7 @@ class Spoken:
         verbs, options = tree.run('--help').stdout.split('Options:')
         options += tree.run('bench', '--help').stdout.split('Options:')[1]
         # verb -> its arguments: "DISK [uas|usb-storage]"
-        self.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[a-z|-]+\])*)(?:  .*)?$',
+        self.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[A-Z|:]+\]| \[[a-z|-]+\])*)(?:  .*)?$',
                                                               verbs.split('Verbs:')[1].split('\nDISK is')[0])}
         self.help_options = set(re.findall(r'(?<![\w-])--?[a-zA-Z][a-z-]*', '\n'.join(
             line[:31] for line in options.splitlines())))

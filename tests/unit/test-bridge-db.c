@@ -125,12 +125,45 @@ static void test_weigh(void **state)
         }
 }
 
+static void test_weigh_all(void **state)
+{
+        static const struct {
+                const char *says[3];
+                const char *platform;
+                enum verdict verdict;
+                bool any_firmware;
+        } table[] = {
+                {{NULL}, PC, VERDICT_UNKNOWN, true},
+                {{"good;*;*;A;-"}, PC, VERDICT_GOOD, true},
+                {{"bad;0000-9999;*;A;-"}, PC, VERDICT_BAD, true},
+                {{"good;*;*;A;-", "bad;*;*;B;-"}, PC, VERDICT_UNKNOWN, true},
+                /* The verdict changes where a range begins, or behind its end. */
+                {{"bad;0100-9999;*;A;-"}, PC, VERDICT_UNKNOWN, false},
+                {{"bad;0000-0100;*;A;-"}, PC, VERDICT_UNKNOWN, false},
+                {{"good;*;*;A;-", "bad;0128-0128;*;B;-"}, PC, VERDICT_UNKNOWN, false},
+                {{"bad;0000-0113;*;A;-", "bad;0114-9999;*;B;-"}, PC, VERDICT_BAD, true},
+                {{"good;*;*;A;-", "bad;0128-0128;raspberrypi;B;-"}, PC, VERDICT_GOOD, true},
+                {{"good;*;*;A;-", "bad;0128-0128;raspberrypi;B;-"}, PI, VERDICT_UNKNOWN, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct db_entry e = {0};
+                struct db_word w;
+
+                for (size_t s = 0; s < 3 && table[i].says[s]; s++)
+                        assert_row(i, db_says_parse(table[i].says[s], &e.says[e.n_says++]) == 0);
+                assert_row(i, db_weigh_all(&e, table[i].platform, &w) == table[i].any_firmware);
+                assert_row(i, w.verdict == table[i].verdict);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_parse),
                 cmocka_unit_test(test_host),
                 cmocka_unit_test(test_weigh),
+                cmocka_unit_test(test_weigh_all),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

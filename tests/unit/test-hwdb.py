@@ -163,6 +163,18 @@ class Hwdb(unittest.TestCase):
                     flags = re.search(r"flags (\w+)", note)
                     self.assertEqual(flags.group(1) if flags else "", found[0].replace("u", ""))
 
+    def test_page(self):
+        """docs/bridges.md is the output of tools/bridges, and has every statement."""
+        made = subprocess.run([os.path.join(TOP, "tools/bridges")], check=True, capture_output=True, text=True).stdout
+        with open(os.path.join(TOP, "docs/bridges.md")) as f:
+            self.assertEqual(f.read(), made, "run tools/bridges >docs/bridges.md")
+        rows = {title: re.findall(r"(?m)^\| `(....:....)` \|", text) for title, text in re.findall(r"(?ms)^## ([^\n]+)$(.*?)(?=^## |\Z)", made)}
+        says = [(match[5:-1].replace("p", ":").lower(), *s) for match, keys in self.entries.items() for s in read_says(keys)]
+        for title, verdict in ("Good", "good"), ("Bad", "bad"):
+            self.assertEqual(rows[title], sorted(s[0] for s in says if s[1] == verdict))
+        self.assertEqual(rows["Expected to work"], ["152d:0578", "174c:55aa", "174c:55aa"])
+        self.assertEqual(sum(map(len, rows.values())), len(says))
+
     @unittest.skipUnless(SYSTEMD_HWDB, "no systemd-hwdb")
     def test_systemd(self):
         """The look-up of udev for a USB device, which has no modalias, and for an interface, which has one."""

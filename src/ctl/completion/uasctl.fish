@@ -80,7 +80,7 @@ complete -c uasctl -f
 complete -c uasctl -n '__uasctl_at 0' -a list -d 'List USB disks and what drives them'
 complete -c uasctl -n '__uasctl_at 0' -a status -d 'Show one disk or all of them in full'
 complete -c uasctl -n '__uasctl_at 0' -a explain -d 'Show why a disk gets the driver it gets'
-complete -c uasctl -n '__uasctl_at 0' -a db -d "Show what is known of a disk's bridge"
+complete -c uasctl -n '__uasctl_at 0' -a db -d "Show what is known of a bridge"
 complete -c uasctl -n '__uasctl_at 0' -a switch -d 'Switch a disk until it is unplugged'
 complete -c uasctl -n '__uasctl_at 0' -a policy -d 'Show or set what is kept for a disk'
 complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether TRIM reaches a disk'

@@ -23,24 +23,34 @@ static int get(const void *from, const char *key, char *ret, size_t size)
         return copy_string(ret, size, value) ? 1 : -ENAMETOOLONG;
 }
 
+int hwdb_read(uint16_t vid, uint16_t pid, const char *product, struct db_entry *ret)
+{
+        char modalias[USB_STRING_MAX + 32];
+        struct lookup l = {.modalias = modalias};
+        int r = sd_hwdb_new(&l.hwdb);
+
+        if (r < 0)
+                return r;
+        (void) snprintf(modalias, sizeof(modalias), "usb:v%04Xp%04X:%s", vid, pid, product);
+        r = db_fill(ret, get, &l);
+        (void) sd_hwdb_unref(l.hwdb);
+        return r;
+}
+
 void facts_complete_hwdb(const struct roots *r, struct facts *f)
 {
-        char id[UDEVDB_ID_MAX], modalias[USB_STRING_MAX + 32], platform[PLATFORM_MAX];
-        struct lookup l = {.modalias = modalias};
+        char id[UDEVDB_ID_MAX], platform[PLATFORM_MAX];
         struct db_entry entry;
         usec_t usec;
         enum verdict v;
 
-        if (!udevdb_usb_id(r, f->port, id) || udevdb_initialized(r, id, &usec) != 0 || sd_hwdb_new(&l.hwdb) < 0)
+        if (!udevdb_usb_id(r, f->port, id) || udevdb_initialized(r, id, &usec) != 0 ||
+            hwdb_read(f->vid, f->pid, f->product, &entry) <= 0)
                 return;
-        (void) snprintf(modalias, sizeof(modalias), "usb:v%04Xp%04X:%s", f->vid, f->pid, f->product);
-        if (db_fill(&entry, get, &l) > 0) {
-                platform_read(r, platform);
-                v = db_verdict(&entry, f->bcd, platform);
-                if (v != VERDICT_UNKNOWN || entry.ruled) {
-                        f->verdict = v;
-                        f->verdict_by_past = false;
-                }
+        platform_read(r, platform);
+        v = db_verdict(&entry, f->bcd, platform);
+        if (v != VERDICT_UNKNOWN || entry.ruled) {
+                f->verdict = v;
+                f->verdict_by_past = false;
         }
-        (void) sd_hwdb_unref(l.hwdb);
 }

@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl db VID:PID: a bridge that is not plugged in, in the hwdb of the source tree and in a short one."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from tree import Tree
+
+PROGRAM = sys.argv[1]
+HWDB = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../udev/61-uasd.hwdb')
+COMPILE = os.environ.get('SYSTEMD_HWDB') or shutil.which('systemd-hwdb')
+
+
+@unittest.skipUnless(COMPILE, 'no systemd-hwdb')
+class Db(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(PROGRAM)
+        self.addCleanup(self.tree.close)
+        self.tree.disk('2-1', 'sda', 'uas', serial='S1')
+        with open(HWDB) as f:
+            self.hwdb(f.read())
+        self.host('x')
+
+    def hwdb(self, text):
+        self.tree.write('etc/udev/hwdb.d/61-uasd.hwdb', text)
+        subprocess.run([COMPILE, 'update', '--strict', '--root', self.tree.top], check=True)
+
+    def host(self, compatible):
+        self.tree.write('sys/firmware/devicetree/base/compatible', compatible + '\0')
+
+    def db(self, *args, code=0):
+        p = self.tree.run('db', *args)
+        self.assertEqual(p.returncode, code, p.stderr)
+        return p.stdout if code == 0 else p.stderr
+
+    def fields(self, *args):
+        return dict(re.findall(r'(?m)^ *(\w+): (.*)$', self.db(*args)))
+
+    def test_hosts(self):
+        "The verdict is that of this host. Verdicts for other hosts are named."
+        for host, verdict, elsewhere in (('x', 'unknown', 'bad on raspberrypi, good on x86, good on allwinner'),
+                                         ('raspberrypi,4-model-b', 'bad', 'good on x86, good on allwinner'),
+                                         ('x86', 'good', 'bad on raspberrypi, good on allwinner')):
+            self.host(host)
+            found = self.fields('152D:0578')
+            self.assertEqual((found['Bridge'], found['Host'], found['Verdict'], found['Elsewhere']), ('152d:0578', host, verdict, elsewhere))
+        self.assertIn('JMS578', found['Chip'])
+        self.assertIn('expected to work', self.db('152d:0578', '--no-pager'))
+        self.assertEqual(self.fields('152d:0578:ANY')['Verdict'], 'good')
+
+    def test_firmware(self):
+        "The kernel's table has one firmware of this bridge, so the verdict depends on it."
+        out = self.db('0984:0301')
+        self.assertRegex(out, r'(?m)^ *Verdict: unknown\n *Reason: The verdict depends on the firmware')
+        self.assertRegex(out, r'(?m)^some firmware +bad +1.28-1.28 ')
+        found = json.loads(self.db('0984:0301', '--json'))['bridges'][0]
+        self.assertEqual((found['vendor_id'], found['product_id'], found['database']['verdict']), ('0984', '0301', 'unknown'))
+        self.assertEqual([s['firmware_fits'] for s in found['database']['statements']], [None])
+        self.assertRegex(self.db('2537:1068'), r'(?m)^yes +bad +any ')
+
+    def test_unknown(self):
+        out = self.db('1234:5678')
+        self.assertIn('Verdict: unknown', out)
+        self.assertIn('does not know this bridge', out)
+        self.assertNotIn('HOLDS', out)
+        for wrong in '1234:567', '12345678', '1234:56789', '1234-5678', 'xxxx:5678', ' 234:5678':
+            self.db(wrong, code=4)
+
+    def test_plugged_in(self):
+        "udev's record counts for a disk that is plugged in. Without an argument all disks are shown."
+        self.tree.disk('2-2', 'sdb', 'uas', ids=(0x152d, 0x0580), serial='S2')
+        self.assertIn('did not know this bridge when it was plugged in', self.db('152d:0580'))
+        self.assertEqual(re.findall('Bridge: (.*)', self.db()), ['1209:5a5a, firmware 2.14', '152d:0580, firmware 2.14'])
+        self.assertEqual([d['database']['verdict'] for d in json.loads(self.db('--json'))['disks']], ['unknown', 'unknown'])
+
+    def test_rule(self):
+        "A local file overrides all statements, on all hosts."
+        self.hwdb('usb:v152Dp0578*\n UASD_DB_1=good;*;x86;A list;2026-11\n UASD_VERDICT=bad\n')
+        found = self.fields('152d:0578')
+        self.assertEqual((found['Verdict'], found.get('Elsewhere')), ('bad', None))
+        self.assertIn('UASD_VERDICT', found['Reason'])
+
+    def test_no_hwdb(self):
+        os.unlink(self.tree.path('etc/udev/hwdb.bin'))
+        self.assertIn('systemd-hwdb update', self.db('152d:0578', code=1))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
