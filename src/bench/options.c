@@ -8,6 +8,8 @@
 #include "common/names.h"
 #include "common/util.h"
 #include "core/config.h"
+#include "term/fold.h"
+#include "term/json.h"
 
 #define ROUNDS_MAX 60 /* the limit of the statistics (bench/tell/stats.h), less round 0 */
 #define RUNTIME_MAX_SEC (24 * 3600)
@@ -16,6 +18,7 @@
 
 enum option_kind {
         OPTION_COMMON, /* a flag that other verbs of uasctl also have */
+        OPTION_JSON,
         OPTION_FLAG,
         OPTION_WORD,
         OPTION_DRIVER,
@@ -39,7 +42,7 @@ struct option_row {
 static const struct option_row rows[] = {
         {"help", "", "Show this help", NULL, AT(help), OPTION_COMMON, 'h'},
         {"version", "", "Show the version", NULL, AT(version), OPTION_COMMON},
-        {"json", "", "Print JSON", NULL, AT(json), OPTION_COMMON},
+        {"json", "[=short|pretty]", "Print JSON, on one line or on many", "short or pretty", AT(json), OPTION_JSON, 'j'},
         {"no-legend", "", "Print no headings", NULL, AT(no_legend), OPTION_COMMON},
         {"no-pager", "", "Do not show long text through a pager", NULL, AT(no_pager), OPTION_COMMON},
         {"quiet", "", "Print only errors", NULL, AT(quiet), OPTION_COMMON, 'q'},
@@ -87,19 +90,24 @@ void bench_options_help(void)
 {
         char left[64];
 
-        printf("uasctl bench [OPTIONS...] [VERB] [ARGUMENTS...]\n\n"
-               "Measure USB disks under usb-storage and uas, and keep the results.\n\nVerbs:\n");
+        fold_paragraph("uasctl bench [OPTIONS...] [VERB] [ARGUMENTS...]");
+        putchar('\n');
+        fold_paragraph("Measure USB disks under usb-storage and uas, and keep the results.");
+        printf("\nVerbs:\n");
         for (size_t i = 0; i < _BENCH_VERB_MAX; i++) {
                 (void) snprintf(left, sizeof(left), "%s %s", verbs[i].name, verbs[i].arguments);
-                printf("  %-28s %s\n", left, verbs[i].help);
+                fold_row(left, verbs[i].help, HELP_COLUMN);
         }
         printf("\nOptions:\n");
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const char *argument = rows[i].argument;
+
                 (void) snprintf(left, sizeof(left), rows[i].letter ? "-%c, --%s%s%s" : "%c   --%s%s%s", rows[i].letter ?: ' ',
-                                rows[i].name, *rows[i].argument ? "=" : "", rows[i].argument);
-                printf("  %-28s %s\n", left, rows[i].help);
+                                rows[i].name, !*argument || strncmp(argument, "[=", 2) == 0 ? "" : "=", argument);
+                fold_row(left, rows[i].help, HELP_COLUMN);
         }
-        printf("\nSee uasctl(1) for the exit status, and uasd-bench(7) for what the results say.\n");
+        printf("\n");
+        fold_paragraph("See uasctl(1) for the exit status, and uasd-bench(7) for what the results say.");
 }
 
 static int set_value(const struct option_row *row, const char *argument, void *at)
@@ -113,6 +121,9 @@ static int set_value(const struct option_row *row, const char *argument, void *a
         case OPTION_FLAG:
                 *(bool *) at = true;
                 return 0;
+        case OPTION_JSON:
+                *(bool *) at = true;
+                return json_open(argument);
         case OPTION_WORD:
                 *(const char **) at = argument;
                 return isempty(argument) ? -EINVAL : 0;
@@ -145,12 +156,15 @@ int bench_options_parse(int argc, char **argv, struct bench_options *ret)
         int c;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                longs[i] = (struct option){rows[i].name, *rows[i].argument ? required_argument : no_argument, NULL,
-                                           rows[i].letter ?: ARG_FIRST + (int) i};
+                longs[i] = (struct option){rows[i].name,
+                                           !*rows[i].argument                        ? no_argument
+                                           : strncmp(rows[i].argument, "[=", 2) == 0 ? optional_argument
+                                                                                     : required_argument,
+                                           NULL, rows[i].letter ?: ARG_FIRST + (int) i};
         optind = 0;
         if (argc > 0)
                 argv[0] = (char *) "uasctl"; /* getopt prints it */
-        while ((c = getopt_long(argc, argv, "hqn:H:", longs, NULL)) >= 0) {
+        while ((c = getopt_long(argc, argv, "hjqn:H:", longs, NULL)) >= 0) {
                 size_t i = 0;
 
                 while (i < ELEMENTSOF(rows) && longs[i].val != c)

@@ -35,6 +35,36 @@ int ctl_select(struct ctl *c, const char *what)
         return source_select(&c->client, &c->views, what, &c->v);
 }
 
+int ctl_choose(struct ctl *c, char **names)
+{
+        _cleanup_free_ size_t *order = need(calloc(c->views.n + 1, sizeof(*order)));
+        struct views chosen = {};
+        size_t n = 0, k;
+
+        c->named = names[0];
+        for (; *names; names++) {
+                int r = ctl_select(c, *names);
+                size_t i;
+
+                if (r != UASD_EXIT_OK)
+                        return r;
+                i = (size_t) (c->v - c->views.list);
+                for (k = 0; k < n && order[k] != i; k++)
+                        ;
+                order[k] = i;
+                n += k == n;
+        }
+        if (!c->named)
+                return UASD_EXIT_OK;
+        for (k = 0; k < n; k++)
+                if (views_add(&chosen, &c->views.list[order[k]]) < 0)
+                        no_memory();
+        views_done(&c->views);
+        c->views = chosen;
+        c->v = n == 1 ? chosen.list : NULL;
+        return UASD_EXIT_OK;
+}
+
 bool ctl_ask_daemon(struct ctl *c)
 {
         _cleanup_(views_done) struct views daemon = {};

@@ -15,6 +15,7 @@ struct ctl {
         const char *root;         /* the folder with client.roots; NULL: this machine */
         struct remote remote;     /* the connection for further calls, if there is one */
         struct views views;       /* the disks */
+        bool named;               /* the user named them */
         const struct view *v;     /* the selected disk; NULL: none was named, or it is not plugged in */
         char id[HISTORY_KEY_MAX]; /* VID:PID:SERIAL of a disk that is not plugged in */
 };
@@ -28,6 +29,8 @@ enum disks_source {
 
 /* Reads the disks once. what: the disk to select, or NULL. Reports errors. Returns an enum uasd_exit, like the next ones. */
 int ctl_read(struct ctl *c, enum disks_source from, const char *what);
+/* Drops all disks from c->views except these, which come in this order; without names, none. One name also sets c->v. */
+int ctl_choose(struct ctl *c, char **names);
 /* Selects one of the disks that were read. */
 int ctl_select(struct ctl *c, const char *what);
 bool ctl_is_plugged_in(const struct ctl *c, const char *what);

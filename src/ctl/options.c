@@ -8,85 +8,69 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "core/config.h"
+#include "term/json.h"
 
-#define LETTERS "hqo:H:"
-#define MORE "\n                               "
+#define LETTERS "hjqo:H:"
 
-/* One row for each option. `argument` is as in --help, or NULL. `at` is the offset of the field that gets it. */
-static const struct option_row {
-        enum option_bit bit;
-        char letter;
-        const char *name, *argument;
-        size_t at;
-        const char *help;
-} rows[] = {
 #define AT(field) offsetof(struct options, field)
+const struct ctl_option option_rows[] = {
         /* clang-format off */
-        {OPTION_HELP, 'h', "help", NULL, 0, "Show this help"},
-        {OPTION_VERSION, 0, "version", NULL, 0, "Show the version"},
-        {OPTION_JSON, 0, "json", NULL, 0, "Print JSON; refused where there is none"},
-        {OPTION_OUTPUT, 'o', "output", "=[+]COLUMN,...", AT(columns), "list: show these columns; with +: these as well"},
-        {OPTION_TREE, 0, "tree", NULL, 0, "list: show buses and hubs as well"},
+        {OPTION_OUTPUT, 'o', "output", "=[+]COLUMN,...", AT(columns), "Show these columns; with +: these as well"},
+        {OPTION_TREE, 0, "tree", NULL, 0, "Show buses and hubs as well"},
+        {OPTION_SINCE, 0, "since", "=TIME", AT(since), "Show events from then on; a date, or how long ago"},
+        {OPTION_DRY_RUN, 0, "dry-run", NULL, 0, "Print what would happen, and do nothing"},
+        {OPTION_FORCE, 0, "force", NULL, 0, "Do it even where kernel or database forbid uas, or the disk offers no TRIM"},
+        {OPTION_WAIT, 0, "wait", "[=SECONDS]", AT(wait), "Wait for the end, at most that long"},
+        {OPTION_KERNEL, 0, "kernel", NULL, 0, "Print lines for boot loader and modprobe.d"},
+        {OPTION_DISK, 0, "disk", "=DISK", AT(disk), "Inhibit only switches of this disk"},
+        {OPTION_WHY, 0, "why", "=TEXT", AT(why), "The reason, for other users to read"},
+        {OPTION_LIST, 0, "list", NULL, 0, "Show the inhibitors"},
+        {OPTION_TEXTFILE, 0, "textfile", "=DIR", AT(textfile), "Write DIR/uasd.prom, for node_exporter"},
+        {OPTION_REDACT, 0, "redact", NULL, 0, "Leave out private data, such as serial numbers and mount points"},
+        {OPTION_HWDB, 0, "hwdb", "=DISK", AT(hwdb), "Print the results of this disk as an entry for the bridge database"},
+        {OPTION_JSON, 'j', "json", "[=short|pretty]", AT(json_form), "Print JSON, on one line or on many"},
+        {OPTION_HOST, 'H', "host", "=[USER@]HOST", AT(host), "Ask uasd on another machine, by ssh"},
         {OPTION_NO_LEGEND, 0, "no-legend", NULL, 0, "Print no headings"},
         {OPTION_NO_PAGER, 0, "no-pager", NULL, 0, "Do not show long text through a pager"},
-        {OPTION_QUIET, 'q', "quiet", NULL, 0, "Say errors alone"},
-        {OPTION_HOST, 'H', "host", "=[USER@]HOST", AT(host), "Ask uasd on another machine, by ssh"},
         {OPTION_NO_ASK_PASSWORD, 0, "no-ask-password", NULL, 0, "Do not ask for a password"},
-        {OPTION_DRY_RUN, 0, "dry-run", NULL, 0, "switch: say what would be done, and do nothing"},
-        {OPTION_FORCE, 0, "force", NULL, 0, "switch, policy: even where kernel or database forbid uas;" MORE "trim: even where the disk does not offer it"},
-        {OPTION_KERNEL, 0, "kernel", NULL, 0, "policy: print lines for boot loader and modprobe.d"},
-        {OPTION_WAIT, 0, "wait", "[=SECONDS]", AT(wait), "switch, wait: wait for the end, at most that long"},
-        {OPTION_DISK, 0, "disk", "=DISK", AT(disk), "inhibit: switches of this disk alone"},
-        {OPTION_WHY, 0, "why", "=TEXT", AT(why), "inhibit: the reason, for others to read"},
-        {OPTION_LIST, 0, "list", NULL, 0, "inhibit: show who inhibits switches"},
-        {OPTION_REDACT, 0, "redact", NULL, 0, "report: without serial numbers, mount points and the journal's words"},
-        {OPTION_HWDB, 0, "hwdb", "=DISK", AT(hwdb), "report: what is known here of its bridge, to be contributed"},
-        {OPTION_SINCE, 0, "since", "=TIME", AT(since), "log: from then on; a date, or how long ago"},
-        {OPTION_TEXTFILE, 0, "textfile", "=DIR", AT(textfile), "metrics: write DIR/uasd.prom, for node_exporter"},
+        {OPTION_QUIET, 'q', "quiet", NULL, 0, "Print only errors"},
+        {OPTION_HELP, 'h', "help", NULL, 0, "Show this help"},
+        {OPTION_VERSION, 0, "version", NULL, 0, "Show the version"},
         /* clang-format on */
 };
+const size_t n_option_rows = ELEMENTSOF(option_rows);
 
 /* getopt_long() with the table. Returns the index of the row + FIRST for long options. */
 #define FIRST 0x100
 
 static int next_option(int argc, char **argv, const char *letters)
 {
-        struct option options[ELEMENTSOF(rows) + 1] = {};
+        struct option options[ELEMENTSOF(option_rows) + 1] = {};
 
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                const char *argument = rows[i].argument;
+        for (size_t i = 0; i < n_option_rows; i++) {
+                const char *argument = option_rows[i].argument;
                 int takes = !argument ? no_argument : *argument == '[' ? optional_argument : required_argument;
 
-                options[i] = (struct option){rows[i].name, takes, NULL, FIRST + (int) i};
+                options[i] = (struct option){option_rows[i].name, takes, NULL, FIRST + (int) i};
         }
         return getopt_long(argc, argv, letters, options, NULL);
 }
 
 /* NULL: getopt has reported the error. */
-static const struct option_row *row_of(int c)
+static const struct ctl_option *row_of(int c)
 {
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                if (c == FIRST + (int) i || (rows[i].letter && c == rows[i].letter))
-                        return &rows[i];
+        for (size_t i = 0; i < n_option_rows; i++)
+                if (c == FIRST + (int) i || (option_rows[i].letter && c == option_rows[i].letter))
+                        return &option_rows[i];
         return NULL;
 }
 
 const char *options_name(unsigned bits)
 {
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                if (bits & rows[i].bit)
-                        return rows[i].name;
+        for (size_t i = 0; i < n_option_rows; i++)
+                if (bits & option_rows[i].bit)
+                        return option_rows[i].name;
         return NULL;
-}
-
-void options_help(void)
-{
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                char letter[] = {'-', rows[i].letter, ',', '\0'}, left[40];
-
-                (void) snprintf(left, sizeof(left), "--%s%s", rows[i].name, rows[i].argument ?: "");
-                printf("  %-3s %-24s %s\n", rows[i].letter ? letter : "", left, rows[i].help);
-        }
 }
 
 /* Parses a local date with or without time, or a time span before now. */
@@ -126,7 +110,9 @@ static int check(struct options *o)
         o->ask_password = !(o->given & OPTION_NO_ASK_PASSWORD);
         o->redact = o->given & OPTION_REDACT;
         o->wait_usec = UINT64_MAX;
-        if (o->host && !*o->host)
+        if (json_open(o->json_form) < 0)
+                log_error("--json=%s: the forms are short and pretty.", o->json_form);
+        else if (o->host && !*o->host)
                 log_error("--host= takes a machine: [USER@]HOST.");
         else if (o->wait && parse_seconds(o->wait, &o->wait_usec) < 0)
                 log_error("--wait=%s is no time.", o->wait);
@@ -150,10 +136,12 @@ static int parse(int argc, char **argv, const char *letters, struct options *o)
 
         optind = 0;
         while ((c = next_option(argc, argv, letters)) >= 0) {
-                const struct option_row *row = row_of(c);
+                const struct ctl_option *row = row_of(c);
 
-                if (!row)
+                if (!row) {
+                        log_error("See uasctl --help.");
                         return -EINVAL;
+                }
                 o->given |= row->bit;
                 if (row->at)
                         memcpy((char *) o + row->at, &optarg, sizeof(optarg));

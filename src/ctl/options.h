@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum option_bit {
@@ -35,6 +36,7 @@ struct options {
         bool help, version;
         bool json, legend, pager, quiet, ask_password, redact;
         unsigned given;         /* enum option_bit */
+        const char *json_form;  /* "short" or "pretty"; NULL: not given */
         const char *columns;    /* the text of --output=; NULL: not given */
         const char *wait;       /* the text of --wait=; NULL: no time was given */
         uint64_t wait_usec;     /* UINT64_MAX: no limit */
@@ -46,6 +48,16 @@ struct options {
         const char *disk, *why; /* of inhibit; NULL: any disk, no reason */
 };
 
+/* One row for each option. */
+extern const struct ctl_option {
+        enum option_bit bit;
+        char letter;
+        const char *name, *argument; /* as in --help; NULL: none */
+        size_t at;                   /* offset of the field that gets the argument */
+        const char *help;
+} option_rows[];
+extern const size_t n_option_rows;
+
 /* The verb whose argument is a command. Words after the name of the command belong to it. */
 #define VERB_INHIBIT "inhibit"
 
@@ -55,5 +67,3 @@ int options_first_word(int argc, char **argv);
 int options_parse(int argc, char **argv, struct options *ret);
 /* The name of one of these options; NULL: none is set. */
 const char *options_name(unsigned bits);
-/* Prints the part of --help about options. */
-void options_help(void);

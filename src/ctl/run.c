@@ -35,15 +35,17 @@ static int run(int argc, char **argv, const char *root)
         int first, r;
 
         first = options_first_word(argc, argv);
+        if (first + 1 < argc && streq(argv[first], VERB_HELP) && streq(argv[first + 1], VERB_BENCH)) {
+                argv[first] = argv[first + 1];
+                argv[first + 1] = (char *) "--help";
+        }
         if (first < argc && streq(argv[first], VERB_BENCH))
                 return bench_exec(root, argv, first);
         first = options_parse(argc, argv, &o);
         if (first < 0)
                 return UASD_EXIT_USAGE;
-        if (o.help) {
-                verbs_help();
-                return UASD_EXIT_OK;
-        }
+        if (o.help)
+                return verbs_help(argv[first]);
         if (o.version) {
                 printf("uasctl %s\n", UASD_VERSION);
                 return UASD_EXIT_OK;
@@ -54,6 +56,8 @@ static int run(int argc, char **argv, const char *root)
         verb = verb_check(&o, argv + first);
         if (!verb)
                 return UASD_EXIT_USAGE;
+        if (streq(verb->name, VERB_HELP))
+                return verbs_help(argv[first + (first < argc)]);
         /* With --host nothing of this machine is read. */
         r = o.host ? 0 : roots_open(&roots, root);
         if (r < 0) {

@@ -85,6 +85,8 @@ static int print_text(const struct ctl *c, const struct view *v, const struct ex
         int r;
 
         pager_open(c->options->pager);
+        if (v != c->views.list)
+                putchar('\n');
         output_status(v);
         boot_place_print(c, v);
         putchar('\n');
@@ -126,7 +128,7 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
         return 0;
 }
 
-static void print_json(const struct view *v, const struct explanation *t)
+static json_object *json_explanation(const struct view *v, const struct explanation *t)
 {
         json_object *o = json_disk(v);
 
@@ -136,7 +138,7 @@ static void print_json(const struct view *v, const struct explanation *t)
         put(o, "names", json_names(&t->names));
         put_string(o, "unbound", t->unbound);
         put_string(o, "initramfs", t->initramfs);
-        json_print(json_of_disk(o));
+        return o;
 }
 
 /* The rows follow the files as they are now. The state follows the configuration that uasd read at its start. */
@@ -151,16 +153,30 @@ static void say_other_view(const struct view *v, const struct explanation *t)
                         v->reason_id);
 }
 
-int verb_explain(struct ctl *c, char **args)
+/* disks: NULL for text. */
+static int explain_one(const struct ctl *c, const struct view *v, json_object *disks)
 {
         _cleanup_(explanation_done) struct explanation told = {};
+        int r = tell(c, v, &told);
+
+        if (r < 0)
+                return r;
+        say_other_view(v, &told);
+        if (!disks)
+                return print_text(c, v, &told);
+        append(disks, json_explanation(v, &told));
+        return 0;
+}
+
+int verb_explain(struct ctl *c, char **args)
+{
+        json_object *disks = c->options->json ? json_list() : NULL;
+        int r = 0;
 
         (void) ctl_ask_daemon(c);
-        if (tell(c, c->v, &told) < 0)
-                return UASD_EXIT_FAILED;
-        say_other_view(c->v, &told);
-        if (!c->options->json)
-                return print_text(c, c->v, &told) < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
-        print_json(c->v, &told);
-        return UASD_EXIT_OK;
+        for (size_t i = 0; r >= 0 && i < c->views.n; i++)
+                r = explain_one(c, &c->views.list[i], disks);
+        if (r >= 0 && disks)
+                json_print(json_document("disks", disks));
+        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

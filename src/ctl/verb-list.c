@@ -185,6 +185,8 @@ int verb_list(struct ctl *c, char **args)
         if (columns_parse(c->options->columns, &columns) < 0)
                 return UASD_EXIT_USAGE;
         r = read_for(c, &columns, &c->views);
+        if (r == UASD_EXIT_OK)
+                r = ctl_choose(c, args);
         if (r != UASD_EXIT_OK)
                 return r;
         if (c->options->json) {

@@ -60,7 +60,7 @@ static void snapshot(const struct view *v, struct snapshot *ret)
 }
 
 struct monitor {
-        const char *only; /* only this disk; NULL: all */
+        const struct views *only; /* only these disks; NULL: all */
         bool json;
         struct snapshot *told; /* what was printed last, for each disk */
         size_t n_told;
@@ -152,7 +152,7 @@ static void on_disk(const struct view *v, enum disk_event e, void *data)
         struct snapshot *before = find_told(m, v->disk.facts.interface), now;
         int r;
 
-        if (m->error < 0 || (m->only && !streq(v->disk.facts.interface, m->only)))
+        if (m->error < 0 || (m->only && !views_find(m->only, v->disk.facts.interface)))
                 return;
         snapshot(v, &now);
         if (e == DISK_REMOVED) {
@@ -185,13 +185,13 @@ static int follow(struct monitor *m, struct daemon_watch *w)
 
 int verb_monitor(struct ctl *c, char **args)
 {
-        struct monitor m = {.json = c->options->json, .only = c->v ? c->v->disk.facts.interface : NULL};
+        struct monitor m = {.json = c->options->json, .only = c->named ? &c->views : NULL};
         struct daemon_watch watch = DAEMON_WATCH_NULL;
         int r;
 
         watch.on_disk = on_disk;
         watch.data = &m;
-        watch.disk = m.only;
+        watch.disk = c->v ? c->v->disk.facts.interface : NULL;
         watch.on_step = progress_show;
         watch.hangup_fd = STDOUT_FILENO; /* a hangup shows that the reader has gone */
         r = daemon_watch_open(&watch, &c->remote);

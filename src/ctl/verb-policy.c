@@ -2,7 +2,6 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
-#include "core/policy.h"
 #include "ctl/boot-place.h"
 #include "ctl/policies.h"
 #include "ctl/schema.h"
@@ -77,9 +76,5 @@ int verb_policy(struct ctl *c, char **args)
                 return policies_show(c);
         if (!args[1])
                 return show(c, args[0]);
-        if (policy_from_string(args[1]) < 0) {
-                log_error("'%s' is no policy: auto, uas, usb-storage or ignore.", args[1]);
-                return UASD_EXIT_USAGE;
-        }
         return set(c, args[0], args[1]);
 }

@@ -38,7 +38,7 @@ static void tell(const struct ctl *c, const struct view *v, bool first, json_obj
 
         health_read(&c->client.roots, v, &h);
         mentions_read(&c->client.roots, v->disk.facts.interface, &m);
-        if (c->v) /* the user named it, so smartctl may ask it */
+        if (c->named) /* the user named it, so smartctl may ask it */
                 health_ask(&c->client.roots, c->root, v, &h);
         if (disks)
                 append(disks, json_one(v, &h, &m));
@@ -48,13 +48,12 @@ static void tell(const struct ctl *c, const struct view *v, bool first, json_obj
 
 int verb_status(struct ctl *c, char **args)
 {
-        const struct views shown = c->v ? (struct views){(struct view *) c->v, 1} : c->views;
         json_object *disks = c->options->json ? json_list() : NULL;
 
-        if (!disks && shown.n == 0)
+        if (!disks && c->views.n == 0)
                 log_info("There are no USB disks.");
-        for (size_t i = 0; i < shown.n; i++)
-                tell(c, &shown.list[i], i == 0, disks);
+        for (size_t i = 0; i < c->views.n; i++)
+                tell(c, &c->views.list[i], i == 0, disks);
         if (disks)
                 json_print(json_document("disks", disks));
         return UASD_EXIT_OK;

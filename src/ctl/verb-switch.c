@@ -220,12 +220,7 @@ int verb_switch(struct ctl *c, char **args)
                 .wait_usec = c->options->wait_usec,
         };
 
-        if (args[1]) {
-                if (!streq(args[1], DRIVER_NAME_UAS) && !streq(args[1], DRIVER_NAME_BOT)) {
-                        log_error("'%s' is no driver to switch to: uas or usb-storage.", args[1]);
-                        return UASD_EXIT_USAGE;
-                }
+        if (args[1])
                 w.target = streq(args[1], DRIVER_NAME_UAS) ? DRIVER_UAS : DRIVER_USB_STORAGE;
-        }
         return c->options->given & OPTION_DRY_RUN ? dry_run(c, args[0], &w) : request(c, args[0], &w);
 }

@@ -37,13 +37,8 @@ static int set(struct ctl *c, const char *what, const char *word)
 
 int verb_trim(struct ctl *c, char **args)
 {
-        if (!args[1] || streq(args[1], "off")) {
-                if (c->options->given & OPTION_FORCE) {
-                        log_error("--force is for: uasctl trim DISK on");
-                        return UASD_EXIT_USAGE;
-                }
-        } else if (!streq(args[1], "on")) {
-                log_error("'%s' is no setting for TRIM: on or off.", args[1]);
+        if ((!args[1] || streq(args[1], "off")) && c->options->given & OPTION_FORCE) {
+                log_error("--force is for: uasctl trim DISK on");
                 return UASD_EXIT_USAGE;
         }
         return args[1] ? set(c, args[0], args[1]) : show(c, args[0]);

@@ -21,14 +21,14 @@ static int out_of_time(const struct view *v)
         return UASD_EXIT_DEFERRED;
 }
 
-static int wait_remote(struct remote *remote, const char *id, uint64_t end)
+static int wait_remote(struct ctl *c, const char *id, uint64_t end)
 {
         _cleanup_(daemon_watch_close) struct daemon_watch watch = DAEMON_WATCH_NULL;
         int r;
 
         watch.disk = id;
         watch.on_step = progress_show;
-        r = daemon_watch_open(&watch, remote);
+        r = daemon_watch_open(&watch, &c->remote);
         for (;;) {
                 bool late = now_boottime() >= end;
                 const struct view *v;
@@ -49,7 +49,7 @@ static int wait_remote(struct remote *remote, const char *id, uint64_t end)
         }
 }
 
-static int wait_local(const struct ctl *c, const char *id, uint64_t end)
+static int wait_local(struct ctl *c, const char *id, uint64_t end)
 {
         for (;;) {
                 _cleanup_(views_done) struct views views = {};
@@ -78,7 +78,6 @@ static int wait_local(const struct ctl *c, const char *id, uint64_t end)
 int verb_wait(struct ctl *c, char **args)
 {
         uint64_t now = now_boottime(), end = UINT64_MAX;
-        const char *id;
         bool daemon;
         int r = UASD_EXIT_OK;
 
@@ -88,9 +87,8 @@ int verb_wait(struct ctl *c, char **args)
         if (c->client.host || !daemon)
                 r = ctl_read(c, daemon ? FROM_DAEMON : FROM_KERNEL, NULL);
         if (r == UASD_EXIT_OK)
-                r = ctl_select(c, args[0]);
-        if (r != UASD_EXIT_OK)
-                return r;
-        id = c->v->disk.facts.interface;
-        return daemon ? wait_remote(&c->remote, id, end) : wait_local(c, id, end);
+                r = ctl_choose(c, args);
+        for (size_t i = 0; r == UASD_EXIT_OK && i < c->views.n; i++)
+                r = (daemon ? wait_remote : wait_local)(c, c->views.list[i].disk.facts.interface, end);
+        return r;
 }

@@ -11,14 +11,16 @@ struct verb {
         const char *name;
         unsigned min_args, max_args;
         unsigned takes;          /* enum option_bit */
-        enum disks_source disks; /* read into c->views, and args[0] selected as c->v */
+        enum disks_source disks; /* read into c->views; with names in args, only those (ctl_choose()) */
         const char *arguments;   /* for --help */
         const char *help;
-        int (*run)(struct ctl *c, char **args); /* NULL: a separate program */
+        int (*run)(struct ctl *c, char **args); /* NULL: bench, a separate program, and help */
         unsigned shows;                         /* with more arguments than this it changes what it shows; 0: no such limit */
+        const char *group;                      /* the heading in front of it in --help; NULL: that of the row before */
 };
 
 #define VERB_BENCH "bench"
+#define VERB_HELP "help"
 
 extern const struct verb verbs[];
 extern const size_t n_verbs;
@@ -28,7 +30,10 @@ const struct verb *verb_find(const char *name);
 const struct verb *verb_check(const struct options *o, char **words);
 /* Reads the disks for it, and runs it. Returns its exit status. */
 int verb_run(const struct verb *v, struct ctl *c, char **args);
-void verbs_help(void);
+/* Prints the help of a verb; NULL: that of uasctl. Reports errors. Returns an enum uasd_exit. */
+int verbs_help(const char *name);
+/* Reports that it is no verb, with the verb that was probably meant. */
+void tell_unknown_verb(const char *word);
 /* The whole uasctl, for the machine below `root` (NULL: this one). Returns its exit status. */
 int uasctl_run(int argc, char **argv, const char *root);
 

@@ -4,6 +4,7 @@
 #include <wchar.h>
 
 #include "common/util.h"
+#include "term/program.h"
 #include "term/style.h"
 
 #define MARK_ROOM 3 /* of the mark of style_shorten(), and of the end of line */
@@ -114,6 +115,40 @@ int fold_print(FILE *out, const char *s, unsigned indent)
                 (void) fprintf(out, "%.*s\n%*s", (int) (end - line), line, (int) indent, "");
         (void) fprintf(out, "%s\n", line);
         return 0;
+}
+
+#define HELP_WIDTH 80
+#define NARROW 60 /* no room for two columns */
+#define INDENT 6
+
+/* Prints text in lines of that width. The first line begins after `used` cells; the others are indented by that of `next`. */
+static void print_lines(const char *text, unsigned width, unsigned used, unsigned first, unsigned next)
+{
+        _cleanup_free_ char *lines = need(fold(text, width > next ? width - next : READABLE));
+        char *rest = lines;
+
+        for (const char *line; (line = strsep(&rest, "\n")); used = 0, first = next)
+                printf("%*s%s\n", (int) (first > used ? first - used : 0), "", line);
+}
+
+void fold_paragraph(const char *s)
+{
+        print_lines(s, style_width() ?: HELP_WIDTH, 0, 0, 0);
+}
+
+void fold_row(const char *left, const char *text, unsigned column)
+{
+        unsigned width = style_width() ?: HELP_WIDTH, used = fold_width(left) + 2;
+
+        if (width < NARROW)
+                column = INDENT;
+        if (used < column)
+                printf("  %s", left);
+        else {
+                print_lines(left, width, 0, 2, INDENT);
+                used = 0;
+        }
+        print_lines(text, width, used, column, column);
 }
 
 int fold_column(struct libscols_column *c)

@@ -20,5 +20,10 @@ char *fold_parts(const char *s, unsigned width);
 /* Prints s and an end of line. On a terminal it is folded to the width. The first line begins after `indent` used cells, the
  * others are indented by that. */
 int fold_print(FILE *out, const char *s, unsigned indent);
+/* For help texts, which are also folded without a terminal, to 80 columns. */
+void fold_paragraph(const char *s);
+/* A row of a list: "  left    text". The text begins at that column, or in the next line if there is no room. */
+#define HELP_COLUMN 31
+void fold_row(const char *left, const char *text, unsigned column);
 /* The cells have the lines of their text. */
 int fold_column(struct libscols_column *c);

@@ -108,9 +108,19 @@ char *json_text(json_object *o)
         return text_of(o, JSON_C_TO_STRING_PRETTY);
 }
 
-static void print(json_object *o, int flags)
+static const char *form;
+
+int json_open(const char *f)
 {
-        _cleanup_free_ char *text = text_of(o, flags);
+        if (f && !streq(f, "short") && !streq(f, "pretty"))
+                return -EINVAL;
+        form = f;
+        return 0;
+}
+
+static void print(json_object *o, bool pretty)
+{
+        _cleanup_free_ char *text = text_of(o, (form ? streq(form, "pretty") : pretty) ? JSON_C_TO_STRING_PRETTY : 0);
 
         puts(text);
         json_object_put(o);
@@ -118,10 +128,10 @@ static void print(json_object *o, int flags)
 
 void json_print(json_object *o)
 {
-        print(o, JSON_C_TO_STRING_PRETTY);
+        print(o, true);
 }
 
 void json_print_line(json_object *o)
 {
-        print(o, 0);
+        print(o, false);
 }

@@ -34,6 +34,8 @@ json_object *json_document(const char *key, json_object *value);
  */
 char *json_text(json_object *o);
 
-/* Both print o and free it. The second one prints it on one line. */
+/* Sets the form of all further output: "short" (one line for each document) or "pretty". NULL: the usual one. 0 or -EINVAL. */
+int json_open(const char *form);
+/* Both print o and free it. The usual form of the second one is one line. */
 void json_print(json_object *o);
 void json_print_line(json_object *o);

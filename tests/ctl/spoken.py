@@ -5,10 +5,15 @@ import re
 import string
 import subprocess
 
-VALUES = {'--textfile': '=/', '--since': '=1h', '--output': '=driver', '-o': 'driver', '--hwdb': '=sdz',
+VALUES = {'--textfile': '=/', '--json': '=short', '--since': '=1h', '--output': '=driver', '-o': 'driver', '--hwdb': '=sdz',
           '--host': '=x', '-H': 'x', '--disk': '=sda', '--why': '=x', '-n': '5', '--size': '=1G', '--driver': '=uas', '--sweep': '=depth',
           **dict.fromkeys(('--rounds', '--runtime', '--pause'), '=5'),
           **dict.fromkeys(('--profile', '--pattern', '--file', '--clients', '--chart'), '=none')}
+
+
+def verbs_of(text):
+    """verb -> its arguments: "DISK [uas|usb-storage]"."""
+    return {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[A-Z|:]+\]| \[[a-z|-]+\])*)(?:  .*)?$', text)}
 
 
 class Spoken:
@@ -17,9 +22,7 @@ class Spoken:
         self.told = told
         verbs, options = tree.run('--help').stdout.split('Options:')
         options += tree.run('bench', '--help').stdout.split('Options:')[1]
-        # verb -> its arguments: "DISK [uas|usb-storage]"
-        self.verbs = {m[1]: m[2].strip() for m in re.finditer(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+(?:\.\.\.)?\]?| \[[A-Z|:]+\]| \[[a-z|-]+\])*)(?:  .*)?$',
-                                                              verbs.split('Verbs:')[1].split('\nDISK is')[0])}
+        self.verbs = verbs_of(verbs)
         self.help_options = set(re.findall(r'(?<![\w-])--?[a-zA-Z][a-z-]*', '\n'.join(
             line[:31] for line in options.splitlines())))
         self.common, self.of_verb = self.options_in_code()
@@ -62,3 +65,6 @@ class Spoken:
 
     def takes_disk(self, verb):
         return 'DISK' in self.verbs[verb]
+
+    def takes_disks(self, verb):
+        return 'DISK...' in self.verbs[verb]

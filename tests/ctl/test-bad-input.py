@@ -15,6 +15,7 @@ import time
 import unittest
 
 import privatebus
+from spoken import verbs_of
 from tree import Tree
 
 FAKE, IN_TREE = sys.argv[1:3]
@@ -23,14 +24,14 @@ FIO = shutil.which('fio')
 # Verbs that call the daemon, with the words after the verb that would change a disk.
 NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'monitor': []}
 # They have their own arguments and tests: test-bench.py and test-lease.py.
-APART = {'bench', 'inhibit'}
+APART = {'bench', 'inhibit', 'help'}
 BENCH = ['bench', 'sda', '--driver=usb-storage', '--profile=one']
 # Verbs that print JSON, with the largest number of arguments for that. All others refuse --json.
-PRINTS_JSON = {'list': 0, 'status': 1, 'explain': 1, 'db': 1, 'log': 1, 'policy': 1, 'trim': 1, 'monitor': 1}
+PRINTS_JSON = {'list': 1, 'status': 1, 'explain': 1, 'db': 1, 'log': 1, 'policy': 1, 'trim': 1, 'monitor': 1}
 DOES_WITHOUT = {'list', 'status', 'explain', 'db', 'log', 'metrics', 'report', 'wait'}
 
 NUMBERS = ['x', '', '-1', '1e3', '0x10', '1,5', '99999999999999999999', '5parsec']
-WRONG = {'--wait': NUMBERS, '--since': ['x', '-1', '2026-13-01', '2026-11-20 25:00', '99999999999999999999'], '--output': ['', 'NAME', '+', 'ID,,ID'],
+WRONG = {'--json': ['x', '', 'Short'], '--wait': NUMBERS, '--since': ['x', '-1', '2026-13-01', '2026-11-20 25:00', '99999999999999999999'], '--output': ['', 'NAME', '+', 'ID,,ID'],
          '--textfile': [''], '--host': [''], '--hwdb': [], '--disk': [], '--why': []}
 NO_DISK = ['sdq', 'sda1x', '9-9', '9-9:1.0', 'ffff:ffff', 'NOSERIAL', '', '/dev/nonexistent', '/nonexistent', '/dev/null', '/proc']
 
@@ -47,9 +48,8 @@ class BadInput(unittest.TestCase):
             cls.tree.disk(f'2-{number}', f'sd{"abcdefghi"[number - 1]}', serial=f'S{number}')
         cls.tree.write('etc/uasd/bench/one.fio', '[one]\nrw=read\nsize=1m\n')
         verbs, options = cls.tree.run('--help').stdout.split('Options:')
-        rows = re.findall(r'(?m)^  ([a-z]+)((?: \[?[A-Z]+\]?| \[[A-Z|:]+\]| \[[a-z|-]+\])*)(?:  .*)?$', verbs.split('Verbs:')[1].split('\nDISK is')[0])
-        cls.verbs = {verb: arguments.split() for verb, arguments in rows if verb not in APART}
-        cls.assertEqual(cls(), APART, APART & set(re.findall(r'(?m)^  ([a-z]+) ', verbs)))
+        cls.verbs = {verb: arguments.split() for verb, arguments in verbs_of(verbs).items() if verb not in APART}
+        cls.assertLessEqual(cls(), APART, set(verbs_of(verbs)))
         # Option: whether it takes a value.
         cls.options = {m[1]: '=' in m[2] for m in re.finditer(r'(?m)^ .*?(--[a-z-]+)(\[?=?)', options.split('Options of bench')[0])}
         # Option: its verbs, where --help names them.
@@ -120,7 +120,7 @@ class BadInput(unittest.TestCase):
         return {verb: words for verb, words in self.verbs.items() if words and 'DISK' in words[0]}
 
     def needed(self, verb):
-        return ['sda'] if self.verbs[verb][:1] == ['DISK'] else []
+        return ['sda'] if self.verbs[verb] and self.verbs[verb][0].startswith('DISK') else []
 
     # The table
 
@@ -132,14 +132,25 @@ class BadInput(unittest.TestCase):
     def test_arguments(self):
         self.start()
         for verb, words in self.verbs.items():
-            self.wrong(verb, *['sda', 'uas', 'uas', 'uas'][:len(words) + 1], code=2, says=f'Too many arguments: uasctl {verb}')
-            if words[:1] == ['DISK']:
+            if 'DISK...' in ''.join(words):
+                self.wrong(verb, 'sda', 'sdq', code=4, says="'sdq'")
+            else:
+                self.wrong(verb, *['sda', 'uas', 'uas', 'uas'][:len(words) + 1], code=2, says=f'Too many arguments: uasctl {verb}')
+            if words and words[0].startswith('DISK'):
                 self.wrong(verb, code=2, says=f'Too few arguments: uasctl {verb}')
             if len(words) > 1:
                 for word in 'nonsense', '', 'UAS', 'uas ':
-                    self.wrong(verb, 'sda', word, code=2, says=f"'{word}' is no ")
-        for words in ['nonsense'], ['nonsense', 'sda'], ['lis'], [''], ['LIST']:
+                    self.wrong(verb, 'sda', word, code=2, says=f"'{word}' is no value for {verb}: ")
+                value = words[1].strip('[]').split('|')[-1]
+                self.wrong(verb, value, 'sda', code=2, says=f'The disk comes first: uasctl {verb} sda {value}')
+                if 'usb-storage' in words[1]:
+                    self.wrong(verb, 'sda', 'BOT', code=2, says=f'uasctl {verb} sda usb-storage')
+        for words, says in (['nonsense'], 'uasctl --help lists them'), (['nonsense', 'sda'], 'uasctl --help'), ([''], 'uasctl --help'), \
+                (['lst'], "Did you mean 'list'?"), (['LIST'], "Did you mean 'list'?"), (['staust', 'sda'], "Did you mean 'status'?"), \
+                (['help', 'swich'], "Did you mean 'switch'?"), (['sda'], 'uasctl status sda'), (['2-1'], 'uasctl status 2-1'), \
+                (['/dev/sdb1'], 'uasctl status /dev/sdb1'):
             self.wrong(*words, code=2, says='There is no verb')
+            self.wrong(*words, code=2, says=says)
         self.assertEqual(self.called(), ['ready'])
 
     def test_two_verbs(self):
@@ -153,8 +164,9 @@ class BadInput(unittest.TestCase):
     def test_options(self):
         self.start()
         for verb in self.verbs:
-            for option in '--nonsense', '-Z', '--json=1', '--quiet=1':
+            for option in '--nonsense', '-Z', '--quiet=1':
                 self.wrong(verb, *self.needed(verb), option, code=2, says='option')
+                self.wrong(verb, *self.needed(verb), option, code=2, says='See uasctl --help.')
         for option, values in WRONG.items():
             for value in values:
                 for verb in self.verbs if value == values[0] else self.meant_for.get(option, ['list']):

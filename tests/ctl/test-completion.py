@@ -37,7 +37,7 @@ class Completion(unittest.TestCase):
         self.assertIn('list', self.verbs)
         self.assertEqual(self.of_verb['switch'], {'--dry-run', '--force', '--wait'})
         self.assertEqual(self.of_verb['list'], {'-o', '--output', '--tree'})
-        self.assertLessEqual({'-h', '--help', '-q', '--json'}, self.common)
+        self.assertLessEqual({'-h', '--help', '-q', '--json', '-j'}, self.common)
         self.assertEqual(self.values('switch'), {'uas', 'usb-storage'})
 
     def test_table(self):
@@ -97,13 +97,16 @@ class Completion(unittest.TestCase):
         disks = self.disks()
         for verb, arguments in self.verbs.items():
             takes = 'DISK' in arguments
-            if verb == 'inhibit':  # takes a command
+            if verb in ('inhibit', 'help'):  # they take a command, and a verb
                 continue
             self.assertEqual(self.bash(verb, ''), disks if takes else set(), verb)
             self.assertEqual(self.bash(verb, '--quiet', 'sd'), {d for d in disks if d.startswith('sd')} if takes else set())
-            self.assertEqual(self.bash(verb, 'sda', ''), self.values(verb), verb)
-            self.assertEqual(self.bash(verb, 'sda', 'uas', ''), set())
+            more = disks if self.spoken.takes_disks(verb) else set()
+            self.assertEqual(self.bash(verb, 'sda', ''), more or self.values(verb), verb)
+            self.assertEqual(self.bash(verb, 'sda', 'uas', ''), more)
         self.assertEqual(self.bash('nonsense', ''), set())
+        self.assertEqual((self.bash('help', ''), self.bash('help', 'lo'), self.bash('help', 'log', '')), (set(self.verbs), {'log'}, set()))
+        self.assertEqual(self.bash('list', '--json', '=', ''), {'short', 'pretty'})
         self.assertEqual(self.bash('switch', '--wait', '=', '5', 'sda', 'us'), {'usb-storage'})
         self.assertEqual(self.bash('-H', 'nas', 'switch', 'sda', 'us'), {'usb-storage'})
         self.assertEqual(self.bash('switch', '--wait', '=', ''), set())
@@ -155,8 +158,10 @@ class Completion(unittest.TestCase):
                 m = re.search(r'__uasctl_of ([a-z ]+)', line)
                 told[o] = set(m[1].split()) if m else set()
         self.assertEqual(told, {o: {v for v in self.verbs if o in self.of_verb[v]} for o in self.all_options()})
-        for verbs in re.findall(r"'__uasctl_at 1 ([a-z ]+)[';]", text):
-            self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK' in a})
+        for verbs in re.findall(r"'__uasctl_at 1 ((?!help)[a-z ]+)[';]", text):
+            self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK' in a and 'DISK...' not in a})
+        for verbs in re.findall(r"'__uasctl_after ([a-z ]+)[';]", text):
+            self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK...' in a})
         self.assertEqual({v: set(w.split()) for v, w in re.findall(r"'__uasctl_at 2 ([a-z]+)' -a '(.*)'", text)},
                          {v: self.values(v) for v in self.verbs if self.values(v)})
 
@@ -169,20 +174,22 @@ class Completion(unittest.TestCase):
 
         def options(part):
             names = set(re.findall(r"""(?m)(?:^ +|[ ])['"](--[a-z-]+)[=\[]""", part))
-            return names | {o for group in re.findall(r'\{(-.,--[a-z-]+)\}', re.sub(r'(?<=[a-zA-Z])[+=](?=[,}])', '', part)) for o in group.split(',')}
+            return names | {o for group in re.findall(r'\{(-.,--[a-z-]+)\}', re.sub(r'(?<=[a-zA-Z])[+=]-?(?=[,}])', '', part)) for o in group.split(',')}
 
         self.assertEqual(options(common), self.common)
-        told, values, takes = {}, {}, set()
+        told, values, takes, several = {}, {}, set(), set()
         for label, part in re.findall(r'(?ms)^                ([a-z|*]+)\)\n(.*?);;', text.split('case $words[1] in')[1]):
             for verb in label.split('|'):
                 told[verb] = options(part)
                 m = re.search(r":\(([a-z -]+)\)'", part)
                 values[verb] = set(m[1].split()) if m else set()
                 takes |= {verb} if '1:disk:_uasctl_disks' in part else set()
+                several |= {verb} if '*:disk:_uasctl_disks' in part else set()
         self.assertLessEqual(set(told), set(self.verbs) | {'*'})
         self.assertEqual({v: told.get(v, told['*']) for v in self.verbs}, self.of_verb)
         self.assertEqual({v: values.get(v, set()) for v in self.verbs}, {v: self.values(v) for v in self.verbs})
-        self.assertEqual(takes, {v for v, a in self.verbs.items() if 'DISK' in a})
+        self.assertEqual(several, {v for v, a in self.verbs.items() if 'DISK...' in a})
+        self.assertEqual(takes | several, {v for v, a in self.verbs.items() if 'DISK' in a})
 
 
 if __name__ == '__main__':

@@ -224,7 +224,7 @@ class Uasctl(unittest.TestCase):
 
     def test_prefix(self):
         """Every message begins with uasctl, whatever argv[0] is, and no line ends with a blank."""
-        for args in ['--nosuch'], ['-x'], ['list', 'foo'], ['metrics', 'foo'], ['report', 'foo'], ['inhibit', '--nosuch', 'true'], ['--since']:
+        for args in ['--nosuch'], ['-x'], ['metrics', 'foo'], ['report', 'foo'], ['inhibit', '--nosuch', 'true'], ['--since']:
             said = self.run_ctl(*args, code=2).stderr
             self.assertRegex(said, r'^uasctl: .*\S\n', args)
             self.assertNotRegex(said, r' \n', args)
@@ -402,6 +402,14 @@ class Uasctl(unittest.TestCase):
         self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
         self.assertRegex(p.stdout.readline(), r' changed: state switching -> trial, driver usb-storage -> uas$')
 
+    def test_monitor_several(self):
+        self.start()
+        p = self.monitor('sdc', 'sda')
+        self.assertEqual({p.stdout.readline().split(' ')[2] for _ in range(2)}, {'(sda)', '(sdc)'})
+        self.run_ctl('switch', 'sdb', 'uas', code=3)  # of no interest
+        self.run_ctl('switch', 'sda', 'uas')
+        self.assertIn('(sda) changed: ', p.stdout.readline())
+
     def test_monitor_json(self):
         self.start()
         p = self.monitor('--json')
@@ -448,7 +456,6 @@ class Uasctl(unittest.TestCase):
         self.assertIn('systemctl start uasd', self.run_ctl('monitor', code=1).stderr)
         self.start()
         self.run_ctl('monitor', 'nosuch', code=4)
-        self.run_ctl('monitor', 'sda', 'sdb', code=2)
 
     # The rest
 
@@ -459,6 +466,55 @@ class Uasctl(unittest.TestCase):
         self.assertEqual(self.asked(), 'Release 2-9:1.0')
         self.run_ctl('wait', 'sdi', '--wait=10')
         self.run_ctl('wait', 'sda')
+
+    def test_several(self):
+        """Several disks, in the order of the names. A name that fits no disk stops all; a failure does not."""
+        self.start()
+        ids = ['2-3:1.0', '2-1:1.0']
+        for verb in 'list', 'status':
+            self.assertEqual([d['id'] for d in json.loads(self.run_ctl(verb, 'sdc', 'sda', '2-3', '--json').stdout)['disks']], ids)
+        self.assertEqual([line.split()[0] for line in self.run_ctl('list', 'sdc', 'sda').stdout.splitlines()], ['ID', *ids])
+        self.assertEqual(re.findall(r'\d-\d:1\.0', self.run_ctl('status', 'sdc', 'sda').stdout), ids)
+        self.run_ctl('cancel', 'sda', 'sdq', code=4)
+        self.run_ctl('cancel', 'sdf', 'sda', 'sdb', code=8)
+        self.assertEqual([self.asked() for _ in range(3)], ['Cancel 2-6:1.0', 'Cancel 2-1:1.0', 'Cancel 2-2:1.0'])
+        self.run_ctl('forget', 'sdf', '1209:5a5a:FREE', code=8)
+        self.assertEqual([self.asked() for _ in range(2)], ['Forget 2-6:1.0', 'Forget 2-1:1.0'])
+        self.run_ctl('wait', 'sda', 'sdi', '--wait=0', code=3)
+        self.run_ctl('release', 'sda', 'sdi')
+        self.run_ctl('wait', 'sda', 'sdi', '--wait=10')
+
+    def test_explain_several(self):
+        tree = self.tree()
+        shown = tree.run('explain', 'sdb', 'sda').stdout
+        self.assertEqual(re.findall(r'(?m)^\S+ (\d-\d:1\.0)$', shown), ['2-3:1.0', '2-1:1.0'])
+        told = json.loads(tree.run('explain', '--json', 'sdb', 'sda').stdout)['disks']
+        self.assertEqual([(d['id'], sum(row['decides'] for row in d['rows'])) for d in told], [('2-3:1.0', 1), ('2-1:1.0', 1)])
+
+    def test_json_forms(self):
+        self.start()
+        for args, lines in (['-j'], False), (['--json=pretty'], False), (['--json=short'], True):
+            out = self.run_ctl('status', 'sda', *args).stdout
+            self.assertEqual((out.count('\n') == 1, json.loads(out)['disks'][0]['id']), (lines, '2-1:1.0'), args)
+        p = self.monitor('--json=pretty', 'sda')
+        self.assertEqual(p.stdout.readline(), '{\n')
+
+    def test_help(self):
+        """At any width, no line is wider and all verbs are there. Without a terminal the width is 80."""
+        verbs = re.findall(r'(?m)^  ([a-z]+)', self.run_ctl('--help').stdout.split('Options:')[0])
+        self.assertIn('switch', verbs)
+        for width in 0, 40, 50, 60, 80, 120:
+            for args in ['--help'], ['help'], ['help', 'switch'], ['bench', '--help']:
+                program = [UASCTL] if args[0] != 'bench' else [IN_TREE, self.tree().top]
+                shown = self.on_terminal(*args, width=width, program=program) if width else self.run_ctl(*args).stdout if program[0] == UASCTL else ''
+                self.assertLessEqual(max(map(len, shown.splitlines()), default=0), width or 80, (width, args))
+                if args == ['help']:
+                    self.assertEqual(re.findall(r'(?m)^  ([a-z]+)', shown.split('Options:')[0]), verbs)
+        of_switch = self.run_ctl('switch', '--help').stdout
+        self.assertEqual(of_switch, self.run_ctl('help', 'switch').stdout)
+        self.assertIn('--dry-run', of_switch)
+        self.assertNotIn('--since', of_switch)
+        self.assertEqual(self.tree().run('help', 'bench').stdout, self.tree().run('bench', '--help').stdout)
 
     def test_cancel_and_forget(self):
         self.start()

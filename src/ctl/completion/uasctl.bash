@@ -42,12 +42,13 @@ _uasctl_command() {
 _uasctl() {
         local cur=${COMP_WORDS[COMP_CWORD]} verb='' option='' words='' columns i n=0
         local -A arguments=(
-                [list]='' [status]='DISK' [explain]='DISK' [db]='DISK' [switch]='DISK uas,usb-storage'
-                [policy]='DISK auto,uas,usb-storage,ignore' [trim]='DISK on,off' [release]='DISK' [cancel]='DISK' [forget]='DISK' [inhibit]='' [monitor]='DISK'
-                [log]='DISK' [bench]='DISK' [metrics]='' [report]='' [wait]='DISK'
+                [list]='DISK...' [status]='DISK...' [explain]='DISK...' [db]='DISK' [log]='DISK' [monitor]='DISK...'
+                [wait]='DISK...' [switch]='DISK uas,usb-storage' [policy]='DISK auto,uas,usb-storage,ignore'
+                [cancel]='DISK...' [release]='DISK...' [forget]='DISK...' [inhibit]='' [trim]='DISK on,off'
+                [bench]='DISK' [metrics]='' [report]='' [help]='VERB'
         )
         local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --hwdb=' [wait]='--wait --wait=')
-        local common='-h --help --version --json --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
+        local common='-h --help --version -j --json --json= --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
         for ((i = 1; i < COMP_CWORD; i++)); do
@@ -95,6 +96,8 @@ _uasctl() {
                 compopt -o nospace 2>/dev/null
                 mapfile -t COMPREPLY < <(compgen -W "$columns" -P "${cur%"${cur##*[,+]}"}" -- "${cur##*[,+]}")
                 return
+        elif [[ $option == --json ]]; then
+                words='short pretty'
         elif [[ $option == --driver ]]; then
                 words='uas usb-storage'
         elif [[ $option == --sweep ]]; then
@@ -112,7 +115,7 @@ _uasctl() {
                 return
         else
                 read -ra i <<<"${arguments[$verb]:-}"
-                words=${i[n]:-}
+                [[ ${i[0]:-} == DISK... ]] && words=DISK || words=${i[n]:-}
                 words=${words//,/ }
                 if [[ $words == DISK && $cur == /* ]]; then
                         compopt -o filenames 2>/dev/null
@@ -120,6 +123,7 @@ _uasctl() {
                         return
                 fi
                 [[ $words == DISK ]] && words=$(_uasctl_disks)
+                [[ $words == VERB ]] && words=${!arguments[*]}
         fi
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
         [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null

@@ -60,6 +60,12 @@ function __uasctl_at
     test $argv[1] -eq 0; or contains -- $words[1] $argv[2..-1]
 end
 
+# The first word is one of these verbs, which take any number of disks.
+function __uasctl_after
+    set -l words (__uasctl_words)
+    set -q words[1]; and contains -- $words[1] $argv
+end
+
 # An option here is ours: of one of these verbs, or of all if there are none.
 function __uasctl_of
     set -l words (__uasctl_words)
@@ -77,37 +83,41 @@ function __uasctl_command
 end
 
 complete -c uasctl -f
-complete -c uasctl -n '__uasctl_at 0' -a list -d 'List USB disks and what drives them'
-complete -c uasctl -n '__uasctl_at 0' -a status -d 'Show one disk or all of them in full'
-complete -c uasctl -n '__uasctl_at 0' -a explain -d 'Show why a disk gets the driver it gets'
-complete -c uasctl -n '__uasctl_at 0' -a db -d "Show what is known of a bridge"
-complete -c uasctl -n '__uasctl_at 0' -a switch -d 'Switch a disk until it is unplugged'
-complete -c uasctl -n '__uasctl_at 0' -a policy -d 'Show or set what is kept for a disk'
-complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether TRIM reaches a disk'
-complete -c uasctl -n '__uasctl_at 0' -a release -d 'End a hold and cancel what waits'
-complete -c uasctl -n '__uasctl_at 0' -a cancel -d 'Cancel what waits'
-complete -c uasctl -n '__uasctl_at 0' -a forget -d "Clear a disk's history and distrust"
-complete -c uasctl -n '__uasctl_at 0' -a inhibit -d 'Run a command, while which no switch begins'
-complete -c uasctl -n '__uasctl_at 0' -a monitor -d 'Show what happens, as it happens'
-complete -c uasctl -n '__uasctl_at 0' -a log -d 'Show what has become of disks'
+complete -c uasctl -n '__uasctl_at 0' -a list -d 'List USB disks and their drivers (also without a verb)'
+complete -c uasctl -n '__uasctl_at 0' -a status -d 'Show disks in full'
+complete -c uasctl -n '__uasctl_at 0' -a explain -d 'Show why a disk gets its driver'
+complete -c uasctl -n '__uasctl_at 0' -a db -d 'Show what is known about a bridge, and the sources'
+complete -c uasctl -n '__uasctl_at 0' -a log -d 'Show past events, the newest last'
+complete -c uasctl -n '__uasctl_at 0' -a monitor -d 'Show events as they happen'
+complete -c uasctl -n '__uasctl_at 0' -a wait -d 'Wait until no switch is pending'
+complete -c uasctl -n '__uasctl_at 0' -a switch -d 'Switch a disk until it is unplugged; without a driver, back to its policy'
+complete -c uasctl -n '__uasctl_at 0' -a policy -d 'Show or set the permanent driver of a disk; without DISK, list all that are set'
+complete -c uasctl -n '__uasctl_at 0' -a cancel -d 'Cancel a switch that waits'
+complete -c uasctl -n '__uasctl_at 0' -a release -d 'Let a held disk be mounted now, and cancel its switch'
+complete -c uasctl -n '__uasctl_at 0' -a forget -d 'Clear the history of a disk, so that uas is tried again'
+complete -c uasctl -n '__uasctl_at 0' -a inhibit -d 'Run a command during which no switch begins'
+complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether the kernel uses TRIM on a disk'
 complete -c uasctl -n '__uasctl_at 0' -a bench -d 'Measure a disk, and compare its drivers'
-complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks'
-complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print all that a bug report needs'
-complete -c uasctl -n '__uasctl_at 0' -a wait -d 'Wait until nothing is to come for a disk'
+complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks, for Prometheus'
+complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print the facts for a bug report'
+complete -c uasctl -n '__uasctl_at 0' -a help -d 'Show this help, or that of a verb'
 
-complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim release cancel forget monitor log bench wait' -a '(__uasctl_disks)'
-complete -c uasctl -n '__uasctl_at 1 status explain db switch policy trim release cancel forget monitor log bench wait; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_at 1 db log switch policy trim bench' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_at 1 db log switch policy trim bench; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_after list status explain monitor wait cancel release forget' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_after list status explain monitor wait cancel release forget; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_at 1 help' -a 'list status explain db log monitor wait switch policy cancel release forget inhibit trim bench metrics report help'
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
 complete -c uasctl -n '__uasctl_at 2 trim' -a 'on off'
 complete -c uasctl -n 'not __uasctl_of; or __uasctl_at 1 inhibit' -a '(__uasctl_command)'
 
-complete -c uasctl -n __uasctl_of -s h -l help -d 'Show a short help'
+complete -c uasctl -n __uasctl_of -s h -l help -d 'Show help'
 complete -c uasctl -n __uasctl_of -l version -d 'Show the version'
-complete -c uasctl -n __uasctl_of -l json -d 'Print JSON'
+complete -c uasctl -n __uasctl_of -s j -l json -d 'Print JSON'
 complete -c uasctl -n __uasctl_of -l no-legend -d 'Print no headings'
 complete -c uasctl -n __uasctl_of -l no-pager -d 'Do not show long text through a pager'
-complete -c uasctl -n __uasctl_of -s q -l quiet -d 'Say errors alone'
+complete -c uasctl -n __uasctl_of -s q -l quiet -d 'Print only errors'
 complete -c uasctl -n __uasctl_of -s H -l host -x -a '(__fish_print_hostnames)' -d 'Ask uasd on another machine, by ssh'
 complete -c uasctl -n __uasctl_of -l no-ask-password -d 'Do not ask for a password'
 complete -c uasctl -n '__uasctl_of list' -s o -l output -x -a '(__uasctl_columns)' -d 'Show these columns'
