@@ -351,6 +351,18 @@ static void test_not_ours(void **state)
         tree_remove(&t);
 }
 
+/* It has no second driver, so it is no disk that could be switched. */
+static void test_not_capable(void **state)
+{
+        struct tree t;
+
+        tree_make(&t);
+        assert_true(ask(&t, "add", "disk", "sda").capable);
+        tree_uas_alone(&t);
+        assert_false(ask(&t, "add", "disk", "sda").capable);
+        tree_remove(&t);
+}
+
 static char *uevent(struct tree *t, const char *below)
 {
         char path[200];
@@ -396,6 +408,68 @@ static void test_ends_by_time(void **state)
         tree_remove(&t);
 }
 
+/* The record of a uasd-switch that runs, or that has died. */
+static void record(struct tree *t, pid_t pid, bool await)
+{
+        char text[64];
+
+        (void) snprintf(text, sizeof(text), "PID=%i\nAWAIT=%i\n", (int) pid, await);
+        tree_write(t, "run/uasd/switch/" TREE_INTERFACE, text);
+}
+
+/* uasd-switch was stopped between the two drivers: the kernel chooses one, and what waits for the disk goes on. */
+static void test_ends_between_drivers(void **state)
+{
+        static const struct {
+                bool record, driver, probed;
+        } rows[] = {{true, false, true}, {false, false, false}, {true, true, false}};
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct tree t;
+
+                tree_make(&t);
+                tree_write(&t, "sys/bus/usb/drivers_probe", "");
+                mark(&t, 5, -1);
+                if (rows[i].record)
+                        record(&t, getpid(), false);
+                if (!rows[i].driver)
+                        tree_unlink(&t, TREE_DIR "/driver");
+                assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
+                assert_string_equal(tree_read(&t, "sys/bus/usb/drivers_probe"), rows[i].probed ? TREE_INTERFACE : "");
+                assert_int_equal(tree_exists(&t, "run/uasd/switch/" TREE_INTERFACE), rows[i].record && !rows[i].probed);
+                tree_remove(&t);
+        }
+}
+
+/* The release cannot be written. Before the deadline that is an error; after it the mark holds nothing, and the events are sent.
+ */
+static void test_ends_with_errors(void **state)
+{
+        struct tree t;
+
+        tree_make(&t);
+        mark(&t, 5, 10);
+        tree_write(&t, "run/uasd/attachment", "no folder");
+        assert_true(hold_end(&t.roots, TREE_INTERFACE, NULL) < 0);
+        assert_string_equal(uevent(&t, "sda"), "");
+        mark(&t, 5, -1);
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
+        assert_memory_equal(uevent(&t, "sda"), "add", 3);
+        tree_remove(&t);
+
+        /* The event cannot be sent; a disk that has gone needs none. */
+        tree_make(&t);
+        mark(&t, 5, 10);
+        tree_unlink(&t, "sys/class/block/sda");
+        tree_unlink(&t, "sys/class/block/sda1");
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
+        mark(&t, 5, 10);
+        tree_write(&t, "sys/class/block/sda/uevent/folder", "");
+        tree_write(&t, "sys/class/block/sda1/uevent/folder", "");
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), -EISDIR);
+        tree_remove(&t);
+}
+
 /* The process that removed the mark died before the trigger. udev's record shows that the devices are still held. */
 static void test_ends_without_mark(void **state)
 {
@@ -406,15 +480,6 @@ static void test_ends_without_mark(void **state)
         assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
         assert_memory_equal(uevent(&t, "sda/sda1"), "add", 3);
         tree_remove(&t);
-}
-
-/* The record of a uasd-switch that runs, or that has died. */
-static void record(struct tree *t, pid_t pid, bool await)
-{
-        char text[64];
-
-        (void) snprintf(text, sizeof(text), "PID=%i\nAWAIT=%i\n", (int) pid, await);
-        tree_write(t, "run/uasd/switch/" TREE_INTERFACE, text);
 }
 
 /* A child that removes record and mark after a while, like a switch that succeeds. */
@@ -524,10 +589,13 @@ int main(void)
                 cmocka_unit_test(test_mark_of_another_boot),
                 cmocka_unit_test(test_no_auto),
                 cmocka_unit_test(test_not_ours),
+                cmocka_unit_test(test_not_capable),
                 cmocka_unit_test(test_awaits),
                 cmocka_unit_test(test_awaits_no_longer),
                 cmocka_unit_test(test_ends),
                 cmocka_unit_test(test_ends_by_time),
+                cmocka_unit_test(test_ends_between_drivers),
+                cmocka_unit_test(test_ends_with_errors),
                 cmocka_unit_test(test_ends_without_mark),
                 cmocka_unit_test(test_ends_for_nobody),
         };
