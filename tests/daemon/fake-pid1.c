@@ -8,18 +8,22 @@
 
 /*
  * A PID 1 that stays busy until a test lets it answer. It listens at argv[1], and prints "ready" and each call. A line on stdin
- * is an order. "state WORD" sets SystemState. "answer" serves all present and future connections. "finished" sends
- * StartupFinished. "hang up" closes all connections.
+ * is an order. "state WORD" sets SystemState. "loaded USEC" sets the time at which the units were loaded, "array USEC" the end of
+ * a timer of mdadm. "answer" serves all present and future connections. "finished" sends StartupFinished. "hang up" closes all
+ * connections.
  */
 
 #define PEERS_MAX 16
 #define MANAGER "org.freedesktop.systemd1.Manager"
+#define TIMER "org.freedesktop.systemd1.Timer"
 #define PATH "/org/freedesktop/systemd1"
+#define ARRAY PATH "/unit/array"
 
 static sd_event *event;
 static sd_bus *peers[PEERS_MAX];
 static sd_event_source *listening;
 static char state[32] = "starting";
+static uint64_t loaded, array; /* 0: the property or unit does not exist */
 
 static int on_call(sd_bus_message *m, void *data, sd_bus_error *e)
 {
@@ -45,12 +49,47 @@ static int on_state(sd_bus *bus, const char *path, const char *interface, const 
         return sd_bus_message_append(reply, "s", state);
 }
 
+static int on_loaded(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                     void *data, sd_bus_error *e)
+{
+        return loaded ? sd_bus_message_append(reply, "t", loaded) : -EIO;
+}
+
+static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const char *states, *pattern;
+        int r = sd_bus_message_read(m, "asas", 1, &states, 1, &pattern);
+
+        if (r >= 0)
+                r = sd_bus_message_new_method_return(m, &reply);
+        if (r < 0)
+                return r;
+        printf("%s %s %s\n", sd_bus_message_get_member(m), states, pattern);
+        r = sd_bus_message_append(reply, "a(ssssssouso)", array ? 1 : 0, "md.timer", "", "", "", "", "", ARRAY, 0, "", "/");
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int on_elapse(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                     void *data, sd_bus_error *e)
+{
+        return sd_bus_message_append(reply, "t", array);
+}
+
+static const sd_bus_vtable timer[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("NextElapseUSecMonotonic", "t", on_elapse, 0, 0),
+        SD_BUS_VTABLE_END,
+};
+
 static const sd_bus_vtable manager[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("Subscribe", NULL, NULL, on_call, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("RestartUnit", "ss", "o", on_unit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("StartUnit", "ss", "o", on_unit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ListUnitsByPatterns", "asas", "a(ssssssouso)", on_list, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("SystemState", "s", on_state, 0, 0),
+        SD_BUS_PROPERTY("UnitsLoadFinishTimestampMonotonic", "t", on_loaded, 0, 0),
         SD_BUS_VTABLE_END,
 };
 
@@ -63,7 +102,7 @@ static sd_bus *serve(int fd)
         if (sd_bus_set_fd(bus, fd, fd) >= 0 &&
             sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 &&
             sd_bus_start(bus) >= 0 && sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 &&
-            sd_bus_attach_event(bus, event, 0) >= 0)
+            sd_bus_add_object_vtable(bus, NULL, ARRAY, TIMER, timer, NULL) >= 0 && sd_bus_attach_event(bus, event, 0) >= 0)
                 return bus;
         return sd_bus_close_unref(bus); /* the peer has gone */
 }
@@ -91,6 +130,10 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
                 (void) sd_event_source_set_enabled(listening, SD_EVENT_ON);
         else if (strncmp(line, "state ", 6) == 0)
                 (void) copy_string(state, sizeof(state), line + 6);
+        else if (strncmp(line, "loaded ", 7) == 0)
+                loaded = strtoull(line + 7, NULL, 10);
+        else if (strncmp(line, "array ", 6) == 0)
+                array = strtoull(line + 6, NULL, 10);
         for (size_t i = 0; i < PEERS_MAX; i++)
                 if (peers[i] && streq(line, "hang up"))
                         peers[i] = sd_bus_close_unref(peers[i]);

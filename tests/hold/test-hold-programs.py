@@ -1,0 +1,360 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasd-hold and uasd-generator as udev and PID 1 run them, for a machine in a folder and a PID 1 on its private socket."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '../ctl'))
+import privatebus  # noqa: E402
+from tree import Tree  # noqa: E402
+
+HOLD, GENERATOR, FAKE_PID1 = map(os.path.abspath, sys.argv[1:4])
+USB = 'sys/devices/pci0000:00/0000:00:14.0/usb2/2-1'
+INTERFACE = USB + '/2-1:1.0'
+SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
+RELEASE = 'RestartUnit uasd-release@2-1:1.0.timer\n'
+# The limits of this boot: 20 s a hold, 90 s a device. 3 s are for the events after a release.
+LIMITS = '[Timer]\nOnActiveSec=\nOnActiveSec=20000ms\nX-DeviceTimeoutSec=90000ms\n'
+DROPIN = 'uasd-release@.timer.d/50-hold.conf'
+PASSED = '1209:5a5a:S1@0000:00:14.0/ss/1=state=passed firmware=0214 kernel=6.1.0-test boot=- date=- reason=\n'
+
+
+def uptime():
+    """CLOCK_MONOTONIC in seconds: for a PID 1 in the folder, the time of this machine."""
+    return time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree('-')
+        self.addCleanup(self.tree.close)
+        self.tree.disk('2-1', 'sdz', 'usb-storage')
+        self.tree.write(USB + '/dev', '189:132\n')
+        self.tree.write('run/udev/data/c189:132', 'I:1\nE:ID_SERIAL_SHORT=S1\nE:ID_MODEL_ENC=Fast\n')
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.tree.write('sys/bus/usb/drivers_probe', '')
+        self.tree.write('sys/module/uas/initstate', 'live\n')
+        self.tree.write('proc/cmdline', 'quiet\n')
+        self.tree.write('run/systemd/generator/' + DROPIN, LIMITS)
+        os.symlink(DROPIN, self.tree.path('run/systemd/generator/uasd-hold'))
+        os.makedirs(self.tree.path('run/systemd/system'))
+        self.tree.write('dev/kmsg', '')
+        self.env = dict(os.environ, TREE=self.tree.top, LC_ALL='C')
+
+    def read(self, path):
+        with open(self.tree.path(path)) as file:
+            return file.read()
+
+    def run_hold(self, *args, code=0, **env):
+        p = subprocess.run([HOLD, *args], env=dict(self.env, **env), capture_output=True, text=True, timeout=20)
+        self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
+        return p
+
+    def asks(self, code=0):
+        """The properties that udev's rule gets at the first event of the disk."""
+        return self.run_hold('udev', 'sdz', code=code, ACTION='add', DEVTYPE='disk').stdout.split()
+
+    def pid1(self, *orders):
+        p = subprocess.Popen([FAKE_PID1, self.tree.path('run/systemd/private')], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: privatebus.kill(p))
+        self.assertEqual(p.stdout.readline(), 'ready\n')
+        for line in orders:
+            p.stdin.write(line + '\n')
+            p.stdin.flush()
+        return p
+
+    def asked(self, pid1):
+        """What PID 1 was asked until now."""
+        pid1.stdin.close()
+        return pid1.stdout.readlines()
+
+    def holds(self, *orders, expect=True):
+        pid1 = self.pid1(*orders, 'answer')
+        said = self.asks()
+        asked = self.asked(pid1)
+        self.assertEqual(('UASD_HOLD=1' in said, RELEASE in asked), (expect, expect), (orders, said, asked))
+        self.assertEqual(os.path.exists(self.tree.path('run/uasd/hold/2-1:1.0')), expect)
+        self.assertIn('UASD_CAPABLE=1', said)
+        return asked
+
+    # uasd-hold udev, and the timer in PID 1
+
+    def test_running(self):
+        "The machine runs: the disk is held, and PID 1 has the timer."
+        self.assertIn('ListUnitsByPatterns active mdadm-last-resort@*.timer\n', self.holds('state running'))
+
+    def test_stopping(self):
+        "The machine goes down: no hold."
+        self.holds('state stopping', expect=False)
+
+    def test_boot_has_time(self):
+        "The jobs of the boot wait since the units were loaded, for 90 s. A hold of 20 s and 3 s more fit into that."
+        self.holds('state starting', 'loaded %d' % ((uptime() - 63) * 1e6))
+
+    def test_boot_has_no_time(self):
+        "It would end when the jobs had given up the disk."
+        self.holds('state starting', 'loaded %d' % ((uptime() - 69) * 1e6), expect=False)
+
+    def test_not_asked_without_boot(self):
+        "After the boot no job waits any more."
+        self.holds('state running', 'loaded %d' % ((uptime() - 300) * 1e6))
+
+    def test_array_waits(self):
+        "mdadm waits long enough for the members of an array, or has ended."
+        for left in 40, -1:
+            with self.subTest(left=left):
+                self.holds('state running', 'array %d' % ((uptime() + left) * 1e6))
+                self.tearDown_hold()
+
+    def test_array_does_not_wait(self):
+        "mdadm starts the array without the disk before the hold ends."
+        self.holds('state running', 'array %d' % ((uptime() + 22) * 1e6), expect=False)
+
+    def tearDown_hold(self):
+        for path in 'run/uasd/hold/2-1:1.0', 'run/systemd/private':
+            os.unlink(self.tree.path(path))
+
+    def test_unknown_limits(self):
+        "PID 1 does not know since when the jobs wait: no hold."
+        self.holds('state starting', expect=False)
+
+    def test_no_pid1(self):
+        "Without PID 1 there is no timer, so there is no hold. The rest of the answer comes."
+        self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
+
+    def test_silent_pid1(self):
+        "PID 1 does not answer: udev gets the rest of the answer a second before the helper would be killed."
+        pid1 = self.pid1()
+        self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
+        self.assertNotIn(RELEASE, self.asked(pid1))
+
+    def test_hangs(self):
+        "An attribute cannot be read: udev does not wait for ever."
+        os.unlink(self.tree.path(USB + '/idVendor'))
+        os.mkfifo(self.tree.path(USB + '/idVendor'))
+        self.asks(code=-14)
+
+    def test_properties(self):
+        "All that the rule takes from the answer."
+        self.tree.write('run/udev/data/c189:132', 'I:1\nE:ID_SERIAL_SHORT=S1\nE:UASD_DB_CHIP=Chip\nE:UASD_DB_1=bad;*;*;A list;2026-11\n')
+        self.tree.write('etc/uasd/trim', '1209:5a5a:S1=on 0:2146435072\n')
+        self.tree.write(SCSI + '/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.tree.write('run/uasd/attachment/2-1:1.0@2-5', 'NO_AUTO=1\n')
+        self.assertEqual(self.asks(), ['UASD_CAPABLE=1', 'UASD_VERDICT=bad', 'UDISKS_AUTO=0', 'UASD_TRIM=1', 'UASD_TRIM_SET=1',
+                                       'UASD_TRIM_MODE=unmap', 'UASD_TRIM_MAX=2146435072'])
+
+    def test_not_capable(self):
+        "A disk without UAS is not called capable."
+        self.tree.remove('2-1', 'sdz')
+        self.tree.disk('2-1', 'sdz', 'usb-storage', uas=False)
+        self.assertEqual(self.asks(), [])
+
+    def test_no_disk(self):
+        "No answer about an unknown device: the rule does nothing."
+        self.assertEqual(self.run_hold('udev', 'sdy', code=1, ACTION='add', DEVTYPE='disk').stdout, '')
+
+    def test_usage(self):
+        for args in (), ('udev',), ('udev', 'sdz', 'x'), ('release',), ('interface',), ('let-go', 'x'), ('quirks', 'x'), ('nonsense', 'x'):
+            with self.subTest(args=args):
+                self.assertIn('usage: uasd-hold', self.run_hold(*args, code=2).stderr)
+
+    # uasd-hold release
+
+    def held(self, seconds):
+        self.tree.write('run/uasd/hold/2-1:1.0', 'BUSNUM=2\nDEVNUM=5\nDEADLINE=%d\n'
+                        % ((time.clock_gettime(time.CLOCK_BOOTTIME) + seconds) * 1e6))
+
+    def released(self):
+        """Ends the hold as PID 1's timer does, with stderr in the journal. The fields of what it reports."""
+        with open(self.tree.path('said'), 'w') as said:
+            file = os.fstat(said.fileno())
+            p = subprocess.run([HOLD, 'release', '2-1:1.0'], stderr=said, timeout=20,
+                               env=dict(self.env, JOURNAL_STREAM='%d:%d' % (file.st_dev, file.st_ino)))
+        self.assertEqual(p.returncode, 0, self.read('said'))
+        if not os.path.exists(self.tree.path('journal')):
+            return {}
+        return dict(line.split('=', 1) for line in self.read('journal').splitlines())
+
+    def test_released(self):
+        self.held(10)
+        said = self.released()
+        self.assertEqual((said['MESSAGE'], said['PRIORITY']), ('Released the mounts of 2-1:1.0.', '5'))
+        self.assertEqual((said['UASD_INTERFACE'], said['UASD_DISK'], said['UASD_USB_ID']), ('2-1:1.0', 'sdz', '1209:5a5a:S1'))
+        self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), 'add')
+
+    def test_released_by_time(self):
+        self.held(-1)
+        said = self.released()
+        self.assertEqual((said['MESSAGE'], said['PRIORITY']),
+                         ('Released the mounts of 2-1:1.0: its time ran out before it was switched.', '4'))
+
+    def test_nothing_to_release(self):
+        self.assertEqual(self.released(), {})
+
+    def test_cannot_release(self):
+        self.assertIn('Cannot release the mounts of ../x: ', self.run_hold('release', '../x', code=1).stderr)
+
+    # uasd-hold interface, and the programs that it starts
+
+    def initramfs(self, *lines):
+        """A disk that has passed its trial, in an initramfs. A script with these lines plays uasd-switch."""
+        self.tree.write('etc/uasd/initramfs', '')
+        self.tree.write('etc/uasd/history', PASSED)
+        for program, more in ('usr/lib/uasd/uasd-switch', lines), ('sbin/modprobe', ()):
+            self.tree.write(program, '\n'.join(['#!/bin/sh', 'echo "${0##*/} $*" >>"$TREE/calls"', *more, '']))
+            os.chmod(self.tree.path(program), 0o755)
+
+    def calls(self):
+        return self.read('calls').splitlines()
+
+    def test_moves(self):
+        "uasd-switch is told all, and its output is not taken for properties."
+        self.initramfs('echo out', 'echo err >&2')
+        now = time.clock_gettime(time.CLOCK_BOOTTIME)
+        self.assertEqual(self.run_hold('interface', '2-1:1.0').stdout, '')
+        modprobe, switch = self.calls()
+        self.assertEqual(modprobe, 'modprobe -q sd_mod')
+        told = re.fullmatch('uasd-switch --automatic --plugged --no-udev --hold-deadline=([0-9]+) 2-1:1.0 uas', switch)
+        self.assertAlmostEqual(int(told[1]) / 1e6, now + 15, delta=10)
+        self.assertEqual(self.read('dev/kmsg'), 'out\nerr\n')
+
+    def test_without_kmsg(self):
+        "Without the kernel's log the output is lost, but never a property."
+        self.initramfs('echo out')
+        os.unlink(self.tree.path('dev/kmsg'))
+        self.assertEqual(self.run_hold('interface', '2-1:1.0').stdout, '')
+
+    def test_switch_dies(self):
+        "A uasd-switch that was killed is followed by its recovery. If that leaves no driver, the kernel chooses one."
+        self.initramfs('case "$*" in *--recover*) exit 0;; esac', 'rm "$TREE/%s/driver"' % INTERFACE,
+                       'mkdir "$TREE/run/uasd/switch"', 'echo "PID=1" >"$TREE/run/uasd/switch/2-1:1.0"', 'kill -9 $$')
+        self.run_hold('interface', '2-1:1.0')
+        self.assertEqual(self.calls()[2:], ['uasd-switch --no-udev --recover 2-1:1.0'])
+        self.assertEqual(self.read('sys/bus/usb/drivers_probe'), '2-1:1.0')
+        self.assertFalse(os.path.exists(self.tree.path('run/uasd/switch/2-1:1.0')))
+
+    def test_switch_fails(self):
+        "It has ended by itself: no recovery."
+        self.initramfs('exit 7')
+        self.run_hold('interface', '2-1:1.0')
+        self.assertEqual(len(self.calls()), 2)
+        self.assertEqual(self.read('sys/bus/usb/drivers_probe'), '')
+
+    def test_switch_hangs(self):
+        "It is killed three seconds after the end of the hold, which it needs for its own way back."
+        self.initramfs('case "$*" in *--recover*) exit 0;; esac', 'exec sleep 60')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nHoldSec=1\n')
+        began = time.monotonic()
+        self.run_hold('interface', '2-1:1.0')
+        self.assertGreater(time.monotonic() - began, 3.9)
+        self.assertEqual(self.calls()[2:], ['uasd-switch --no-udev --recover 2-1:1.0'])
+
+    def test_not_moved(self):
+        self.initramfs()
+        self.tree.write('proc/cmdline', 'uasd=off\n')
+        self.run_hold('interface', '2-1:1.0')
+        self.assertFalse(os.path.exists(self.tree.path('calls')))
+
+    # The other verbs
+
+    def test_let_go(self):
+        self.initramfs()
+        self.run_hold('let-go')
+        self.assertEqual(self.read(SCSI + '/block/sdz/uevent'), 'add')
+
+    def test_let_go_fails(self):
+        self.initramfs()
+        os.rmdir(self.tree.path('run/uasd'))
+        self.tree.write('run/uasd', 'no folder')
+        self.run_hold('let-go', code=1)
+
+    def test_quirks(self):
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
+        os.makedirs(self.tree.path('new'))
+        self.run_hold('quirks', '6.1.0-test', self.tree.path('new'))
+        self.assertIn('\noptions usb-storage quirks=1209:5a5a:u\n', self.read('new/etc/modprobe.d/zzz-uasd.conf'))
+
+    def test_quirks_fail(self):
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
+        p = self.run_hold('quirks', '6.1.0-test', self.tree.path('no-such-folder'), code=1)
+        self.assertIn('Cannot keep disks off uas in the initramfs: ', p.stderr)
+
+    def test_end_trials(self):
+        trial = PASSED.replace('passed', 'trial').replace('boot=-', 'boot=00000000-0000-0000-0000-000000000001')
+        self.tree.write('etc/uasd/history', trial)
+        self.run_hold('end-trials')
+        self.assertIn('state=ended', self.read('etc/uasd/history'))
+
+    def test_end_trials_fails(self):
+        os.rmdir(self.tree.path('etc/uasd'))
+        self.tree.write('etc/uasd', 'no folder')
+        self.assertIn('Cannot end the trials of this boot: ', self.run_hold('end-trials', code=1).stderr)
+
+    # uasd-generator
+
+    def generate(self, code=0, folder=None):
+        """The length of a hold and the patience of a boot; None: no hold."""
+        os.makedirs(self.tree.path('normal'), exist_ok=True)
+        p = subprocess.run([GENERATOR, folder or self.tree.path('normal'), '-', '-'], env=self.env, capture_output=True, text=True, timeout=20)
+        self.assertEqual(p.returncode, code, p.stderr)
+        self.said = p.stderr
+        if not os.path.lexists(self.tree.path('normal/uasd-hold')):
+            return None
+        return re.findall('=([0-9]+ms)\n', self.read('normal/uasd-hold'))
+
+    def enabled(self, conf='', cmdline='quiet\n'):
+        wants = self.tree.path('etc/systemd/system/sysinit.target.wants')
+        os.makedirs(wants)
+        os.symlink('/usr/lib/systemd/system/uasd.service', wants + '/uasd.service')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\n' + conf)
+        self.tree.write('proc/cmdline', cmdline)
+
+    def test_generates(self):
+        self.enabled()
+        self.assertEqual(self.generate(), ['20000ms', '90000ms'])
+
+    def test_generates_half(self):
+        "A boot that waits for a short time gets half of it."
+        self.enabled()
+        self.tree.write('etc/fstab', 'LABEL=x /mnt ext4 x-systemd.device-timeout=12s 0 2\n')
+        self.assertEqual(self.generate(), ['6000ms', '12000ms'])
+
+    def test_generates_shortest(self):
+        self.enabled('HoldSec=1\n')
+        self.assertEqual(self.generate(), ['1000ms', '90000ms'])
+
+    def test_generates_nothing(self):
+        for name, conf, cmdline in (('shorter than a second', 'HoldSec=900ms\n', 'quiet\n'), ('HoldSec=0', 'HoldSec=0\n', 'quiet\n'),
+                                    ('uasd.hold=0', '', 'uasd.hold=0 quiet\n'), ('uasd=off', '', 'uasd=off\n')):
+            with self.subTest(name):
+                self.setUp()
+                self.enabled(conf, cmdline)
+                self.assertIsNone(self.generate())
+
+    def test_not_enabled(self):
+        self.assertIsNone(self.generate())
+
+    def test_unreadable_timeout(self):
+        "Nobody knows how long the boot waits: nothing is held."
+        self.enabled()
+        self.tree.write('etc/fstab', 'LABEL=x /mnt ext4 x-systemd.device-timeout=soon 0 2\n')
+        self.assertIsNone(self.generate(code=1))
+        self.assertIn('No mounts will be held: a device timeout cannot be read', self.said)
+
+    def test_no_folder(self):
+        self.enabled()
+        self.assertIsNone(self.generate(code=1, folder=self.tree.path('no-such-folder')))
+        self.assertIn('No mounts will be held: No such file', self.said)
+
+    def test_generator_usage(self):
+        self.assertEqual(subprocess.run([GENERATOR, '.'], capture_output=True, timeout=20).returncode, 2)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
