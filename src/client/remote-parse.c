@@ -298,7 +298,7 @@ static int parse(sd_bus_message *m, struct views *views)
 
 /* In the order of UASD_BUS_BRIEF. */
 static const char *const brief[] = {
-        "Id", "Disks", "SpeedMbps", "MaxSpeedMbps", "Driver", "State", "Manufacturer", "Product", "Reason",
+        "Id", "Disks", "SpeedMbps", "MaxSpeedMbps", "Driver", "State", "Manufacturer", "Product", "ReasonId", "Target", "Verdict",
 };
 
 static int parse_brief(sd_bus_message *m, struct views *views)

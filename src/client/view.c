@@ -5,6 +5,7 @@
 
 #include "common/names.h"
 #include "common/util.h"
+#include "core/explain.h"
 
 void view_done(struct view *v)
 {
@@ -97,6 +98,18 @@ const char *view_driver(const struct view *v)
         if (f->driver == DRIVER_UAS || f->driver == DRIVER_USB_STORAGE)
                 return driver_to_string(f->driver);
         return f->driver_name[0] ? f->driver_name : NULL;
+}
+
+const char *view_why(const struct view *v)
+{
+        int reason = reason_from_string(v->reason_id);
+
+        return reason < 0 ? v->reason_id : why_word(v->disk.state, (enum reason) reason);
+}
+
+bool view_is_slower(const struct view *v)
+{
+        return v->disk.facts.driver == DRIVER_USB_STORAGE && v->disk.decision.target == DRIVER_UAS;
 }
 
 const char *view_target(const struct view *v)

@@ -9,8 +9,8 @@
 #define UASD_BUS_MANAGER "org.uasd1.Manager"
 #define UASD_BUS_DISK "org.uasd1.Disk"
 #define UASD_BUS_JOB "org.uasd1.Job"
-#define HOLDER_BTRFS "btrfs "           /* prefix of a UUID in Busy, for a holder that is not a block device */
-#define UASD_BUS_BRIEF "sa(sut)uusssss" /* a disk in the answer of ListDisks */
+#define HOLDER_BTRFS "btrfs "             /* prefix of a UUID in Busy, for a holder that is not a block device */
+#define UASD_BUS_BRIEF "sa(sut)uusssssss" /* a disk in the answer of ListDisks */
 #define UASD_BUS_ERROR_NO_SUCH_DISK "org.uasd1.Error.NoSuchDisk"
 #define UASD_BUS_ERROR_INCAPABLE "org.uasd1.Error.Incapable"
 #define UASD_BUS_ERROR_REFUSED "org.uasd1.Error.Refused"

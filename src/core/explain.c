@@ -47,6 +47,21 @@ const char *reason_sentence(enum reason r)
         return "The reason is not known.";
 }
 
+const char *why_word(enum state s, enum reason r)
+{
+        static const char *const shorter[_REASON_MAX] = {
+                [REASON_NO_PIPES] = "no-pipes",     [REASON_BAD_DESCRIPTORS] = "unreadable",
+                [REASON_POLICY_IGNORE] = "ignored", [REASON_UAS_KEPT_AWAY] = "no-module",
+                [REASON_NO_SG] = "no-sg",           [REASON_UNKNOWN_BRIDGE] = "no-verdict",
+        };
+
+        if (s == STATE_WAITING)
+                return "in-use";
+        if (s == STATE_FAILED)
+                return "rolled-back";
+        return shorter[r] ?: reason_to_string(r);
+}
+
 const char *state_sentence(enum state s)
 {
         static const char *const sentences[_STATE_MAX] = {

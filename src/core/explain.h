@@ -21,6 +21,11 @@ const struct explain_row *explain_deciding(const struct explain_row *rows, size_
 
 /* Returns the sentence for a reason (`reason` in JSON). Never NULL. */
 const char *reason_sentence(enum reason r);
+/*
+ * Returns the reason for a driver in one word of at most 12 characters, for the table of `uasctl list`: the column has to fit
+ * into 80 with all others. Never NULL.
+ */
+const char *why_word(enum state s, enum reason r);
 /* Returns the meaning of a state, a sentence. Never NULL. */
 const char *state_sentence(enum state s);
 

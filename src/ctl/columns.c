@@ -16,8 +16,9 @@ static const struct {
         [COLUMN_SIZE] = {"SIZE", COLUMN_BRIEF | COLUMN_NUMBER},
         [COLUMN_SPEED] = {"SPEED", COLUMN_BRIEF | COLUMN_NUMBER},
         [COLUMN_DRIVER] = {"DRIVER", COLUMN_BRIEF},
-        [COLUMN_TARGET] = {"TARGET"},
+        [COLUMN_TARGET] = {"TARGET", COLUMN_BRIEF},
         [COLUMN_STATE] = {"STATE", COLUMN_BRIEF},
+        [COLUMN_WHY] = {"WHY", COLUMN_BRIEF},
         [COLUMN_PRODUCT] = {"PRODUCT", COLUMN_BRIEF},
         [COLUMN_BRIDGE] = {"BRIDGE"},
         [COLUMN_REVISION] = {"REVISION"},
@@ -25,16 +26,16 @@ static const struct {
         [COLUMN_USB] = {"USB"},
         [COLUMN_CAPABLE] = {"CAPABLE"},
         [COLUMN_POLICY] = {"POLICY"},
-        [COLUMN_VERDICT] = {"VERDICT"},
-        [COLUMN_HISTORY] = {"HISTORY", COLUMN_LONG},
+        [COLUMN_VERDICT] = {"VERDICT", COLUMN_BRIEF},
+        [COLUMN_HISTORY] = {"HISTORY"},
         [COLUMN_HOST] = {"HOST"},
-        [COLUMN_BUSY] = {"BUSY", COLUMN_LONG},
-        [COLUMN_REASON] = {"REASON", COLUMN_BRIEF | COLUMN_LONG},
-        [COLUMN_REASON_ID] = {"REASON-ID"},
+        [COLUMN_BUSY] = {"BUSY"},
+        [COLUMN_REASON] = {"REASON"},
+        [COLUMN_REASON_ID] = {"REASON-ID", COLUMN_BRIEF},
 };
 
 static const struct columns shown = {
-        {COLUMN_ID, COLUMN_DISKS, COLUMN_SIZE, COLUMN_SPEED, COLUMN_DRIVER, COLUMN_STATE, COLUMN_PRODUCT, COLUMN_REASON},
+        {COLUMN_ID, COLUMN_DISKS, COLUMN_SIZE, COLUMN_SPEED, COLUMN_DRIVER, COLUMN_STATE, COLUMN_WHY, COLUMN_PRODUCT},
         8,
 };
 
@@ -149,6 +150,8 @@ const char *column_text(enum column c, const struct view *v, char ret[static CEL
                 return view_target(v) ?: ret;
         case COLUMN_STATE:
                 return state_to_string(d->state);
+        case COLUMN_WHY:
+                return make_harmless(view_why(v), ret, CELL_MAX);
         case COLUMN_PRODUCT:
                 return make_harmless(view_product(v, text, sizeof(text)), ret, CELL_MAX);
         case COLUMN_BRIDGE:

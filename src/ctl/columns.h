@@ -14,6 +14,7 @@ enum column {
         COLUMN_DRIVER,
         COLUMN_TARGET,
         COLUMN_STATE,
+        COLUMN_WHY,
         COLUMN_PRODUCT,
         COLUMN_BRIDGE,
         COLUMN_REVISION,
@@ -44,8 +45,7 @@ int columns_parse(const char *spec, struct columns *ret);
 
 enum column_flag {
         COLUMN_NUMBER = 1 << 0, /* aligned to the right */
-        COLUMN_LONG = 1 << 1,   /* a sentence, which is cut first on a narrow terminal */
-        COLUMN_BRIEF = 1 << 2,  /* part of ListDisks, which uasd answers without reading anything */
+        COLUMN_BRIEF = 1 << 1,  /* part of ListDisks, which uasd answers without reading anything */
 };
 
 const char *column_name(enum column c);

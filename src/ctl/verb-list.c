@@ -7,10 +7,10 @@
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/usb/hubs.h"
+#include "term/fit.h"
 #include "term/pager.h"
 #include "term/program.h"
 #include "term/style.h"
-#include "term/table.h"
 
 /* ---- buses, hubs and LUNs ---- */
 
@@ -105,12 +105,20 @@ static void tree_luns(struct tree *t, struct libscols_line *disk, const struct v
 
 /* ---- disks ---- */
 
-#define CUT_FIRST 0.01 /* share of the terminal: other columns are cut only after this one is as narrow as its heading */
+/* A disk to look at gets a mark too, because colour must not be the only sign. Two speeds in one cell are such a sign. */
+static bool is_marked(enum column c, const struct view *v)
+{
+        if (c == COLUMN_DRIVER)
+                return view_is_slower(v);
+        return (c == COLUMN_WHY || c == COLUMN_VERDICT) && v->disk.facts.verdict == VERDICT_BAD;
+}
 
 static const char *colour_of_cell(enum column c, const struct view *v)
 {
         if (c == COLUMN_STATE)
                 return sgr_of_state(v->disk.state);
+        if (is_marked(c, v))
+                return c == COLUMN_DRIVER ? SGR_YELLOW : SGR_RED;
         return c == COLUMN_SPEED && facts_slow_link(&v->disk.facts) ? SGR_YELLOW : NULL;
 }
 
@@ -122,8 +130,11 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
         struct libscols_line *line;
 
         for (size_t i = 0; i < c->n; i++) {
-                cells[i] = column_text(c->list[i], v, rooms[i]);
-                cells[i] = *cells[i] ? cells[i] : "-";
+                char text[CELL_MAX];
+                const char *cell = column_text(c->list[i], v, text);
+
+                (void) snprintf(rooms[i], CELL_MAX, "%s%s", *cell ? cell : "-", is_marked(c->list[i], v) ? "!" : "");
+                cells[i] = rooms[i];
         }
         line = table_row(t->table, tree ? tree_above(t, v->disk.facts.port) : NULL, cells);
         for (size_t i = 0; i < c->n; i++)
@@ -132,16 +143,20 @@ static void add_disk(struct tree *t, const struct view *v, bool tree)
                 tree_luns(t, line, v);
 }
 
-/* If the table is too wide, long sentences are cut first, then the product. Single words are never cut. */
-static struct table_column describe(enum column c)
+/* Texts of people and devices are folded. Other columns are left out of the default table if it is too wide. */
+static struct table_column describe(enum column c, bool named)
 {
-        bool is_long = column_is(c, COLUMN_LONG);
+        static const unsigned goes[_COLUMN_MAX] = {
+                [COLUMN_PRODUCT] = 1, [COLUMN_SIZE] = 2, [COLUMN_SPEED] = 3, [COLUMN_STATE] = 4, [COLUMN_DISKS] = 5};
+        bool folds = c == COLUMN_WHY || c == COLUMN_PRODUCT || c == COLUMN_HISTORY || c == COLUMN_BUSY || c == COLUMN_REASON;
 
         return (struct table_column){
                 .name = column_name(c),
-                .flags = (column_is(c, COLUMN_NUMBER) ? SCOLS_FL_RIGHT : 0) |
-                         (is_long || c == COLUMN_PRODUCT ? SCOLS_FL_TRUNC : 0),
-                .hint = is_long ? CUT_FIRST : 0,
+                .flags = column_is(c, COLUMN_NUMBER) ? SCOLS_FL_RIGHT : 0,
+                .folds = folds               ? FIT_CUT
+                         : c == COLUMN_DISKS ? FIT_BLANKS
+                                             : FIT_WHOLE,
+                .goes = named ? 0 : goes[c],
         };
 }
 
@@ -152,17 +167,14 @@ static int print_list(const struct ctl *ctl, const struct views *v, const struct
         bool tree = ctl->options->given & OPTION_TREE;
 
         for (size_t i = 0; i < c->n; i++)
-                columns[i] = describe(c->list[i]);
+                columns[i] = describe(c->list[i], ctl->options->columns);
         if (tree)
                 columns[0].flags = SCOLS_FL_TREE;
         t.table = table_new(columns, c->n, ctl->options->legend);
-        /* Columns that the user named are never left out. */
-        if (!ctl->options->columns)
-                (void) scols_table_enable_nowrap(t.table, true);
         for (size_t i = 0; i < v->n; i++)
                 add_disk(&t, &v->list[i], tree);
         tree_done(&t);
-        return table_print(t.table, 0);
+        return table_print(t.table, table_fit(t.table, columns, c->n));
 }
 
 /* Reads only the data for the columns. */

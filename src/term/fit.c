@@ -5,7 +5,8 @@
 #include "term/fold.h"
 #include "term/style.h"
 
-#define COLUMNS_MAX 32
+#define COLUMNS_MAX 64
+#define NARROW 8 /* the width down to which FIT_CUT folds */
 
 struct table_widths {
         const struct table_column *columns;
@@ -22,15 +23,28 @@ static void widen(unsigned *width, unsigned to)
         *width = to > *width ? to : *width;
 }
 
-static void measure_cell(struct table_widths *l, size_t i, const char *text)
+/* The tree to the left of the text in the first column: two cells for each line above. */
+static unsigned branches(struct libscols_table *t, struct libscols_line *line, size_t i)
+{
+        unsigned width = 0;
+
+        while (i == 0 && scols_table_is_tree(t) && (line = scols_line_get_parent(line)))
+                width += 2;
+        return width;
+}
+
+static void measure_cell(struct table_widths *l, size_t i, const char *text, unsigned left)
 {
         unsigned whole = fold_width(text), words = fold_longest_word(text), parts = fold_longest_part(text);
-        const unsigned least[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_NAMES] = parts, [FIT_LAST] = parts};
-        const unsigned usual[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_NAMES] = words, [FIT_LAST] = whole};
+        unsigned cut = words < NARROW ? words : NARROW;
+        const unsigned least[] = {
+                [FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_CUT] = cut, [FIT_NAMES] = parts, [FIT_LAST] = parts};
+        const unsigned usual[] = {
+                [FIT_WHOLE] = whole, [FIT_BLANKS] = words, [FIT_CUT] = cut, [FIT_NAMES] = words, [FIT_LAST] = whole};
 
-        widen(&l->whole[i], whole);
-        widen(&l->usual[i], usual[l->columns[i].folds]);
-        widen(&l->least[i], least[l->columns[i].folds]);
+        widen(&l->whole[i], left + whole);
+        widen(&l->usual[i], left + usual[l->columns[i].folds]);
+        widen(&l->least[i], left + least[l->columns[i].folds]);
 }
 
 static void measure(struct libscols_table *t, struct table_widths *l)
@@ -41,12 +55,13 @@ static void measure(struct libscols_table *t, struct table_widths *l)
 
                 l->shown[i] = true;
                 if (!scols_table_is_noheadings(t) && name)
-                        measure_cell(l, i, name);
+                        measure_cell(l, i, name, 0);
                 for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
-                        const char *text = scols_cell_get_data(scols_line_get_column_cell(scols_table_get_line(t, row), c));
+                        struct libscols_line *line = scols_table_get_line(t, row);
+                        const char *text = scols_cell_get_data(scols_line_get_column_cell(line, c));
 
                         if (text)
-                                measure_cell(l, i, text);
+                                measure_cell(l, i, text, branches(t, line, i));
                 }
         }
 }

@@ -10,20 +10,20 @@
 enum fit_fold {
         FIT_WHOLE,  /* one line */
         FIT_BLANKS, /* broken at blanks */
+        FIT_CUT,    /* the same, and a word wider than a narrow column is cut and marked */
         FIT_NAMES,  /* the same, and as a last resort at dashes */
         FIT_LAST,   /* one line, unless leaving out columns does not suffice; then as FIT_NAMES */
 };
 
 struct table_column {
         const char *name;
-        int flags;   /* SCOLS_FL_* */
-        double hint; /* width, as in libsmartcols */
+        int flags; /* SCOLS_FL_* */
         /* For table_fit(): how its cells fold. The column with goes = 1 is left out first, one with 0 never. */
         enum fit_fold folds;
         unsigned goes;
 };
 
-/* Makes a table as wide as the terminal. The flags of its columns select what is cut. Its cells must be harmless. */
+/* Makes a table as wide as the terminal. Its cells must be harmless. */
 struct libscols_table *table_new(const struct table_column *columns, size_t n, bool legend);
 /* Adds a line with a cell for each column, below the line `above`, or NULL. Returns it. */
 struct libscols_line *table_row(struct libscols_table *t, struct libscols_line *above, const char *const *cells);

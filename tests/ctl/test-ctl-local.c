@@ -348,9 +348,9 @@ static void hubs(void **state)
         make_dir(f->roots.run, "udev/data");
         write_text(f->roots.run, "udev/data/c189:132", "E:ID_VENDOR=Some_\033Maker\nE:ID_MODEL=USB_Hub\n");
         assert_int_equal(RUN(f, &o, out, "list"), UASD_EXIT_OK);
-        assert_string_equal(out, "usb2                     10000M xhci_hcd    0000:00:14.0\n"
-                                 "`-2-1                     5000M hub         Some \\x5cx1bMaker USB Hub\n"
-                                 "  `-2-1.4:1.0   1M 5000M/10000M usb-storage Maker Disk\n");
+        assert_string_equal(out, "usb2                     10000M xhci_hcd     0000:00:14.0\n"
+                                 "`-2-1                     5000M hub          Some \\x5cx1bMaker USB Hub\n"
+                                 "  `-2-1.4:1.0   1M 5000M/10000M usb-storage! Maker Disk\n");
         make_dir(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/block/sdc");
         write_text(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/type", "0\n");
         write_text(sys, INTERFACE "/host3/target3:0:0/3:0:0:1/block/sdc/dev", "8:32\n");

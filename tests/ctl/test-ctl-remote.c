@@ -173,7 +173,7 @@ static void another_answer(void **state)
 static int append_brief(sd_bus_message *m, const char *id, const char *state)
 {
         return sd_bus_message_append(m, "(" UASD_BUS_BRIEF ")", id, 2, "sdb", 0, (uint64_t) 5000000000, "sdc", 1, (uint64_t) 512,
-                                     480, 10000, "uas", state, "Maker", "Disk", "In use.");
+                                     480, 10000, "uas", state, "Maker", "Disk", "verdict-bad", "usb-storage", "bad");
 }
 
 static void brief(void **state)
@@ -200,8 +200,11 @@ static void brief(void **state)
         assert_int_equal(d->state, STATE_WAITING);
         assert_string_equal(d->facts.manufacturer, "Maker");
         assert_string_equal(d->facts.product, "Disk");
-        assert_string_equal(views.list[0].reason, "In use.");
-        assert_string_equal(views.list[0].reason_id, "");
+        assert_int_equal(d->facts.verdict, VERDICT_BAD);
+        assert_string_equal(view_target(&views.list[0]), "usb-storage");
+        assert_string_equal(view_why(&views.list[0]), "in-use");
+        assert_string_equal(view_why(&views.list[1]), "verdict-bad");
+        assert_string_equal(views.list[0].reason, "");
         assert_int_equal(views.list[1].disk.state, STATE_SETTLED);
 }
 

@@ -309,12 +309,28 @@ static void test_sentences(void **state)
         assert_non_null(reason_sentence(_REASON_MAX));
 }
 
+/* A word for each reason, short enough for 80 columns. The state replaces it where it says more. */
+static void test_why_words(void **state)
+{
+        for (int r = 0; r < _REASON_MAX; r++) {
+                const char *word = why_word(STATE_SETTLED, (enum reason) r);
+
+                assert_row(r, *word && strlen(word) <= 12 && !strpbrk(word, " ._"));
+                for (int other = 0; other < r; other++)
+                        assert_row(r, !streq(word, why_word(STATE_TRIAL, (enum reason) other)));
+        }
+        assert_string_equal(why_word(STATE_SETTLED, REASON_KERNEL_TABLE), "kernel-table");
+        assert_string_equal(why_word(STATE_HELD, REASON_UNKNOWN_BRIDGE), "no-verdict");
+        assert_string_equal(why_word(STATE_WAITING, REASON_FASTEST), "in-use");
+        assert_string_equal(why_word(STATE_FAILED, REASON_FASTEST), "rolled-back");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_found),     cmocka_unit_test(test_same_as_decide), cmocka_unit_test(test_answers),
                 cmocka_unit_test(test_remedies),  cmocka_unit_test(test_unbound),        cmocka_unit_test(test_room),
-                cmocka_unit_test(test_sentences),
+                cmocka_unit_test(test_sentences), cmocka_unit_test(test_why_words),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

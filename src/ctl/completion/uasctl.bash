@@ -92,7 +92,7 @@ _uasctl() {
                 mapfile -t COMPREPLY < <(compgen -f -- "$cur")
                 return
         elif [[ $option == -o || $option == --output ]]; then
-                columns='ID BUS PORT DISKS SIZE SPEED DRIVER TARGET STATE PRODUCT BRIDGE REVISION SERIAL USB CAPABLE POLICY VERDICT HISTORY HOST BUSY REASON REASON-ID'
+                columns='ID BUS PORT DISKS SIZE SPEED DRIVER TARGET STATE WHY PRODUCT BRIDGE REVISION SERIAL USB CAPABLE POLICY VERDICT HISTORY HOST BUSY REASON REASON-ID'
                 compopt -o nospace 2>/dev/null
                 mapfile -t COMPREPLY < <(compgen -W "$columns" -P "${cur%"${cur##*[,+]}"}" -- "${cur##*[,+]}")
                 return

@@ -29,7 +29,7 @@ end
 # Names with commas in between, and perhaps a + in front of all.
 function __uasctl_columns
     set -l before (commandline -ct | string replace -r '^(--output=|-o)' '' | string replace -r '[^,+]*$' '')
-    for column in ID BUS PORT DISKS SIZE SPEED DRIVER TARGET STATE PRODUCT BRIDGE REVISION SERIAL USB CAPABLE POLICY VERDICT HISTORY HOST BUSY REASON REASON-ID
+    for column in ID BUS PORT DISKS SIZE SPEED DRIVER TARGET STATE WHY PRODUCT BRIDGE REVISION SERIAL USB CAPABLE POLICY VERDICT HISTORY HOST BUSY REASON REASON-ID
         echo $before$column
     end
 end

@@ -189,7 +189,9 @@ static const struct {
         {"State", get_text},
         {"Manufacturer", get_text},
         {"Product", get_text},
-        {"Reason", get_text},
+        {"ReasonId", get_text},
+        {"Target", get_text},
+        {"Verdict", get_text},
         /* clang-format on */
 };
 
