@@ -9,39 +9,34 @@
 #include "ctl/output.h"
 #include "sys/quirks/initramfs.h"
 
-/* The folder in /etc decides. The Raspberry Pi's firmware reads its own file, even if other boot loaders are installed. */
-static const struct {
-        const char *at, *path, *how;
-} places[] = {
-        {"../boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt", ", at the end of its one line"},
-        {"../boot/cmdline.txt", "/boot/cmdline.txt", ", at the end of its one line"},
-        {"default/grub", "/etc/default/grub", ", in GRUB_CMDLINE_LINUX=, then: update-grub"},
-        {"kernel/cmdline", "/etc/kernel/cmdline", ", then make the boot entries anew (kernel-install)"},
+const struct boot_place boot_place_modprobe = {
+        .form = BOOT_MODPROBE, .at = "modprobe.d/zzz-uasctl.conf", .path = "/etc/modprobe.d/zzz-uasctl.conf"};
+
+/* The Raspberry Pi's firmware reads its own file, even if other boot loaders are installed. */
+static const struct boot_place places[] = {
+        /* clang-format off */
+        {BOOT_ONE_LINE, "../boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt", ", at the end of its one line", NULL},
+        {BOOT_ONE_LINE, "../boot/cmdline.txt", "/boot/cmdline.txt", ", at the end of its one line", NULL},
+        {BOOT_GRUB, "default/grub", "/etc/default/grub", ", in GRUB_CMDLINE_LINUX=, then: update-grub", "update-grub"},
+        {BOOT_ONE_LINE, "kernel/cmdline", "/etc/kernel/cmdline", ", then make the boot entries anew (kernel-install)", "kernel-install add-all"},
+        /* clang-format on */
 };
 
-static int find(const struct ctl *c)
+const struct boot_place *boot_place_find(const struct roots *r)
 {
         for (size_t i = 0; i < ELEMENTSOF(places); i++)
-                if (faccessat(c->client.roots.etc, places[i].at, F_OK, 0) == 0)
-                        return (int) i;
-        return -ENOENT;
-}
-
-const char *boot_file(const struct ctl *c)
-{
-        int i = find(c);
-
-        return i < 0 ? NULL : places[i].path;
+                if (faccessat(r->etc, places[i].at, F_OK, 0) == 0)
+                        return &places[i];
+        return NULL;
 }
 
 char *boot_place(const struct ctl *c, char *ret, size_t size)
 {
         const char *command = initramfs_command(&c->client.roots);
-        int i = find(c);
+        const struct boot_place *p = boot_place_find(&c->client.roots);
 
-        if (i >= 0)
-                (void) snprintf(ret, size, "On this machine it belongs into %s%s. Restart after that.", places[i].path,
-                                places[i].how);
+        if (p)
+                (void) snprintf(ret, size, "On this machine it belongs into %s%s. Restart after that.", p->path, p->how);
         else
                 (void) snprintf(
                         ret, size,
@@ -57,10 +52,15 @@ bool boot_place_wanted(const struct view *v)
 
 void boot_place_print(const struct ctl *c, const struct view *v)
 {
-        char text[BOOT_PLACE_MAX];
+        char text[BOOT_PLACE_MAX + 128];
+        size_t n;
 
-        if (boot_place_wanted(v))
-                output_sentence("Boot", boot_place(c, text, sizeof(text)));
+        if (!boot_place_wanted(v))
+                return;
+        n = strlen(boot_place(c, text, BOOT_PLACE_MAX));
+        (void) snprintf(text + n, sizeof(text) - n, " uasctl policy --kernel --write %s usb-storage does that.",
+                        v->disk.facts.interface);
+        output_sentence("Boot", text);
 }
 
 void say_initramfs_is_old(const struct ctl *c)

@@ -4,8 +4,23 @@
 #include "client/view.h"
 #include "ctl/context.h"
 
+enum boot_form {
+        BOOT_ONE_LINE, /* the kernel command line */
+        BOOT_GRUB,     /* a shell script with GRUB_CMDLINE_LINUX= */
+        BOOT_MODPROBE, /* our own file in modprobe.d */
+};
+
+/* A file from which the kernel gets its parameters. */
+struct boot_place {
+        enum boot_form form;
+        const char *at; /* below /etc */
+        const char *path, *how;
+        const char *then; /* to be done after a change; NULL: nothing */
+};
+extern const struct boot_place boot_place_modprobe;
+
 /* The file with the kernel command line of this machine; NULL: not known. */
-const char *boot_file(const struct ctl *c);
+const struct boot_place *boot_place_find(const struct roots *r);
 
 #define BOOT_PLACE_MAX 256
 /* Sentences: where a kernel parameter belongs on this machine, and the command to run afterwards. Returns ret. */

@@ -22,6 +22,7 @@ const struct ctl_option option_rows[] = {
         {OPTION_FORCE, 0, "force", NULL, 0, "Do it even where kernel or database forbid uas, or the disk offers no TRIM"},
         {OPTION_WAIT, 0, "wait", "[=SECONDS]", AT(wait), "Wait for the end, at most that long"},
         {OPTION_KERNEL, 0, "kernel", NULL, 0, "Print lines for boot loader and modprobe.d"},
+        {OPTION_WRITE, 0, "write", NULL, 0, "With --kernel: change the file that this machine boots with"},
         {OPTION_DISK, 0, "disk", "=DISK", AT(disk), "Inhibit only switches of this disk"},
         {OPTION_WHY, 0, "why", "=TEXT", AT(why), "The reason, for other users to read"},
         {OPTION_LIST, 0, "list", NULL, 0, "Show the inhibitors"},

@@ -29,6 +29,7 @@ enum option_bit {
         OPTION_WHY = 1 << 18,
         OPTION_LIST = 1 << 19,
         OPTION_JSON = 1 << 20,
+        OPTION_WRITE = 1 << 21,
 };
 #define OPTIONS_OF_ALL (OPTION_HELP | OPTION_VERSION | OPTION_NO_LEGEND | OPTION_NO_PAGER | OPTION_NO_ASK_PASSWORD | OPTION_QUIET)
 

@@ -14,6 +14,12 @@ int policies_show(const struct ctl *c);
 int policies_show_id(const struct ctl *c, const char *id);
 /* --kernel; what: a disk, or NULL for all stored policies */
 int policy_kernel(struct ctl *c, const char *what);
+/* --kernel --write */
+int policy_write(struct ctl *c, const char *what, const char *policy);
+/* Removes the overrides of uasctl switch, which end when the disk is unplugged. */
+void policy_leave_out_overrides(struct views *views);
+/* Warns of other disks for which an entry for this one would hold as well. */
+void policy_say_alike(const struct views *views, const struct view *one, enum driver target);
 
 /* POLICIES OUTPUT */
 json_object *json_policies(const struct policy_rows *p);

@@ -35,8 +35,7 @@ static void lines_done(struct lines *l)
         quirk_facts_done(&l->quirks);
 }
 
-/* Removes the overrides of uasctl switch, which end when the disk is unplugged. */
-static void leave_out_overrides(struct views *views)
+void policy_leave_out_overrides(struct views *views)
 {
         for (size_t i = 0; i < views->n; i++) {
                 struct disk *d = &views->list[i].disk;
@@ -140,20 +139,25 @@ static bool speaks_uas_alone(const struct kept_disks *k, const struct kept_disk 
         return false;
 }
 
-/* The kernel cannot distinguish two disks of the same model, but their policies may differ. */
-static void say_alike(const struct lines *l, const struct views *views, const struct view *one)
+void policy_say_alike(const struct views *views, const struct view *one, enum driver target)
 {
-        bool any = *l->command_line.made.own || *l->modprobe.made.own;
         char label[VIEW_LABEL_MAX];
 
-        for (size_t i = 0; one && any && i < views->n; i++) {
+        for (size_t i = 0; i < views->n; i++) {
                 const struct view *v = views->list + i;
                 const struct facts *f = &v->disk.facts, *g = &one->disk.facts;
 
-                if (v != one && f->vid == g->vid && f->pid == g->pid && v->disk.decision.target != one->disk.decision.target)
+                if (v != one && f->vid == g->vid && f->pid == g->pid && v->disk.decision.target != target)
                         log_warning("It would hold for %s as well, which is to be on %s: the kernel goes by %04x:%04x alone.",
                                     view_label(v, label), driver_to_string(v->disk.decision.target), f->vid, f->pid);
         }
+}
+
+/* The kernel cannot distinguish two disks of the same model, but their policies may differ. */
+static void say_alike(const struct lines *l, const struct views *views, const struct view *one)
+{
+        if (one && (*l->command_line.made.own || *l->modprobe.made.own))
+                policy_say_alike(views, one, one->disk.decision.target);
         for (size_t i = 0; !one && i < l->kept.n; i++) {
                 const struct kept_disk *d = l->kept.list + i;
 
@@ -188,7 +192,7 @@ static void say_how(const struct ctl *c, const struct lines *l)
         else
                 log_info(
                         "One of the two places is enough; the kernel command line overrules modprobe.d, with all that is in it.");
-        if (boot_file(c))
+        if (boot_place_find(&c->client.roots))
                 log_info("%s", boot_place(c, place, sizeof(place)));
         log_info("For modprobe.d the initramfs has to be made anew, since usb-storage is loaded there, by a copy%s%s",
                  command ? ": " : ".", command ?: "");
@@ -207,10 +211,10 @@ static void print_json(const struct ctl *c, const struct lines *l)
 
 static void print_text(const struct ctl *c, const struct lines *l)
 {
-        const char *file = boot_file(c);
+        const struct boot_place *place = boot_place_find(&c->client.roots);
 
         if (*l->command_line.made.quirks && c->options->legend)
-                printf("# For the kernel command line, in %s:\n", file ?: "the boot loader's configuration");
+                printf("# For the kernel command line, in %s:\n", place ? place->path : "the boot loader's configuration");
         if (*l->command_line.made.quirks)
                 printf("usb-storage.quirks=%s\n", l->command_line.made.quirks);
         if (!l->quirks.built_in && *l->modprobe.made.quirks)
@@ -236,7 +240,7 @@ int policy_kernel(struct ctl *c, const char *what)
         _cleanup_(lines_done) struct lines lines = {};
         int left_out, r = source_local(&c->client, false, &c->views);
 
-        leave_out_overrides(&c->views);
+        policy_leave_out_overrides(&c->views);
         if (r == UASD_EXIT_OK && what)
                 r = choose(c, what);
         if (r == UASD_EXIT_OK)

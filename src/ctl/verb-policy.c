@@ -60,10 +60,18 @@ static int set(struct ctl *c, const char *what, const char *policy)
 
 int verb_policy(struct ctl *c, char **args)
 {
-        bool force = c->options->given & OPTION_FORCE, kernel = c->options->given & OPTION_KERNEL;
+        bool force = c->options->given & OPTION_FORCE, kernel = c->options->given & OPTION_KERNEL,
+             write = c->options->given & OPTION_WRITE;
 
+        if (write && kernel && args[0] && args[1])
+                return policy_write(c, args[0], args[1]);
+        if (write || c->options->given & OPTION_DRY_RUN) {
+                log_error("%s: uasctl policy --kernel --write DISK auto|uas|usb-storage",
+                          write ? "--write takes --kernel, a disk and a policy" : "--dry-run is for --write");
+                return UASD_EXIT_USAGE;
+        }
         if (kernel && ((args[0] && args[1]) || force)) {
-                log_error("--kernel prints, and sets nothing: uasctl policy --kernel [DISK]");
+                log_error("--kernel prints, and sets nothing without --write: uasctl policy --kernel [DISK]");
                 return UASD_EXIT_USAGE;
         }
         if (kernel)

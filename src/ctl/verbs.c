@@ -21,7 +21,7 @@ const struct verb verbs[] = {
 
         {"switch", 1, 2, OPTION_DRY_RUN | OPTION_FORCE | OPTION_WAIT | OPTION_HOST, FROM_NOWHERE, "DISK [uas|usb-storage]",
          "Switch a disk until it is unplugged; without a driver, back to its policy", verb_switch, .group = "Choose the driver"},
-        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_HOST, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",
+        {"policy", 0, 2, OPTION_JSON | OPTION_FORCE | OPTION_KERNEL | OPTION_WRITE | OPTION_DRY_RUN | OPTION_HOST, FROM_NOWHERE, "[DISK] [auto|uas|usb-storage|ignore]",
          "Show or set the permanent driver of a disk; without DISK, list all that are set", verb_policy, 1},
         {"cancel", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", "Cancel a switch that waits", verb_cancel},
         {"release", 1, ANY, OPTION_HOST, FROM_DAEMON, "DISK...", "Let a held disk be mounted now, and cancel its switch", verb_release},

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/boot-edit.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "common/log.h"
+#include "common/util.h"
+#include "core/quirk-words.h"
+#include "sys/io/sysfs.h"
+#include "term/program.h"
+
+#define TEXT_MAX ((size_t) 64 * 1024)
+#define WORD "usb-storage.quirks="
+#define GRUB_VARIABLE "GRUB_CMDLINE_LINUX"
+#define NEW ".uasd-new"
+#define MODPROBE_HEAD "# Written by uasctl policy --kernel --write.\n"
+#define MODPROBE_LINE "options usb-storage quirks="
+
+void boot_edit_done(struct boot_edit *e)
+{
+        free(e->text);
+        free(e->value);
+        *e = (struct boot_edit){};
+}
+
+/* ---- the form ---- */
+
+/* Finds the word in the command line text[from..to]. Returns NULL, or why the form is not known. */
+static const char *parse_command_line(struct boot_edit *e, size_t from, size_t to)
+{
+        _cleanup_free_ char *line = need(strndup(e->text + from, to - from));
+        char *rest = line, *name, *value;
+        unsigned quotes = 0;
+
+        for (const char *c = line; *c; c++) {
+                if (iscntrl((unsigned char) *c) && *c != '\t')
+                        return "it has control characters";
+                quotes += *c == '"';
+        }
+        if (quotes % 2)
+                return "a quote is not closed";
+        while (to > from && strchr(" \t", e->text[to - 1]))
+                to--;
+        e->start = e->end = to;
+        while ((rest = kernel_next_arg(rest, &name, &value))) {
+                if (streq(name, "--"))
+                        return "the words behind -- are not for the kernel";
+                if (!value || !kernel_name_is(name, "usb_storage.quirks"))
+                        continue;
+                if (e->value)
+                        return "it has usb-storage.quirks= more than once";
+                e->value = need(strdup(value));
+                e->start = from + (size_t) (name - line);
+                e->end = from + (size_t) (rest - line);
+                while (e->end > e->start && strchr(" \t", e->text[e->end - 1]))
+                        e->end--;
+                if (memchr(e->text + e->start, '"', e->end - e->start) || (e->start > from && e->text[e->start - 1] == '"'))
+                        return "the value of usb-storage.quirks= is quoted";
+        }
+        return NULL;
+}
+
+static const char *parse_one_line(struct boot_edit *e)
+{
+        size_t n = strcspn(e->text, "\n");
+
+        if (e->text[n + strspn(e->text + n, "\n")])
+                return "it has more than one line";
+        if (strspn(e->text, " \t") == n)
+                return "it is empty";
+        return e->text[0] == '#' ? "it begins with #" : parse_command_line(e, 0, n);
+}
+
+/* The line is NAME="..." or NAME='...', and nothing in it is for the shell to expand. */
+static const char *parse_grub_line(struct boot_edit *e, const char *line)
+{
+        size_t from = strlen(GRUB_VARIABLE "="), n = strcspn(line, "\n"), at = (size_t) (line - e->text);
+        const char *end = line[from] == '"' || line[from] == '\'' ? memchr(line + from + 1, line[from], n - from - 1) : NULL;
+
+        if (line > e->text + 1 && line[-2] == '\\')
+                return "the line of " GRUB_VARIABLE "= continues another one";
+        if (!end || end[1 + strspn(end + 1, " \t")] != (line[n] ? '\n' : '\0'))
+                return "the value of " GRUB_VARIABLE "= is not one quoted text";
+        if (strcspn(line + from + 1, "$`\\\"") < (size_t) (end - line) - from - 1)
+                return "the value of " GRUB_VARIABLE "= needs a shell";
+        return parse_command_line(e, at + from + 1, (size_t) (end - e->text));
+}
+
+static bool names_variable(const char *line, size_t n)
+{
+        return memmem(line, n, GRUB_VARIABLE "=", strlen(GRUB_VARIABLE "=")) ||
+               memmem(line, n, GRUB_VARIABLE "+=", strlen(GRUB_VARIABLE "+="));
+}
+
+static bool names_quirks(const char *line, size_t n)
+{
+        return memmem(line, n, "storage.quirks", strlen("storage.quirks"));
+}
+
+static const char *parse_grub(struct boot_edit *e)
+{
+        const char *line = e->text, *found = NULL;
+
+        for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+                size_t n = strcspn(line, "\n");
+                bool starts = strncmp(line, GRUB_VARIABLE "=", strlen(GRUB_VARIABLE "=")) == 0;
+
+                if (line[strspn(line, " \t")] == '#')
+                        continue;
+                if (names_variable(line, n) && (!starts || found))
+                        return GRUB_VARIABLE "= is set in more than one place, or not at the start of a line";
+                if (starts)
+                        found = line;
+                else if (names_quirks(line, n))
+                        return "usb-storage.quirks= is in another line than " GRUB_VARIABLE "=";
+        }
+        return found ? parse_grub_line(e, found) : "it does not set " GRUB_VARIABLE "=";
+}
+
+static const char *parse_modprobe(struct boot_edit *e)
+{
+        const char *line = e->text + strlen(MODPROBE_HEAD MODPROBE_LINE);
+        size_t n;
+
+        if (!*e->text)
+                return NULL;
+        if (strncmp(e->text, MODPROBE_HEAD MODPROBE_LINE, strlen(MODPROBE_HEAD MODPROBE_LINE)) != 0)
+                return "it is not as uasctl has written it";
+        n = strcspn(line, " \"\n");
+        if (!streq(line + n, "\n"))
+                return "it is not as uasctl has written it";
+        e->value = need(strndup(line, n));
+        return NULL;
+}
+
+/* ---- reading ---- */
+
+struct other_file {
+        const struct roots *roots;
+        const char *why;
+};
+
+/* grub-mkconfig reads these files after /etc/default/grub. */
+static int look_at_grub_d(const char *name, void *data)
+{
+        struct other_file *o = data;
+        char path[PATH_MAX], text[16384];
+        const char *dot = strrchr(name, '.');
+        ssize_t n;
+
+        if (!dot || !streq(dot, ".cfg"))
+                return 0;
+        (void) snprintf(path, sizeof(path), "default/grub.d/%s", name);
+        n = attr_read(o->roots->etc, path, text, sizeof(text));
+        if (n < 0 || names_variable(text, (size_t) n) || names_quirks(text, (size_t) n))
+                o->why = "a file in /etc/default/grub.d may set the kernel command line, too";
+        return o->why != NULL;
+}
+
+/* Returns why a change of this file has no effect or does not last; NULL: it does. */
+static const char *made_by_others(const struct roots *r, const struct boot_place *p)
+{
+        struct other_file o = {.roots = r};
+        char text[16384];
+
+        /* Debian's package for the Raspberry Pi. */
+        if (p->form == BOOT_ONE_LINE && attr_read(r->etc, "kernel/postinst.d/z50-raspi-firmware", text, sizeof(text)) > 0 &&
+            strstr(text, "raspi-extra-cmdline"))
+                return "raspi-firmware makes it from /etc/default/raspi-extra-cmdline, which is the file to change";
+        if (p->form != BOOT_GRUB)
+                return NULL;
+        if (faccessat(r->etc, "../boot/grub/grub.cfg", F_OK, 0) < 0 && faccessat(r->etc, "../boot/grub2/grub.cfg", F_OK, 0) < 0)
+                return "there is no grub.cfg in /boot/grub, so another boot loader may start this machine";
+        (void) dir_each(r->etc, "default/grub.d", look_at_grub_d, &o);
+        return o.why;
+}
+
+static int read_file(const struct roots *r, const char *at, struct boot_edit *e, const char **ret_why)
+{
+        _cleanup_close_ int fd = openat(r->etc, at, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        struct stat st;
+        ssize_t n;
+
+        *ret_why = "it is a symbolic link";
+        if (fd < 0)
+                return errno == ELOOP ? -EUCLEAN : -errno;
+        *ret_why = "it is no file";
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EUCLEAN;
+        e->mode = st.st_mode & 07777;
+        e->uid = st.st_uid;
+        e->gid = st.st_gid;
+        e->text = need(calloc(1, TEXT_MAX + 1));
+        n = read(fd, e->text, TEXT_MAX);
+        if (n < 0)
+                return -errno;
+        *ret_why = (size_t) n == TEXT_MAX ? "it is too long" : strlen(e->text) < (size_t) n ? "it has control characters" : NULL;
+        return *ret_why ? -EUCLEAN : 0;
+}
+
+static int read_and_parse(const struct roots *r, const struct boot_place *p, const char *at, struct boot_edit *ret,
+                          const char **ret_why)
+{
+        _cleanup_(boot_edit_done) struct boot_edit e = {.place = p, .mode = 0644};
+        int k = read_file(r, at, &e, ret_why);
+
+        if (k == -ENOENT && p->form == BOOT_MODPROBE && streq(at, p->at)) {
+                e.text = need(strdup(""));
+                k = 0;
+        }
+        if (k < 0)
+                return k;
+        switch (p->form) {
+        case BOOT_ONE_LINE:
+                *ret_why = parse_one_line(&e);
+                break;
+        case BOOT_GRUB:
+                *ret_why = parse_grub(&e);
+                break;
+        case BOOT_MODPROBE:
+                *ret_why = parse_modprobe(&e);
+                break;
+        }
+        if (*ret_why)
+                return -EUCLEAN;
+        *ret = e;
+        e = (struct boot_edit){};
+        return 0;
+}
+
+int boot_edit_read(const struct roots *r, const struct boot_place *p, struct boot_edit *ret, const char **ret_why)
+{
+        *ret_why = made_by_others(r, p);
+        return *ret_why ? -EUCLEAN : read_and_parse(r, p, p->at, ret, ret_why);
+}
+
+int boot_edit_read_backup(const struct roots *r, const struct boot_place *p, struct boot_edit *ret, const char **ret_why)
+{
+        char at[PATH_MAX];
+
+        (void) snprintf(at, sizeof(at), "%s" BOOT_BACKUP, p->at);
+        return read_and_parse(r, p, at, ret, ret_why);
+}
+
+/* ---- the change ---- */
+
+/* The name of a word that is there may have a '_', and stays as it is: it has the same length. */
+char *boot_edit_text(const struct boot_edit *e, const char *value)
+{
+        size_t start = e->start;
+        const char *blank = start > 0 && !strchr(" \t\n\"'", e->text[start - 1]) ? " " : "";
+        char *text = NULL;
+
+        if (e->place->form == BOOT_MODPROBE)
+                (void) !asprintf(&text, "%s%s%s", value ? MODPROBE_HEAD MODPROBE_LINE : "", value ?: "", value ? "\n" : "");
+        else if (value)
+                (void) !asprintf(&text, "%.*s%s%.*s%s%s", (int) start, e->text, blank, (int) strlen(WORD),
+                                 e->value ? e->text + start : WORD, value, e->text + e->end);
+        else {
+                /* With the blank before it. */
+                if (e->value && start > 0 && strchr(" \t", e->text[start - 1]))
+                        start--;
+                (void) !asprintf(&text, "%.*s%s", (int) start, e->text, e->text + e->end);
+        }
+        return need(text);
+}
+
+void boot_edit_print(const struct boot_edit *e, const char *text)
+{
+        size_t at = e->place->form == BOOT_MODPROBE ? strlen(MODPROBE_HEAD) : e->start;
+
+        /* Both texts begin alike. */
+        while (e->place->form != BOOT_MODPROBE && at > 0 && e->text[at - 1] != '\n')
+                at--;
+        printf("%s:\n", e->place->path);
+        if (strlen(e->text) > at)
+                printf("-%.*s\n", (int) strcspn(e->text + at, "\n"), e->text + at);
+        if (strlen(text) > at)
+                printf("+%.*s\n", (int) strcspn(text + at, "\n"), text + at);
+}
+
+static int write_whole(const struct roots *r, const char *at, const char *text, const struct boot_edit *e)
+{
+        _cleanup_close_ int fd = -1;
+        char temp[PATH_MAX];
+        size_t n = strlen(text);
+        int k = 0;
+
+        (void) snprintf(temp, sizeof(temp), "%s" NEW, at);
+        (void) unlinkat(r->etc, temp, 0);
+        fd = openat(r->etc, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+                return -errno;
+        /* FAT, which a Raspberry Pi boots from, has neither owner nor mode, and refuses both. */
+        (void) !fchown(fd, e->uid, e->gid);
+        (void) !fchmod(fd, e->mode);
+        errno = 0;
+        if (write(fd, text, n) != (ssize_t) n || fsync(fd) < 0)
+                k = errno ? -errno : -EIO;
+        else if (renameat(r->etc, temp, r->etc, at) < 0)
+                k = -errno;
+        if (k < 0)
+                (void) unlinkat(r->etc, temp, 0);
+        return k;
+}
+
+static int sync_folder(const struct roots *r, const char *at)
+{
+        char folder[PATH_MAX];
+        _cleanup_close_ int fd = -1;
+
+        (void) snprintf(folder, sizeof(folder), "%.*s", (int) (strrchr(at, '/') - at), at);
+        fd = openat(r->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+int boot_edit_write(const struct roots *r, const struct boot_edit *e, const char *text, bool restored)
+{
+        const char *at = e->place->at;
+        char backup[PATH_MAX];
+        int k = 0;
+
+        (void) snprintf(backup, sizeof(backup), "%s" BOOT_BACKUP, at);
+        if (e->place->form == BOOT_MODPROBE && restored)
+                return unlinkat(r->etc, at, 0) < 0 ? -errno : sync_folder(r, at);
+        if (e->place->form != BOOT_MODPROBE && faccessat(r->etc, backup, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+                k = write_whole(r, backup, e->text, e);
+                if (k >= 0)
+                        k = sync_folder(r, at);
+        }
+        if (k >= 0)
+                k = write_whole(r, at, text, e);
+        if (k >= 0)
+                k = sync_folder(r, at);
+        if (k >= 0 && restored && unlinkat(r->etc, backup, 0) < 0)
+                k = -errno;
+        return k;
+}

@@ -1,0 +1,259 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""uasctl policy --kernel --write: the file that this machine boots with, in a folder."""
+
+import os
+import re
+import stat
+import sys
+import unittest
+
+from tree import Tree
+
+PROGRAM = sys.argv[1]
+PI = 'boot/firmware/cmdline.txt'
+GRUB = 'etc/default/grub'
+OURS = 'etc/modprobe.d/zzz-uasctl.conf'
+LINE = 'console=tty1 root=LABEL=root rootwait'
+WORD = 'usb-storage.quirks=1209:5a5a:u'
+GRUB_TEXT = '# comment, GRUB_CMDLINE_LINUX="x"\nGRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX="%s"\n#GRUB_TERMINAL=console\n'
+
+
+class PolicyWrite(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree(PROGRAM)
+        self.addCleanup(self.tree.close)
+        self.tree.write('sys/module/usb_storage/initstate', 'live\n')
+        self.tree.write('proc/cmdline', 'quiet\n')
+        self.tree.disk('2-1', 'sda', 'uas', serial='S1')
+        self.path = PI
+
+    def put(self, text, path=PI):
+        self.path = path
+        self.tree.write(path, text)
+
+    def read(self, path=None):
+        with open(self.tree.path(path or self.path)) as f:
+            return f.read()
+
+    def files(self):
+        """Every file in /boot and /etc with its content."""
+        found = {}
+        for top in 'boot', 'etc':
+            for folder, _, names in os.walk(self.tree.path(top)):
+                for name in names:
+                    path = os.path.relpath(os.path.join(folder, name), self.tree.top)
+                    found[path] = os.readlink(self.tree.path(path)) if os.path.islink(self.tree.path(path)) else self.read(path)
+        return found
+
+    def policy(self, *words, code=0):
+        p = self.tree.run('policy', '--kernel', '--write', *words)
+        self.assertEqual(p.returncode, code, p)
+        return p
+
+    def changed(self, text, policy='usb-storage'):
+        """--dry-run shows the change; without it the file has it, and auto gives the old file back, without a rest."""
+        before, old = self.files(), self.read()
+        p = self.policy('--dry-run', 'sda', policy)
+        self.assertEqual(self.files(), before)
+        line = [n for n, (a, b) in enumerate(zip(old.splitlines(), text.splitlines())) if a != b][0]
+        shown = [f'/{self.path}:', '-' + old.splitlines()[line], '+' + text.splitlines()[line]]
+        self.assertEqual(p.stdout.splitlines(), shown)
+        p = self.policy('sda', policy)
+        self.assertEqual(p.stdout.splitlines(), shown)
+        self.assertEqual(self.files(), {**before, self.path: text, self.path + '.uasd-backup': old})
+        self.assertIn('There is nothing to change', self.policy('sda', policy).stderr)
+        self.assertEqual(self.policy('sda', 'auto').stdout.splitlines(), [shown[0], '-' + shown[2][1:], '+' + shown[1][1:]])
+        self.assertEqual(self.files(), before)
+        if '1209:5a5a' in old:
+            self.refused('has not written', 'auto')
+        else:
+            self.assertIn('There is nothing to change', self.policy('sda', 'auto').stderr)
+        self.assertEqual(self.files(), before)
+        return p.stderr
+
+    def refused(self, why, policy='usb-storage'):
+        before = self.files()
+        p = self.policy('sda', policy, code=1)
+        self.assertEqual((p.stdout, self.files()), ('', before))
+        self.assertRegex(p.stderr, f'is not changed: .*{why}.*\n.*by hand')
+
+    def test_raspberry_pi(self):
+        for end in '\n', '':
+            self.put(LINE + end)
+            said = self.changed(f'{LINE} {WORD}{end}')
+            self.assertIn('Restart after that', said)
+            self.assertIn('/boot/firmware/cmdline.txt.uasd-backup', said)
+            self.assertIn('uasctl policy --kernel --write 2-1:1.0 auto', said)
+
+    def test_old_raspberry_pi_and_systemd_boot(self):
+        for path, then in ('etc/kernel/cmdline', 'kernel-install add-all'), ('boot/cmdline.txt', 'is changed. Restart'):
+            self.put(LINE + ' \n', path)
+            self.assertIn(then, self.changed(f'{LINE} {WORD} \n'))
+
+    def test_entries_of_others(self):
+        "Entries of others stay. One for the same bridge is replaced, and comes back."
+        for before, after in ('0bc2:ab38:f', '1209:5a5a:u,0bc2:ab38:f'), ('0bc2:ab38:f,1209:5a5a:f,152d:0578:u', '1209:5a5a:fu,0bc2:ab38:f,152d:0578:u'):
+            for name in 'usb-storage.quirks=', 'usb_storage.quirks=':
+                self.put(f'a {name}{before} rootwait\n')
+                self.changed(f'a {name}{after} rootwait\n')
+
+    def test_modprobe_is_repeated(self):
+        "The kernel command line overrides modprobe.d, so the word repeats what is there."
+        self.tree.write('etc/modprobe.d/a.conf', 'options usb-storage quirks=0bc2:ab38:f\n')
+        self.put(LINE + '\n')
+        self.changed(f'{LINE} usb-storage.quirks=1209:5a5a:u,0bc2:ab38:f\n')
+
+    def test_uas(self):
+        "An entry without u, for a disk that another entry keeps off uas."
+        self.put(f'{LINE} usb-storage.quirks=1209:5a5a:u\n')
+        self.tree.write('proc/cmdline', self.read())
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '1209:5a5a:u\n')
+        self.changed(f'{LINE} usb-storage.quirks=1209:5a5a:\n', 'uas')
+
+    def test_grub(self):
+        self.tree.write('boot/grub/grub.cfg', '')
+        for inside, after in ('', WORD), ('quiet', f'quiet {WORD}'), (f'a usb-storage.quirks=0bc2:ab38:f b', f'a usb-storage.quirks=1209:5a5a:u,0bc2:ab38:f b'):
+            self.put(GRUB_TEXT % inside, GRUB)
+            self.assertIn('Now run: update-grub.', self.changed(GRUB_TEXT % after))
+        self.put("GRUB_CMDLINE_LINUX='a'", GRUB)
+        self.changed(f"GRUB_CMDLINE_LINUX='a {WORD}'")
+
+    def test_grub_not_understood(self):
+        self.put(GRUB_TEXT % '', GRUB)
+        self.refused('no grub.cfg')
+        self.tree.write('boot/grub2/grub.cfg', '')
+        for text, why in (('GRUB_DEFAULT=0\n', 'does not set'), ('GRUB_CMDLINE_LINUX=quiet\n', 'not one quoted text'),
+                          ('GRUB_CMDLINE_LINUX="a" "b"\n', 'not one quoted text'), ('GRUB_CMDLINE_LINUX="a\nb"\n', 'not one quoted text'),
+                          ('GRUB_CMDLINE_LINUX="$A"\n', 'needs a shell'), ('GRUB_CMDLINE_LINUX="`id`"\n', 'needs a shell'),
+                          ('GRUB_CMDLINE_LINUX="a\\"b"\n', 'needs a shell|not one quoted'), ('A=\\\nGRUB_CMDLINE_LINUX="a"\n', 'continues'),
+                          ('GRUB_CMDLINE_LINUX="a"\nGRUB_CMDLINE_LINUX="b"\n', 'more than one place'),
+                          ('GRUB_CMDLINE_LINUX="a"\nGRUB_CMDLINE_LINUX+="b"\n', 'more than one place'),
+                          ('if true; then\n  GRUB_CMDLINE_LINUX="a"\nfi\n', 'start of a line'),
+                          ('GRUB_CMDLINE_LINUX="a"\nGRUB_CMDLINE_LINUX_DEFAULT="usb-storage.quirks=1:2:u"\n', 'in another line')):
+            self.put(text, GRUB)
+            self.refused(why)
+        self.put(GRUB_TEXT % '', GRUB)
+        self.tree.write('etc/default/grub.d/50-cloud.cfg', 'GRUB_CMDLINE_LINUX_DEFAULT="a"\nGRUB_CMDLINE_LINUX="b"\n')
+        self.refused('grub.d')
+        self.tree.write('etc/default/grub.d/50-cloud.cfg', 'GRUB_CMDLINE_LINUX_DEFAULT="a"\n')
+        self.changed(GRUB_TEXT % WORD)
+
+    def test_not_understood(self):
+        for text, why in ((f'{LINE}\nsecond line\n', 'more than one line'), ('', 'empty'), ('\n', 'empty'), (f'{LINE}\r\n', 'control'),
+                          (f'{LINE}\0\n', 'control'), (f'{LINE} a="b\n', 'not closed'), (f'{LINE} -- quiet\n', 'behind --'),
+                          (f'# {LINE}\n', 'begins with #'), (f'{LINE} usb-storage.quirks="1209:5a5b:u"\n', 'quoted'),
+                          (f'{LINE} "usb-storage.quirks=1209:5a5b:u"\n', 'quoted'), ('x' * 70000, 'too long'),
+                          (f'usb-storage.quirks=1:2:u {LINE} usb_storage.quirks=3:4:u\n', 'more than once'),
+                          (f'{LINE} usb-storage.quirks=1209:5a5b:u;x\n', 'characters'),
+                          (f'{LINE} usb-storage.quirks={",".join(["1209:5a5b:u"] * 10)}\n', 'no room')):
+            self.put(text)
+            self.refused(why)
+        os.unlink(self.tree.path(PI))
+        os.symlink('other', self.tree.path(PI))
+        self.tree.write('boot/firmware/other', LINE)
+        self.refused('symbolic link')
+
+    def test_made_by_raspi_firmware(self):
+        self.put(LINE + '\n')
+        self.tree.write('etc/kernel/postinst.d/z50-raspi-firmware', '#!/bin/sh\n. /etc/default/raspi-extra-cmdline\n')
+        self.refused('raspi-firmware')
+
+    def test_word_from_elsewhere(self):
+        "This boot has the word, and the file does not."
+        self.put(LINE + '\n')
+        self.tree.write('proc/cmdline', 'usb-storage.quirks=0bc2:ab38:u\n')
+        self.refused('from another place')
+
+    def test_own_entry_of_the_user(self):
+        "auto does not remove what uasctl has not written."
+        self.put(f'{LINE} {WORD}\n')
+        self.refused('has not written', 'auto')
+
+    def test_modprobe(self):
+        "No known boot loader: a file of our own in modprobe.d, which auto removes."
+        self.tree.write('etc/modprobe.d/a.conf', 'options usb-storage quirks=0bc2:ab38:f\n')
+        self.tree.write('etc/initramfs-tools/initramfs.conf', '')
+        before = self.files()
+        text = '# Written by uasctl policy --kernel --write.\noptions usb-storage quirks=1209:5a5a:u,0bc2:ab38:f\n'
+        shown = [f'/{OURS}:', '+options usb-storage quirks=1209:5a5a:u,0bc2:ab38:f']
+        self.assertEqual(self.policy('sda', 'usb-storage', '--dry-run').stdout.splitlines(), shown)
+        self.assertEqual(self.files(), before)
+        p = self.policy('sda', 'usb-storage')
+        self.assertEqual(p.stdout.splitlines(), shown)
+        self.assertIn('update-initramfs -u', p.stderr)
+        self.assertEqual(self.files(), {**before, OURS: text})
+        self.policy('sda', 'usb-storage')
+        self.assertEqual(self.files(), {**before, OURS: text})
+        self.assertIn('-options', self.policy('sda', 'auto').stdout)
+        self.assertEqual(self.files(), before)
+        self.assertIn('nothing to change', self.policy('sda', 'auto').stderr)
+        self.put(text + '# mine\n', OURS)
+        self.refused('not as uasctl has written it')
+
+    def test_modprobe_has_no_effect(self):
+        self.path = OURS
+        self.tree.write('proc/cmdline', 'usb-storage.quirks=0bc2:ab38:u\n')
+        self.refused('from another place')
+        os.unlink(self.tree.path('sys/module/usb_storage/initstate'))
+        self.tree.write('lib/modules/6.1.0-test/modules.builtin', 'kernel/drivers/usb/storage/usb-storage.ko\n')
+        self.tree.write('usr/lib/modules/6.1.0-test/modules.builtin', 'kernel/drivers/usb/storage/usb-storage.ko\n')
+        self.refused('does not know the file')
+
+    def test_two_disks(self):
+        "Each disk is taken back on its own. The backup stays until nothing of ours is left."
+        self.tree.disk('2-2', 'sdb', 'uas', ids=(0x152d, 0x0580), serial='S2')
+        self.put(LINE + '\n')
+        self.policy('sda', 'usb-storage')
+        self.policy('sdb', 'usb-storage')
+        self.assertEqual(self.read(), f'{LINE} usb-storage.quirks=152d:0580:u,1209:5a5a:u\n')
+        self.put(self.read().replace('rootwait', 'rootwait quiet'))  # a change by the user meanwhile
+        self.policy('sda', 'auto')
+        self.assertEqual(self.read(), f'{LINE} quiet usb-storage.quirks=152d:0580:u\n')
+        self.assertEqual(self.read(PI + '.uasd-backup'), LINE + '\n')
+        self.policy('sdb', 'auto')
+        self.assertEqual(self.read(), f'{LINE} quiet\n')
+        self.assertFalse(os.path.exists(self.tree.path(PI + '.uasd-backup')))
+
+    def test_alike(self):
+        self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
+        self.put(LINE + '\n')
+        self.assertIn('2-2:1.0', self.policy('sda', 'usb-storage').stderr)
+
+    def test_mode(self):
+        self.put(LINE + '\n')
+        os.chmod(self.tree.path(PI), 0o640)
+        self.policy('sda', 'usb-storage')
+        self.assertEqual({stat.S_IMODE(os.stat(self.tree.path(PI + end)).st_mode) for end in ('', '.uasd-backup')}, {0o640})
+
+    def test_full(self):
+        "Without space for the new file the old one stays. A folder in its place has the same effect here."
+        self.put(LINE + '\n')
+        os.makedirs(self.tree.path(PI + '.uasd-new'))
+        self.assertIn('Cannot change /boot/firmware/cmdline.txt', self.policy('sda', 'usb-storage', code=1).stderr)
+        self.assertEqual(self.files()[PI], LINE + '\n')
+
+    @unittest.skipUnless(os.getuid() == 0, 'drops its rights')
+    def test_not_root(self):
+        self.put(LINE + '\n')
+        os.chmod(self.tree.top, 0o755)
+        p = self.tree.run('policy', '--kernel', '--write', 'sda', 'usb-storage', user=65534, group=65534)
+        self.assertEqual(p.returncode, 8, p)
+        self.assertIn('Run it as root', p.stderr)
+        self.assertEqual(self.read(), LINE + '\n')
+
+    def test_disk(self):
+        self.put(LINE + '\n')
+        before = self.files()
+        self.tree.disk('2-3', 'sdc', 'usb-storage', ids=(0x152d, 0x0581), serial='S3', uas=False)
+        self.policy('sdz', 'usb-storage', code=4)
+        self.policy('sdc', 'uas', code=5)
+        for words in ['sda'], [], ['sda', 'ignore'], ['sda', 'nonsense']:
+            self.policy(*words, code=2)
+        for words in ['--write', 'sda', 'uas'], ['--kernel', '--dry-run', 'sda'], ['--dry-run', 'sda', 'uas'], ['--kernel', 'sda', 'uas']:
+            self.assertEqual(self.tree.run('policy', *words).returncode, 2, words)
+        self.assertEqual(self.files(), before)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
