@@ -36,10 +36,11 @@ static int parse_span(const char **s, usec_t *ret)
                 const char *name;
                 usec_t usec;
         } units[] = {
-                {"", USEC_PER_SEC},         {"us", 1},
-                {"ms", USEC_PER_MSEC},      {"s", USEC_PER_SEC},
-                {"sec", USEC_PER_SEC},      {"m", 60 * USEC_PER_SEC},
-                {"min", 60 * USEC_PER_SEC}, {"h", 3600 * USEC_PER_SEC},
+                {"", USEC_PER_SEC},          {"us", 1},
+                {"ms", USEC_PER_MSEC},       {"s", USEC_PER_SEC},
+                {"sec", USEC_PER_SEC},       {"m", 60 * USEC_PER_SEC},
+                {"min", 60 * USEC_PER_SEC},  {"h", 3600 * USEC_PER_SEC},
+                {"d", 86400 * USEC_PER_SEC},
         };
         const char *p = *s;
         uint64_t v = 0;

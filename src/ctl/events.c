@@ -1,22 +1,84 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/events.h"
 
+#include <poll.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "ctl/journal.h"
+#include "sys/io/clock.h"
 #include "sys/state/history.h"
 #include "term/program.h"
+
+static void entry_done(struct log_entry *e)
+{
+        for (size_t v = 0; v < _EVENT_VALUE_MAX; v++)
+                free(e->values[v]);
+        *e = (struct log_entry){};
+}
 
 void events_done(struct events *e)
 {
         for (size_t i = 0; i < e->n; i++)
-                for (size_t v = 0; v < _EVENT_VALUE_MAX; v++)
-                        free(e->list[i].values[v]);
+                entry_done(&e->list[i]);
         free(e->list);
+        sd_journal_close(e->open);
         *e = (struct events){};
+}
+
+/* ---- which disks ---- */
+
+struct events_disk {
+        char id[USB_ID_MAX];                /* as in the journal */
+        char interface[INTERFACE_NAME_MAX]; /* without a serial number only the port distinguishes two of a kind; "": any */
+        char key[HISTORY_KEY_MAX];          /* prefix of its records; the whole key without a serial number */
+};
+
+void events_filter_add(struct events_filter *f, const struct facts *disk, const char *id)
+{
+        struct events_disk *d;
+        char text[USB_ID_MAX];
+
+        f->disks = need(reallocarray(f->disks, f->n_disks + 1, sizeof(*f->disks)));
+        d = &f->disks[f->n_disks++];
+        *d = (struct events_disk){};
+        (void) make_harmless(disk ? history_usb_id(disk, text, sizeof(text)) : id, d->id, sizeof(d->id));
+        if (!disk)
+                (void) snprintf(d->key, sizeof(d->key), "%s@", id);
+        else
+                (void) (disk->serial[0] ? history_key_disk : history_key)(disk, d->key, sizeof(d->key));
+        if (disk && !disk->serial[0])
+                (void) copy_string(d->interface, sizeof(d->interface), disk->interface);
+}
+
+void events_filter_done(struct events_filter *f)
+{
+        free(f->disks);
+        *f = (struct events_filter){};
+}
+
+static bool fits_entry(const struct events_filter *f, const struct log_entry *e)
+{
+        const char *id = e->values[EVENT_USB_ID] ?: "", *interface = e->values[EVENT_INTERFACE] ?: "";
+
+        for (size_t i = 0; i < f->n_disks; i++)
+                if (streq(f->disks[i].id, id) && (!*f->disks[i].interface || streq(f->disks[i].interface, interface)))
+                        return true;
+        return !f->disks;
+}
+
+static bool fits_record(const struct events_filter *f, const char *key)
+{
+        for (size_t i = 0; i < f->n_disks; i++) {
+                const struct events_disk *d = &f->disks[i];
+
+                if (*d->interface ? streq(d->key, key) : strncmp(d->key, key, strlen(d->key)) == 0)
+                        return true;
+        }
+        return !f->disks;
 }
 
 static struct log_entry *grow(struct events *e)
@@ -68,27 +130,24 @@ const char *events_word(size_t i)
 
 static int match_all(sd_journal *j, const struct events_filter *f)
 {
-        const struct facts *disk = f->disk;
-        char id[USB_ID_MAX];
         int r = journal_match(j, "_UID", "0"); /* any user can write entries that look like it */
 
         for (size_t i = 0; i < ELEMENTSOF(endings) && r >= 0; i++)
                 r = journal_match(j, "MESSAGE_ID", endings[i].id);
-        if (r >= 0 && disk)
-                r = journal_match(j, FIELD_USB_ID, history_usb_id(disk, id, sizeof(id)));
-        if (r >= 0 && f->id)
-                r = journal_match(j, FIELD_USB_ID, f->id);
-        /* Without a serial number only the port distinguishes two of a kind. */
-        if (r >= 0 && disk && !disk->serial[0])
-                r = journal_match(j, FIELD_INTERFACE, disk->interface);
         if (r >= 0 && f->boot)
                 r = journal_match(j, "_BOOT_ID", f->boot);
         return r;
 }
 
+struct reading {
+        const struct events_filter *filter;
+        struct events *events;
+};
+
 static void take_entry(sd_journal *j, void *data)
 {
-        struct log_entry *event = grow(data);
+        struct reading *r = data;
+        struct log_entry *event = grow(r->events);
         _cleanup_free_ char *id = NULL;
 
         (void) sd_journal_get_realtime_usec(j, &event->usec);
@@ -98,15 +157,20 @@ static void take_entry(sd_journal *j, void *data)
         for (size_t i = 0; id && i < ELEMENTSOF(endings); i++)
                 if (streq(endings[i].id, id))
                         event->values[EVENT_WORD] = need(strdup(endings[i].word));
+        if (!fits_entry(r->filter, event)) {
+                entry_done(event);
+                r->events->n--;
+        }
 }
 
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e)
 {
-        _cleanup_(journal_closep) sd_journal *j = NULL;
-        int r = journal_open(root, &j);
+        sd_journal *j;
+        int r = journal_open(root, &e->open);
 
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
+        j = e->open;
         /* A journal that does not exist or is not readable opens as well, and is empty. */
         e->journal = sd_journal_seek_head(j) >= 0 && sd_journal_next(j) > 0;
         if (!e->journal)
@@ -114,16 +178,43 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
         r = match_all(j, f);
         if (r >= 0)
                 r = sd_journal_seek_realtime_usec(j, f->since_usec);
-        return r < 0 ? r : journal_each(j, take_entry, e);
+        return r < 0 ? r : journal_each(j, take_entry, &(struct reading){f, e});
+}
+
+/* Returns 1 when there may be new entries, 0 when the reader of stdout is gone, or -errno. */
+static int wait_for_more(sd_journal *j)
+{
+        struct pollfd fds[] = {{.fd = sd_journal_get_fd(j), .events = (short) sd_journal_get_events(j)}, {.fd = STDOUT_FILENO}};
+        uint64_t until = UINT64_MAX, now = now_monotonic();
+        int wait = -1;
+
+        (void) sd_journal_get_timeout(j, &until);
+        if (until != UINT64_MAX)
+                wait = until > now ? (int) ((until - now) / USEC_PER_MSEC) + 1 : 0;
+        if (poll(fds, ELEMENTSOF(fds), wait) < 0 && errno != EINTR)
+                return -errno;
+        if (fds[1].revents)
+                return 0;
+        return sd_journal_process(j) < 0 ? -EIO : 1;
+}
+
+int events_follow(struct events *e, const struct events_filter *f, void (*tell)(const struct log_entry *e))
+{
+        struct events more = {};
+        int r = sd_journal_get_fd(e->open);
+
+        while (r >= 0 && (r = wait_for_more(e->open)) > 0) {
+                r = journal_each(e->open, take_entry, &(struct reading){f, &more});
+                for (size_t i = 0; i < more.n; i++)
+                        tell(&more.list[i]);
+                events_done(&more);
+                if (fflush(stdout) != 0)
+                        return 0;
+        }
+        return r;
 }
 
 /* ---- the record ---- */
-
-struct records {
-        const struct events_filter *filter;
-        struct events *events;
-        char key[HISTORY_KEY_MAX]; /* prefix of the keys; the whole key without a serial number */
-};
 
 static uint64_t usec_of(const char *date)
 {
@@ -137,14 +228,12 @@ static uint64_t usec_of(const char *date)
 
 static int take_record(const char *key, const struct history *h, void *data)
 {
-        struct records *r = data;
+        struct reading *r = data;
         const char *at = strchr(key, '@');
         uint64_t usec = usec_of(h->date);
         struct log_entry *event;
 
-        if (!at || usec < r->filter->since_usec || strncmp(key, r->key, strlen(r->key)) != 0)
-                return 0;
-        if (r->filter->disk && !r->filter->disk->serial[0] && !streq(key, r->key))
+        if (!at || usec < r->filter->since_usec || !fits_record(r->filter, key))
                 return 0;
         event = grow(r->events);
         event->usec = usec;
@@ -160,11 +249,5 @@ static int take_record(const char *key, const struct history *h, void *data)
 
 int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e)
 {
-        struct records records = {.filter = f, .events = e};
-
-        if (f->id)
-                (void) snprintf(records.key, sizeof(records.key), "%s@", f->id);
-        if (f->disk)
-                (void) (f->disk->serial[0] ? history_key_disk : history_key)(f->disk, records.key, sizeof(records.key));
-        return history_each(r, take_record, &records);
+        return history_each(r, take_record, &(struct reading){f, e});
 }

@@ -35,14 +35,19 @@ struct events {
         struct log_entry *list;
         size_t n;
         bool journal; /* a journal is readable */
+        struct sd_journal *open;
 };
 
 struct events_filter {
-        const struct facts *disk; /* NULL: every disk */
-        const char *id;           /* or this one, VID:PID:SERIAL, if it is not plugged in */
-        uint64_t since_usec;      /* since 1970 */
-        const char *boot;         /* only the boot with this id, for the journal; NULL: every boot */
+        struct events_disk *disks; /* NULL: every disk */
+        size_t n_disks;
+        uint64_t since_usec; /* since 1970 */
+        const char *boot;    /* only the boot with this id, for the journal; NULL: every boot */
 };
+
+/* Adds a disk to a filter, or, without facts, the VID:PID:SERIAL of one that is not plugged in. */
+void events_filter_add(struct events_filter *f, const struct facts *disk, const char *id);
+void events_filter_done(struct events_filter *f);
 
 void events_done(struct events *e);
 /*
@@ -52,6 +57,8 @@ void events_done(struct events *e);
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e);
 int events_from_records(const struct roots *r, const struct events_filter *f, struct events *e);
 void events_sort(struct events *e);
+/* After events_from_journal(): passes each further entry to `tell`, until the reader of stdout is gone. 0 or -errno. */
+int events_follow(struct events *e, const struct events_filter *f, void (*tell)(const struct log_entry *e));
 
 /* The words of endings by index; NULL: after the last one. */
 const char *events_word(size_t i);

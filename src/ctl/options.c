@@ -2,6 +2,7 @@
 #include "ctl/options.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -10,14 +11,17 @@
 #include "core/config.h"
 #include "term/json.h"
 
-#define LETTERS "hjqo:H:"
+#define FOLLOW_LINES 10 /* as journalctl -f */
+#define LETTERS "fhjn:qo:H:"
 
 #define AT(field) offsetof(struct options, field)
 const struct ctl_option option_rows[] = {
         /* clang-format off */
         {OPTION_OUTPUT, 'o', "output", "=[+]COLUMN,...", AT(columns), "Show these columns; with +: these as well"},
         {OPTION_TREE, 0, "tree", NULL, 0, "Show buses and hubs as well"},
-        {OPTION_SINCE, 0, "since", "=TIME", AT(since), "Show events from then on; a date, or how long ago"},
+        {OPTION_SINCE, 0, "since", "=TIME", AT(since), "Show events from then on: 2026-11-20, 10:00, yesterday, -2h"},
+        {OPTION_LINES, 'n', "lines", "=N", AT(lines), "Show only the last N events"},
+        {OPTION_FOLLOW, 'f', "follow", NULL, 0, "Show the last events, and further ones as they happen"},
         {OPTION_DRY_RUN, 0, "dry-run", NULL, 0, "Print what would happen, and do nothing"},
         {OPTION_FORCE, 0, "force", NULL, 0, "Do it even where kernel or database forbid uas, or the disk offers no TRIM"},
         {OPTION_WAIT, 0, "wait", "[=SECONDS]", AT(wait), "Wait for the end, at most that long"},
@@ -74,26 +78,42 @@ const char *options_name(unsigned bits)
         return NULL;
 }
 
-/* Parses a local date with or without time, or a time span before now. */
+/* Parses a point in time as journalctl(1) does: a local date, a time of day, a word, or a time span before now. */
 static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
 {
-        static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"};
+        static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%H:%M", "%H:%M:%S"};
         uint64_t ago, now_usec = (uint64_t) now * USEC_PER_SEC;
+        char text[32], *t;
+        struct tm today;
 
+        if (!localtime_r(&now, &today) || !copy_string(text, sizeof(text), s))
+                return -EINVAL;
+        today.tm_hour = today.tm_min = today.tm_sec = 0;
+        today.tm_isdst = -1;
+        t = strchr(text, 'T');
+        if (t)
+                *t = ' ';
+        today.tm_mday -= streq(text, "yesterday");
         for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
-                struct tm tm = {.tm_isdst = -1};
-                const char *end = strptime(s, formats[i], &tm);
-                time_t t;
+                bool word = streq(text, "today") || streq(text, "yesterday");
+                struct tm tm = today;
+                const char *end = word ? "" : strptime(text, formats[i], &tm);
+                time_t at;
 
                 if (!end || *end)
                         continue;
-                t = mktime(&tm);
-                if (t < 0)
+                at = mktime(&tm);
+                if (at < 0)
                         return -EINVAL;
-                *ret_usec = (uint64_t) t * USEC_PER_SEC;
+                *ret_usec = (uint64_t) at * USEC_PER_SEC;
                 return 0;
         }
-        if (parse_seconds(s, &ago) < 0)
+        t = strstr(text, " ago");
+        if (t && !t[strlen(" ago")])
+                *t = '\0';
+        if (streq(text, "now"))
+                ago = 0;
+        else if (parse_seconds(text + (*text == '-'), &ago) < 0)
                 return -EINVAL;
         *ret_usec = ago < now_usec ? now_usec - ago : 0;
         return 0;
@@ -102,6 +122,8 @@ static int parse_since(const char *s, time_t now, uint64_t *ret_usec)
 /* Fills in the other fields. Reports errors. Returns 0 or -EINVAL. */
 static int check(struct options *o)
 {
+        unsigned long long lines = o->given & OPTION_FOLLOW ? FOLLOW_LINES : UINT_MAX;
+
         o->help = o->given & OPTION_HELP;
         o->version = o->given & OPTION_VERSION;
         o->json = o->given & OPTION_JSON;
@@ -118,15 +140,22 @@ static int check(struct options *o)
         else if (o->wait && parse_seconds(o->wait, &o->wait_usec) < 0)
                 log_error("--wait=%s is no time.", o->wait);
         else if (o->since && parse_since(o->since, time(NULL), &o->since_usec) < 0)
-                log_error("--since=%s is no time: it takes 2026-11-20, 2026-11-20 15:45:07 or 2h.", o->since);
+                log_error("--since=%s is no time: it takes 2026-11-20, 2026-11-20 15:45, 15:45, today, yesterday or -2h.",
+                          o->since);
+        else if (o->lines && parse_uint(o->lines, 10, UINT_MAX, &lines) < 0)
+                log_error("--lines=%s is no number.", o->lines);
+        else if (o->json && (o->given & OPTION_FOLLOW))
+                log_error("--follow prints text: uasctl monitor --json follows as JSON.");
         else if (o->textfile && !*o->textfile)
                 log_error("--textfile= takes a directory.");
         else if (o->json && (o->given & (OPTION_OUTPUT | OPTION_TREE)))
                 log_error("--output and --tree are about the table; --json shows everything.");
         else if (o->redact && o->hwdb)
                 log_error("--redact and --hwdb exclude each other.");
-        else
+        else {
+                o->n_lines = (size_t) lines;
                 return 0;
+        }
         return -EINVAL;
 }
 

@@ -30,6 +30,8 @@ enum option_bit {
         OPTION_LIST = 1 << 19,
         OPTION_JSON = 1 << 20,
         OPTION_WRITE = 1 << 21,
+        OPTION_LINES = 1 << 22,
+        OPTION_FOLLOW = 1 << 23,
 };
 #define OPTIONS_OF_ALL (OPTION_HELP | OPTION_VERSION | OPTION_NO_LEGEND | OPTION_NO_PAGER | OPTION_NO_ASK_PASSWORD | OPTION_QUIET)
 
@@ -43,6 +45,8 @@ struct options {
         uint64_t wait_usec;     /* UINT64_MAX: no limit */
         const char *since;      /* the text of --since= */
         uint64_t since_usec;    /* since 1970; 0: everything */
+        const char *lines;      /* the text of --lines= */
+        size_t n_lines;         /* at most */
         const char *host;       /* of --host=; NULL: this machine */
         const char *textfile;   /* directory; NULL: stdout */
         const char *hwdb;       /* the disk; NULL: none */

@@ -154,6 +154,13 @@ void output_part(const char *text)
         printf("%s", SENTENCE(text));
 }
 
+void output_line(int used, const char *text)
+{
+        char harmless[4096];
+
+        (void) fold_print(stdout, harmless_sentence(text, harmless, sizeof(harmless)), (unsigned) used);
+}
+
 void output_tail(const char *sentence)
 {
         printf("%s%s\n", isempty(sentence) ? "" : ". ", isempty(sentence) ? "" : SENTENCE(sentence));

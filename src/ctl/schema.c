@@ -320,7 +320,7 @@ json_object *json_event(const struct view *v, const char *event, uint64_t time_u
         return o;
 }
 
-json_object *json_events(const struct events *e)
+json_object *json_events(const struct events *e, size_t first)
 {
         static const char *const keys[_EVENT_VALUE_MAX] = {
                 [EVENT_WORD] = "event",       [EVENT_USB_ID] = "usb_id", [EVENT_INTERFACE] = "interface", [EVENT_PORT] = "port",
@@ -329,7 +329,7 @@ json_object *json_events(const struct events *e)
         };
         json_object *list = json_list(), *document = json_document("events", list);
 
-        for (size_t i = 0; i < e->n; i++) {
+        for (size_t i = first; i < e->n; i++) {
                 json_object *o = append_new(list);
 
                 put_uint(o, "time_usec", e->list[i].usec);

@@ -37,8 +37,8 @@ json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database);
 
 /* EVENT. changed: names of members, NULL-terminated. */
 json_object *json_event(const struct view *v, const char *event, uint64_t time_usec, const char *const *changed);
-/* LOG OUTPUT */
-json_object *json_events(const struct events *e);
+/* LOG OUTPUT. first: the number of old events to leave out. */
+json_object *json_events(const struct events *e, size_t first);
 
 /* KERNEL OUTPUT */
 struct json_kernel {

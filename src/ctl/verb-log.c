@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "term/fold.h"
+
 #include "common/log.h"
 #include "ctl/events.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
+#include "term/program.h"
 
+/* "2026-11-20 15:45:07  switched      2-1:1.0 sda: ..." */
 static void print_event(const struct log_entry *e)
 {
-        char clock[CLOCK_MAX];
+        char clock[CLOCK_MAX], port[HISTORY_KEY_MAX] = "", text[2048];
+        const char *word = e->record ? "on record" : e->values[EVENT_WORD];
 
-        printf("%-19s  %-12s  ", output_clock(e->usec, clock), e->record ? "on record" : e->values[EVENT_WORD]);
-        if (e->record) {
-                output_part(e->values[EVENT_USB_ID]);
-                printf(" at ");
-                output_part(e->values[EVENT_PORT]);
-                printf(": ");
-        }
-        output_part(e->values[EVENT_TEXT] ?: "");
-        putchar('\n');
+        if (e->record)
+                (void) snprintf(port, sizeof(port), "%s at %s: ", e->values[EVENT_USB_ID], e->values[EVENT_PORT]);
+        (void) snprintf(text, sizeof(text), "%s%s", port, e->values[EVENT_TEXT] ?: "");
+        output_line(printf("%-19s  %-12s  ", output_clock(e->usec, clock), word), text);
 }
 
 static void say_what_is_missing(const struct events *e)
@@ -25,37 +25,67 @@ static void say_what_is_missing(const struct events *e)
         bool root = geteuid() == 0;
 
         if (!e->journal)
-                log_info("There is no journal to be read%s: this is what is on record.",
-                         root ? "" : " (root and the group systemd-journal may)");
+                log_info("There is no journal%s: this is only the history.",
+                         root ? "" : " that this user may read (root and the group systemd-journal may)");
         else if (!root && (e->n == 0 || e->list[0].record))
-                log_info("Of the journal root and the group systemd-journal see more.");
+                log_info("Root and the group systemd-journal see more of the journal.");
         if (e->n == 0)
-                log_info("Nothing is known to have happened.");
+                log_info("There are no events.");
+}
+
+/* The disks that were named, to the filter. */
+static int choose(struct ctl *c, char **names, struct events_filter *filter)
+{
+        int r = *names ? ctl_read(c, FROM_KERNEL, NULL) : UASD_EXIT_OK;
+
+        for (; r == UASD_EXIT_OK && *names; names++) {
+                c->v = NULL;
+                r = ctl_select_recorded(c, *names);
+                if (r == UASD_EXIT_OK)
+                        events_filter_add(filter, c->v ? &c->v->disk.facts : NULL, c->id);
+        }
+        return r;
+}
+
+static void read_events(const struct ctl *c, const struct events_filter *filter, struct events *ret)
+{
+        int r = events_from_journal(c->root, filter, ret);
+
+        if (r < 0)
+                log_warning("Cannot read the journal: %s", strerror(-r));
+        r = events_from_records(&c->client.roots, filter, ret);
+        if (r < 0)
+                log_warning("Cannot read the history: %s", strerror(-r));
+        say_what_is_missing(ret);
+        events_sort(ret);
+}
+
+static int follow(struct events *e, const struct events_filter *filter)
+{
+        int r;
+
+        if (fflush(stdout) != 0 || !e->journal)
+                return UASD_EXIT_FAILED; /* both are reported */
+        r = events_follow(e, filter, print_event);
+        if (r < 0)
+                log_error("Cannot follow the journal: %s", strerror(-r));
+        return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }
 
 int verb_log(struct ctl *c, char **args)
 {
+        _cleanup_(events_filter_done) struct events_filter filter = {.since_usec = c->options->since_usec};
         _cleanup_(events_done) struct events events = {};
-        struct events_filter filter = {.since_usec = c->options->since_usec};
-        int r = args[0] ? ctl_read(c, FROM_KERNEL, NULL) : UASD_EXIT_OK;
+        size_t first;
+        int r = choose(c, args, &filter);
 
-        if (r == UASD_EXIT_OK && args[0])
-                r = ctl_select_recorded(c, args[0]);
         if (r != UASD_EXIT_OK)
                 return r;
-        filter.disk = c->v ? &c->v->disk.facts : NULL;
-        filter.id = *c->id ? c->id : NULL;
-        r = events_from_journal(c->root, &filter, &events);
-        if (r < 0)
-                log_warning("Cannot read the journal: %s", strerror(-r));
-        r = events_from_records(&c->client.roots, &filter, &events);
-        if (r < 0)
-                log_warning("Cannot read what is on record: %s", strerror(-r));
-        say_what_is_missing(&events);
-        events_sort(&events);
+        read_events(c, &filter, &events);
+        first = events.n > c->options->n_lines ? events.n - c->options->n_lines : 0;
         if (c->options->json)
-                json_print(json_events(&events));
-        for (size_t i = 0; !c->options->json && i < events.n; i++)
+                json_print(json_events(&events, first));
+        for (size_t i = first; !c->options->json && i < events.n; i++)
                 print_event(&events.list[i]);
-        return UASD_EXIT_OK;
+        return c->options->given & OPTION_FOLLOW ? follow(&events, &filter) : UASD_EXIT_OK;
 }

@@ -46,7 +46,6 @@ int verb_report(struct ctl *c, char **args)
 {
         _cleanup_(events_done) struct events events = {};
         _cleanup_(kernel_log_done) struct kernel_log kernel = {};
-        struct events newest;
         bool answers;
         int r = ctl_read(c, FROM_KERNEL, c->options->hwdb);
 
@@ -66,14 +65,9 @@ int verb_report(struct ctl *c, char **args)
                 putchar('\n');
                 r = print_disk(c, &c->views.list[i]);
         }
-        newest = events;
-        if (events.n > EVENTS_MAX) {
-                newest.list += events.n - EVENTS_MAX;
-                newest.n = EVENTS_MAX;
-        }
         putchar('\n');
         if (r >= 0)
-                json_print(json_events(&newest));
+                json_print(json_events(&events, events.n > EVENTS_MAX ? events.n - EVENTS_MAX : 0));
         kernel_log_print(&kernel);
         return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

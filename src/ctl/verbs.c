@@ -15,7 +15,7 @@ const struct verb verbs[] = {
         {"status", 0, ANY, OPTION_JSON | OPTION_HOST, FROM_EITHER, "[DISK...]", "Show disks in full", verb_status},
         {"explain", 1, ANY, OPTION_JSON, FROM_KERNEL, "DISK...", "Show why a disk gets its driver", verb_explain},
         {"db", 0, 1, OPTION_JSON, FROM_NOWHERE, "[DISK|VID:PID]", "Show what is known about a bridge, and the sources", verb_db},
-        {"log", 0, 1, OPTION_JSON | OPTION_SINCE, FROM_NOWHERE, "[DISK]", "Show past events, the newest last", verb_log},
+        {"log", 0, ANY, OPTION_JSON | OPTION_SINCE | OPTION_LINES | OPTION_FOLLOW, FROM_NOWHERE, "[DISK...]", "Show past events, the newest last", verb_log},
         {"monitor", 0, ANY, OPTION_JSON | OPTION_HOST, FROM_DAEMON, "[DISK...]", "Show events as they happen", verb_monitor},
         {"wait", 1, ANY, OPTION_WAIT | OPTION_HOST, FROM_NOWHERE, "DISK...", "Wait until no switch is pending", verb_wait},
 

@@ -9,6 +9,7 @@
 
 #define MARK_ROOM 3 /* of the mark of style_shorten(), and of the end of line */
 #define READABLE 20 /* the minimum width: below it a line has hardly two words */
+#define INDENT 6    /* of a text that has no room behind what stands before it */
 
 static unsigned width_of(const char *s, size_t length)
 {
@@ -106,9 +107,14 @@ char *fold_parts(const char *s, unsigned width)
 int fold_print(FILE *out, const char *s, unsigned indent)
 {
         unsigned width = style_width();
-        _cleanup_free_ char *text = fold(s, width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE);
-        const char *line = text;
+        _cleanup_free_ char *text = NULL;
+        const char *line;
 
+        if (width > 0 && indent + READABLE > width && indent > INDENT) {
+                indent = INDENT;
+                (void) fprintf(out, "\n%*s", (int) indent, "");
+        }
+        line = text = fold(s, width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE);
         if (!text)
                 return -ENOMEM;
         for (const char *end; (end = strchr(line, '\n')) && width > 0; line = end + 1)
@@ -119,7 +125,6 @@ int fold_print(FILE *out, const char *s, unsigned indent)
 
 #define HELP_WIDTH 80
 #define NARROW 60 /* no room for two columns */
-#define INDENT 6
 
 /* Prints text in lines of that width. The first line begins after `used` cells; the others are indented by that of `next`. */
 static void print_lines(const char *text, unsigned width, unsigned used, unsigned first, unsigned next)

@@ -18,7 +18,7 @@ char *fold(const char *s, unsigned width);
 /* The same, but a wider word is broken after its dashes. */
 char *fold_parts(const char *s, unsigned width);
 /* Prints s and an end of line. On a terminal it is folded to the width. The first line begins after `indent` used cells, the
- * others are indented by that. */
+ * others are indented by that. If that leaves no room, s begins in the next line. */
 int fold_print(FILE *out, const char *s, unsigned indent);
 /* For help texts, which are also folded without a terminal, to 80 columns. */
 void fold_paragraph(const char *s);

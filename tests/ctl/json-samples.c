@@ -111,7 +111,7 @@ int main(void)
         json_print_line(json_disk_with(&f, "initramfs", json_object_new_string("It is older than the record of this disk.")));
         json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));
         json_print_line(json_kernel(&(struct json_kernel){&nothing, NULL, NULL}));
-        json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}));
+        json_print_line(json_events(&(struct events){happened, ELEMENTSOF(happened), true}, 0));
         json_print_line(json_inhibitors(&(struct inhibitors){inhibiting, ELEMENTSOF(inhibiting)}));
         json_print_line(json_policies(&(struct policy_rows){policies, ELEMENTSOF(policies)}));
         json_print_line(json_event(&f, "changed", 1, changed));

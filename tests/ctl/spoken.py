@@ -5,7 +5,7 @@ import re
 import string
 import subprocess
 
-VALUES = {'--textfile': '=/', '--json': '=short', '--since': '=1h', '--output': '=driver', '-o': 'driver', '--hwdb': '=sdz',
+VALUES = {'--textfile': '=/', '--json': '=short', '--lines': '=5', '--since': '=1h', '--output': '=driver', '-o': 'driver', '--hwdb': '=sdz',
           '--host': '=x', '-H': 'x', '--disk': '=sda', '--why': '=x', '-n': '5', '--size': '=1G', '--driver': '=uas', '--sweep': '=depth',
           **dict.fromkeys(('--rounds', '--runtime', '--pause'), '=5'),
           **dict.fromkeys(('--profile', '--pattern', '--file', '--clients', '--chart'), '=none')}

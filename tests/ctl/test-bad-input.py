@@ -31,7 +31,7 @@ PRINTS_JSON = {'list': 1, 'status': 1, 'explain': 1, 'db': 1, 'log': 1, 'policy'
 DOES_WITHOUT = {'list', 'status', 'explain', 'db', 'log', 'metrics', 'report', 'wait'}
 
 NUMBERS = ['x', '', '-1', '1e3', '0x10', '1,5', '99999999999999999999', '5parsec']
-WRONG = {'--json': ['x', '', 'Short'], '--wait': NUMBERS, '--since': ['x', '-1', '2026-13-01', '2026-11-20 25:00', '99999999999999999999'], '--output': ['', 'NAME', '+', 'ID,,ID'],
+WRONG = {'--json': ['x', '', 'Short'], '--wait': NUMBERS, '--lines': NUMBERS, '--since': ['x', '--1', '2026-13-01', '2026-11-20 25:00', '99999999999999999999'], '--output': ['', 'NAME', '+', 'ID,,ID'],
          '--textfile': [''], '--host': [''], '--hwdb': [], '--disk': [], '--why': []}
 NO_DISK = ['sdq', 'sda1x', '9-9', '9-9:1.0', 'ffff:ffff', 'NOSERIAL', '', '/dev/nonexistent', '/nonexistent', '/dev/null', '/proc']
 

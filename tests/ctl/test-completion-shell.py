@@ -79,7 +79,7 @@ class Completion(unittest.TestCase):
                 'uasctl bench -n ': set(), 'uasctl bench --rounds=': set(), 'uasctl bench --file=/dev/nul': {'/dev/null'},
                 'uasctl inhibit --disk=': DISKS, 'uasctl inhibit --disk s': {'sda', 'sdb', 'sdc'}, 'uasctl inhibit --why=': set(),
                 'uasctl inhibit --why ': set(), 'uasctl report --hwdb=2': {'2-1'},
-                'uasctl switch --wait=': set(), 'uasctl log --since=': set(), f'uasctl metrics --textfile={etc[:-1]}': {etc}}
+                'uasctl switch --wait=': set(), 'uasctl log --since=': {'today', 'yesterday'}, 'uasctl log -n ': set(), f'uasctl metrics --textfile={etc[:-1]}': {etc}}
 
     @classmethod
     def commands(cls):

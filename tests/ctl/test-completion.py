@@ -156,7 +156,7 @@ class Completion(unittest.TestCase):
         for line in re.findall(r'(?m)^complete -c uasctl (.*(?<!\S)-l .*)$', text):
             for o in {f'--{m}' for m in re.findall(r' -l ([a-z-]+)', ' ' + line)} | {f'-{m}' for m in re.findall(r' -s (.)', ' ' + line)}:
                 m = re.search(r'__uasctl_of ([a-z ]+)', line)
-                told[o] = set(m[1].split()) if m else set()
+                told[o] = told.get(o, set()) | set(m[1].split() if m else [])
         self.assertEqual(told, {o: {v for v in self.verbs if o in self.of_verb[v]} for o in self.all_options()})
         for verbs in re.findall(r"'__uasctl_at 1 ((?!help)[a-z ]+)[';]", text):
             self.assertEqual(set(verbs.split()), {v for v, a in self.verbs.items() if 'DISK' in a and 'DISK...' not in a})
@@ -181,7 +181,7 @@ class Completion(unittest.TestCase):
         for label, part in re.findall(r'(?ms)^                ([a-z|*]+)\)\n(.*?);;', text.split('case $words[1] in')[1]):
             for verb in label.split('|'):
                 told[verb] = options(part)
-                m = re.search(r":\(([a-z -]+)\)'", part)
+                m = re.search(r"'2:[a-z]+:\(([a-z -]+)\)'", part)
                 values[verb] = set(m[1].split()) if m else set()
                 takes |= {verb} if '1:disk:_uasctl_disks' in part else set()
                 several |= {verb} if '*:disk:_uasctl_disks' in part else set()

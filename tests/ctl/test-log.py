@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasctl log: real journal files, and records."""
 
+import datetime
 import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import unittest
 
+import terminal
 from tree import EPOCH, MACHINE, REMOTE, Tree
 
 PROGRAM = sys.argv[1]
@@ -40,11 +43,11 @@ class Log(unittest.TestCase):
 
     # Records
 
-    NO_JOURNAL = 'uasctl: There is no journal to be read{}: this is what is on record.\n'.format(
-        '' if os.geteuid() == 0 else ' (root and the group systemd-journal may)')
+    NO_JOURNAL = 'uasctl: There is no journal{}: this is only the history.\n'.format(
+        '' if os.geteuid() == 0 else ' that this user may read (root and the group systemd-journal may)')
 
     def test_nothing(self):
-        self.log(talk=self.NO_JOURNAL + 'uasctl: Nothing is known to have happened.\n')
+        self.log(talk=self.NO_JOURNAL + 'uasctl: There are no events.\n')
 
     def test_records(self):
         self.tree.write('etc/uasd/history', 'generation=1\n' +
@@ -65,6 +68,42 @@ class Log(unittest.TestCase):
         self.assertEqual(self.log('sda', '--since=2026-11-20 15:45:07', talk=self.NO_JOURNAL), [two])
         self.assertEqual(self.log('--since=1h', '-q'), [])
 
+    def test_since(self):
+        """The words of journalctl."""
+        now = datetime.datetime.now(datetime.timezone.utc)  # as TZ of the tree
+        hours = {'h30': 30, 'h3': 3, 'm30': 0.5}
+        self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
+            record(f'1209:5a5a:{name}@0000:00:14.0/ss/1', 'passed', (now - datetime.timedelta(hours=h)).strftime('%Y-%m-%dT%H:%M:%SZ'))
+            for name, h in hours.items()))
+        midnight = (now - now.replace(hour=0, minute=0, second=0)).total_seconds() / 3600
+        at = now - datetime.timedelta(hours=1)
+        for word, most in ('2d', 48), ('-2d', 48), ('4h', 4), ('-4h', 4), ('4h ago', 4), ('-3h 30min', 3.5), ('now', 0), ('today', midnight), \
+                          ('yesterday', midnight + 24), (at.strftime('%Y-%m-%dT%H:%M'), 1.01), (at.strftime('%Y-%m-%d %H:%M:%S'), 1):
+            self.assertEqual([line.split(':')[4].split(' ')[0] for line in self.log('-q', f'--since={word}')],
+                             [name for name, h in hours.items() if h <= most], word)
+        if at.date() == now.date():
+            self.assertEqual(len(self.log('-q', f'--since={at.strftime("%H:%M")}')), 1)
+
+    def test_lines_and_disks(self):
+        self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
+            record(f'1209:5a5a:{serial}@0000:00:14.0/ss/{port}', 'passed', f'2026-11-1{i}T10:00:00Z')
+            for i, (serial, port) in enumerate((('S1', 1), ('', 2), ('S3', 3), ('S1', 4)))))
+        self.assertEqual([line[8:10] for line in self.log('-q', '-n2')], ['12', '13'])
+        self.assertEqual([line[8:10] for line in self.log('-q', '--lines=3', 'sda', 'sdb')], ['10', '11', '13'])
+        self.assertEqual([line[8:10] for line in self.log('-q', '-n0')], [])
+        self.assertEqual([line[8:10] for line in self.log('-q', 'S3', 'sdb')], ['11', '12'])
+        self.assertEqual(len(json.loads(''.join(self.log('-q', '-jn1')))['events']), 1)
+        self.log('sda', 'sdz', code=4, talk="uasctl: There is no USB disk 'sdz'; uasctl lists them.\n")
+
+    def test_width(self):
+        """No line is wider than the terminal, and no word is lost."""
+        self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:S1@0000:00:14.0/ss/1', 'distrusted', '2026-11-20T15:45:07Z', 'it had to be reset'))
+        words = self.log('-q')[0].split()
+        for width in 40, 54, 55, 56, 80, 120:
+            shown, status = terminal.run([PROGRAM, self.tree.top, 'log', '-q'], dict(os.environ, TERM='xterm', LC_ALL='C.UTF-8', TZ='UTC'), width)
+            self.assertEqual((status, shown.split()), (0, words))
+            self.assertLessEqual(max(map(len, shown.splitlines())), width, shown)
+
     def test_hostile_record(self):
         self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:\x1b[31m@p', 'passed', '\x1b[31m', '\x1b[31m\x07'))
         lines = self.log('-q')
@@ -73,7 +112,8 @@ class Log(unittest.TestCase):
 
     def test_usage(self):
         for args, talk in ((['--since=soon'], 'is no time'), (['--since='], 'is no time'), (['--since=2026-13-01'], 'is no time'),
-                           (['sda', 'sdb'], 'Too many')):
+                           (['-n', 'x'], 'is no number'), (['-n', '-1'], 'is no number'), (['-f', '--json'], '--follow'),
+                           (['--since=1h ago ago'], 'is no time'), (['--since=2026-11-20T'], 'is no time'), (['--since=25:00'], 'is no time')):
             p = self.tree.run('log', *args)
             self.assertEqual((p.returncode, p.stdout), (2, ''), args)
             self.assertIn(talk, p.stderr)
@@ -99,6 +139,24 @@ class Log(unittest.TestCase):
         # In time between the two.
         self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:S1@0000:00:14.0/ss/1', 'passed', '2025-11-23T12:13:22Z'))
         self.assertEqual([line[21:30] for line in self.log('sda')], ['held     ', 'on record', 'switched ', 'waiting  '])
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_follow(self):
+        """The last ten, and then new ones of the disk. It ends when its reader does."""
+        self.tree.journal(*(self.ending('HELD') for _ in range(12)))
+        env = dict(os.environ, LC_ALL='C.UTF-8', TZ='UTC')
+        p = subprocess.Popen([PROGRAM, self.tree.top, 'log', '-f', 'sda'], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(lambda: (p.kill(), p.wait(), p.stdout.close(), p.stderr.close()))
+        self.assertEqual([p.stdout.readline()[21:25] for _ in range(10)], ['held'] * 10)
+        self.tree.journal(self.ending('FAILED', serial='S2'), self.ending('SWITCHED'))
+        self.assertIn('text of SWITCHED', p.stdout.readline())
+        self.tree.journal(self.ending('TROUBLE'))
+        self.assertIn('text of TROUBLE', p.stdout.readline())
+        p.stdout.close()
+        self.assertEqual((p.wait(20), p.stderr.read()), (0, ''))
+
+    def test_follow_nothing(self):
+        self.log('-f', code=1, talk=self.NO_JOURNAL + 'uasctl: There are no events.\n')
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_every_ending(self):

@@ -42,18 +42,18 @@ _uasctl_command() {
 _uasctl() {
         local cur=${COMP_WORDS[COMP_CWORD]} verb='' option='' words='' columns i n=0
         local -A arguments=(
-                [list]='DISK...' [status]='DISK...' [explain]='DISK...' [db]='DISK' [log]='DISK' [monitor]='DISK...'
+                [list]='DISK...' [status]='DISK...' [explain]='DISK...' [db]='DISK' [log]='DISK...' [monitor]='DISK...'
                 [wait]='DISK...' [switch]='DISK uas,usb-storage' [policy]='DISK auto,uas,usb-storage,ignore'
                 [cancel]='DISK...' [release]='DISK...' [forget]='DISK...' [inhibit]='' [trim]='DISK on,off'
                 [bench]='DISK' [metrics]='' [report]='' [help]='VERB'
         )
-        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel --write --dry-run' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since=' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --hwdb=' [wait]='--wait --wait=')
+        local -A options=([list]='-o --output= --tree' [switch]='--dry-run --force --wait --wait=' [policy]='--force --kernel --write --dry-run' [trim]='--force' [inhibit]='--disk= --why= --list' [log]='--since= -n --lines= -f --follow' [bench]='--dry-run --driver= --profile= --pattern= --sweep= -n --rounds= --runtime= --pause= --size= --file= --write --destroy-data --clients= --csv --markdown --chart= --history --diff --show --remove' [metrics]='--textfile=' [report]='--redact --hwdb=' [wait]='--wait --wait=')
         local common='-h --help --version -j --json --json= --no-legend --no-pager -q --quiet -H --host= --no-ask-password'
 
         # What stands before the cursor: the verb, how many arguments, and the option that waits for its value.
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                -o | --output | --since | --textfile | --hwdb | --disk | --why | -H | --host | \
+                -o | --output | --since | --lines | --textfile | --hwdb | --disk | --why | -H | --host | \
                         -n | --rounds | --driver | --profile | --pattern | --sweep | --runtime | --pause | --size | --file | --clients | --chart) option=${COMP_WORDS[i]} ;;
                 -*) option=${COMP_WORDS[i]} && [[ ${COMP_WORDS[i + 1]} == '=' ]] || option='' ;;
                 =) ;;
@@ -98,6 +98,8 @@ _uasctl() {
                 return
         elif [[ $option == --json ]]; then
                 words='short pretty'
+        elif [[ $option == --since ]]; then
+                words='today yesterday'
         elif [[ $option == --driver ]]; then
                 words='uas usb-storage'
         elif [[ $option == --sweep ]]; then

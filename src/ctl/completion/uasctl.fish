@@ -43,7 +43,7 @@ function __uasctl_words
             set -a words $word
         else if test $value = yes
             set value no
-        else if contains -- $word -H --host -o --output --since --textfile --hwdb --disk --why -n --rounds --driver \
+        else if contains -- $word -H --host -o --output --since --lines --textfile --hwdb --disk --why -n --rounds --driver \
                 --profile --pattern --sweep --runtime --pause --size --file --clients --chart
             set value yes
         else if not string match -q -- '-*' $word
@@ -102,10 +102,10 @@ complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks,
 complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print the facts for a bug report'
 complete -c uasctl -n '__uasctl_at 0' -a help -d 'Show this help, or that of a verb'
 
-complete -c uasctl -n '__uasctl_at 1 db log switch policy trim bench' -a '(__uasctl_disks)'
-complete -c uasctl -n '__uasctl_at 1 db log switch policy trim bench; and string match -q "/*" -- (commandline -ct)' -F
-complete -c uasctl -n '__uasctl_after list status explain monitor wait cancel release forget' -a '(__uasctl_disks)'
-complete -c uasctl -n '__uasctl_after list status explain monitor wait cancel release forget; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget; and string match -q "/*" -- (commandline -ct)' -F
 complete -c uasctl -n '__uasctl_at 1 help' -a 'list status explain db log monitor wait switch policy cancel release forget inhibit trim bench metrics report help'
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
@@ -126,7 +126,9 @@ complete -c uasctl -n '__uasctl_of policy' -l kernel -d 'Print lines for boot lo
 complete -c uasctl -n '__uasctl_of switch policy bench' -l dry-run -d 'Say what would be done, and do nothing'
 complete -c uasctl -n '__uasctl_of switch policy trim' -l force -d "Even where the kernel's tables, or the disk, say otherwise"
 complete -c uasctl -n '__uasctl_of switch wait' -l wait -d 'Wait for the end'
-complete -c uasctl -n '__uasctl_of log' -l since -x -d 'From then on'
+complete -c uasctl -n '__uasctl_of log' -l since -x -a 'today yesterday' -d 'Show events from then on'
+complete -c uasctl -n '__uasctl_of log' -s n -l lines -x -d 'Show only the last N events'
+complete -c uasctl -n '__uasctl_of log' -s f -l follow -d 'Show further events as they happen'
 complete -c uasctl -n '__uasctl_of metrics' -l textfile -x -a '(__fish_complete_directories)' -d 'For node_exporter'
 complete -c uasctl -n '__uasctl_of inhibit' -l disk -x -a '(__uasctl_disks)' -d 'Switches of this disk alone'
 complete -c uasctl -n '__uasctl_of inhibit' -l why -x -d 'The reason'
