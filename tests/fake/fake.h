@@ -152,6 +152,7 @@ struct fake {
         uint64_t signalled_at; /* by HOOK_SIGNAL; 0: not yet */
         uint64_t files_at;     /* uas is being registered: when its files appear; it has its disk before that */
         bool udev_locks;       /* a udev worker keeps the flock of every disk */
+        bool reader_stays;     /* who hangs on the disk (fakesys_hang_on()) does not close it when it is unbound */
         /* what a switch must not cause */
         unsigned lost;    /* bytes of page cache thrown away */
         unsigned at_risk; /* bytes in the cache of a drive without a driver, which a power cut destroys */

@@ -405,7 +405,8 @@ static void unbind_takes_all(struct fake_usb *u)
 {
         enum driver was = u->driver;
 
-        fakesys_hang_on(NULL);
+        if (!fake->reader_stays)
+                fakesys_hang_on(NULL);
         for (unsigned i = 0; i < u->n_luns; i++) {
                 struct fake_lun *l = &u->luns[i];
 

@@ -163,9 +163,11 @@ int __wrap_fstatat64(int dirfd, const char *path, struct stat *st, int flags)
                 *st = (struct stat){.st_mode = S_IFCHR | 0660, .st_rdev = makedev(21, 0)};
                 return 0;
         }
-        if (strncmp(target, "/dev/", 5) != 0 || !(n = kernel_node(target + 5, NULL, NULL)))
+        if (strncmp(target, "/dev/sd", 7) != 0)
                 return __real_fstatat64(dirfd, path, st, flags);
-        *st = (struct stat){.st_mode = S_IFBLK | 0660, .st_rdev = makedev(8, n->minor)};
+        /* An open node keeps its number when its disk is gone. */
+        n = kernel_node(target + 5, NULL, NULL);
+        *st = (struct stat){.st_mode = S_IFBLK | 0660, .st_rdev = makedev(8, n ? n->minor : (unsigned) (target[7] - 'a') * 16)};
         return 0;
 }
 
@@ -231,14 +233,19 @@ static size_t n_watched;
 
 int __wrap_inotify_init1(int flags)
 {
-        int fds[2];
+        int fds[2], r = op_begin("inotify");
 
+        if (r < 0)
+                return fail_with(r);
         fake_inotify_end();
         n_watched = 0;
         if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
                 return -1;
         inotify_out = fds[1];
-        return fds[0];
+        r = op_end("inotify", fds[0]);
+        if (r < 0)
+                (void) close(fds[0]);
+        return r < 0 ? fail_with(r) : r;
 }
 
 void fake_inotify_end(void)

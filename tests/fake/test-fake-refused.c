@@ -182,6 +182,7 @@ static const struct {
          UASD_EXIT_FAILED,
          "fingerprint",
          BOT},
+        {"the disk cannot be watched", {BOT, UAS, .hooks = FAIL("inotify", 1, EMFILE)}, UASD_EXIT_FAILED, "claim", BOT},
         {"no module", {BOT, UAS, .prepare = no_uas}, UASD_EXIT_FAILED, "prepare", BOT},
         {"an install line", {BOT, UAS, .hooks = FAIL("module", 1, EPERM)}, UASD_EXIT_FAILED, "prepare", BOT},
         {"no room for a quirk", {UAS, BOT, .quirks = FULL_QUIRKS}, UASD_EXIT_FAILED, "prepare", UAS},
@@ -233,6 +234,12 @@ static const struct {
          "verify",
          BOT,
          true},
+        {"cannot be read on either driver",
+         {UAS, BOT, .hooks = {{.op = "fingerprint", .what = HOOK_FAIL, .error = EIO}}},
+         7,
+         "verify",
+         UAS,
+         true},
         {"cannot be read on uas", {BOT, UAS, .hooks = FAIL("fingerprint", 2, EIO)}, 7, "verify", BOT, true},
         {"in use before it could be tried",
          {BOT, UAS, .partitions = 1, .hooks = {{.op = "write record", .nth = 10, .what = HOOK_MOUNT}}},
@@ -282,6 +289,8 @@ static void test_bad(void **state)
                 wrong = u->touched || !s->held ? scene_held() : NULL;
                 if (!wrong && s->held && r.code == UASD_EXIT_DEFERRED && !scene_held())
                         wrong = "its hold has ended";
+                if (!wrong && bad[i].code == UASD_EXIT_ROLLED_BACK && u->luns[0].letter != 0)
+                        wrong = "sda has come back under another name";
                 if (!wrong)
                         wrong = scene_wrong(s);
                 good = r.code == bad[i].code && streq(r.step, bad[i].step) && (!u->plugged || u->driver == bad[i].driver) &&

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <fcntl.h>
+#include <cmocka.h>
+
+#include "common/names.h"
+#include "play.h"
+#include "sys/state/attachment.h"
+#include "sys/state/history.h"
+
+/* The course of a switch, and its time. The conditions of scene_wrong() hold also if a switch does less, or is late. */
+
+#define BOT DRIVER_USB_STORAGE
+#define UAS DRIVER_UAS
+
+static unsigned count(const char *op, unsigned from)
+{
+        unsigned n = 0;
+
+        for (unsigned i = from; i < fake->n_ops; i++)
+                n += strncmp(fake->ops[i], op, strlen(op)) == 0;
+        return n;
+}
+
+/* The number of its first operation with that name, from 1 on; 0: none. */
+static unsigned first(const char *op)
+{
+        for (unsigned i = 0; i < fake->n_ops; i++)
+                if (strncmp(fake->ops[i], op, strlen(op)) == 0)
+                        return i + 1;
+        return 0;
+}
+
+static void print_ops(const char *what, const struct result *r)
+{
+        print_error("%s: on %s, code %i at %s: %s\n", what, driver_to_string(fake->usb[0].driver), r->code, r->step, r->text);
+        for (unsigned i = 0; i < fake->n_ops; i++)
+                print_error(" [%u %s]", i + 1, fake->ops[i]);
+        print_error("\n");
+}
+
+/* ---- time ---- */
+
+static void silent_on_uas(struct fake_usb *u)
+{
+        u->silent_on_uas = true;
+}
+
+static void stalls(struct fake_usb *u)
+{
+        u->stalls_on_uas = true;
+}
+
+static void reader_stays(struct fake_usb *u)
+{
+        stalls(u);
+        fake->reader_stays = true;
+}
+
+/* The clock is that of the fake kernel: a switch that waits for nothing takes none of the real time. */
+static void test_time(void **state)
+{
+        static const struct {
+                const char *what;
+                struct scene s;
+                int code;
+                unsigned seconds; /* at most */
+                bool unbound;
+        } table[] = {
+                /* clang-format off */
+                {"to uas", {BOT, UAS, .partitions = 1}, 0, 2, true},
+                {"to usb-storage", {UAS, BOT, .partitions = 1}, 0, 4, true},
+                /* The disk has no driver, so the lock is waited for once. */
+                {"the lock of the quirks is kept", {UAS, BOT, .hooks = {{.op = "unbind", .nth = 1, .what = HOOK_LOCK}}}, 7, 16, true},
+                /* A boot or a user waits: the way back is over when the hold is. */
+                {"silent, plugged in", {BOT, UAS, .partitions = 1, .plugged = true, .prepare = silent_on_uas}, 7, 20, true},
+                {"silent, held", {BOT, UAS, .partitions = 1, .held = true, .prepare = silent_on_uas}, 7, 20, true},
+                {"silent", {BOT, UAS, .partitions = 1, .prepare = silent_on_uas}, 7, 40, true},
+                {"stalls", {BOT, UAS, .partitions = 1, .prepare = stalls}, 7, 12, true},
+                {"a reader hangs on it after the unbind", {BOT, UAS, .partitions = 1, .prepare = reader_stays}, 7, 14, true},
+                /* The LUN that is still there is announced by no event. */
+                {"a LUN cannot be deleted",
+                 {UAS, BOT, .luns = 2, .partitions = 1, .hooks = {{.op = "delete 0:0:0:1", .nth = 1, .what = HOOK_FAIL, .error = EIO}}},
+                 7, 3, false},
+                {"no answer from udev about PID 1", {UAS, BOT, .plugged = true, .hooks = {{.op = "arm timer", .nth = 1, .what = HOOK_FAIL, .error = ENOENT}}}, 0, 4, true},
+                /* clang-format on */
+        };
+        bool all = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct result r;
+                uint64_t began, usec;
+
+                scene_make(&table[i].s);
+                began = fake->clock;
+                scene_switch(&table[i].s, &r);
+                usec = fake->clock - began;
+                if (r.code != table[i].code || usec > table[i].seconds * USEC_PER_SEC ||
+                    (fake->usb[0].unbound > 0) != table[i].unbound) {
+                        print_ops(table[i].what, &r);
+                        print_error("%llu ms\n", (unsigned long long) (usec / USEC_PER_MSEC));
+                        all = false;
+                }
+                scene_remove();
+        }
+        assert_true(all);
+}
+
+/* ---- users ---- */
+
+/* The driver is built into the kernel and counts no opens. The search by name finds who came at the last moment. */
+static void test_last_moment(void **state)
+{
+        static const enum fake_what whats[] = {HOOK_OPEN_SG, HOOK_OPEN, HOOK_GLANCE};
+        static const struct scene s = {UAS, BOT, .partitions = 1};
+        struct result r;
+        unsigned last;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        last = count("open sda", 0) - count("open sda", first("delete"));
+        scene_remove();
+        for (size_t i = 0; i < ELEMENTSOF(whats); i++) {
+                struct scene now = s;
+
+                now.hooks[0] = (struct fake_hook){.op = "open sda", .nth = last, .what = whats[i]};
+                scene_make(&now);
+                scene_switch(&now, &r);
+                if (whats[i] == HOOK_GLANCE) /* it has gone again: a second search finds no user */
+                        assert_int_equal(r.code, UASD_EXIT_OK);
+                else if (r.code != UASD_EXIT_DEFERRED || fake->usb[0].touched) {
+                        print_ops("opened in the last moment", &r);
+                        fail();
+                }
+                scene_remove();
+        }
+}
+
+/* A process wrote to the disk after the fingerprint: the disk is synced, and the fingerprint is taken again. */
+static void test_written_since(void **state)
+{
+        static const struct scene s = {UAS, BOT, .partitions = 1, .hooks = {{.op = "fingerprint", .nth = 1, .what = HOOK_WRITE}}};
+        unsigned fingerprints = 0, syncs = 0, at = 0;
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        for (unsigned i = 0; i < first("delete"); i++) {
+                fingerprints += streq(fake->ops[i], "fingerprint");
+                syncs += at > 0 && strncmp(fake->ops[i], "sync sda", 8) == 0;
+                at = !at && fingerprints ? i : at;
+        }
+        assert_int_equal(fingerprints, 2);
+        assert_int_not_equal(syncs, 0);
+        scene_remove();
+}
+
+/* ---- holds ---- */
+
+/* Fails as soon as it has appeared: until it is back the disk is held, so that its name is free and no process mounts it. */
+static void test_held_on_the_way_back(void **state)
+{
+        static const struct scene scenes[] = {
+                {BOT, UAS, .partitions = 1, .prepare = stalls},
+                {BOT, UAS, .partitions = 1, .plugged = true, .prepare = stalls},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct result r;
+                unsigned hold, back;
+
+                scene_make(&scenes[i]);
+                scene_switch(&scenes[i], &r);
+                assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+                hold = first("write hold");
+                back = first("unbind uas");
+                if (hold == 0 || hold > back || count("remove hold", back) == 0 || count("uevent sda", back) == 0 ||
+                    fake->usb[0].luns[0].letter != 0) {
+                        print_ops("rolled back", &r);
+                        fail();
+                }
+                scene_remove();
+        }
+}
+
+/* A switch that is done in time holds nothing: udev's helper has waited for it. */
+static void test_not_held(void **state)
+{
+        static const struct scene s = {BOT, UAS, .partitions = 1};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(count("write hold", 0), 0);
+        assert_int_equal(count("uevent", 0), 0);
+        assert_int_equal(fake->timers, 0);
+        scene_remove();
+}
+
+static void hold_never(struct fake_usb *u)
+{
+        tree_write("quiet uasd.hold=0\n", "proc/cmdline");
+}
+
+static void hold_never_and_stalls(struct fake_usb *u)
+{
+        hold_never(u);
+        stalls(u);
+}
+
+/* HoldSec=0 and uasd.hold=0 apply to uasd-switch as well. */
+static void test_hold_never(void **state)
+{
+        static const struct scene scenes[] = {
+                {BOT, UAS, .partitions = 1, .plugged = true, .hold_sec_0 = true},
+                {BOT, UAS, .partitions = 1, .plugged = true, .hold_sec_0 = true, .prepare = stalls},
+                {BOT, UAS, .partitions = 1, .plugged = true, .prepare = hold_never},
+                {BOT, UAS, .partitions = 1, .plugged = true, .prepare = hold_never_and_stalls},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct result r;
+
+                scene_make(&scenes[i]);
+                scene_switch(&scenes[i], &r);
+                assert_int_equal(r.code, i % 2 ? UASD_EXIT_ROLLED_BACK : UASD_EXIT_OK);
+                assert_int_equal(count("write hold", 0), 0);
+                assert_int_equal(fake->timers, 0);
+                assert_null(scene_wrong(&scenes[i]));
+                scene_remove();
+        }
+}
+
+/* The marks of the attachment: uasd does not repeat an automatic switch. A desktop mounts only what a user plugged in. */
+static void test_marks(void **state)
+{
+        static const struct scene scenes[] = {
+                {BOT, UAS, .partitions = 1},
+                {BOT, UAS, .partitions = 1, .automatic = true},
+                {BOT, UAS, .partitions = 1, .plugged = true},
+                {BOT, UAS, .partitions = 1, .automatic = true, .held = true},
+                {BOT, UAS, .partitions = 1, .automatic = true, .prepare = stalls},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                struct attachment_mark a;
+                struct facts f = {.interface = "2-1:1.0"};
+                struct result r;
+
+                scene_make(&scenes[i]);
+                scene_switch(&scenes[i], &r);
+                f.busnum = fake->usb[0].bus;
+                f.devnum = fake->usb[0].dev;
+                assert_true(attachment_read(&fake->roots, &f, &a) > 0);
+                assert_int_equal(a.tried, scenes[i].automatic);
+                assert_int_equal(a.no_auto, !scenes[i].plugged && !scenes[i].held);
+                scene_remove();
+        }
+}
+
+/* ---- the way back ---- */
+
+/* Only drivers_probe gives it a driver. The switch ends when its disks are there: until then it is held. */
+static void test_any_driver(void **state)
+{
+        static const struct scene s = {UAS, BOT, .partitions = 1, .plugged = true,
+                                       .hooks = {{.op = "bind", .what = HOOK_FAIL, .error = EIO}}};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_not_equal(count("drivers_probe", 0), 0);
+        assert_int_equal(fake->usb[0].driver, UAS);
+        assert_true(fake->usb[0].luns[0].there);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
+static void entry_left(struct fake_usb *u)
+{
+        tree_write("ENTRY=1111:2222:u\n", "run/" RUN_QUIRKS_BIND);
+}
+
+/* An entry of an earlier bind cannot be taken out. A second one would be on no record, so no switch begins that needs one. */
+static void test_entry_left(void **state)
+{
+        static const struct scene s = {UAS, BOT, .quirks = "1111:2222:u", .prepare = entry_left,
+                                       .hooks = {{.op = "quirks", .what = HOOK_FAIL, .error = EIO}}};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.step, "prepare");
+        assert_int_equal(fake->usb[0].touched, 0);
+        scene_remove();
+
+        /* Without an error the entry goes first. */
+        scene_make(&(struct scene){UAS, BOT, .quirks = "1111:2222:u", .prepare = entry_left});
+        scene_switch(&(struct scene){UAS, BOT}, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_false(tree_exists("run/" RUN_QUIRKS_BIND));
+        assert_null(scene_wrong(&(struct scene){UAS, BOT}));
+        scene_remove();
+}
+
+static void lock_without_uasd(struct fake_usb *u)
+{
+        tree_write("", "run/" RUN_DAEMON_LOCK);
+}
+
+/* The lock file of a uasd that has ended stays. No uasd watches the trial, so it has no result. */
+static void test_uasd_has_gone(void **state)
+{
+        static const struct scene s = {BOT, UAS, .partitions = 1, .prepare = lock_without_uasd};
+        struct usb_disk d = {0};
+        struct history h;
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(usb_disk_read(&fake->roots, "2-1:1.0", true, &d), 1);
+        assert_int_equal(history_read(&fake->roots, &d.facts, &h), 1);
+        assert_int_equal(h.state, HISTORY_ENDED);
+        usb_disk_done(&d);
+        scene_remove();
+}
+
+/* ---- two faults at once ---- */
+
+/* An error of the kernel, and a user at the next operations: whatever is not known counts as in use. */
+static void test_error_and_user(void **state)
+{
+        static const char *const errors[] = {"inotify", "users", "count", "read luns", "read disk"};
+        static const enum fake_what users[] = {HOOK_OPEN, HOOK_OPEN_SG, HOOK_MOUNT_PRIVATE};
+        bool all = true;
+
+        for (size_t e = 0; e < ELEMENTSOF(errors); e++)
+                for (size_t u = 0; u < ELEMENTSOF(users); u++)
+                        for (unsigned after = 0; after < 6; after++) {
+                                struct scene s = {BOT, UAS, .partitions = 1, .counts = u != 1};
+                                struct result r;
+                                const char *wrong;
+                                unsigned at;
+
+                                scene_make(&s);
+                                scene_switch(&s, &r);
+                                at = first(errors[e]);
+                                scene_remove();
+                                assert_int_not_equal(at, 0);
+                                s.hooks[0] = (struct fake_hook){
+                                        .op = errors[e], .nth = 1, .on = true, .what = HOOK_FAIL, .error = EIO};
+                                s.hooks[1] = (struct fake_hook){.nth = at + after, .what = users[u]};
+                                scene_make(&s);
+                                scene_switch(&s, &r);
+                                wrong = fake->broken[0]                             ? fake->broken
+                                        : r.code == UASD_EXIT_OK && fake->opened_at ? "it went on"
+                                                                                    : NULL;
+                                memset(fake->hooks, 0, sizeof(fake->hooks));
+                                if (wrong) {
+                                        print_ops(errors[e], &r);
+                                        print_error("%s\n", wrong);
+                                        all = false;
+                                }
+                                scene_remove();
+                        }
+        assert_true(all);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_time),           cmocka_unit_test(test_last_moment),
+                cmocka_unit_test(test_written_since),  cmocka_unit_test(test_held_on_the_way_back),
+                cmocka_unit_test(test_not_held),       cmocka_unit_test(test_hold_never),
+                cmocka_unit_test(test_marks),          cmocka_unit_test(test_any_driver),
+                cmocka_unit_test(test_entry_left),     cmocka_unit_test(test_uasd_has_gone),
+                cmocka_unit_test(test_error_and_user),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
