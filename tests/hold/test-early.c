@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -349,6 +351,7 @@ static void test_no_driver(void **state)
 static void test_again_and_recover(void **state)
 {
         struct tree t;
+        uint64_t now;
 
         reset();
         make(&t);
@@ -369,9 +372,29 @@ static void test_again_and_recover(void **state)
         answers[0] = RUN_KILLED;
         tree_unlink(&t, TREE_DIR "/driver");
         tree_link(&t, TREE_DIR "/driver", ON_BOT);
+        now = now_boottime();
         assert_int_equal(move(&t), 1);
         assert_int_equal(runs, 2);
         assert_int_equal(asked[1].target, DRIVER_NONE);
+        assert_in_range(asked[1].deadline, now + 5 * USEC_PER_SEC, now + 7 * USEC_PER_SEC);
+        tree_remove(&t);
+}
+
+/* Reading its strings takes the lock of the device, and a disk that hangs keeps it. udev's record has them. */
+static void test_reads_no_strings(void **state)
+{
+        char path[128];
+        struct tree t;
+
+        reset();
+        make(&t);
+        passed(&t);
+        tree_unlink(&t, "sys/devices/pci0/usb2/2-1/serial");
+        (void) snprintf(path, sizeof(path), "%s/sys/devices/pci0/usb2/2-1/serial", t.path);
+        assert_return_code(mkfifo(path, 0600), errno);
+        (void) alarm(20); /* the open of a FIFO hangs */
+        assert_int_equal(move(&t), 1);
+        (void) alarm(0);
         tree_remove(&t);
 }
 
@@ -449,6 +472,7 @@ static void test_stale_not(void **state)
 static void test_let_go(void **state)
 {
         static const char path[] = "sys/class/block/sda/uevent";
+        char devices[128];
         struct tree t;
 
         make(&t);
@@ -460,16 +484,29 @@ static void test_let_go(void **state)
         assert_int_equal(early_let_go(&t.roots), 0); /* only once */
         assert_string_equal(tree_read(&t, path), "");
         tree_remove(&t);
+
+        make(&t);
+        (void) snprintf(devices, sizeof(devices), "rm -r '%s/sys/bus/usb/devices'", t.path);
+        assert_int_equal(system(devices), 0);
+        tree_write(&t, "sys/bus/usb/devices", "no folder");
+        assert_int_equal(early_let_go(&t.roots), -ENOTDIR); /* which disks are held is not known */
+        tree_remove(&t);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_held),      cmocka_unit_test(test_held_not),
-                cmocka_unit_test(test_moved),     cmocka_unit_test(test_moved_not),
-                cmocka_unit_test(test_coldplug),  cmocka_unit_test(test_not_an_initramfs),
-                cmocka_unit_test(test_no_driver), cmocka_unit_test(test_again_and_recover),
-                cmocka_unit_test(test_let_go),    cmocka_unit_test(test_stale),
+                cmocka_unit_test(test_held),
+                cmocka_unit_test(test_held_not),
+                cmocka_unit_test(test_moved),
+                cmocka_unit_test(test_moved_not),
+                cmocka_unit_test(test_coldplug),
+                cmocka_unit_test(test_not_an_initramfs),
+                cmocka_unit_test(test_no_driver),
+                cmocka_unit_test(test_again_and_recover),
+                cmocka_unit_test(test_let_go),
+                cmocka_unit_test(test_stale),
+                cmocka_unit_test(test_reads_no_strings),
                 cmocka_unit_test(test_stale_not),
         };
 

@@ -72,6 +72,7 @@ static void test_timeouts(void **state)
                 {"etc/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=1min\n", 60},
                 {"usr/lib/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec=infinity\n", 90},
                 {"proc/cmdline", "quiet systemd.default_device_timeout_sec=15 ro\n", 15},
+                {"proc/cmdline", "quiet systemd.default_device_timeout_sec=\"24\" ro\n", 24},
                 {"run/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec = 20\n", 20},
                 {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobRunningTimeoutSec=11\n", 11},
                 {"etc/systemd/system/dev-sda1.device.d/x.conf", "[Unit]\nJobTimeoutSec=13s\nJobTimeoutAction=none\n", 13},

@@ -282,8 +282,11 @@ class Programs(unittest.TestCase):
 
     def test_quirks_fail(self):
         self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
-        p = self.run_hold('quirks', '6.1.0-test', self.tree.path('no-such-folder'), code=1)
-        self.assertIn('Cannot keep disks off uas in the initramfs: ', p.stderr)
+        self.tree.write('new/etc/modprobe.d', 'no folder')
+        for folder in 'no-such-folder', 'new':
+            with self.subTest(folder):
+                p = self.run_hold('quirks', '6.1.0-test', self.tree.path(folder), code=1)
+                self.assertIn('Cannot keep disks off uas in the initramfs: ', p.stderr)
 
     def test_end_trials(self):
         trial = PASSED.replace('passed', 'trial').replace('boot=-', 'boot=00000000-0000-0000-0000-000000000001')

@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The program uasd-switch: its options, and what its caller reads. No machine has the USB interface that it is asked about."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+PROGRAM = sys.argv[1]
+NOBODY = '99-99:1.0'
+GONE = 'there is no USB storage interface ' + NOBODY
+
+
+class SwitchProgram(unittest.TestCase):
+    def run_switch(self, *args, code):
+        p = subprocess.run([PROGRAM, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
+        return p
+
+    def test_help(self):
+        for option in '-h', '--help':
+            self.assertIn('uasd-switch [OPTION...] INTERFACE uas|usb-storage\n', self.run_switch(option, code=0).stdout)
+        self.assertRegex(self.run_switch('--version', code=0).stdout, r'^uasd-switch [0-9.]+\n$')
+
+    def test_usage(self):
+        "Anything else is an error of usage, and says so."
+        for args, text in ((('--nonsense', NOBODY, 'uas'), 'nonsense'),
+                           ((), 'INTERFACE and driver expected; see --help'),
+                           ((NOBODY,), 'INTERFACE and driver expected; see --help'),
+                           ((NOBODY, 'uas', 'uas'), 'INTERFACE and driver expected; see --help'),
+                           (('--recover',), 'INTERFACE expected; see --help'),
+                           (('--recover', NOBODY, 'uas'), 'INTERFACE expected; see --help'),
+                           (('--claim',), 'INTERFACE expected; see --help'),
+                           (('--claim-again', NOBODY, 'uas'), 'INTERFACE expected; see --help'),
+                           (('../x', 'uas'), 'not the name of a USB interface (such as 2-1:1.0): ../x'),
+                           (('--recover', '../x'), 'not the name of a USB interface (such as 2-1:1.0): ../x'),
+                           ((NOBODY, 'usb'), 'no such target, want uas or usb-storage: usb'),
+                           ((NOBODY, 'none'), 'no such target, want uas or usb-storage: none'),
+                           (('--hold-deadline=soon', NOBODY, 'uas'), '--hold-deadline: not a number of microseconds: soon')):
+            with self.subTest(args=args):
+                p = self.run_switch(*args, code=2)
+                self.assertIn(text, p.stderr)
+                self.assertEqual(p.stdout, '')
+
+    def test_no_disk(self):
+        for driver in 'uas', 'usb-storage':
+            p = self.run_switch('--automatic', '--plugged', '--hold-deadline=1', '--no-udev', NOBODY, driver, code=4)
+            self.assertEqual((p.stdout, p.stderr), ('', f'uasd-switch: {NOBODY}: step identify: {GONE}\n'))
+        self.assertEqual(self.run_switch('--claim', NOBODY, code=4).stderr, f'uasd-switch: {NOBODY}: step claim: {GONE}\n')
+
+    def test_machine(self):
+        "uasd reads lines."
+        lines = self.run_switch('--machine', NOBODY, 'uas', code=4).stdout.splitlines()
+        self.assertRegex(lines[0], '^STEP identify [0-9]+$')
+        self.assertEqual(lines[1:], ['END 4 identify ' + GONE])
+
+    def test_reader_dies(self):
+        "uasd has died: the switch goes on, whatever it writes."
+        reader, writer = os.pipe()
+        os.close(reader)
+        p = subprocess.run([PROGRAM, '--machine', NOBODY, 'uas'], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True,
+                           timeout=20)
+        os.close(writer)
+        self.assertEqual((p.returncode, p.stderr), (4, f'uasd-switch: {NOBODY}: step identify: {GONE}\n'))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
