@@ -44,6 +44,20 @@ static void test_parse(void **state)
         }
 }
 
+/* A field takes its size less the end of the string. */
+static void test_size(void **state)
+{
+        struct db_says s = {.host = ""};
+
+        for (size_t n = sizeof(s.host) - 1; n <= sizeof(s.host); n++) {
+                char value[sizeof(s.host) + 64];
+
+                (void) snprintf(value, sizeof(value), "bad;*;%0*d;A list;2026-11", (int) n, 1);
+                assert_int_equal(db_says_parse(value, &s), n < sizeof(s.host) ? 0 : -EINVAL);
+                assert_int_equal(strlen(s.host), sizeof(s.host) - 1);
+        }
+}
+
 static void test_host(void **state)
 {
         static const struct {
@@ -160,10 +174,8 @@ static void test_weigh_all(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_parse),
-                cmocka_unit_test(test_host),
-                cmocka_unit_test(test_weigh),
-                cmocka_unit_test(test_weigh_all),
+                cmocka_unit_test(test_parse), cmocka_unit_test(test_size),      cmocka_unit_test(test_host),
+                cmocka_unit_test(test_weigh), cmocka_unit_test(test_weigh_all),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -567,6 +567,16 @@ static const struct scenario table[] = {
                  {5000, IN_USE, "", STATE_WAITING},
                  {6000, CANCEL, "unwatch report", STATE_SETTLED},
          }},
+        {"a request cancelled: what the policy wants later, nobody has asked for",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, REQUEST(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING, DISKS},
+                 {1200, CANCEL, "unwatch report", STATE_SETTLED},
+                 {7000, SCANNED, "watch report look", STATE_WAITING, POLICY_BOT},
+                 {7000, FREE, "timer 9000", STATE_WAITING},
+                 {9000, TIMER, "unwatch timer off report switch usb-storage automatic", STATE_SWITCHING},
+         }},
 
         {"while the machine boots, no disk is claimed that may be about to be mounted",
          BOOTING,
