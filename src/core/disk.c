@@ -245,8 +245,7 @@ static bool is_or_below(const char *path, const char *dir)
         return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-/* Returns true if a volume or an array is between them: it keeps the disk busy after the unmount. */
-static bool is_stacked(const struct disk *d, const struct user *u)
+bool user_is_stacked(const struct disk *d, const struct user *u)
 {
         for (size_t i = 0; i < d->n_users; i++) {
                 const struct user *h = d->users + i;
@@ -302,13 +301,13 @@ char *disk_system_remedy(const struct disk *d, char *ret, size_t size)
                 const struct user *u = d->users + i;
 
                 if (u->kind == USER_SWAP)
-                        remedy = is_stacked(d, u) ? "It serves the running system: free it by swapoff" STOP_IT
-                                                  : "It serves the running system: free it by swapoff, or restart.";
+                        remedy = user_is_stacked(d, u) ? "It serves the running system: free it by swapoff" STOP_IT
+                                                       : "It serves the running system: free it by swapoff, or restart.";
                 if (u->kind != USER_MOUNT || u->namespace || !u->where)
                         continue;
                 if (is_or_below(u->where, "/boot") || is_or_below(u->where, "/efi"))
-                        remedy = is_stacked(d, u) ? "It serves the running system: free it by umount" STOP_IT
-                                                  : "It serves the running system: free it by umount, or restart.";
+                        remedy = user_is_stacked(d, u) ? "It serves the running system: free it by umount" STOP_IT
+                                                       : "It serves the running system: free it by umount, or restart.";
         }
         (void) snprintf(ret, size, "%s", remedy);
         return ret;

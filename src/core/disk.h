@@ -118,6 +118,8 @@ bool disk_went_wrong(const struct disk *d);
  * nothing uses it: /mnt/usb (sda1)."). Names in it are made harmless. Returns ret.
  */
 char *disk_reason(const struct disk *d, char *ret, size_t size);
+/* Returns true if a volume or an array is between disk and user: it keeps the disk busy after the user has ended. */
+bool user_is_stacked(const struct disk *d, const struct user *u);
 /* Returns true if the root file system or /usr is on it. */
 bool disk_has_root(const struct disk *d);
 #define REMEDY_MAX 320

@@ -79,6 +79,49 @@ const char *state_sentence(enum state s)
         return s < _STATE_MAX ? sentences[s] : "The state is not known.";
 }
 
+/* The first row for which the kernel itself keeps this disk off uas. NULL: none. */
+static const struct explain_row *kernel_objects(const struct explain_row *rows, size_t n)
+{
+        static const enum reason objections[] = {REASON_QUIRK, REASON_KERNEL_TABLE, REASON_KERNEL_RULE, REASON_NO_STREAMS,
+                                                 REASON_NO_SG};
+
+        for (size_t i = 0; i < n; i++)
+                for (size_t o = 0; o < ELEMENTSOF(objections); o++)
+                        if (rows[i].reason == objections[o] && rows[i].fits)
+                                return rows + i;
+        return NULL;
+}
+
+char *explain_kernel(const struct facts *f, const struct explain_row *rows, size_t n, int built, char *ret, size_t size)
+{
+        const struct explain_row *objection = kernel_objects(rows, n);
+        bool uas = f->driver == DRIVER_UAS;
+        char why[400] = "";
+
+        ret[0] = '\0';
+        if (f->caps_error < 0 || !f->caps.pipes || !f->caps.bot || (!uas && f->driver != DRIVER_USB_STORAGE))
+                return ret;
+        if (built == 0)
+                (void) snprintf(why, sizeof(why), "its usb-storage is built without UAS support (CONFIG_USB_UAS)");
+        else if (f->quirks_own[0])
+                (void) snprintf(why, sizeof(why), "uasd has put %s into the quirks parameter", f->quirks_own);
+        else if (objection)
+                (void) snprintf(why, sizeof(why), "%s", objection->found);
+        if (*why)
+                (void) snprintf(ret, size, "It chooses usb-storage: %s.%s", why,
+                                uas ? " A switch has moved the disk to uas." : "");
+        else if (uas)
+                (void) snprintf(ret, size, "It chooses uas: no table, rule or quirk forbids it.");
+        else if (built > 0)
+                (void) snprintf(ret, size, "It chooses uas. A switch has moved the disk to usb-storage.");
+        else
+                (void) snprintf(
+                        ret, size,
+                        "No table, rule or quirk keeps the disk off uas. Either a switch has moved it to usb-storage, or this "
+                        "kernel's usb-storage is built without UAS support (CONFIG_USB_UAS).");
+        return ret;
+}
+
 char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t size)
 {
         struct decision d;

@@ -30,6 +30,13 @@ const char *why_word(enum state s, enum reason r);
 const char *state_sentence(enum state s);
 
 /*
+ * Writes which driver the kernel itself chooses for this disk and why, and whether a switch has moved it since. Empty: the disk
+ * offers no choice. rows: of explain(). built: 1 if usb-storage is built with UAS support, 0 if not, negative if unknown. Returns
+ * ret.
+ */
+char *explain_kernel(const struct facts *f, const struct explain_row *rows, size_t n, int built, char *ret, size_t size);
+
+/*
  * For a disk without a driver, although uas is there and nothing forbids it: writes the possible causes and remedies, as
  * sentences. Empty for any other disk. probe_error: the error of uas (kmsg_note_probe() of core/kmsg.h), 0 if unknown. Returns
  * ret.

@@ -9,6 +9,7 @@
 #include "common/util.h"
 #include "ctl/capture.h"
 #include "ctl/output.h"
+#include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 #include "sys/state/trims.h"
@@ -164,6 +165,24 @@ static char *smart_sentence(const struct smart *s, const char *block, char *ret,
 
 /* ---- all of a disk ---- */
 
+/* The alternate setting in use. The kernel has its numbers in hexadecimal. */
+static void read_protocol(const struct roots *r, const char *interface, char *ret, size_t size)
+{
+        static const char *const names[] = {"bInterfaceClass", "bInterfaceSubClass", "bInterfaceProtocol", "bNumEndpoints"};
+        uint64_t values[ELEMENTSOF(names)];
+
+        ret[0] = '\0';
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                char path[PATH_MAX];
+
+                (void) snprintf(path, sizeof(path), SYSFS_USB_DEVICES "/%s/%s", interface, names[i]);
+                if (attr_read_uint(r->sys, path, 16, &values[i]) < 0)
+                        return;
+        }
+        (void) snprintf(ret, size, "%02x:%02x:%02x, %u endpoints", (unsigned) values[0], (unsigned) values[1],
+                        (unsigned) values[2], (unsigned) values[3]);
+}
+
 void health_read(const struct roots *r, const struct view *v, struct health *ret)
 {
         struct health h = {.luns = need(calloc(v->disk.n_luns + 1, sizeof(*h.luns)))};
@@ -174,6 +193,7 @@ void health_read(const struct roots *r, const struct view *v, struct health *ret
         if (usb_disk_read(r, f->interface, true, &u) > 0)
                 f = &u.facts;
         link_read(r, &v->disk.facts, &h.link);
+        read_protocol(r, v->disk.facts.interface, h.protocol, sizeof(h.protocol));
         for (size_t i = 0; i < v->disk.n_luns; i++) {
                 struct lun_health *l = h.luns + h.n_luns;
                 uint64_t max;
@@ -257,12 +277,9 @@ static void print_smart(const struct lun_health *l)
 
 void health_print(const struct health *h, const struct view *v)
 {
-        char advice[512];
-
         for (size_t i = 0; i < h->n_luns; i++)
                 print_commands(i == 0 ? "Commands" : "", h->luns + i);
         health_print_trim(h, v);
         for (size_t i = 0; i < h->n_luns; i++)
                 print_smart(h->luns + i);
-        output_sentence("Advice", link_advice(&h->link, advice, sizeof(advice)));
 }

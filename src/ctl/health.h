@@ -29,6 +29,7 @@ struct lun_health {
 };
 
 struct health {
+        char protocol[64]; /* "08:06:62, 4 endpoints", as in lsusb; empty: not known */
         struct link_facts link;
         struct lun_health *luns; /* LUNs with a block device */
         size_t n_luns;
@@ -39,7 +40,7 @@ void health_read(const struct roots *r, const struct view *v, struct health *ret
 /* Adds the answer of smartctl about its disks, or the reason for not asking. This may take seconds. root: as in struct ctl. */
 void health_ask(const struct roots *r, const char *root, const struct view *v, struct health *h);
 void health_done(struct health *h);
-/* Fields and sentences below those of output_status(). */
+/* The fields about commands, TRIM and SMART. */
 void health_print(const struct health *h, const struct view *v);
 /* Only the line on TRIM. */
 void health_print_trim(const struct health *h, const struct view *v);

@@ -19,6 +19,7 @@ const struct ctl_option option_rows[] = {
         /* clang-format off */
         {OPTION_OUTPUT, 'o', "output", "=[+]COLUMN,...", AT(columns), "Show these columns; with +: these as well"},
         {OPTION_TREE, 0, "tree", NULL, 0, "Show buses and hubs as well"},
+        {OPTION_ALL, 0, "all", NULL, 0, "Print also the rows that do not apply"},
         {OPTION_SINCE, 0, "since", "=TIME", AT(since), "Show events from then on: 2026-11-20, 10:00, yesterday, -2h"},
         {OPTION_LINES, 'n', "lines", "=N", AT(lines), "Show only the last N events"},
         {OPTION_FOLLOW, 'f', "follow", NULL, 0, "Show the last events, and further ones as they happen"},

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "common/util.h"
+#include "term/fit.h"
 #include "term/fold.h"
 #include "term/program.h"
 #include "term/table.h"
@@ -35,45 +36,14 @@ const char *sgr_of_state(enum state s)
         return "";
 }
 
-#define ROW_FOUND 3 /* the column */
-static const struct table_column row_columns[] = {{""}, {"ROW"}, {"FITS"}, {"FOUND", SCOLS_FL_WRAP}};
-
-/* The width that the columns before it leave; 0: no limit, or too narrow for a word. */
-static unsigned found_room(const struct explain_row *rows, size_t n)
-{
-        size_t used = 0;
-
-        for (size_t i = 0; i < n; i++)
-                if (strlen(reason_to_string(rows[i].reason)) > used)
-                        used = strlen(reason_to_string(rows[i].reason));
-        used += strlen("-> ") + strlen(" FITS ");
-        return style_width() > used + 20 ? style_width() - (unsigned) used : 0;
-}
-
-int output_rows(const struct explain_row *rows, size_t n, bool legend)
-{
-        struct libscols_table *t = table_new(row_columns, ELEMENTSOF(row_columns), legend);
-        unsigned room = found_room(rows, n);
-        int r = room ? fold_column(scols_table_get_column(t, ROW_FOUND)) : 0;
-
-        for (size_t i = 0; i < n; i++) {
-                const struct explain_row *row = &rows[i];
-                _cleanup_free_ char *found = need(fold(SENTENCE(row->found), room));
-                struct libscols_line *line =
-                        table_row(t, NULL,
-                                  (const char *const[]){!row->decides  ? ""
-                                                        : style_utf8() ? "→"
-                                                                       : "->",
-                                                        reason_to_string(row->reason), row->fits ? "yes" : "no", found});
-
-                if (row->decides)
-                        (void) scols_line_set_color(line, SGR_BOLD);
-        }
-        return table_print(t, r);
-}
-
 static const struct table_column says_columns[] = {
-        {"HOLDS"}, {"VERDICT"}, {"FIRMWARE"}, {"HOST"}, {"SOURCE"}, {"DATE"}, {"NOTE", SCOLS_FL_WRAP},
+        {"HOLDS", .folds = FIT_BLANKS},
+        {"VERDICT"},
+        {"FIRMWARE"},
+        {"HOST", .folds = FIT_NAMES},
+        {"SOURCE", .folds = FIT_BLANKS},
+        {"DATE"},
+        {"NOTE", .folds = FIT_CUT},
 };
 
 static void add_says(struct libscols_table *t, const struct db_says *s, int bcd, const char *platform)
@@ -100,19 +70,41 @@ int output_says(const struct db_entry *e, int bcd, const char *platform, bool le
 
         for (size_t i = 0; i < e->n_says; i++)
                 add_says(t, &e->says[i], bcd, platform);
-        return table_print(t, 0);
+        return table_print(t, table_fit(t, says_columns, ELEMENTSOF(says_columns)));
+}
+
+void output_head(const struct view *v, const char *text)
+{
+        _cleanup_free_ char *lines = need(fold_indented(text, 2));
+
+        printf("%s%s%s %s\n", colour(sgr_of_state(v->disk.state)), style_utf8() ? "●" : "*", colour_end(), lines);
+}
+
+#define INDENT 12
+
+/* Prints a text that is harmless, in lines that are indented behind the key. sgr: one of SGR_*, or "". */
+static void print_value(const char *key, const char *value, const char *sgr)
+{
+        _cleanup_free_ char *lines = need(fold_indented(value, INDENT));
+
+        printf("%10s%s %s%s%s\n", key, *key ? ":" : " ", colour(sgr), lines, *sgr ? colour_end() : "");
+}
+
+void output_coloured(const char *key, const char *value, const char *sgr)
+{
+        if (!isempty(value))
+                print_value(key, HARMLESS(value, 1024), sgr);
 }
 
 void output_field(const char *key, const char *value)
 {
-        if (!isempty(value))
-                printf("%10s%s %s\n", key, *key ? ":" : " ", HARMLESS(value, 1024));
+        output_coloured(key, value, "");
 }
 
 void output_sentence(const char *key, const char *value)
 {
         if (!isempty(value))
-                printf("%10s%s %s\n", key, *key ? ":" : " ", SENTENCE(value));
+                print_value(key, SENTENCE(value), "");
 }
 
 const char *output_named(const char *text, const char *id, char *ret, size_t size)
@@ -124,19 +116,6 @@ const char *output_named(const char *text, const char *id, char *ret, size_t siz
         else
                 (void) copy_string(ret, size, text);
         return ret;
-}
-
-void output_decision(const struct explain_row *rows, size_t n, const char *remedy, const char *id)
-{
-        const struct explain_row *row = explain_deciding(rows, n);
-        char text[512];
-
-        if (!row)
-                return;
-        putchar('\n');
-        output_field("Decides", reason_to_string(row->reason));
-        output_sentence("Means", row->means);
-        output_sentence("Remedy", output_named(remedy ?: row->remedy ?: "", id, text, sizeof(text)));
 }
 
 const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX])
@@ -164,53 +143,4 @@ void output_line(int used, const char *text)
 void output_tail(const char *sentence)
 {
         printf("%s%s\n", isempty(sentence) ? "" : ". ", isempty(sentence) ? "" : SENTENCE(sentence));
-}
-
-static void output_luns(const struct view *v)
-{
-        for (size_t i = 0; i < v->disk.n_luns; i++) {
-                const struct lun *l = &v->disk.luns[i];
-                char text[128], size[16];
-
-                (void) snprintf(text, sizeof(text), "%s %s, LUN %u", l->disk.name[0] ? l->disk.name : "(no block device)",
-                                size_text(l->size, size, sizeof(size)), l->lun);
-                output_field(i == 0 ? "Disks" : "", text);
-        }
-}
-
-void output_status(const struct view *v)
-{
-        const struct facts *f = &v->disk.facts;
-        const struct outcome *o = &v->disk.outcome;
-        char text[1200], product[2 * USB_STRING_MAX];
-
-        printf("%s%s%s %s\n", colour(sgr_of_state(v->disk.state)), style_utf8() ? "●" : "*", colour_end(),
-               HARMLESS(f->interface, sizeof(f->interface)));
-        output_field("Product", view_product(v, product, sizeof(product)));
-        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
-        output_field("Bridge", text);
-        output_field("Serial", f->serial);
-        output_luns(v);
-        (void) snprintf(text, sizeof(text), "%u Mbit/s, USB %s%s", f->speed_mbps, f->usb_version,
-                        facts_slow_link(f) ? "; the device could do " : "");
-        if (facts_slow_link(f))
-                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u", f->max_speed_mbps);
-        output_field("Speed", text);
-        (void) snprintf(text, sizeof(text), "%s%s%s", view_driver(v) ?: "none", v->disk.host[0] ? " on " : "", v->disk.host);
-        output_field("Driver", text);
-        output_field("Target", view_target(v) ?: "stays on what it has");
-        output_field("Capable", view_capable(v) ? "yes" : "no");
-        (void) snprintf(text, sizeof(text), "%s%s", policy_to_string(f->policy), policy_source_clause(f->policy_source));
-        output_field("Policy", text);
-        output_field("Verdict", verdict_to_string(f->verdict));
-        output_sentence("History", v->history);
-        printf("%10s: %s%s%s\n", "State", colour(sgr_of_state(v->disk.state)), state_to_string(v->disk.state), colour_end());
-        output_sentence("Reason", v->reason);
-        for (size_t i = 0; i < v->disk.n_users; i++)
-                output_sentence(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));
-        if (o->code >= 0) {
-                (void) snprintf(text, sizeof(text), "%s%s%s%s", o->text, o->step[0] ? " (step " : "", o->step,
-                                o->step[0] ? ")" : "");
-                output_sentence("Last", text);
-        }
 }

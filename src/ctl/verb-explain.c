@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "ctl/boot-place.h"
+#include "ctl/kernel-config.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -11,6 +12,8 @@
 #include "sys/quirks/initramfs.h"
 #include "sys/quirks/sources.h"
 #include "sys/usb/link.h"
+#include "term/fit.h"
+#include "term/fold.h"
 #include "term/pager.h"
 
 #define WORDS_MAX 32
@@ -24,6 +27,7 @@ struct explanation {
         size_t n_words;
         struct link_facts link;
         struct mentions names;
+        char kernel[512];
         char unbound[512];
         char initramfs[256];
 };
@@ -78,22 +82,94 @@ static void print_advice(const struct explanation *t)
         mentions_print(&t->names);
 }
 
+/* The answer in one sentence. */
+static void print_answer(const struct view *v)
+{
+        const char *driver = view_driver(v), *target = view_target(v);
+        char label[VIEW_LABEL_MAX], text[512];
+
+        if (!driver)
+                (void) snprintf(text, sizeof(text), target ? "%s has no driver. It should be on %s." : "%s has no driver.",
+                                view_label(v, label), target);
+        else if (!target || streq(driver, target))
+                (void) snprintf(text, sizeof(text), "%s stays on %s.", view_label(v, label), driver);
+        else
+                (void) snprintf(text, sizeof(text), "%s is on %s. It should be on %s.", view_label(v, label), driver, target);
+        output_head(v, text);
+}
+
+/* The state, and its sentence up to the reason that follows in the next line. */
+static void print_state(const struct view *v, const char *means)
+{
+        const char *reason = strstr(v->reason, means);
+        int n = (int) (reason ? (size_t) (reason - v->reason) : strlen(v->reason));
+        char text[1200];
+
+        (void) snprintf(text, sizeof(text), "%s%s%.*s", state_to_string(v->disk.state), n > 0 ? ". " : "", n, v->reason);
+        output_sentence("State", text);
+}
+
+/* Answer, reason and remedy. */
+static void print_decision(const struct view *v, const struct explanation *t)
+{
+        const struct explain_row *row = explain_deciding(t->rows, t->n_rows);
+        char remedy[512], text[600];
+
+        print_answer(v);
+        if (!row)
+                return;
+        output_sentence("Reason", row->means);
+        output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy)) ?: row->remedy ?: "",
+                                                  v->disk.facts.interface, text, sizeof(text)));
+        print_state(v, row->means);
+        output_sentence("History", v->history);
+        output_sentence("Kernel", t->kernel);
+}
+
+static const struct table_column row_columns[] = {{""}, {"ROW", .folds = FIT_NAMES}, {"FITS"}, {"FOUND", .folds = FIT_CUT}};
+
+/* The rows that apply, or all. */
+static int print_rows(const struct ctl *c, const struct explanation *t)
+{
+        bool all = c->options->given & OPTION_ALL;
+        struct libscols_table *table = table_new(row_columns, ELEMENTSOF(row_columns), c->options->legend);
+        size_t left_out = 0;
+        int r;
+
+        for (size_t i = 0; i < t->n_rows; i++) {
+                const struct explain_row *row = &t->rows[i];
+                const char *mark = !row->decides ? "" : style_utf8() ? "→" : "->", *fits = row->fits ? "yes" : "no";
+                struct libscols_line *line;
+                char found[2048];
+
+                if (!row->fits && !all) {
+                        left_out++;
+                        continue;
+                }
+                (void) harmless_sentence(row->found, found, sizeof(found));
+                line = table_row(table, NULL, (const char *const[]){mark, reason_to_string(row->reason), fits, found});
+                if (row->decides)
+                        (void) scols_line_set_color(line, SGR_BOLD);
+        }
+        r = table_print(table, table_fit(table, row_columns, ELEMENTSOF(row_columns)));
+        if (r == 0 && left_out > 0 && c->options->legend)
+                r = fold_print(stdout, "The other rows do not apply. --all prints them too.", 0);
+        return r;
+}
+
 static int print_text(const struct ctl *c, const struct view *v, const struct explanation *t)
 {
-        const struct explain_row *rows = t->rows;
-        char remedy[512];
         int r;
 
         pager_open(c->options->pager);
         if (v != c->views.list)
                 putchar('\n');
-        output_status(v);
+        print_decision(v, t);
         boot_place_print(c, v);
         putchar('\n');
-        r = output_rows(rows, t->n_rows, c->options->legend);
+        r = print_rows(c, t);
         if (r < 0)
                 return r;
-        output_decision(rows, t->n_rows, remedy_of_quirk(t, remedy, sizeof(remedy)), v->disk.facts.interface);
         print_quirks(t);
         print_advice(t);
         return 0;
@@ -122,6 +198,7 @@ static int tell(const struct ctl *c, const struct view *v, struct explanation *r
         ret->n_words = quirk_words(&ret->quirks, f->vid, f->pid, ret->words, ELEMENTSOF(ret->words));
         (void) explain_unbound(f, f->driver == DRIVER_NONE ? uas_probe_error(&c->client.roots, f->interface) : 0, ret->unbound,
                                sizeof(ret->unbound));
+        (void) explain_kernel(f, ret->rows, ret->n_rows, kernel_config_uas(&c->client.roots), ret->kernel, sizeof(ret->kernel));
         tell_initramfs(c, f, ret->initramfs, sizeof(ret->initramfs));
         link_read(&c->client.roots, f, &ret->link);
         mentions_read(&c->client.roots, f->interface, &ret->names);
@@ -136,6 +213,7 @@ static json_object *json_explanation(const struct view *v, const struct explanat
         put(o, "quirks", json_quirks(t->words, t->n_words));
         put(o, "link", json_link(&t->link));
         put(o, "names", json_names(&t->names));
+        put_string(o, "kernel", t->kernel);
         put_string(o, "unbound", t->unbound);
         put_string(o, "initramfs", t->initramfs);
         return o;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/log.h"
+#include "common/util.h"
 #include "ctl/boot-place.h"
+#include "ctl/freeing.h"
 #include "ctl/health.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "term/pager.h"
+#include "term/program.h"
 
 static json_object *json_one(const struct view *v, const struct health *h, const struct mentions *m)
 {
@@ -19,13 +22,98 @@ static json_object *json_one(const struct view *v, const struct health *h, const
         return o;
 }
 
+static void print_luns(const struct view *v)
+{
+        for (size_t i = 0; i < v->disk.n_luns; i++) {
+                const struct lun *l = &v->disk.luns[i];
+                char text[128], size[16];
+
+                (void) snprintf(text, sizeof(text), "%s %s, LUN %u", l->disk.name[0] ? l->disk.name : "(no block device)",
+                                size_text(l->size, size, sizeof(size)), l->lun);
+                output_field(i == 0 ? "Disks" : "", text);
+        }
+}
+
+/* The users, and if they are in the way of a switch, the commands that end their uses. */
+static void print_users(const struct ctl *c, const struct view *v)
+{
+        const char *driver = view_driver(v), *target = view_target(v);
+        char **commands = NULL, text[1200];
+        size_t n = 0;
+
+        for (size_t i = 0; i < v->disk.n_users; i++)
+                output_sentence(i == 0 ? "Used" : "", user_text(&v->disk.users[i], text, sizeof(text)));
+        if (target && (!driver || !streq(driver, target)) && freeing_list(&c->client.roots, &v->disk, &commands, &n) < 0)
+                no_memory();
+        for (size_t i = 0; i < n; i++)
+                output_field(i == 0 ? "To free" : "", commands[i]);
+        strv_free(commands);
+}
+
+static void print_state(const struct ctl *c, const struct view *v)
+{
+        char product[2 * USB_STRING_MAX], label[VIEW_LABEL_MAX];
+
+        output_head(v, view_label(v, label));
+        output_field("Product", view_product(v, product, sizeof(product)));
+        output_coloured("State", state_to_string(v->disk.state), sgr_of_state(v->disk.state));
+        output_sentence("Reason", v->reason);
+        print_users(c, v);
+        boot_place_print(c, v);
+}
+
+static void print_link(const struct view *v, const struct health *h)
+{
+        const struct facts *f = &v->disk.facts;
+        const char *driver = view_driver(v), *target = view_target(v);
+        bool slower = view_is_slower(v), slow = facts_slow_link(f);
+        char text[1200];
+
+        (void) snprintf(text, sizeof(text), "%s%s%s%s", driver ?: "none", v->disk.host[0] ? " on " : "", v->disk.host,
+                        slower ? ", slower than uas" : "");
+        output_coloured("Driver", text, slower ? SGR_YELLOW : "");
+        output_field("Target", target && driver && streq(driver, target) ? NULL : target);
+        (void) snprintf(text, sizeof(text), "%s%s%s", h->protocol, *h->protocol ? "; " : "",
+                        f->driver == DRIVER_UAS ? "UAS"
+                        : view_capable(v)       ? "offers UAS"
+                                                : "does not offer UAS");
+        output_field("Protocol", text);
+        (void) snprintf(text, sizeof(text), "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
+        if (slow)
+                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "; the device could do %u", f->max_speed_mbps);
+        output_coloured("Speed", text, slow ? SGR_YELLOW : "");
+        output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
+}
+
+static void print_disk(const struct view *v)
+{
+        const struct outcome *o = &v->disk.outcome;
+        const struct facts *f = &v->disk.facts;
+        char text[512];
+
+        print_luns(v);
+        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff);
+        output_field("Bridge", text);
+        output_coloured("Verdict", verdict_to_string(f->verdict), f->verdict == VERDICT_BAD ? SGR_RED : "");
+        output_field("Serial", f->serial);
+        (void) snprintf(text, sizeof(text), "%s%s", policy_to_string(f->policy), policy_source_clause(f->policy_source));
+        output_field("Policy", text);
+        output_sentence("History", v->history);
+        if (disk_went_wrong(&v->disk)) {
+                (void) snprintf(text, sizeof(text), "%s%s%s%s", o->text, o->step[0] ? " (step " : "", o->step,
+                                o->step[0] ? ")" : "");
+                output_sentence("Last", text);
+        }
+}
+
 static void print_one(const struct ctl *c, const struct view *v, const struct health *h, const struct mentions *m, bool first)
 {
         pager_open(c->options->pager);
         if (!first)
                 putchar('\n');
-        output_status(v);
-        boot_place_print(c, v);
+        print_state(c, v);
+        print_link(v, h);
+        print_disk(v);
         health_print(h, v);
         mentions_print(m);
 }

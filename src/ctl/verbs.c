@@ -13,7 +13,7 @@ const struct verb verbs[] = {
         {"list", 0, ANY, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE | OPTION_HOST, FROM_NOWHERE, "[DISK...]",
          "List USB disks and their drivers (also without a verb)", verb_list, .group = "See disks"},
         {"status", 0, ANY, OPTION_JSON | OPTION_HOST, FROM_EITHER, "[DISK...]", "Show disks in full", verb_status},
-        {"explain", 1, ANY, OPTION_JSON, FROM_KERNEL, "DISK...", "Show why a disk gets its driver", verb_explain},
+        {"explain", 1, ANY, OPTION_JSON | OPTION_ALL, FROM_KERNEL, "DISK...", "Show why a disk gets its driver", verb_explain},
         {"db", 0, 1, OPTION_JSON, FROM_NOWHERE, "[DISK|VID:PID]", "Show what is known about a bridge, and the sources", verb_db},
         {"log", 0, ANY, OPTION_JSON | OPTION_SINCE | OPTION_LINES | OPTION_FOLLOW, FROM_NOWHERE, "[DISK...]", "Show past events, the newest last", verb_log},
         {"monitor", 0, ANY, OPTION_JSON | OPTION_HOST, FROM_DAEMON, "[DISK...]", "Show events as they happen", verb_monitor},

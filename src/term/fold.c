@@ -63,7 +63,7 @@ unsigned fold_longest_part(const char *s)
         return longest(s, true);
 }
 
-static char *fold_at(const char *s, unsigned width, bool dashes)
+static char *fold_at(const char *s, unsigned width, bool dashes, bool cut)
 {
         /* Each piece may get a mark and an additional end of line. */
         char *ret = width > 0 ? malloc(strlen(s) * (MARK_ROOM + 1) + MARK_ROOM) : strdup(s), *to = ret;
@@ -86,7 +86,7 @@ static char *fold_at(const char *s, unsigned width, bool dashes)
                 }
                 memcpy(to, s, n);
                 to[n] = '\0';
-                if (word > width)
+                if (word > width && cut)
                         style_shorten(to, width);
                 used += width_of(to, strlen(to));
                 to += strlen(to);
@@ -96,30 +96,45 @@ static char *fold_at(const char *s, unsigned width, bool dashes)
 
 char *fold(const char *s, unsigned width)
 {
-        return fold_at(s, width, false);
+        return fold_at(s, width, false, true);
 }
 
 char *fold_parts(const char *s, unsigned width)
 {
-        return fold_at(s, width, fold_longest_word(s) > width);
+        return fold_at(s, width, fold_longest_word(s) > width, true);
+}
+
+char *fold_indented(const char *s, unsigned indent)
+{
+        unsigned width = style_width(), room = width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE;
+        _cleanup_free_ char *lines = fold_at(s, room, false, false);
+        size_t n = 1;
+        char *ret, *to;
+
+        if (!lines || room == 0)
+                return TAKE_PTR(lines);
+        for (const char *end = lines; (end = strchr(end, '\n')); end++)
+                n++;
+        ret = to = malloc(strlen(lines) + n * indent + 1);
+        for (const char *from = lines; ret && (*to++ = *from); from++)
+                if (*from == '\n')
+                        to += sprintf(to, "%*s", (int) indent, "");
+        return ret;
 }
 
 int fold_print(FILE *out, const char *s, unsigned indent)
 {
+        _cleanup_free_ char *lines = NULL;
         unsigned width = style_width();
-        _cleanup_free_ char *text = NULL;
-        const char *line;
 
         if (width > 0 && indent + READABLE > width && indent > INDENT) {
                 indent = INDENT;
                 (void) fprintf(out, "\n%*s", (int) indent, "");
         }
-        line = text = fold(s, width == 0 ? 0 : width > indent + READABLE ? width - indent : READABLE);
-        if (!text)
+        lines = fold_indented(s, indent);
+        if (!lines)
                 return -ENOMEM;
-        for (const char *end; (end = strchr(line, '\n')) && width > 0; line = end + 1)
-                (void) fprintf(out, "%.*s\n%*s", (int) (end - line), line, (int) indent, "");
-        (void) fprintf(out, "%s\n", line);
+        (void) fprintf(out, "%s\n", lines);
         return 0;
 }
 

@@ -17,8 +17,12 @@ unsigned fold_longest_part(const char *s);
 char *fold(const char *s, unsigned width);
 /* The same, but a wider word is broken after its dashes. */
 char *fold_parts(const char *s, unsigned width);
-/* Prints s and an end of line. On a terminal it is folded to the width. The first line begins after `indent` used cells, the
- * others are indented by that. If that leaves no room, s begins in the next line. */
+/*
+ * s folded to the width of the terminal; free it. The first line begins after `indent` used cells, the others are indented by
+ * that. A wider word is whole: the terminal breaks it. NULL: out of memory. Without a terminal: unchanged.
+ */
+char *fold_indented(const char *s, unsigned indent);
+/* Prints the same and an end of line. If the indent leaves no room, s begins in the next line. */
 int fold_print(FILE *out, const char *s, unsigned indent);
 /* For help texts, which are also folded without a terminal, to 80 columns. */
 void fold_paragraph(const char *s);

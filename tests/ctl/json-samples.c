@@ -107,6 +107,7 @@ int main(void)
         json_print_line(json_disk_with(&f, "names", json_names(&(struct mentions){names, ELEMENTSOF(names)})));
         json_print_line(json_disk_with(&f, "smart", json_smart(&health)));
         json_print_line(json_disk_with(&f, "trim", json_trim(&health, DRIVER_UAS)));
+        json_print_line(json_disk_with(&f, "kernel", json_object_new_string("It chooses uas.")));
         json_print_line(json_disk_with(&f, "unbound", json_object_new_string("uas gave up on it.")));
         json_print_line(json_disk_with(&f, "initramfs", json_object_new_string("It is older than the record of this disk.")));
         json_print_line(json_kernel(&(struct json_kernel){&boot, &nothing, "update-initramfs -u"}));

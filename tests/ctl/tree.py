@@ -73,8 +73,8 @@ class Tree:
         self.write(f'{device}/descriptors',
                    bytes([18, 1, 0x20, 3, 0, 0, 0, 9, vid & 255, vid >> 8, pid & 255, pid >> 8, bcd & 255, bcd >> 8, 1, 2, 3, 1]) +
                    (INTERFACES if uas else BOT_ALONE))
-        for name, value in {'bInterfaceClass': '08', 'bInterfaceSubClass': '06', 'bInterfaceProtocol': '50',
-                            'bInterfaceNumber': '00'}.items():
+        for name, value in {'bInterfaceClass': '08', 'bInterfaceSubClass': '06', 'bInterfaceProtocol': '62' if driver == 'uas' else '50',
+                            'bNumEndpoints': '04' if driver == 'uas' else '02', 'bInterfaceNumber': '00'}.items():
             self.write(f'{interface}/{name}', value + '\n')
         self.write(f'{scsi}/type', '0\n')
         for name, value in (counts or {}).items():

@@ -36,10 +36,10 @@ class Config(Machine):
         self.both()
         self.ctl('policy', 'sdz', 'auto')
         self.assertEqual(self.explained()[0], 'policy-ignore')
-        self.assertIn('Policy: ignore, by uasd.conf\n', self.ctl('explain', 'sdz').stdout)
+        self.assertIn('the policy is ignore, by uasd.conf\n', self.ctl('explain', 'sdz').stdout)
         self.ctl('policy', 'sdz', 'uas')
         self.assertEqual(self.explained(), ('policy', 'uasctl policy DISK auto', ''))
-        self.assertIn('Policy: uas, by uasctl policy\n', self.ctl('explain', 'sdz').stdout)
+        self.assertIn('the policy is uas, by uasctl policy\n', self.ctl('explain', 'sdz').stdout)
 
     def complaints(self, said):
         return [line.split(': ', 1)[1] for line in said.splitlines() if 'uasd.conf' in line and '/' in line]

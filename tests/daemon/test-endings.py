@@ -57,7 +57,7 @@ class Endings(Machine):
         for words in ('policy', 'sdz', 'ignore'), ('forget', 'sdz'), ('policy', 'sdz', 'auto'), ('switch', 'sdz', 'usb-storage'):
             self.ctl(*words)
             self.ended(0, 'release')
-        self.assertIn('Last: It is moved. (step release)', self.ctl('status', 'sdz').stdout)
+        self.assertNotIn('Last:', self.ctl('status', 'sdz').stdout)
         self.assertRegex(self.ctl('metrics').stdout, r'uasd_disk_last_switch_code\{[^}]*\} 0\n')
         self.use(True)
         self.ctl('switch', 'sdz', 'uas', code=3)
@@ -66,6 +66,7 @@ class Endings(Machine):
         self.use(False)
         until(lambda: self.disk()['state'] == 'failed', 'it is rolled back')
         self.ended(7, 'bind')
+        self.assertRegex(self.ctl('status', 'sdz').stdout, r'(?m)^ +Last: .* \(step bind\)$')
         # A failed request may be repeated, and is not in force any more. Its outcome stays.
         self.ctl('policy', 'sdz', 'ignore')
         self.ctl('switch', 'sdz', 'usb-storage')

@@ -309,6 +309,48 @@ static void test_sentences(void **state)
         assert_non_null(reason_sentence(_REASON_MAX));
 }
 
+/* The kernel's own choice, its reason, and whether a switch has moved the disk since. */
+static void test_kernel(void **state)
+{
+        static const struct {
+                struct facts f;
+                int built;
+                const char *text;
+        } rows[] = {
+                /* clang-format off */
+                {{BOTH, PLAIN, .driver = DRIVER_UAS}, 1, "It chooses uas: no table, rule or quirk forbids it."},
+                {{BOTH, PLAIN, .driver = DRIVER_UAS}, -1, "It chooses uas: no table, rule or quirk forbids it."},
+                {{BOTH, PLAIN, .driver = DRIVER_UAS}, 0,
+                 "It chooses usb-storage: its usb-storage is built without UAS support (CONFIG_USB_UAS). A switch has moved the disk to uas."},
+                {{BOTH, PLAIN, .driver = DRIVER_USB_STORAGE}, 0, "It chooses usb-storage: its usb-storage is built without UAS support (CONFIG_USB_UAS)."},
+                {{BOTH, PLAIN, .driver = DRIVER_USB_STORAGE}, 1, "It chooses uas. A switch has moved the disk to usb-storage."},
+                {{BOTH, PLAIN, .driver = DRIVER_USB_STORAGE}, -1,
+                 "No table, rule or quirk keeps the disk off uas. Either a switch has moved it to usb-storage, or this kernel's usb-storage is "
+                 "built without UAS support (CONFIG_USB_UAS)."},
+                {{BOTH, PLAIN, .driver = DRIVER_USB_STORAGE, .quirks = "1209:5a5a:u"}, 1,
+                 "It chooses usb-storage: the quirks parameter has 1209:5a5a:u."},
+                {{BOTH, PLAIN, .driver = DRIVER_USB_STORAGE, .quirks = "1209:5a5a:u", .quirks_own = "1209:5a5a:u"}, 1,
+                 "It chooses usb-storage: uasd has put 1209:5a5a:u into the quirks parameter."},
+                {{BOTH, PLAIN, .driver = DRIVER_UAS, .quirks = "1209:5a5a:u"}, 1,
+                 "It chooses usb-storage: the quirks parameter has 1209:5a5a:u. A switch has moved the disk to uas."},
+                {{BOTH, HITACHI, .driver = DRIVER_USB_STORAGE}, 1, "It chooses usb-storage: table row of the kernel: Hitachi External HDD."},
+                {{BOTH, PLAIN, .driver = DRIVER_NONE}, 1, ""},
+                {{BOTH, PLAIN, .driver = DRIVER_OTHER}, 1, ""},
+                {{.caps = {.bot = true}, PLAIN, .driver = DRIVER_USB_STORAGE}, 1, ""},
+                {{.caps = {.uas = true, .pipes = true}, PLAIN, .driver = DRIVER_UAS}, 1, ""},
+                /* clang-format on */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct explain_row found[_REASON_MAX];
+                char text[512];
+
+                (void) explain(&rows[i].f, found, ELEMENTSOF(found));
+                if (!streq(explain_kernel(&rows[i].f, found, ELEMENTSOF(found), rows[i].built, text, sizeof(text)), rows[i].text))
+                        fail_msg("row %zu: %s", i, text);
+        }
+}
+
 /* A word for each reason, short enough for 80 columns. The state replaces it where it says more. */
 static void test_why_words(void **state)
 {
@@ -330,7 +372,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_found),     cmocka_unit_test(test_same_as_decide), cmocka_unit_test(test_answers),
                 cmocka_unit_test(test_remedies),  cmocka_unit_test(test_unbound),        cmocka_unit_test(test_room),
-                cmocka_unit_test(test_sentences), cmocka_unit_test(test_why_words),
+                cmocka_unit_test(test_sentences), cmocka_unit_test(test_why_words),      cmocka_unit_test(test_kernel),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,7 @@ complete -c uasctl -n __uasctl_of -s H -l host -x -a '(__fish_print_hostnames)' 
 complete -c uasctl -n __uasctl_of -l no-ask-password -d 'Do not ask for a password'
 complete -c uasctl -n '__uasctl_of list' -s o -l output -x -a '(__uasctl_columns)' -d 'Show these columns'
 complete -c uasctl -n '__uasctl_of list' -l tree -d 'Show buses and hubs as well'
+complete -c uasctl -n '__uasctl_of explain' -l all -d 'Print also the rows that do not apply'
 complete -c uasctl -n '__uasctl_of policy' -l kernel -d 'Print lines for boot loader and modprobe.d'
 complete -c uasctl -n '__uasctl_of switch policy bench' -l dry-run -d 'Say what would be done, and do nothing'
 complete -c uasctl -n '__uasctl_of switch policy trim' -l force -d "Even where the kernel's tables, or the disk, say otherwise"

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/freeing.h"
+
+#include "common/util.h"
+
+#define WORD_MAX 1024
+
+/* Quotes a word for a shell, if it needs that. Empty: it is too long. */
+static const char *quoted(const char *s, char ret[static WORD_MAX])
+{
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+        size_t used = 1;
+
+        if (*s && strspn(s, plain) == strlen(s))
+                return copy_string(ret, WORD_MAX, s) ? ret : "";
+        ret[0] = '\'';
+        for (; *s; s++) {
+                const char *text = *s == '\'' ? "'\\''" : (const char[]){*s, '\0'};
+
+                if (used + strlen(text) + sizeof("'") > WORD_MAX)
+                        return "";
+                memcpy(ret + used, text, strlen(text));
+                used += strlen(text);
+        }
+        memcpy(ret + used, "'", sizeof("'"));
+        return ret;
+}
+
+/* Writes both, or nothing if the word is too long. */
+static void put_command(const char *command, const char *word, char *ret, size_t size)
+{
+        char text[WORD_MAX];
+        const char *q = quoted(word, text);
+
+        (void) snprintf(ret, size, "%s%s", *q ? command : "", q);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+        return strlen(s) > strlen(end) && streq(s + strlen(s) - strlen(end), end);
+}
+
+/* The unit of a user's session is more than the process. */
+static void stop_process(const struct user *u, char *ret, size_t size)
+{
+        if (u->unit && ends_with(u->unit, ".service") && strncmp(u->unit, "user@", 5) != 0)
+                put_command("systemctl stop ", u->unit, ret, size);
+        else if (u->pid > 0)
+                (void) snprintf(ret, size, "kill %i", (int) u->pid);
+}
+
+static void unmount(const struct user *u, char *ret, size_t size)
+{
+        char inside[64];
+
+        if (!u->where || (u->namespace && u->pid <= 0))
+                return;
+        (void) snprintf(inside, sizeof(inside), "nsenter --target %i --mount umount ", (int) u->pid);
+        put_command(u->namespace ? inside : "umount ", u->where, ret, size);
+}
+
+char *freeing_command(const struct user *u, bool stacked, char *ret, size_t size)
+{
+        static const char pool[] = "ZFS pool ";
+
+        ret[0] = '\0';
+        switch (u->kind) {
+        case USER_MOUNT:
+                unmount(u, ret, size);
+                break;
+        case USER_SWAP:
+                /* The name of the volume is not known. */
+                if (stacked)
+                        (void) snprintf(ret, size, "swapoff --all");
+                else
+                        (void) snprintf(ret, size, "swapoff /dev/%s", u->device);
+                break;
+        case USER_LOOP:
+                if (u->where)
+                        put_command("losetup --detach /dev/", u->where, ret, size);
+                break;
+        case USER_CLAIM:
+                if (u->where && strncmp(u->where, pool, strlen(pool)) == 0)
+                        put_command("zpool export ", u->where + strlen(pool), ret, size);
+                else
+                        stop_process(u, ret, size);
+                break;
+        case USER_OPEN:
+                stop_process(u, ret, size);
+                break;
+        case USER_HOLDER:
+        case _USER_KIND_MAX:
+                break;
+        }
+        return ret;
+}
+
+/* device-mapper names a volume VG-LV, and writes a dash in a name as two. */
+static const char *volume_group(const char *mapping, char ret[static WORD_MAX])
+{
+        size_t n = 0;
+
+        for (; *mapping && n + 1 < WORD_MAX; mapping++) {
+                if (mapping[0] == '-' && mapping[1] != '-')
+                        break;
+                if (*mapping == '-')
+                        mapping++;
+                ret[n++] = *mapping;
+        }
+        ret[n] = '\0';
+        return ret;
+}
+
+char *freeing_holder(const char *name, const char *mapping, const char *uuid, char *ret, size_t size)
+{
+        static const struct {
+                const char *prefix, *command;
+        } mappings[] = {
+                {"CRYPT-VERITY-", "veritysetup close "},
+                {"CRYPT-INTEGRITY-", "integritysetup close "},
+                {"CRYPT-", "cryptsetup close "},
+                {"mpath-", "multipath -f "},
+                {"", "dmsetup remove "},
+        };
+        char group[WORD_MAX];
+        size_t i = 0;
+
+        ret[0] = '\0';
+        if (strncmp(uuid, "LVM-", 4) == 0) {
+                put_command("vgchange -an ", volume_group(mapping, group), ret, size);
+        } else if (*mapping) {
+                while (strncmp(uuid, mappings[i].prefix, strlen(mappings[i].prefix)) != 0)
+                        i++;
+                put_command(mappings[i].command, mapping, ret, size);
+        } else if (strncmp(name, "md", 2) == 0) {
+                put_command("mdadm --stop /dev/", name, ret, size);
+        } else if (strncmp(name, "bcache", 6) == 0) {
+                (void) snprintf(ret, size, "echo 1 >/sys/block/%s/bcache/stop", name);
+        }
+        return ret;
+}

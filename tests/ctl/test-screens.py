@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The screens of uasctl at 40, 80 and 120 columns are those in screens.txt.
+
+    test-screens.py UASCTL-IN-TREE [--update]
+"""
+
+import os
+import sys
+import unittest
+
+import terminal
+from tree import Tree
+
+PROGRAM = sys.argv[1]
+SCREENS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'screens.txt')
+WIDTHS = 40, 80, 120
+COMMANDS = 'list', 'list --tree', 'status sdb', 'explain sdb', 'explain sdd', 'explain --all sda'
+
+
+class Screens(unittest.TestCase):
+    def setUp(self):
+        self.tree = tree = Tree(PROGRAM)
+        self.addCleanup(tree.close)
+        # On uas; on the slower driver and a slower link, in use; a stick; in the kernel's table; a bridge with a bad verdict.
+        tree.disk('2-1', 'sda', 'uas', ids=(0x152d, 0x0578), serial='NA7ABCDE', product='JMicron USB to SATA')
+        tree.disk('2-2', 'sdb', serial='S2', speed=480)
+        tree.disk('1-1.4', 'sdc', uas=False, serial='S3', product='Stick')
+        tree.disk('2-3', 'sdd', serial='S4', ids=(0x4971, 0x1012), product='SimpleDrive')
+        tree.disk('2-4', 'sde', serial='S5', ids=(0x152d, 0x0539), product='Bridge')
+        device = 'sys/devices/pci0000:00/0000:00:14.0/usb2'
+        # SuperSpeed in its BOS descriptor.
+        tree.write(f'{device}/2-2/bos_descriptors', bytes([5, 15, 15, 0, 1, 10, 16, 3, 0, 14, 0, 3, 10, 255, 7]))
+        tree.write(f'{device}/2-4/dev', '189:132\n')
+        tree.write('run/udev/data/c189:132', 'I:1\nE:UASD_DB_1=bad;*;*;List one;2026-10\n')
+        # A volume group in a LUKS mapping, and a mount point with a blank.
+        for name, number, uuid, mapping in ('dm-0', '253:0', 'CRYPT-LUKS2-01-vault', 'vault'), ('dm-1', '253:1', 'LVM-02', 'back--up-data'):
+            for file, text in {'dev': number, 'dm/uuid': uuid, 'dm/name': mapping}.items():
+                tree.write(f'sys/class/block/{name}/{file}', text + '\n')
+        for below, above in ('sdb', 'dm-0'), ('dm-0', 'dm-1'):
+            os.makedirs(tree.path(f'sys/class/block/{below}/holders/{above}'))
+        tree.write('proc/1/mountinfo', '20 1 8:2 / / rw - ext4 /dev/sdz2 rw\n30 1 253:1 / /mnt/back\\040up rw - ext4 /dev/dm-1 rw\n'
+                                       '31 1 253:1 /in /srv/in rw - ext4 /dev/dm-1 rw\n')
+
+    def screen(self, command, width, **env):
+        env = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8', TZ='UTC', TERM='xterm', PAGER='', **env)
+        out, status = terminal.run([PROGRAM, self.tree.top, '-q', '--no-pager', *command.split()], env, width)
+        self.assertEqual(status, 0, out)
+        return ''.join(line.rstrip() + '\n' for line in out.replace('\r', '').splitlines())
+
+    def test_screens(self):
+        text = 'SPDX-License-Identifier: LGPL-2.1-or-later\n'
+        for command in COMMANDS:
+            for width in WIDTHS:
+                shown = self.screen(command, width, NO_COLOR='1')
+                self.assertLessEqual(max(map(len, shown.splitlines())), width, shown)
+                text += f'\n=== {width} columns: uasctl {command}\n{shown}'
+        if '--update' in sys.argv:
+            with open(SCREENS, 'w') as f:
+                f.write(text)
+        self.maxDiff = None
+        with open(SCREENS) as f:
+            self.assertEqual(text, f.read())
+
+    def test_answer_first(self):
+        """At 80 columns every column of the list has its place, and the first five lines of explain have answer, reason and remedy."""
+        self.assertEqual(self.screen('list', 80, NO_COLOR='1').split('\n', 1)[0].split(), 'ID DISKS SIZE SPEED DRIVER STATE WHY PRODUCT'.split())
+        for disk, answer in ('sdb', 'It should be on uas.'), ('sdd', 'stays on usb-storage.'):
+            first = '\n'.join(self.screen(f'explain {disk}', 80, NO_COLOR='1').splitlines()[:5])
+            for text in answer, 'Reason: ', 'To change: ':
+                self.assertIn(text, first)
+
+    def test_colours(self):
+        """What is coloured has another sign too."""
+        shown = self.screen('list', 120)
+        for text in '\033[33m480M/5000M', '\033[33musb-storage!', '\033[31mverdict-bad!':
+            self.assertIn(text, shown)
+        self.assertIn('\033[33musb-storage on host3, slower than uas\033[0m', self.screen('status sdb', 120))
+        self.assertIn('\033[33m480 Mbit/s, USB 3.20; the device could do 5000\033[0m', self.screen('status sdb', 120))
+        self.assertIn('\033[31mbad\033[0m', self.screen('status sde', 120))
+
+
+unittest.main(argv=sys.argv[:1])
