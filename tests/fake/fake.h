@@ -71,6 +71,7 @@ struct fake_usb {
         bool garbles_on_uas;     /* shows other contents */
         bool shrinks_on_uas;     /* shows another size */
         bool stalls_on_uas;      /* hangs at full queue depth */
+        bool slow_on_uas;        /* its reads at full depth take a second of real time */
         bool machine_late;       /* the machine stands still, which looks like a hang: the disk owes no answer */
         unsigned missing_on_uas; /* this LUN (from 1 on) does not come back */
 };

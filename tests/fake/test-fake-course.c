@@ -140,6 +140,32 @@ static void test_last_moment(void **state)
         }
 }
 
+static int unnamed = -1;
+
+static void opened_by_nobody(struct fake_usb *u)
+{
+        unnamed = openat(fake->roots.dev, "sda1", O_RDONLY | O_CLOEXEC);
+        assert_true(unnamed >= 0);
+}
+
+/*
+ * On Linux 6.1 all opens of a partition count as one. So the count shows a process that has one open only while the switch
+ * itself has none open: then no sync follows, and no claim.
+ */
+static void test_unnamed(void **state)
+{
+        static const struct scene s = {BOT, UAS, .partitions = 1, .counts = true, .prepare = opened_by_nobody};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+        assert_string_equal(r.step, "claim");
+        assert_int_equal(fake->usb[0].touched, 0);
+        (void) close(unnamed);
+        scene_remove();
+}
+
 /* A process wrote to the disk after the fingerprint: the disk is synced, and the fingerprint is taken again. */
 static void test_written_since(void **state)
 {
@@ -200,6 +226,36 @@ static void test_not_held(void **state)
         assert_int_equal(count("write hold", 0), 0);
         assert_int_equal(count("uevent", 0), 0);
         assert_int_equal(fake->timers, 0);
+        scene_remove();
+}
+
+static void is_slow(struct fake_usb *u)
+{
+        u->slow_on_uas = true;
+}
+
+/* Half of the time in which udev's helper waits is over, and the disk is still being examined: a hold takes over. */
+static void test_held_while_examined(void **state)
+{
+        struct scene s = {BOT, UAS, .partitions = 1, .prepare = is_slow};
+        unsigned records = 0;
+        struct result r;
+
+        scene_make(&(struct scene){BOT, UAS, .partitions = 1});
+        scene_switch(&s, &r);
+        for (unsigned i = 0; i < fake->n_ops && !streq(fake->ops[i], "trial"); i++)
+                records += streq(fake->ops[i], "write record");
+        assert_int_equal(count("write hold", 0), 0);
+        scene_remove();
+
+        s.hooks[0] = (struct fake_hook){.op = "write record", .nth = records, .what = HOOK_WAIT, .error = 3};
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_int_equal(count("write hold", 0), 1);
+        assert_int_equal(fake->timers, 1);
+        assert_null(scene_held());
+        assert_null(scene_wrong(&s));
         scene_remove();
 }
 
@@ -378,6 +434,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_time),           cmocka_unit_test(test_last_moment),
+                cmocka_unit_test(test_unnamed),        cmocka_unit_test(test_held_while_examined),
                 cmocka_unit_test(test_written_since),  cmocka_unit_test(test_held_on_the_way_back),
                 cmocka_unit_test(test_not_held),       cmocka_unit_test(test_hold_never),
                 cmocka_unit_test(test_marks),          cmocka_unit_test(test_any_driver),

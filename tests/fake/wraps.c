@@ -214,6 +214,8 @@ int __wrap_trial_reads(const struct roots *r, const struct claim *c, struct awak
         struct fake_usb *u = &fake->usb[0];
         int k = op_begin("trial");
 
+        if (u->slow_on_uas)
+                fake_pause(USEC_PER_SEC);
         if (u->driver == DRIVER_UAS && u->stalls_on_uas)
                 fakesys_hang_on(u->luns[0].nodes[0].name);
         return k < 0 ? k : op_end("trial", u->pulled ? -EIO : u->driver == DRIVER_UAS && u->stalls_on_uas ? -ETIMEDOUT : 0);
@@ -250,11 +252,17 @@ static struct fake_event *due(void)
         return hears ? udev_due(hears_udev, hears_since) : NULL;
 }
 
-/* Time passes only while uasd-switch waits for events. A wait for a child is real. */
+/* Time passes only while uasd-switch waits for events. A wait for a child is real, and takes time if the child does not answer.
+ */
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
-        if (!fake || (n == 1 && fds[0].fd >= 0))
-                return __real_poll(fds, n, timeout);
+        if (!fake || (n == 1 && fds[0].fd >= 0)) {
+                int r = __real_poll(fds, n, timeout);
+
+                if (fake && r == 0 && timeout > 0)
+                        kernel_pass((uint64_t) timeout * USEC_PER_MSEC);
+                return r;
+        }
         (void) op_begin("wait");
         for (int msec = 0; msec < timeout && !(n == 1 && due()); msec += 10)
                 kernel_pass((fake->haste ? 200 : 10) * USEC_PER_MSEC);
