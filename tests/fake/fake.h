@@ -38,6 +38,7 @@ struct fake_lun {
         unsigned cache;   /* bytes in the drive's volatile write cache */
         unsigned platter; /* bytes that outlive a power cut */
         unsigned content; /* what a fingerprint shows */
+        bool protected;   /* its medium cannot be written */
         bool empty, card; /* a slot without a medium; a medium that the kernel has not seen yet */
         unsigned n_nodes;
         struct fake_node nodes[FAKE_NODES];

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -221,6 +222,29 @@ int __wrap_fsync(int fd)
         if (r == 0)
                 r = op_end("sync", stale ? -EIO : kernel_fsync(name));
         return r < 0 ? fail_with(r) : 0;
+}
+
+/* The size of the medium, and whether it can be written. */
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+        struct fake_lun *l;
+        char name[32];
+        bool stale;
+        va_list ap;
+        void *arg;
+
+        va_start(ap, request);
+        arg = va_arg(ap, void *);
+        va_end(ap);
+        if (!fake || !fake_dev_name(fd, name, &stale) || stale || !kernel_node(name, NULL, &l))
+                return __real_ioctl(fd, request, arg);
+        if (request == BLKROGET)
+                *(int *) arg = l->protected;
+        else if (request == BLKGETSIZE64)
+                *(uint64_t *) arg = l->empty ? 0 : 204800 * UINT64_C(512);
+        else
+                return fail_with(-ENOTTY);
+        return 0;
 }
 
 /*

@@ -172,6 +172,7 @@ static const struct {
          UASD_EXIT_FAILED,
          "sync",
          UAS},
+        {"the drive of two cannot be flushed", {UAS, BOT, .luns = 2, .hooks = FAIL("sync sdb", 1, EIO)}, UASD_EXIT_FAILED, "sync", UAS},
         {"the drive cannot be flushed",
          {UAS, BOT, .hooks = FAIL("sync sda", 1, EIO)},
          UASD_EXIT_FAILED,

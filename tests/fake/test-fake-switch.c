@@ -18,6 +18,12 @@ static void uas_is_registered(struct fake_usb *u)
         fake->files_at = fake->clock + 200 * USEC_PER_MSEC;
 }
 
+static void is_protected(struct fake_usb *u)
+{
+        u->luns[0].protected = true;
+        (void) kernel_fsync("sda");
+}
+
 static const struct {
         const char *what;
         struct scene s;
@@ -31,6 +37,10 @@ static const struct {
         {"without a partition", {.from = BOT, .to = UAS}},
         {"to usb-storage, since uas cannot read it any more",
          {.from = UAS, .to = BOT, .luns = 2, .partitions = 1, .hooks = {{.op = "fingerprint", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}},
+        {"an empty slot cannot be flushed",
+         {.from = UAS, .to = BOT, .luns = 2, .slot = true, .hooks = {{.op = "sync sdb", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}},
+        {"a medium that cannot be written cannot be flushed",
+         {.from = UAS, .to = BOT, .prepare = is_protected, .hooks = {{.op = "sync sda", .nth = 1, .what = HOOK_FAIL, .error = EROFS}}}},
         {"without udev", {.from = UAS, .to = BOT, .no_udev = true}},
         {"all events are lost", {.from = BOT, .to = UAS, .luns = 2, .lost_events = true}},
         {"all events are lost, back", {.from = UAS, .to = BOT, .partitions = 1, .lost_events = true}},
@@ -75,7 +85,7 @@ static const char *went_wrong(const struct scene *s, const struct result *r)
         if (u->luns[0].letter != 0)
                 return "sda is another one now";
         for (unsigned l = 0; l < u->n_luns; l++)
-                if (u->luns[l].platter != 4096 * (s->partitions + 1) + (l == 0 && fake->written_late))
+                if (!u->luns[l].empty && u->luns[l].platter != 4096 * (s->partitions + 1) + (l == 0 && fake->written_late))
                         return "not every byte is there";
         if (fake->early)
                 return "it looked before the disk was announced";

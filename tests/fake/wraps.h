@@ -25,6 +25,7 @@ WRAPPED(int, fstatat64, int dirfd, const char *path, struct stat *st, int flags)
 WRAPPED(int, flock, int fd, int operation);
 WRAPPED(int, switch_lock_take, int fd, enum switch_lock which);
 WRAPPED(int, fsync, int fd);
+WRAPPED(int, ioctl, int fd, unsigned long request, ...);
 WRAPPED(int, poll, struct pollfd *fds, nfds_t n, int timeout);
 WRAPPED(int, inotify_init1, int flags);
 WRAPPED(int, inotify_add_watch, int fd, const char *path, uint32_t mask);
