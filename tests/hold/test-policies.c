@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -125,12 +127,42 @@ static void test_twins(void **state)
         assert_true(facts_twins(&one, &two));
 }
 
+/* A process keeps the lines that it has read. It sees what another one has written, and that the files are gone. */
+static void test_changed_by_another(void **state)
+{
+        const enum policy said[] = {BOT, UAS, BOT, AUTO};
+        struct facts disk = at("ONE", 2, "1");
+        struct tree t;
+
+        tree_make(&t);
+        assert_int_equal(policy_of(&t, &disk), AUTO);
+        for (size_t i = 0; i < ELEMENTSOF(said); i++) {
+                pid_t child = fork();
+                int status;
+
+                assert_true(child >= 0);
+                if (child == 0)
+                        _exit(policy_store(&t.roots, &disk, false, said[i], false) < 0);
+                assert_int_equal(waitpid(child, &status, 0), child);
+                assert_int_equal(status, 0);
+                assert_int_equal(policy_of(&t, &disk), said[i]);
+        }
+        assert_int_equal(policy_store(&t.roots, &disk, false, UAS, false), 0);
+        assert_int_equal(policy_of(&t, &disk), UAS);
+        assert_int_equal(unlinkat(t.roots.etc, "uasd/policy", 0), 0);
+        assert_int_equal(policy_of(&t, &disk), UAS); /* of /var */
+        assert_int_equal(unlinkat(t.roots.var, "lib/uasd/policy", 0), 0);
+        assert_int_equal(policy_of(&t, &disk), AUTO);
+        tree_remove(&t);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_two),
                 cmocka_unit_test(test_twin_comes),
                 cmocka_unit_test(test_twins),
+                cmocka_unit_test(test_changed_by_another),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

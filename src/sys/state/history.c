@@ -36,11 +36,11 @@ static int find_key(const struct store *store, const char *key, struct history *
 
 int history_read(const struct roots *r, const struct facts *f, struct history *ret)
 {
-        _cleanup_(store_done) struct store store = {};
+        const struct store *store;
         char key[HISTORY_KEY_MAX];
         int k = store_read(r, STATE_HISTORY, &store);
 
-        return k < 0 ? k : find_key(&store, history_key(f, key, sizeof(key)), ret);
+        return k < 0 ? k : find_key(store, history_key(f, key, sizeof(key)), ret);
 }
 
 bool history_initramfs_old(const struct roots *r, const struct facts *f)
@@ -74,17 +74,16 @@ void history_recall(const struct roots *r, struct facts *f)
 
 int history_each(const struct roots *r, int (*fn)(const char *key, const struct history *h, void *data), void *data)
 {
-        _cleanup_(store_done) struct store store = {};
+        const struct store *store;
         int k = store_read(r, STATE_HISTORY, &store);
 
-        for (size_t i = 0; k >= 0 && i < store.n; i++) {
-                char *equals = strchr(store.lines[i], '=');
+        for (size_t i = 0; k >= 0 && i < store->n; i++) {
+                char key[HISTORY_KEY_MAX];
+                const char *value = store_split(store->lines[i], key, sizeof(key));
                 struct history h;
 
-                if (history_parse(equals + 1, &h) < 0)
-                        continue;
-                *equals = '\0';
-                k = fn(store.lines[i], &h, data);
+                if (value && history_parse(value, &h) >= 0)
+                        k = fn(key, &h, data);
         }
         return k < 0 ? k : 0;
 }

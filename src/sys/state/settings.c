@@ -20,44 +20,37 @@ static void make_keys(const struct facts *f, struct keys *ret)
 
 int settings_each(const struct roots *r, const char *file, int (*fn)(const char *key, const char *words, void *data), void *data)
 {
-        _cleanup_(store_done) struct store s = {};
+        const struct store *s;
         int k = store_read(r, file, &s);
 
-        for (size_t i = 0; k >= 0 && i < s.n; i++) {
-                char *equals = strchr(s.lines[i], '=');
+        for (size_t i = 0; k >= 0 && i < s->n; i++) {
+                char key[HISTORY_KEY_MAX];
+                const char *words = store_split(s->lines[i], key, sizeof(key));
 
-                *equals = '\0';
-                k = fn(s.lines[i], equals + 1, data);
+                if (words)
+                        k = fn(key, words, data);
         }
         return k < 0 ? k : 0;
 }
 
-struct setting_lookup {
-        struct keys keys;
-        struct setting setting;
-};
-
-static int lookup_line(const char *key, const char *words, void *data)
-{
-        struct setting_lookup *l = data;
-
-        if (streq(key, l->keys.port))
-                (void) copy_string(l->setting.port, sizeof(l->setting.port), words);
-        else if (streq(key, l->keys.disk))
-                (void) copy_string(l->setting.disk, sizeof(l->setting.disk), words);
-        return 0;
-}
-
 int setting_lookup(const struct roots *r, const char *file, const struct facts *f, struct setting *ret)
 {
-        struct setting_lookup l = {};
-        int k;
+        const struct store *s;
+        struct keys keys;
+        int k = store_read(r, file, &s);
 
-        make_keys(f, &l.keys);
-        k = settings_each(r, file, lookup_line, &l);
         if (k < 0)
                 return k;
-        *ret = l.setting;
+        make_keys(f, &keys);
+        *ret = (struct setting){};
+        for (size_t i = 0; i < s->n; i++) {
+                const char *port = store_value(s->lines[i], keys.port), *disk = store_value(s->lines[i], keys.disk);
+
+                if (port)
+                        (void) copy_string(ret->port, sizeof(ret->port), port);
+                else if (disk)
+                        (void) copy_string(ret->disk, sizeof(ret->disk), disk);
+        }
         return 0;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/state/store.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -50,7 +52,7 @@ int store_read_file(int dirfd, const char *path, struct store *ret)
 }
 
 /* An unreadable file counts as a missing one: no disk is refused because of it. */
-int store_read(const struct roots *r, const char *name, struct store *ret)
+static int read_newer(const struct roots *r, const char *name, struct store *ret)
 {
         char path[PATH_MAX];
         struct store etc, var;
@@ -65,11 +67,87 @@ int store_read(const struct roots *r, const char *name, struct store *ret)
         return newer ? 1 : e;
 }
 
+/* A file is only ever replaced (state_write()), so another file is another inode or has another time. All 0: there is none. */
+struct file_id {
+        dev_t dev;
+        ino_t ino;
+        off_t size;
+        struct timespec changed;
+};
+
+static struct file_id identify(int dirfd, const char *path)
+{
+        struct stat st;
+
+        if (dirfd < 0 || fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return (struct file_id){};
+        return (struct file_id){st.st_dev, st.st_ino, st.st_size, st.st_ctim};
+}
+
+static bool same_file(const struct file_id *a, const struct file_id *b)
+{
+        return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->changed.tv_sec == b->changed.tv_sec &&
+               a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+struct kept {
+        char name[16];
+        unsigned version; /* counts the readings */
+        int read;         /* the result of the last one */
+        struct file_id etc, var;
+        struct store store;
+};
+
+static struct kept *keep(const struct roots *r, const char *name)
+{
+        static struct kept kept[4]; /* one for each file of the project */
+        char path[PATH_MAX];
+        struct file_id etc = identify(r->etc, path_in(ETC_DIR, name, path)),
+                       var = identify(r->var, path_in(STATE_DIR, name, path));
+        struct kept *k = kept;
+
+        while (k->name[0] && !streq(k->name, name))
+                assert(++k < kept + ELEMENTSOF(kept));
+        if (k->version > 0 && k->read >= 0 && same_file(&k->etc, &etc) && same_file(&k->var, &var))
+                return k;
+        (void) copy_string(k->name, sizeof(k->name), name);
+        k->etc = etc;
+        k->var = var;
+        store_done(&k->store);
+        k->read = read_newer(r, name, &k->store);
+        k->version++;
+        return k;
+}
+
+int store_read(const struct roots *r, const char *name, const struct store **ret)
+{
+        const struct kept *k = keep(r, name);
+
+        *ret = &k->store;
+        return k->read;
+}
+
+unsigned store_version(const struct roots *r, const char *name)
+{
+        return keep(r, name)->version;
+}
+
 const char *store_value(const char *line, const char *key)
 {
         size_t n = strlen(key);
 
         return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
+}
+
+const char *store_split(const char *line, char *ret_key, size_t size)
+{
+        size_t n = strcspn(line, "=");
+
+        if (n >= size)
+                return NULL;
+        memcpy(ret_key, line, n);
+        ret_key[n] = '\0';
+        return line + n + 1;
 }
 
 static int lock(const struct roots *r, const char *name)
@@ -140,7 +218,8 @@ int store_change(const struct roots *r, const struct store_change *c)
 {
         /* A file that is written in the initramfs is lost with it, so it is no record. */
         _cleanup_close_ int locked = in_initramfs(r) ? -EROFS : lock(r, c->name);
-        _cleanup_(store_done) struct store old = {}, new = {};
+        _cleanup_(store_done) struct store new = {};
+        const struct store *old;
         int k;
 
         if (locked < 0)
@@ -148,7 +227,7 @@ int store_change(const struct roots *r, const struct store_change *c)
         k = store_read(r, c->name, &old);
         if (k < 0) /* do not replace a file that cannot be read */
                 return k;
-        k = change_all(c, &old, &new);
-        new.generation = old.generation + 1;
+        k = change_all(c, old, &new);
+        new.generation = old->generation + 1;
         return k > 0 ? write_both(r, c, &new) : k;
 }

@@ -15,13 +15,20 @@ struct store {
         size_t n;
 };
 
-/* Reads the newer one of the two files. Returns 1, 0 if there is none, or -errno. ret is to be freed in any case. */
-int store_read(const struct roots *r, const char *name, struct store *ret);
-/* The same for one file that store_change() has written. */
+/*
+ * Lends the lines of the newer one of the two files. Returns 1, 0 if there is none, or -errno. The process keeps them and reads a
+ * file again when it has been replaced. *ret, never NULL, is good until the next call with this name.
+ */
+int store_read(const struct roots *r, const char *name, const struct store **ret);
+/* Returns a number that changes whenever the lines may have changed. */
+unsigned store_version(const struct roots *r, const char *name);
+/* Reads one file that store_change() has written. ret is to be freed in any case. */
 int store_read_file(int dirfd, const char *path, struct store *ret);
 void store_done(struct store *s);
 /* Returns the text after the key in a line, or NULL. */
 const char *store_value(const char *line, const char *key);
+/* Copies the key of a line. Returns the text after it; NULL: a key that has no room is none of ours. */
+const char *store_split(const char *line, char *ret_key, size_t size);
 
 struct store_change {
         const char *name;   /* of the file */
