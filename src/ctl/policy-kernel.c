@@ -112,6 +112,8 @@ static int read_kept(const struct ctl *c, const struct views *views, struct line
         if (r >= 0)
                 r = kept_disks_read(&c->client.roots, &config, NULL, &l->kept);
         if (r >= 0)
+                r = kept_disks_read_plugged(&c->client.roots, &l->kept);
+        if (r >= 0)
                 r = add_plugged_in(views, &l->kept);
         if (r >= 0)
                 r = quirk_facts_read(&c->client.roots, &l->quirks);

@@ -39,13 +39,13 @@ static void booted(struct manager *m)
         roots_reopen_var(&m->roots, m->root); /* /var may have been mounted meanwhile */
         log_debug("the boot is over");
         keepoff_schedule(m);
-        (void) keepoff_review(m);
+        (void) keepoff_review(m, NULL);
         step_all(m);
 }
 
 static void lost(struct manager *m)
 {
-        (void) attachments_prune(&m->roots);
+        (void) attachments_prune(&m->roots, NULL);
         rescan_all(m);
         use_watch_lost(m->uses);
 }
@@ -177,8 +177,8 @@ int manager_start(struct manager *m)
                 r = boot_await(m);
         if (r < 0)
                 return r;
-        (void) attachments_prune(&m->roots);
-        (void) keepoff_review(m); /* before the first disk to which it applies */
+        (void) attachments_prune(&m->roots, NULL);
+        (void) keepoff_review(m, NULL); /* before the first disk to which it applies */
         queue_post(m, POST_RESCAN_ALL);
         queue_drain(m);
         strings_wait(m);

@@ -80,6 +80,7 @@ void entries_free(struct manager *m)
 static void entry_gone(struct entry *e)
 {
         struct manager *m = e->manager;
+        char port[INTERFACE_NAME_MAX];
 
         assert(queue_draining(m));
         if (e->life.attempt.running)
@@ -94,8 +95,9 @@ static void entry_gone(struct entry *e)
                         m->entries[i] = m->entries[--m->n_entries];
                         break;
                 }
+        memcpy(port, e->life.disk.facts.port, sizeof(port));
         entry_free(e);
-        (void) attachments_prune(&m->roots);
+        (void) attachments_prune(&m->roots, port);
         keepoff_schedule(m); /* its trial has ended */
         kmsg_arm(m->kmsg);
 }
@@ -149,7 +151,7 @@ static void take_snapshot(struct entry *e, struct usb_disk *d)
                 keepoff_schedule(m);
         facts_complete_hwdb(&m->roots, &d->facts);
         keepoff_see(e, &d->facts);
-        if (keepoff_review(m))
+        if (m->looked && keepoff_review(m, &d->facts)) /* at the start once for all disks */
                 facts_complete(&m->roots, &m->config, &d->facts);
         trouble_judge(e, &d->facts);
         note_unbound(e, &d->facts);

@@ -41,6 +41,8 @@ int hold_quirks(const struct roots *r, const char *kernel, const char *dir)
         if (k >= 0)
                 k = kept_disks_read(r, &c, kernel, &kept);
         if (k >= 0)
+                k = kept_disks_read_plugged(r, &kept);
+        if (k >= 0)
                 k = modprobe_quirks(r, others);
         if (k == -ENOSPC) {
                 log_warning("The quirks of usb-storage in modprobe.d are longer than the kernel takes: none is added to them.");

@@ -348,7 +348,7 @@ static void settle_unplugged(struct transaction *t)
         t->code = UASD_EXIT_NO_DISK;
         (void) copy_string(t->text, sizeof(t->text), "the disk was unplugged");
         (void) hold_release(&t->roots, &t->disk.facts);
-        (void) attachments_prune(&t->roots); /* also the marks of that attachment */
+        (void) attachments_prune(&t->roots, t->disk.facts.port); /* also the marks of that attachment */
 }
 
 int transaction_run(struct transaction *t)

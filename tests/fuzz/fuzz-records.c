@@ -77,7 +77,7 @@ static void check_attachment(struct roots *r, const uint8_t *data, size_t size)
         CHECK(attachment_read(r, &f, &m) == 1);
         CHECK(m.override_target == DRIVER_NONE || m.override_target == DRIVER_UAS || m.override_target == DRIVER_USB_STORAGE);
         CHECK(attachment_change(r, &f, MARK_ALL, &m) == 0);
-        CHECK(attachments_prune(r) == 0); /* it is still plugged in */
+        CHECK(attachments_prune(r, NULL) == 0); /* it is still plugged in */
         CHECK(attachment_read(r, &f, &again) == 1);
         CHECK(m.tried == again.tried && m.released == again.released && m.no_auto == again.no_auto &&
               m.override_target == again.override_target && m.override_forced == again.override_forced);
@@ -99,7 +99,7 @@ static void check_strings(struct roots *r, const uint8_t *data, size_t size)
         (void) copy_string(f.product, sizeof(f.product), fuzz_field(&rest, '|') ?: "");
         (void) copy_string(f.serial, sizeof(f.serial), rest ?: "");
         CHECK(strings_keep(r, &f) == 0);
-        CHECK(attachments_prune(r) == 0);
+        CHECK(attachments_prune(r, NULL) == 0);
         CHECK(strings_kept(r, &kept));
         CHECK(streq(kept.manufacturer, f.manufacturer) && streq(kept.product, f.product) && streq(kept.serial, f.serial));
         free(text);

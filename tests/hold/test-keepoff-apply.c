@@ -62,6 +62,7 @@ static void test_apply(void **state)
                 (void) snprintf(text, sizeof(text), "quirks=%s\n", table[i].own);
                 tree_write(&t, "run/uasd/quirks", text);
                 assert_int_equal(kept_disks_read(&t.roots, &c, "6.1.0", &kept), 0);
+                assert_int_equal(kept_disks_read_plugged(&t.roots, &kept), 0);
                 k = keepoff_apply(&t.roots, &kept, !table[i].unknown, &made);
                 assert_int_equal(quirks_param_read(&t.roots, parameter), 0);
                 keepoff_own_all(&t.roots, own);

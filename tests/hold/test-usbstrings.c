@@ -251,10 +251,10 @@ static void test_no_mark(void **state)
         assert_int_equal(strings_keep(&t.roots, &f), 0);
         assert_int_equal(attachment_read(&t.roots, &f, &m), 0);
         assert_true(attachment_fresh(&t.roots, &f));
-        assert_int_equal(attachments_prune(&t.roots), 0);
+        assert_int_equal(attachments_prune(&t.roots, NULL), 0);
         assert_true(tree_exists(&t, KEPT));
         tree_write(&t, DEVICE "devnum", "6\n");
-        assert_int_equal(attachments_prune(&t.roots), 0);
+        assert_int_equal(attachments_prune(&t.roots, NULL), 0);
         assert_false(tree_exists(&t, KEPT));
         tree_remove(&t);
 }

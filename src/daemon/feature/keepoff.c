@@ -9,6 +9,7 @@
 #include "daemon/queue.h"
 #include "sys/io/pid1.h"
 #include "sys/quirks/keepoff.h"
+#include "sys/state/store.h"
 
 /* A bind has the lock for milliseconds, unless it hangs. No event reports its end. */
 #define PAUSE_MIN (100 * USEC_PER_MSEC)
@@ -17,6 +18,8 @@
 
 struct keepoff_state {
         bool due;               /* the wanted entries may have changed */
+        struct kept_disks said; /* what configuration, policies and records say */
+        unsigned version;       /* of these files */
         struct kept_disks seen; /* policies of all disks that were here since uasd began: they may come back */
         sd_event_source *timer; /* runs the next try after a failure */
         usec_t pause;           /* usec until that try; 0: the last one succeeded */
@@ -39,6 +42,7 @@ void keepoff_free(struct manager *m)
 
         if (!k)
                 return;
+        kept_disks_done(&k->said);
         kept_disks_done(&k->seen);
         sd_bus_close_unref(k->pid1);
         sd_event_source_disable_unref(k->timer);
@@ -61,9 +65,10 @@ static void tell_left_out(struct manager *m, const struct keepoff *made)
                             made->left_out[i], made->left_out_disks[i]);
 }
 
+/* At the start, uasd calls it again when all disks have been read. */
 static void look(struct manager *m)
 {
-        if (keepoff_review(m))
+        if (m->looked && keepoff_review(m, NULL))
                 queue_post(m, POST_RESCAN_ALL);
 }
 
@@ -144,6 +149,21 @@ void keepoff_see(struct entry *e, const struct facts *now)
         keepoff_schedule(m);
 }
 
+/* Reads the files only if they have changed: this is asked for every disk that comes or goes. */
+static int read_said(struct manager *m, struct kept_disks *ret)
+{
+        unsigned version = 1 + store_version(&m->roots, STATE_POLICY) + store_version(&m->roots, STATE_HISTORY);
+        struct keepoff_state *k = m->keepoff;
+        int r = 0;
+
+        if (k->version != version) {
+                kept_disks_done(&k->said);
+                r = kept_disks_read(&m->roots, &m->config, NULL, &k->said);
+                k->version = r < 0 ? 0 : version;
+        }
+        return r < 0 ? r : kept_disks_copy(&k->said, ret);
+}
+
 static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
 {
         for (size_t i = 0; i < seen->n; i++) {
@@ -160,7 +180,23 @@ static int add_seen(const struct kept_disks *seen, struct kept_disks *kept)
         return 0;
 }
 
-bool keepoff_review(struct manager *m)
+/* Before all disks have been read, sysfs is asked: an entry for a disk that supports only UAS leaves it without a driver. */
+static int add_plugged(struct manager *m, const struct facts *new, struct kept_disks *kept)
+{
+        int r = new &&facts_uas_alone(new) ? kept_disks_uas_alone(kept, new->vid, new->pid) : 0;
+
+        if (!m->looked)
+                return kept_disks_read_plugged(&m->roots, kept);
+        for (size_t i = 0; i < m->n_entries && r >= 0; i++) {
+                const struct facts *f = &m->entries[i]->life.disk.facts;
+
+                if (facts_uas_alone(f))
+                        r = kept_disks_uas_alone(kept, f->vid, f->pid);
+        }
+        return r;
+}
+
+bool keepoff_review(struct manager *m, const struct facts *new)
 {
         _cleanup_(kept_disks_done) struct kept_disks kept = {};
         _cleanup_(keepoff_done) struct keepoff made = {};
@@ -168,9 +204,11 @@ bool keepoff_review(struct manager *m)
 
         if (!m->keepoff->due)
                 return false;
-        r = kept_disks_read(&m->roots, &m->config, NULL, &kept);
+        r = read_said(m, &kept);
         if (r >= 0)
                 r = add_seen(&m->keepoff->seen, &kept);
+        if (r >= 0)
+                r = add_plugged(m, new, &kept);
         if (r >= 0)
                 r = keepoff_apply(&m->roots, &kept, m->env.booted && m->looked, &made);
         if (r == -ETIMEDOUT || (r == -ENOENT && any_kept_off(&kept)))

@@ -30,7 +30,7 @@ static void take_event(struct manager *m, const struct uevent *e)
                 queue_post(m, POST_USES);
         /* The device itself goes after its interfaces: at their events it was still there. */
         else if (streq(e->subsystem, "usb") && streq(e->action, "remove"))
-                (void) attachments_prune(&m->roots);
+                (void) attachments_prune(&m->roots, e->name);
 }
 
 static int on_uevents(sd_event_source *source, int fd, uint32_t revents, void *data)

@@ -82,8 +82,9 @@ static int by_name(const void *a, const void *b)
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data), void *data)
+int dir_each_of(int dirfd, const char *path, const char *prefix, int (*fn)(const char *name, void *data), void *data)
 {
+        size_t length = strlen(prefix);
         int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char **names = NULL;
         size_t n = 0;
@@ -99,7 +100,7 @@ int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data
                 return -errno;
         }
         for (errno = 0; r >= 0 && (e = readdir(d)); errno = 0)
-                if (e->d_name[0] != '.')
+                if (e->d_name[0] != '.' && strncmp(e->d_name, prefix, length) == 0)
                         r = strv_push(&names, &n, e->d_name);
         if (r >= 0 && errno)
                 r = -errno;
@@ -110,4 +111,9 @@ int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data
                 r = fn(names[i], data);
         strv_free(names);
         return r;
+}
+
+int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data), void *data)
+{
+        return dir_each_of(dirfd, path, "", fn, data);
 }

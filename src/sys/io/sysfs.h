@@ -20,3 +20,5 @@ ssize_t link_basename(int dirfd, const char *path, char *ret, size_t size);
 
 /* Calls fn for every name in the directory except dot files, sorted, until it returns non-zero. */
 int dir_each(int dirfd, const char *path, int (*fn)(const char *name, void *data), void *data);
+/* The same for the names that begin with `prefix`. */
+int dir_each_of(int dirfd, const char *path, const char *prefix, int (*fn)(const char *name, void *data), void *data);

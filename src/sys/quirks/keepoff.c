@@ -63,22 +63,20 @@ static void take_record(const char *key, const struct facts *f, void *data)
         disk->good = disk->good || f->trial_passed || (f->trial_open && !f->distrusted);
 }
 
-/* Policies and records do not say whether a disk supports only UAS. The disks that are plugged in can be asked. */
-static int take_plugged(const struct roots *r, struct kept_disks *disks)
+int kept_disks_read_plugged(const struct roots *r, struct kept_disks *k)
 {
         char **names = NULL;
-        int k = 0;
+        int e = 0;
 
         (void) usb_disk_enumerate(r, &names);
-        for (char **n = names; n && *n && k >= 0; n++) {
-                struct usb_disk d = {};
+        for (char **n = names; n && *n && e >= 0; n++) {
+                _cleanup_(usb_disk_done) struct usb_disk d = {};
 
                 if (usb_disk_read(r, *n, false, &d) > 0 && facts_uas_alone(&d.facts))
-                        k = kept_disks_uas_alone(disks, d.facts.vid, d.facts.pid);
-                usb_disk_done(&d);
+                        e = kept_disks_uas_alone(k, d.facts.vid, d.facts.pid);
         }
         strv_free(names);
-        return k;
+        return e;
 }
 
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret)
@@ -99,8 +97,6 @@ int kept_disks_read(const struct roots *r, const struct config *c, const char *k
                 k = policy_each(r, take_policy, &d);
         if (k >= 0)
                 k = history_each_judged(r, kernel, take_record, &d);
-        if (k >= 0)
-                k = take_plugged(r, &d.disks);
         if (k < 0) {
                 kept_disks_done(&d.disks);
                 return k;

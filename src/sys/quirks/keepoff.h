@@ -12,10 +12,12 @@
  */
 
 /*
- * Reads the statements of configuration, kept policies and records about disks, for this kernel (NULL: the running one), and
- * which of the plugged-in disks support only UAS. Returns 0 or -errno.
+ * Reads the statements of configuration, kept policies and records about disks, for this kernel (NULL: the running one). They do
+ * not say whether a disk supports only UAS: kept_disks_uas_alone() adds that for each plugged-in disk. Returns 0 or -errno.
  */
 int kept_disks_read(const struct roots *r, const struct config *c, const char *kernel, struct kept_disks *ret);
+/* Adds it for all plugged-in disks, which are read from sysfs. Returns 0 or -errno. */
+int kept_disks_read_plugged(const struct roots *r, struct kept_disks *k);
 
 /*
  * Adds our missing entries to the parameter. Removes those that are not wanted any more, but only if `known`: before that /var

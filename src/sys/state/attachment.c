@@ -271,19 +271,21 @@ static int prune_hold(const char *interface, void *data)
         return 0;
 }
 
-int attachments_prune(const struct roots *r)
+int attachments_prune(const struct roots *r, const char *port)
 {
         static const char *const dirs[] = {RUN_ATTACHMENT, RUN_EARLY, RUN_STRINGS};
+        char interfaces[INTERFACE_NAME_MAX + 1];
         int k = 0;
 
+        (void) snprintf(interfaces, sizeof(interfaces), "%s%s", port ? port : "", port ? ":" : "");
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
                 struct prune prune = {r, dirs[i]};
-                int one = dir_each(r->run, dirs[i], prune_one, &prune);
+                int one = dir_each_of(r->run, dirs[i], interfaces, prune_one, &prune);
 
                 if (one < 0 && one != -ENOENT)
                         k = one;
         }
-        (void) dir_each(r->run, RUN_HOLD, prune_hold, (void *) r);
+        (void) dir_each_of(r->run, RUN_HOLD, interfaces, prune_hold, (void *) r);
         return k;
 }
 

@@ -66,8 +66,8 @@ int attachment_change(const struct roots *r, const struct facts *f, unsigned fie
 /* Ends the override if it is for `target`; one for the other driver stays. */
 int attachment_drop_override(const struct roots *r, const struct facts *f, enum driver target);
 
-/* Removes the marks, holds and kept strings of attachments that are no longer plugged in. */
-int attachments_prune(const struct roots *r);
+/* Removes the marks, holds and kept strings of attachments that are no longer plugged in; port: "2-1", or NULL for all ports. */
+int attachments_prune(const struct roots *r, const char *port);
 
 /* Returns true if the interface has a hold mark for this attachment, with time left, and was not released. */
 bool hold_in_force(const struct roots *r, const struct facts *f, usec_t now, usec_t *ret_deadline);

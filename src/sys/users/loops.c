@@ -178,7 +178,7 @@ static int add_loop(struct user_search *s, const struct loop *l, bool asked)
 int search_loops(struct user_search *list, size_t n, bool ask)
 {
         struct loops l = {.r = list->r};
-        int k = dir_each(l.r->sys, "block", push_loop, &l);
+        int k = dir_each_of(l.r->sys, "block", "loop", push_loop, &l);
 
         if (k == -ENOENT)
                 k = 0;
