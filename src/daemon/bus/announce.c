@@ -74,8 +74,10 @@ static void emit_disk(struct entry *e, emit_fn emit_on)
 
 void bus_disk_added(struct entry *e)
 {
+        _cleanup_free_ char *path = bus_disk_path(e);
+
+        emit(e->manager, path, disk_added, NULL);
         e->announced = true;
-        emit_disk(e, disk_added);
 }
 
 void bus_disk_removed(struct entry *e)

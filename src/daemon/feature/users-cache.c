@@ -12,7 +12,7 @@
 /*
  * The users of a disk are searched when a client asks: the machine needs to know only whether there are any. Clients need the
  * users of disks that wait, so a child walks over all processes. It walks once for all such disks, and for all properties of one
- * call. For all other disks only the tables are read.
+ * call. For all other disks only the tables are read. A new disk is searched alone: no client asks for the others then.
  */
 #define FRESH_USEC (500 * USEC_PER_MSEC)
 
@@ -20,7 +20,7 @@ static bool is_asked(const struct entry *e, const struct entry *of, usec_t now)
 {
         bool waits = e->life.disk.state == STATE_WAITING;
 
-        return e == of || (waits == (of->life.disk.state == STATE_WAITING) && now >= e->users_at + FRESH_USEC);
+        return e == of || (of->announced && waits == (of->life.disk.state == STATE_WAITING) && now >= e->users_at + FRESH_USEC);
 }
 
 /* Returns the pool that udev found on this device, if it is imported. The labels of a former pool may still be there. */
