@@ -111,7 +111,7 @@ class Machine(unittest.TestCase):
     def look_again(self):
         """Events were lost: uasd reads everything again."""
         with open(self.tree.path('uevents'), 'wb') as fifo:
-            fifo.write(b'1')
+            fifo.write(b'lost\n')
 
     def pull(self, port='2-1'):
         """Unplugs the present disk."""

@@ -25,7 +25,7 @@ class Lost(Machine):
             self.ctl('switch', block, 'usb-storage', code=3)
             os.rmdir(self.holder(block))
         with open(self.tree.path('uevents'), 'wb') as fifo:
-            fifo.write(b'1')
+            fifo.write(b'lost\n')
         until(lambda: {one['driver'] for one in json.loads(self.ctl('list', '--json').stdout)['disks']} == {'usb-storage'}, 'they are moved')
         self.assertIn('kernel events were lost', self.journal())
 

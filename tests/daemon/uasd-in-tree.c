@@ -17,9 +17,10 @@
 /*
  * uasd for the machine in a folder, which is the first argument. It starts $UASD_SWITCH instead of uasd-switch. The file
  * "modules" in the folder gets the modules that uasd asks PID 1 to load. "journal" gets the messages to the journal: a line for
- * each field, and an empty line after each message. They also go to stderr. A byte into the FIFO "uevents", if it exists, stands
- * for lost events. While the file "at-fsync" exists, each fsync makes the file "in-fsync" and waits until a test has removed it.
- * The file "looks" gets a byte for each quick look for users. Linked with
+ * each field, and an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it exists, is an
+ * event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While the file "at-fsync" exists, each fsync makes
+ * the file "in-fsync" and waits until a test has removed it. The file "looks" gets a byte for each quick look for users. Linked
+ * with
  * --wrap=posix_spawn,pid1_load_module_later,sd_journal_sendv,uevents_fd,uevents_next,fsync,users_any.
  */
 
@@ -88,11 +89,20 @@ int __real_uevents_next(struct udev_monitor *m, struct uevent *ret);
 int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret);
 int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 {
-        char byte;
+        char line[128];
+        size_t n = 0;
 
         if (fifo < 0)
                 return __real_uevents_next(m, ret);
-        return read(fifo, &byte, 1) == 1 ? -ENOBUFS : 0;
+        while (n < sizeof(line) - 1 && read(fifo, line + n, 1) == 1 && line[n] != '\n')
+                n++;
+        line[n] = '\0';
+        if (n == 0)
+                return 0;
+        if (streq(line, "lost"))
+                return -ENOBUFS;
+        *ret = (struct uevent){0};
+        return sscanf(line, "%15s %15s %31s %31s", ret->action, ret->subsystem, ret->name, ret->interface) >= 3 ? 1 : -EINVAL;
 }
 
 /* A slow disk, for the test that made "at-fsync". */
