@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/names.h"
 #include "common/util.h"
 #include "ctl/output.h"
 #include "sys/quirks/initramfs.h"
@@ -65,7 +66,9 @@ void boot_place_print(const struct ctl *c, const struct view *v)
 
 void say_initramfs_is_old(const struct ctl *c)
 {
-        /* Only an initramfs of initramfs-tools contains policies and records. */
-        if (faccessat(c->client.roots.etc, "initramfs-tools/initramfs.conf", F_OK, 0) == 0)
-                log_info("The initramfs goes by what was before until it is made anew: update-initramfs -u");
+        const char *command = initramfs_command(&c->client.roots);
+
+        /* The hook and the initramfs itself write this file. So there is an initramfs that contains policies and records. */
+        if (command && faccessat(c->client.roots.run, RUN_INITRAMFS, F_OK, 0) == 0)
+                log_info("The initramfs has the former settings until it is made again: %s", command);
 }

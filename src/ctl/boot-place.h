@@ -30,5 +30,5 @@ bool boot_place_wanted(const struct view *v);
 /* The field Boot of such a disk; nothing for others. */
 void boot_place_print(const struct ctl *c, const struct view *v);
 
-/* After a change of a file that initramfs-tools copies: says that the initramfs still has the old one. */
+/* After a change of a file that the initramfs contains: says that the initramfs still has the old one. */
 void say_initramfs_is_old(const struct ctl *c);

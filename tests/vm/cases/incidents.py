@@ -296,17 +296,19 @@ def h12_settle(vm):
     assert guest.out("systemctl show -P ActiveEnterTimestamp systemd-udev-settle.service || true") == ""
     units = guest.out("systemctl list-dependencies --all --plain uasd.service 'uasd-release@x.timer' 'uasd-release@x.service'")
     assert "settle" not in units, units
-    assert guest.run("grep -lE 'udevadm.settle|udev-settle' /usr/lib/uasd/* /usr/lib/systemd/system/uasd* /usr/lib/udev/rules.d/*uasd* "
-                     "/usr/lib/systemd/system-generators/*uasd*").rc == 1
+    assert guest.run("grep -slE 'udevadm.settle|udev-settle' /usr/lib/uasd/uasd* /usr/lib/systemd/system/uasd* "
+                     "/usr/lib/udev/rules.d/*uasd* /usr/lib/systemd/system-generators/*uasd*").rc == 1
     # The initramfs waits where it is about to mount root, which may be moving, and once where a device is missing. The waits are
     # limited. Without a USB disk there is none.
-    found = guest.run("grep -rn 'settle' /usr/share/initramfs-tools | grep -i uasd").out
-    asked = re.findall(r"/scripts/(\S+)/uasd:\d+: *udevadm settle --timeout=(\d+) \|\| true$", found, re.M)
-    assert sorted(asked) == [("local-block", "10"), ("local-premount", "30")] and found.count("udevadm") == 2, found
-    for script in "local-premount", "local-block":
+    text = guest.read("/usr/lib/uasd/initramfs/run")
+    asked = {verb: re.findall(r"udevadm settle --timeout=(\d+) \|\| true$", body, re.M)
+             for verb, body in re.findall(r"^(\w+)\(\) \{\n(.*?)^\}", text, re.M | re.S)}
+    assert asked == {"usb_disk_there": [], "start": [], "waiting": ["10"], "watch": ["30"], "mounting": ["30"]}, asked
+    assert text.count("udevadm") == 3, text
+    for script, verb in ("local-premount", "mounting"), ("local-block", "waiting"):
         calls = guest.out("strace -f -qq -e trace=execve -o /run/vm-calls /usr/share/initramfs-tools/scripts/%s/uasd; "
                           "cat /run/vm-calls" % script)
-        assert "scripts/%s/uasd" % script in calls and "udevadm" not in calls, calls
+        assert '"/usr/lib/uasd/initramfs/run", "%s"' % verb in calls and "udevadm" not in calls, calls
     # A disk is switched and mounted as usual with a udev that never settles.
     guest.put("/run/udev/rules.d/10-never.rules", 'KERNEL=="tty1", ACTION=="change", PROGRAM="/bin/sleep 150"\n')
     guest.run("udevadm control --reload && udevadm trigger --action=change /sys/class/tty/tty1", check=True)

@@ -5,6 +5,7 @@ Only a disk that has passed its trial is moved there: no trial can be put on
 record yet.
 """
 
+import os
 import re
 import subprocess
 
@@ -14,6 +15,7 @@ from evidence import listed, when
 from media import Media, tool
 from stacks import bound, distrusted, nothing_left, passed, policy, prepare
 
+INITRAMFS_TOOLS = "initramfs-tools"
 HANGS = {"name": "hang", "proto": "uas", "op": "any"}
 # The root file system is at 1 MiB of each disk, where data begins.
 LVM = """
@@ -54,12 +56,12 @@ def stacked(vm, script, *configs):
     return disks, uuid
 
 
-def boot(vm, disks, root, uuid, conf=None, hook=False, **options):
-    "CONF is in the initramfs as well. With HOOK the initramfs is made again, as on a system with these files."
-    files = {"/etc/fstab": "UUID=%s / ext4 errors=remount-ro 0 1\n" % uuid}
+def boot(vm, disks, root, uuid, conf=None, maker=None, extra=None, **options):
+    "CONF is in the initramfs as well. With a MAKER the initramfs is made again, as on a system with these files. EXTRA is not in it."
+    files = {"/etc/fstab": "UUID=%s / ext4 errors=remount-ro 0 1\n" % uuid, **(extra or {})}
     options = dict(options, cmdline="root=" + root, timeout=240)
-    if hook:
-        guest = initramfs.boot(vm, conf, disks, extra=files, **options)
+    if maker:
+        guest = initramfs.boot(vm, conf or {}, disks, extra=files, maker=maker, **options)
     else:
         guest = vm.boot(disks=disks, files={**files, **(conf or {})}, initramfs=conf, **options)
     assert guest.state() == "running", guest.out("systemctl --failed")
@@ -253,7 +255,7 @@ def stock_md(vm):
 @case(tier="full", limit=600)
 def stock_kept_off(vm):
     "Stock kernel, on LVM, policy usb-storage: kept off uas from the start, mounted on usb-storage."
-    guest, disk = one_disk(vm, lambda disk: policy(disk, "usb-storage"), hook=True)
+    guest, disk = one_disk(vm, lambda disk: policy(disk, "usb-storage"), maker=INITRAMFS_TOOLS)
     left(guest, disk)
 
 
@@ -262,7 +264,7 @@ def stock_hanging(vm):
     "Stock kernel, on a mirror, one of the two would hang on uas and is distrusted: it never gets there, the array is whole."
     disks, uuid = stacked(vm, MD, {}, {"pid": 0x5A5B})
     disks[1].fault(**HANGS)
-    guest = boot(vm, disks, "UUID=" + uuid, uuid, distrusted(vm, disks[1], 2), hook=True)
+    guest = boot(vm, disks, "UUID=" + uuid, uuid, distrusted(vm, disks[1], 2), maker=INITRAMFS_TOOLS)
     whole(guest)
     left(guest, disks[0], "uas")
     left(guest, disks[1])
@@ -280,7 +282,7 @@ def stock_by_uuid(vm):
 def stock_by_uuid_hanging(vm):
     "Stock kernel, by UUID, it would hang on uas and is distrusted: it never gets there, root is mounted on usb-storage."
     disk, uuid = plain(vm, faults=[HANGS])
-    guest = boot(vm, [disk], "UUID=" + uuid, uuid, distrusted(vm, disk, 2), hook=True)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, distrusted(vm, disk, 2), maker=INITRAMFS_TOOLS)
     left(guest, disk)
 
 
@@ -289,7 +291,7 @@ def stock_lvm_hanging(vm):
     "The same on LVM."
     [disk], uuid = stacked(vm, LVM, {})
     disk.fault(**HANGS)
-    guest = boot(vm, [disk], LV, uuid, distrusted(vm, disk, 2), hook=True)
+    guest = boot(vm, [disk], LV, uuid, distrusted(vm, disk, 2), maker=INITRAMFS_TOOLS)
     left(guest, disk)
 
 
@@ -304,5 +306,86 @@ def trixie_by_uuid(vm):
 @case(image="trixie", tier="full", limit=600)
 def trixie_kept_off(vm):
     "The newer kernel, on LVM, policy usb-storage."
-    guest, disk = one_disk(vm, lambda disk: policy(disk, "usb-storage"), hook=True)
+    guest, disk = one_disk(vm, lambda disk: policy(disk, "usb-storage"), maker=INITRAMFS_TOOLS)
+    left(guest, disk)
+
+
+def called_bad(vm):
+    "The user calls the bridge bad: the file, and what `systemd-hwdb update` makes of it for the root file system."
+    name, text = "/etc/udev/hwdb.d/70-own.hwdb", "usb:v1209p5A5A*\n UASD_VERDICT=bad\n"
+    folder = vm.folder + "/hwdb"
+    os.makedirs(folder + os.path.dirname(name))
+    with open(folder + name, "w") as file:
+        file.write(text)
+    tool(["systemd-hwdb", "--root=" + folder, "update"])
+    with open(folder + "/etc/udev/hwdb.bin", "rb") as file:
+        return {name: text}, {"/etc/udev/hwdb.bin": file.read()}
+
+
+@case(tier="full", limit=600)
+def stock_called_bad(vm):
+    "Stock kernel, by UUID, and the database of bridges advises against uas: it is moved to usb-storage in the initramfs."
+    disk, uuid = plain(vm)
+    conf, extra = called_bad(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, conf, maker=INITRAMFS_TOOLS, extra=extra)
+    assert guest.driver(disk.interface) == "usb-storage"
+    [one] = guest.uasctl("list")["disks"]
+    assert (one["verdict"], one["state"]) == ("bad", "settled"), one
+    assert disk.stats()["uas"]["writes"] == 0, disk.stats()
+
+
+@case(image="vendor", limit=600)
+def dracut_moved(vm):
+    "dracut's initramfs with systemd, by UUID, its trial passed: moved there, before root is mounted."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, passed(vm, disk), maker="dracut")
+    moved_early(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def dracut_waits(vm):
+    "dracut, by UUID, nothing said: held until systemd waits for it, then mounted and left where it is."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, maker="dracut")
+    let_go(guest)
+    left(guest, disk)
+    waits(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def dracut_hanging(vm):
+    "dracut, its trial passed, but now it answers nothing on uas: taken back in the initramfs, in time."
+    disk, uuid = plain(vm, faults=[HANGS])
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, passed(vm, disk), maker="dracut")
+    taken_back(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def dracut_lvm(vm):
+    "dracut, on LVM, its trial passed: moved before LVM sees it."
+    guest, disk = one_disk(vm, lambda disk: passed(vm, disk), maker="dracut")
+    moved_early(guest, disk)
+
+
+@case(image="vendor", tier="full", limit=600)
+def dracut_off(vm):
+    "dracut, with rd.uasd=off: neither held nor moved in the initramfs."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=%s rd.uasd=off" % uuid, uuid, passed(vm, disk), maker="dracut")
+    left(guest, disk)
+
+
+@case(image="trixie", tier="full", limit=600)
+def trixie_dracut_kept_off(vm):
+    "The newer kernel and the newer dracut, by UUID, policy usb-storage: kept off uas from the start."
+    disk, uuid = plain(vm)
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, policy(disk, "usb-storage"), maker="dracut")
+    left(guest, disk)
+
+
+@case(image="trixie", tier="full", limit=600)
+def trixie_dracut_hanging(vm):
+    "The same, and it would hang on uas and is distrusted: it never gets there."
+    disk, uuid = plain(vm, faults=[HANGS])
+    guest = boot(vm, [disk], "UUID=" + uuid, uuid, distrusted(vm, disk, 1), maker="dracut")
     left(guest, disk)

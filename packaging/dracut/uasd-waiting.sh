@@ -1,0 +1,4 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# dracut sources this file.
+/usr/lib/uasd/initramfs/run waiting
