@@ -201,3 +201,24 @@ int remote_call(struct remote *r, const struct remote_call *c, sd_bus_message **
                 k = sd_bus_call(r->bus, m, c->interactive ? CALL_INTERACTIVE_USEC : ORDER_USEC, ret_error, ret_reply);
         return k < 0 ? k : 0;
 }
+
+int remote_read_rest(struct remote *r, const char *path, struct view *v)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(view_done) struct view now = {.disk.outcome.code = -1};
+        struct view before = *v;
+        int k = sd_bus_call_method(r->bus, UASD_BUS_NAME, path, "org.freedesktop.DBus.Properties", "GetAll", NULL, &reply, "s",
+                                   UASD_BUS_DISK);
+
+        if (k >= 0)
+                k = remote_parse_changed(reply, &now);
+        if (k < 0 || now.disk.state != v->disk.state)
+                return k < 0 ? k : 0;
+        v->reason = now.reason;
+        v->disk.users = now.disk.users;
+        v->disk.n_users = now.disk.n_users;
+        now.reason = before.reason;
+        now.disk.users = before.disk.users;
+        now.disk.n_users = before.disk.n_users;
+        return 0;
+}

@@ -127,9 +127,11 @@ static int on_properties(sd_bus_message *m, void *data, sd_bus_error *e)
         if (!streq(interface, UASD_BUS_DISK) || sd_bus_path_decode(sd_bus_message_get_path(m), UASD_BUS_PATH "/disk", &id) <= 0)
                 return 0;
         v = find(w, id);
-        if (v && remote_parse_changed(m, v) >= 0)
+        if (v && remote_parse_changed(m, v) >= 0) {
+                if (w->on_disk)
+                        (void) remote_read_rest(w->remote, sd_bus_message_get_path(m), v);
                 tell(w, v, DISK_CHANGED);
-        else
+        } else
                 w->reread = true;
         return 0;
 }

@@ -139,8 +139,3 @@ void output_line(int used, const char *text)
 
         (void) fold_print(stdout, harmless_sentence(text, harmless, sizeof(harmless)), (unsigned) used);
 }
-
-void output_tail(const char *sentence)
-{
-        printf("%s%s\n", isempty(sentence) ? "" : ". ", isempty(sentence) ? "" : SENTENCE(sentence));
-}

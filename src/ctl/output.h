@@ -32,6 +32,3 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX]);
 void output_part(const char *text);
 /* The rest of a line after `used` cells, folded on a terminal. */
 void output_line(int used, const char *text);
-
-/* The end of a line: ". Sentence", or nothing. */
-void output_tail(const char *sentence);

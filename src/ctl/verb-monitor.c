@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "term/fold.h"
+
 #include <time.h>
 #include <unistd.h>
 
@@ -31,11 +33,16 @@ enum shown {
 static const struct {
         const char *name;
         enum column column;
+        const char *label; /* in text; NULL: the name */
 } shown[_SHOWN_MAX] = {
-        [SHOWN_STATE] = {"state", COLUMN_STATE},       [SHOWN_DRIVER] = {"driver", COLUMN_DRIVER},
-        [SHOWN_TARGET] = {"target", COLUMN_TARGET},    [SHOWN_POLICY] = {"policy", COLUMN_POLICY},
-        [SHOWN_VERDICT] = {"verdict", COLUMN_VERDICT}, [SHOWN_DISKS] = {"disks", COLUMN_DISKS},
-        [SHOWN_OUTCOME] = {"outcome", _COLUMN_MAX},    [SHOWN_REASON] = {"reason", COLUMN_REASON},
+        [SHOWN_STATE] = {"state", COLUMN_STATE},
+        [SHOWN_DRIVER] = {"driver", COLUMN_DRIVER},
+        [SHOWN_TARGET] = {"target", COLUMN_TARGET},
+        [SHOWN_POLICY] = {"policy", COLUMN_POLICY},
+        [SHOWN_VERDICT] = {"verdict", COLUMN_VERDICT},
+        [SHOWN_DISKS] = {"disks", COLUMN_DISKS},
+        [SHOWN_OUTCOME] = {"outcome", _COLUMN_MAX, "switch"},
+        [SHOWN_REASON] = {"reason", COLUMN_REASON},
 };
 
 struct snapshot {
@@ -55,8 +62,11 @@ static void snapshot(const struct view *v, struct snapshot *ret)
                 (void) copy_string(ret->text[i], sizeof(ret->text[i]), *text ? text : "-");
         }
         if (o->code >= 0)
-                (void) snprintf(ret->text[SHOWN_OUTCOME], sizeof(ret->text[SHOWN_OUTCOME]), "%i%s%s", o->code,
-                                o->step[0] ? " in step " : "", o->step);
+                (void) snprintf(ret->text[SHOWN_OUTCOME], sizeof(ret->text[SHOWN_OUTCOME]), "%s%s%s",
+                                o->code == UASD_EXIT_OK            ? "done"
+                                : o->code == UASD_EXIT_ROLLED_BACK ? "rolled back"
+                                                                   : "failed",
+                                o->code && o->step[0] ? " in step " : "", o->code ? o->step : "");
 }
 
 struct monitor {
@@ -83,30 +93,28 @@ static void tell_json(const struct view *v, const char *event, const bool change
         json_print_line(json_event(v, event, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000, names));
 }
 
-/* "15:04:05 2-1:1.0 (sda) changed: state waiting -> switching. It is ..." */
+/* "2026-11-20 15:04:05  2-1:1.0 (sda) changed: state waiting -> switching. It is ..." */
 static void tell_line(const struct view *v, const char *event, const struct snapshot *before, const struct snapshot *now,
                       const bool changed[static _SHOWN_MAX])
 {
-        char label[VIEW_LABEL_MAX], clock[16] = "";
-        time_t seconds = time(NULL);
+        char label[VIEW_LABEL_MAX], clock[CLOCK_MAX], text[4096];
+        bool reason = !before || changed[SHOWN_REASON];
+        size_t n = (size_t) snprintf(text, sizeof(text), "%s", event);
         const char *sep = ": ";
-        struct tm tm;
 
-        if (localtime_r(&seconds, &tm))
-                (void) strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-        printf("%s %s %s", clock, view_label(v, label), event);
         for (enum shown i = 0; i < SHOWN_REASON; i++) {
-                bool state = i == SHOWN_STATE;
+                bool arrow = before && changed[i] && i != SHOWN_OUTCOME;
 
-                if (!(before ? changed[i] : state || i == SHOWN_DRIVER))
+                if (!(before ? changed[i] : i == SHOWN_STATE || i == SHOWN_DRIVER))
                         continue;
-                printf("%s%s ", sep, shown[i].name);
-                if (before && !streq(before->text[i], now->text[i]))
-                        printf("%s -> ", before->text[i]);
-                printf("%s%s%s", state ? colour(sgr_of_state(v->disk.state)) : "", now->text[i], state ? colour_end() : "");
+                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s %s%s%s", sep, shown[i].label ?: shown[i].name,
+                                       arrow ? before->text[i] : "", arrow ? " -> " : "", now->text[i]);
                 sep = ", ";
         }
-        output_tail(before && !changed[SHOWN_REASON] ? NULL : v->reason);
+        (void) snprintf(text + n, sizeof(text) - n, "%s%s", reason ? ". " : "", reason ? v->reason : "");
+        (void) output_clock((uint64_t) time(NULL) * USEC_PER_SEC, clock);
+        printf("%s  %s%s%s ", clock, colour(sgr_of_state(v->disk.state)), view_label(v, label), colour_end());
+        output_line((int) (strlen(clock) + 3 + fold_width(label)), text);
 }
 
 /* before: what was printed last about it, or NULL. */

@@ -71,7 +71,7 @@ static void changed(struct fake *f)
 {
         _cleanup_free_ char *path = path_of(f);
 
-        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "State", "Driver", "Busy", NULL);
+        (void) sd_bus_emit_properties_changed(bus, path, UASD_BUS_DISK, "State", "Driver", "Busy", "Outcome", NULL);
 }
 
 static void job_removed(struct fake *f, int code, const char *step, const char *text)

@@ -10,6 +10,22 @@ import subprocess
 import termios
 
 
+def first(program, env, columns, until):
+    """The output up to this text, of a program that does not end by itself."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 50, columns, 0, 0))
+    p = subprocess.Popen(program, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+    out = b''
+    while until not in out:
+        assert select.select([ours], [], [], 20)[0], out
+        out += os.read(ours, 65536)
+    p.kill()
+    p.wait()
+    os.close(theirs)
+    os.close(ours)
+    return out.decode()
+
+
 def run(program, env, columns, lines=50):
     """The output of a program on a terminal of that size (0: the terminal does not know it), and its exit status."""
     ours, theirs = pty.openpty()

@@ -385,16 +385,40 @@ class Uasctl(unittest.TestCase):
         self.start()
         p = self.monitor('sda')
         self.assertRegex(p.stdout.readline(),
-                         r'^\d\d:\d\d:\d\d 2-1:1\.0 \(sda\) present: state settled, driver usb-storage\. For this reason\.$')
+                         r'^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  2-1:1\.0 \(sda\) present: state settled, driver usb-storage\. For this reason\.$')
         self.run_ctl('switch', 'sdc', 'uas', code=7)  # of no interest
         self.run_ctl('switch', 'sda', 'uas')
         self.assertRegex(p.stdout.readline(), r' changed: state settled -> switching$')
-        self.assertRegex(p.stdout.readline(), r' changed: state switching -> trial, driver usb-storage -> uas$')
+        self.assertRegex(p.stdout.readline(), r' changed: state switching -> trial, driver usb-storage -> uas, switch done$')
+
+    def test_monitor_reason(self):
+        """The reason, when it changes, and the users. No signal carries the reason."""
+        self.start()
+        p, json_p = self.monitor('sdb', 'sdc'), self.monitor('--json', 'sdb')
+        for _ in range(2):
+            p.stdout.readline()
+        json_p.stdout.readline()
+        self.run_ctl('switch', 'sdb', 'uas', code=3)
+        self.assertRegex(p.stdout.readline(), r' changed: state settled -> waiting\. Waits for uas until nothing uses it\.$')
+        told = json.loads(json_p.stdout.readline())
+        self.assertEqual((told['disk']['reason'], told['changed']), ('Waits for uas until nothing uses it.', ['state', 'reason']))
+        self.run_ctl('switch', 'sdc', 'uas', code=7)
+        said = ''
+        while 'rolled back' not in said:
+            said = p.stdout.readline()
+        self.assertRegex(said, r'\(sdc\) changed: .*switch rolled back in step bind')
+
+    def test_monitor_width(self):
+        """No line is wider than the terminal."""
+        self.start()
+        for width in 40, 60, 80:
+            shown = terminal.first([UASCTL, 'monitor'], {**self.env, 'TERM': 'xterm', 'NO_COLOR': '1'}, width, b'(sdi)')
+            self.assertLessEqual(max(map(len, shown.splitlines())), width, shown)
 
     def test_monitor_several(self):
         self.start()
         p = self.monitor('sdc', 'sda')
-        self.assertEqual({p.stdout.readline().split(' ')[2] for _ in range(2)}, {'(sda)', '(sdc)'})
+        self.assertEqual({p.stdout.readline().split(' ')[4] for _ in range(2)}, {'(sda)', '(sdc)'})
         self.run_ctl('switch', 'sdb', 'uas', code=3)  # of no interest
         self.run_ctl('switch', 'sda', 'uas')
         self.assertIn('(sda) changed: ', p.stdout.readline())
@@ -409,7 +433,7 @@ class Uasctl(unittest.TestCase):
         self.run_ctl('switch', 'sdg', 'uas', code=4)
         events = [json.loads(p.stdout.readline()) for _ in range(3)]
         self.assertEqual([(e['version'], e['event'], e['disk']['id'], e['disk']['state'], e['changed']) for e in events],
-                         [(1, 'changed', '2-2:1.0', 'waiting', ['state']),
+                         [(1, 'changed', '2-2:1.0', 'waiting', ['state', 'reason']),
                           (1, 'changed', '2-7:1.0', 'switching', ['state']),
                           (1, 'removed', '2-7:1.0', 'switching', [])])
         self.assertEqual([u['where'] for u in events[0]['disk']['busy']], ['/mnt/usb'])
