@@ -275,10 +275,15 @@ static void print_smart(const struct lun_health *l)
         output_sentence("SMART", text);
 }
 
-void health_print(const struct health *h, const struct view *v)
+void health_print_commands(const struct health *h)
 {
         for (size_t i = 0; i < h->n_luns; i++)
                 print_commands(i == 0 ? "Commands" : "", h->luns + i);
+}
+
+void health_print(const struct health *h, const struct view *v)
+{
+        health_print_commands(h);
         health_print_trim(h, v);
         for (size_t i = 0; i < h->n_luns; i++)
                 print_smart(h->luns + i);

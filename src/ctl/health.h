@@ -42,5 +42,6 @@ void health_ask(const struct roots *r, const char *root, const struct view *v, s
 void health_done(struct health *h);
 /* The fields about commands, TRIM and SMART. */
 void health_print(const struct health *h, const struct view *v);
+void health_print_commands(const struct health *h);
 /* Only the line on TRIM. */
 void health_print_trim(const struct health *h, const struct view *v);

@@ -103,19 +103,6 @@ int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_lo
         return r < 0 ? r : journal_each(j, take_entry, &s);
 }
 
-void kernel_log_print(const struct kernel_log *l)
-{
-        if (l->n > 0)
-                printf("\nWhat the kernel said in this boot:\n");
-        for (size_t i = 0; i < l->n; i++) {
-                char clock[CLOCK_MAX];
-
-                printf("%s  ", output_clock(l->lines[i].usec, clock));
-                output_part(l->lines[i].text);
-                putchar('\n');
-        }
-}
-
 void kernel_log_done(struct kernel_log *l)
 {
         for (size_t i = 0; i < l->n; i++)

@@ -128,11 +128,6 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX])
         return ret;
 }
 
-void output_part(const char *text)
-{
-        printf("%s", SENTENCE(text));
-}
-
 void output_line(int used, const char *text)
 {
         char harmless[4096];

@@ -28,7 +28,5 @@ void output_sentence(const char *key, const char *value);
 #define CLOCK_MAX 32
 const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX]);
 
-/* A part of a line. Names in it may already be harmless. */
-void output_part(const char *text);
 /* The rest of a line after `used` cells, folded on a terminal. */
 void output_line(int used, const char *text);

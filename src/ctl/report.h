@@ -28,7 +28,6 @@ struct kernel_log {
 
 /* 0, also without a journal; -errno. */
 int kernel_log_read(const struct ctl *c, const struct views *v, struct kernel_log *ret);
-void kernel_log_print(const struct kernel_log *l);
 void kernel_log_done(struct kernel_log *l);
 
 #define REDACTED "(redacted)"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/explain.h"
+
 #include "ctl/events.h"
 #include "ctl/output.h"
 #include "ctl/report.h"
@@ -7,67 +8,192 @@
 #include "ctl/verbs.h"
 #include "sys/quirks/sources.h"
 #include "sys/udev/bridgedb.h"
+#include "term/program.h"
 
 #define WORDS_MAX 32
-#define EVENTS_MAX 200 /* the newest */
+#define USERS_MAX 3
+/* Characters of a list. A report of five disks then fits an issue of 65,536 characters. */
+#define LIST_MAX 15000
 
-static int print_disk(const struct ctl *c, const struct view *v)
+/* ---- the summary ---- */
+
+static void print_users(const struct disk *d)
+{
+        char text[1024];
+
+        for (size_t i = 0; i < d->n_users && i < USERS_MAX; i++)
+                output_sentence(i == 0 ? "Used" : "", user_text(&d->users[i], text, sizeof(text)));
+        if (d->n_users > USERS_MAX) {
+                (void) snprintf(text, sizeof(text), "and %zu more", d->n_users - USERS_MAX);
+                output_sentence("", text);
+        }
+}
+
+static void print_summary(const struct view *v, const struct health *h)
+{
+        const struct facts *f = &v->disk.facts;
+        char label[VIEW_LABEL_MAX], product[2 * USB_STRING_MAX], text[1024];
+
+        putchar('\n');
+        (void) snprintf(text, sizeof(text), "%s %s", view_label(v, label), view_product(v, product, sizeof(product)));
+        output_field("Disk", text);
+        (void) snprintf(text, sizeof(text), "%04x:%04x, firmware %x.%02x, verdict %s", f->vid, f->pid, f->bcd >> 8, f->bcd & 0xff,
+                        verdict_to_string(f->verdict));
+        output_field("Bridge", text);
+        (void) snprintf(text, sizeof(text), "%s, %s, %u Mbit/s", view_driver(v) ?: "none", state_to_string(v->disk.state),
+                        f->speed_mbps);
+        output_field("Driver", text);
+        output_sentence("Reason", v->reason);
+        print_users(&v->disk);
+        output_sentence("History", v->history);
+        output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
+        health_print_commands(h);
+}
+
+/* ---- the facts ---- */
+
+/* Keeps the rows of the decision table that apply. Returns their number. */
+static size_t rows_that_fit(const struct facts *f, struct explain_row rows[static _REASON_MAX])
+{
+        size_t n = explain(f, rows, _REASON_MAX), fit = 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (rows[i].fits)
+                        rows[fit++] = rows[i];
+        return fit;
+}
+
+static int json_facts(const struct ctl *c, const struct view *v, const struct health *h, json_object *disks)
 {
         _cleanup_(quirk_facts_done) struct quirk_facts quirks = {};
-        _cleanup_(health_done) struct health health = {};
         const struct facts *f = &v->disk.facts;
         struct explain_row rows[_REASON_MAX];
         struct quirk_word words[WORDS_MAX];
         char platform[PLATFORM_MAX];
         struct db_entry entry;
         json_object *o;
-        int r;
+        int r = quirk_facts_read(&c->client.roots, &quirks);
 
-        r = quirk_facts_read(&c->client.roots, &quirks);
         if (r < 0)
                 return r;
         if (c->options->redact)
                 redact_quirks(&quirks);
-        health_read(&c->client.roots, v, &health);
         platform_read(&c->client.roots, platform);
         (void) bridgedb_read(&c->client.roots, f->port, &entry);
         o = json_disk(v);
-        put(o, "rows", json_rows(rows, explain(f, rows, ELEMENTSOF(rows))));
+        put(o, "rows", json_rows(rows, rows_that_fit(f, rows)));
         put(o, "quirks", json_quirks(words, quirk_words(&quirks, f->vid, f->pid, words, ELEMENTSOF(words))));
         put(o, "database", json_database(&entry, f->bcd, platform));
-        put(o, "commands", json_commands(&health));
-        put(o, "trim", json_trim(&health, f->driver));
-        put(o, "link", json_link(&health.link));
-        json_print(json_of_disk(o));
+        put(o, "commands", json_commands(h));
+        put(o, "trim", json_trim(h, f->driver));
+        put(o, "link", json_link(&h->link));
+        append(disks, o);
         return 0;
+}
+
+static int print_disks(const struct ctl *c)
+{
+        json_object *disks = json_list();
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < c->views.n; i++) {
+                _cleanup_(health_done) struct health health = {};
+
+                health_read(&c->client.roots, &c->views.list[i], &health);
+                print_summary(&c->views.list[i], &health);
+                r = json_facts(c, &c->views.list[i], &health, disks);
+        }
+        printf("\nFacts:\n");
+        json_print(json_document("disks", disks));
+        return r;
+}
+
+/* ---- events and messages ---- */
+
+struct report_lines {
+        char **list;
+        size_t n;
+};
+
+static void add_line(struct report_lines *l, uint64_t usec, const char *text)
+{
+        char clock[CLOCK_MAX], harmless[2048], line[sizeof(harmless) + CLOCK_MAX + 2];
+
+        (void) snprintf(line, sizeof(line), "%s  %s", output_clock(usec, clock),
+                        harmless_sentence(text, harmless, sizeof(harmless)));
+        if (strv_push(&l->list, &l->n, line) < 0)
+                no_memory();
+}
+
+/* The newest lines, up to LIST_MAX characters. */
+static void print_lines(const char *title, struct report_lines *l)
+{
+        size_t first = l->n, used = 0;
+
+        while (first > 0 && (used += strlen(l->list[first - 1]) + 1) <= LIST_MAX)
+                first--;
+        if (l->n > 0)
+                printf("\n%s:\n", title);
+        if (first > 0)
+                printf("(%zu older ones are left out)\n", first);
+        for (; first < l->n; first++)
+                puts(l->list[first]);
+        strv_free(l->list);
+}
+
+/* "switched, 152d:0578:SERIAL at 2-1:1.0, usb-storage to uas, fastest, step bind: ..." */
+static void add_event(struct report_lines *l, const struct log_entry *e)
+{
+        static const struct {
+                enum event_value value;
+                const char *before;
+        } parts[] = {{EVENT_WORD, ""},     {EVENT_USB_ID, ", "},    {EVENT_INTERFACE, " at "},
+                     {EVENT_PORT, " at "}, {EVENT_FROM, ", "},      {EVENT_TO, " to "},
+                     {EVENT_REASON, ", "}, {EVENT_STEP, ", step "}, {EVENT_TEXT, ": "}};
+        char text[2048] = "";
+        size_t n = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(parts) && n < sizeof(text); i++)
+                if (!isempty(e->values[parts[i].value]))
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s", parts[i].before, e->values[parts[i].value]);
+        add_line(l, e->usec, text);
+}
+
+static void print_past(const struct events *e, const struct kernel_log *k)
+{
+        struct report_lines events = {}, kernel = {};
+
+        for (size_t i = 0; i < e->n; i++)
+                add_event(&events, &e->list[i]);
+        for (size_t i = 0; i < k->n; i++)
+                add_line(&kernel, k->lines[i].usec, k->lines[i].text);
+        print_lines("Events", &events);
+        print_lines("Kernel messages of this boot", &kernel);
 }
 
 int verb_report(struct ctl *c, char **args)
 {
-        _cleanup_(events_done) struct events events = {};
+        _cleanup_(events_filter_done) struct events_filter filter = {};
         _cleanup_(kernel_log_done) struct kernel_log kernel = {};
+        _cleanup_(events_done) struct events events = {};
         bool answers;
-        int r = ctl_read(c, FROM_KERNEL, c->options->hwdb);
+        int r;
 
-        if (r != UASD_EXIT_OK)
-                return r;
-        if (c->options->hwdb)
-                return report_hwdb(c, c->v);
+        if (c->options->hwdb) {
+                r = ctl_select(c, c->options->hwdb);
+                return r == UASD_EXIT_OK ? report_hwdb(c, c->v) : r;
+        }
         answers = ctl_ask_daemon(c);
-        (void) events_from_journal(c->root, &(struct events_filter){}, &events);
-        (void) events_from_records(&c->client.roots, &(struct events_filter){}, &events);
+        for (size_t i = 0; c->named && i < c->views.n; i++)
+                events_filter_add(&filter, &c->views.list[i].disk.facts, NULL);
+        (void) events_from_journal(c->root, &filter, &events);
+        (void) events_from_records(&c->client.roots, &filter, &events);
         (void) kernel_log_read(c, &c->views, &kernel);
         events_sort(&events);
         if (c->options->redact)
                 redact_all(&c->views, &events, &kernel);
         report_machine(c, answers);
-        for (size_t i = 0; i < c->views.n && r >= 0; i++) {
-                putchar('\n');
-                r = print_disk(c, &c->views.list[i]);
-        }
-        putchar('\n');
-        if (r >= 0)
-                json_print(json_events(&events, events.n > EVENTS_MAX ? events.n - EVENTS_MAX : 0));
-        kernel_log_print(&kernel);
+        r = print_disks(c);
+        print_past(&events, &kernel);
         return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
 }

@@ -32,7 +32,7 @@ const struct verb verbs[] = {
 
         {"bench", 0, ANY, 0, FROM_NOWHERE, "[DISK]", "Measure a disk, and compare its drivers", NULL, .group = "Measure and report"},
         {"metrics", 0, 0, OPTION_TEXTFILE, FROM_KERNEL, "", "Print metrics of all disks, for Prometheus", verb_metrics},
-        {"report", 0, 0, OPTION_REDACT | OPTION_HWDB, FROM_NOWHERE, "", "Print the facts for a bug report", verb_report},
+        {"report", 0, ANY, OPTION_REDACT | OPTION_HWDB, FROM_KERNEL, "[DISK...]", "Print a summary and the facts, for a bug report", verb_report},
         {"help", 0, 1, 0, FROM_NOWHERE, "[VERB]", "Show this help, or that of a verb", NULL},
         /* clang-format on */
 };

@@ -11,7 +11,7 @@ import unittest
 from tree import REMOTE, Tree
 
 PROGRAM = sys.argv[1]
-SAID = 'What the kernel said in this boot:'
+SAID = 'Kernel messages of this boot:'
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/common/names.h')
 
 
@@ -30,13 +30,15 @@ class Report(unittest.TestCase):
             for i, serial in enumerate(('PRIVATE2', 'PRIVATE3', 'PRIVATE1'))))
 
     def report(self, *args):
-        """The lines about the machine, the disks and the events."""
+        """The lines about the machine, the facts of the disks, and the lines about events."""
         p = self.tree.run('report', '-q', *args)
         self.assertEqual((p.returncode, p.stderr), (0, ''))
         machine, *rest = p.stdout.split('\n\n')
         self.kernel = rest.pop().splitlines() if rest[-1].startswith(SAID) else []
-        parts = [json.loads(part) for part in rest]
-        return p.stdout, machine, [d for part in parts[:-1] for d in part['disks']], parts[-1]['events']
+        events = rest.pop().splitlines()[1:] if rest[-1].startswith('Events:') else []
+        self.assertTrue(rest[-1].startswith('Facts:\n'))
+        self.summaries = rest[:-1]
+        return p.stdout, machine, json.loads(rest[-1].removeprefix('Facts:\n'))['disks'], events
 
     def test_all_of_it(self):
         text, machine, disks, events = self.report()
@@ -46,13 +48,40 @@ class Report(unittest.TestCase):
         self.assertEqual([d['serial'] for d in disks], ['PRIVATE1', 'PRIVATE2'])
         self.assertEqual(disks[0]['busy'][0]['where'], '/media/PRIVATE/label')
         self.assertEqual(disks[0]['busy'][0]['where'], '/media/PRIVATE/label')
+        self.assertEqual([re.findall(r'(?m)^ +(Disk|Bridge|Driver): (.*)$', s) for s in self.summaries],
+                         [[('Disk', f'2-{i}:1.0 (sd{"ab"[i - 1]}) Maker Disk'), ('Bridge', f'1209:5a5a, firmware 2.14, verdict {verdict}'),
+                           ('Driver', f'{driver}, settled, 5000 Mbit/s')] for i, driver, verdict in ((1, 'usb-storage', 'good'), (2, 'uas', 'unknown'))])
+        self.assertIn('      Used: mounted on /media/PRIVATE/label (sda)\n', self.summaries[0])
         for d in disks:
-            self.assertEqual(sum(row['decides'] for row in d['rows']), 1)
+            self.assertEqual((sum(row['decides'] for row in d['rows']), {row['fits'] for row in d['rows']}), (1, {True}))
             self.assertIn('verdict', d['database'])
             self.assertIsInstance(d['quirks'], list)
             self.assertEqual((d['link']['speed_mbps'], [c['name'] for c in d['commands']], [t['name'] for t in d['trim']]),
                              (5000, [d['disks'][0]['name']], [d['disks'][0]['name']]))
-        self.assertEqual([e['usb_id'] for e in events], [f'1209:5a5a:PRIVATE{i}' for i in (2, 3, 1)])
+        self.assertEqual([re.search(r'passed, (\S+) at ', e)[1] for e in events], [f'1209:5a5a:PRIVATE{i}' for i in (2, 3, 1)])
+
+    def test_of_disks(self):
+        """Only some disks, with their events."""
+        for args, disks, serials in (['sdb'], ['2-2:1.0'], ['PRIVATE2']), (['sdb', 'sda'], ['2-2:1.0', '2-1:1.0'], ['PRIVATE2', 'PRIVATE1']):
+            _, _, told, events = self.report(*args)
+            self.assertEqual(([d['id'] for d in told], [re.search('PRIVATE.', e)[0] for e in events]), (disks, serials))
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_size(self):
+        """Five disks with a long past fit an issue. The newest lines stay. The summary of two disks fits a screen."""
+        with open(NAMES) as f:
+            waits = re.search(r'MESSAGE_WAITING "(\w+)"', f.read())[1]
+        for i in (3, 4, 5):
+            self.tree.disk(f'2-{i}', f'sd{"abcde"[i - 1]}', serial=f'PRIVATE{i}')
+        self.tree.journal(*({'MESSAGE_ID': waits, 'UASD_USB_ID': '1209:5a5a:PRIVATE1', 'UASD_INTERFACE': '2-1:1.0', 'UASD_FROM': 'usb-storage', 'UASD_TO': 'uas',
+                             'UASD_REASON': 'fastest', 'MESSAGE': f'number {i}: ' + 'mounted on /a/b ' * 8} for i in range(300)),
+                          *(self.said('usb', 'c189:132', f'usb 2-1: number {i} ' + 'x' * 150) for i in range(200)))
+        text, machine, _, events = self.report()
+        self.assertLess(len(text), 65536)
+        self.assertIn(f'number {299}: ', events[-2 if 'passed' in events[-1] else -1])
+        self.assertRegex(events[0], r'\(\d+ older ones are left out\)')
+        self.assertIn('number 199 ', self.kernel[-1])
+        self.assertLess(len(machine.splitlines()) + sum(len(s.splitlines()) + 1 for s in self.summaries[:2]), 24)
 
     def test_machine(self):
         """The software of the machine, and its settings."""
@@ -105,13 +134,12 @@ class Report(unittest.TestCase):
         self.assertIn('(redacted)', next(row['found'] for row in disks[1]['rows'] if row['reason_id'] == 'distrusted'))
         self.assertEqual({q.get('file') for q in disks[0]['quirks']},
                          {'/etc/modprobe.d/(redacted)', '/usr/lib/modprobe.d/package.conf'})
-        self.assertEqual([e['text'] for e in events if e['source'] == 'record'],
-                         ['distrusted with firmware 2.14 on Linux 6.1.0-test: (redacted)'] * 2)
-        self.assertEqual([e['usb_id'] for e in events if e['source'] == 'record'], [f'1209:5a5a:SERIAL-{i}' for i in (2, 3)])
+        self.assertEqual([e.split('  ', 1)[1] for e in events if 'distrusted' in e],
+                         [f'distrusted, 1209:5a5a:SERIAL-{i} at 0000:00:14.0/ss/2: distrusted with firmware 2.14 on Linux 6.1.0-test: (redacted)'
+                          for i in (2, 3)])
         if REMOTE:
-            told = [e for e in events if e['source'] == 'journal']
-            self.assertEqual([(e['event'], e['usb_id'], e['text']) for e in told],
-                             [('switched', '1209:5a5a:SERIAL-1', '(redacted)'), ('switched', '(redacted)', '(redacted)')])
+            self.assertEqual([e.split('  ', 1)[1] for e in events if 'switched' in e],
+                             ['switched, 1209:5a5a:SERIAL-1, step x: (redacted)', 'switched, (redacted): (redacted)'])
 
     def said(self, subsystem, device, text, **more):
         return {'_TRANSPORT': 'kernel', '_KERNEL_SUBSYSTEM': subsystem, '_KERNEL_DEVICE': device, 'MESSAGE': text, **more}
@@ -209,7 +237,7 @@ class Report(unittest.TestCase):
         self.assertEqual(self.tree.run('report', '--hwdb', 'sda').returncode, 0)
 
     def test_usage(self):
-        self.assertEqual(self.tree.run('report', 'sda').returncode, 2)
+        self.assertEqual(self.tree.run('report', 'sdq').returncode, 4)
         self.assertEqual(self.tree.run('report', '--redact', '--hwdb', 'sda').returncode, 2)
         self.assertEqual(self.tree.run('list', '--redact').returncode, 2)
 

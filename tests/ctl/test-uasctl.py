@@ -213,7 +213,7 @@ class Uasctl(unittest.TestCase):
 
     def test_prefix(self):
         """Every message begins with uasctl, whatever argv[0] is, and no line ends with a blank."""
-        for args in ['--nosuch'], ['-x'], ['metrics', 'foo'], ['report', 'foo'], ['inhibit', '--nosuch', 'true'], ['--since']:
+        for args in ['--nosuch'], ['-x'], ['metrics', 'foo'], ['inhibit', '--nosuch', 'true'], ['--since']:
             said = self.run_ctl(*args, code=2).stderr
             self.assertRegex(said, r'^uasctl: .*\S\n', args)
             self.assertNotRegex(said, r' \n', args)

@@ -99,13 +99,13 @@ complete -c uasctl -n '__uasctl_at 0' -a inhibit -d 'Run a command during which 
 complete -c uasctl -n '__uasctl_at 0' -a trim -d 'Show or set whether the kernel uses TRIM on a disk'
 complete -c uasctl -n '__uasctl_at 0' -a bench -d 'Measure a disk, and compare its drivers'
 complete -c uasctl -n '__uasctl_at 0' -a metrics -d 'Print metrics of all disks, for Prometheus'
-complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print the facts for a bug report'
+complete -c uasctl -n '__uasctl_at 0' -a report -d 'Print a summary and the facts, for a bug report'
 complete -c uasctl -n '__uasctl_at 0' -a help -d 'Show this help, or that of a verb'
 
 complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench' -a '(__uasctl_disks)'
 complete -c uasctl -n '__uasctl_at 1 db switch policy trim bench; and string match -q "/*" -- (commandline -ct)' -F
-complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget' -a '(__uasctl_disks)'
-complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget; and string match -q "/*" -- (commandline -ct)' -F
+complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget report' -a '(__uasctl_disks)'
+complete -c uasctl -n '__uasctl_after list status explain log monitor wait cancel release forget report; and string match -q "/*" -- (commandline -ct)' -F
 complete -c uasctl -n '__uasctl_at 1 help' -a 'list status explain db log monitor wait switch policy cancel release forget inhibit trim bench metrics report help'
 complete -c uasctl -n '__uasctl_at 2 switch' -a 'uas usb-storage'
 complete -c uasctl -n '__uasctl_at 2 policy' -a 'auto uas usb-storage ignore'
