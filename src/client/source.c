@@ -157,7 +157,7 @@ int source_select(const struct client *c, const struct views *v, const char *wha
         int r;
 
         if (c->host && strchr(what, '/')) {
-                log_error("'%s' is a path of this machine; a disk of %s goes by name, port, VID:PID or serial number.", what,
+                log_error("'%s' is a path of this machine. For a disk of %s give its name, port, VID:PID or serial number.", what,
                           c->host);
                 return UASD_EXIT_USAGE;
         }

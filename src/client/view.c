@@ -142,7 +142,7 @@ char *user_text(const struct user *u, char *ret, size_t size)
                 [USER_HOLDER] = {"held by ", u->where ?: "another block device"},
                 [USER_OPEN] = {"opened by ", u->command ?: "a process"},
                 [USER_LOOP] = {"behind ", u->where ?: "a loop device"},
-                [USER_CLAIM] = {"claimed by ", u->command ?: u->where ?: "somebody"},
+                [USER_CLAIM] = {"claimed by ", u->command ?: u->where ?: "a program"},
         };
         bool elsewhere = u->kind == USER_MOUNT && u->namespace;
         size_t used = (size_t) snprintf(ret, size, "%s%s%s%s", texts[u->kind].does, texts[u->kind].what,

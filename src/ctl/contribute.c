@@ -202,17 +202,16 @@ int report_hwdb(const struct ctl *c, const struct view *v)
 
         (void) bridgedb_read(&c->client.roots, f->port, &known);
         if (r < 0 && r != -ENOBUFS) {
-                log_error("Cannot read what is on record of %s: %s", f->interface, strerror(-r));
+                log_error("%s: cannot read its history: %s", f->interface, strerror(-r));
                 return UASD_EXIT_FAILED;
         }
         if (r == -ENOBUFS || known.n_says + found.n > DB_SAYS_MAX) {
-                log_error("An entry has room for %i statements, and of %04x:%04x there are more.", DB_SAYS_MAX, f->vid, f->pid);
+                log_error("An entry has room for %i statements, and %04x:%04x has more.", DB_SAYS_MAX, f->vid, f->pid);
                 return UASD_EXIT_FAILED;
         }
         if (found.n == 0) {
-                log_error(
-                        "%s has passed no trial on uas and failed in none: there is nothing to tell yet. uasctl switch %s uas begins one.",
-                        f->interface, f->interface);
+                log_error("%s: no trial on uas has ended yet, so there are no results. To begin one: uasctl switch %s uas",
+                          f->interface, f->interface);
                 return UASD_EXIT_FAILED;
         }
         print_entry(f, &known, &found);

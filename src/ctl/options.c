@@ -139,7 +139,7 @@ static int check(struct options *o)
         else if (o->host && !*o->host)
                 log_error("--host= takes a machine: [USER@]HOST.");
         else if (o->wait && parse_seconds(o->wait, &o->wait_usec) < 0)
-                log_error("--wait=%s is no time.", o->wait);
+                log_error("--wait=%s is no time: it takes 30, 500ms or 5min.", o->wait);
         else if (o->since && parse_since(o->since, time(NULL), &o->since_usec) < 0)
                 log_error("--since=%s is no time: it takes 2026-11-20, 2026-11-20 15:45, 15:45, today, yesterday or -2h.",
                           o->since);
@@ -150,9 +150,9 @@ static int check(struct options *o)
         else if (o->textfile && !*o->textfile)
                 log_error("--textfile= takes a directory.");
         else if (o->json && (o->given & (OPTION_OUTPUT | OPTION_TREE)))
-                log_error("--output and --tree are about the table; --json shows everything.");
+                log_error("--output and --tree belong to the table. --json prints everything.");
         else if (o->redact && o->hwdb)
-                log_error("--redact and --hwdb exclude each other.");
+                log_error("--redact does not work with --hwdb.");
         else {
                 o->n_lines = (size_t) lines;
                 return 0;

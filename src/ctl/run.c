@@ -20,7 +20,7 @@ static int bench_exec(const char *root, char **argv, int verb)
                 word[0] = word[1];
         (void) execv(path, argv);
         if (errno == ENOENT) {
-                log_error("'bench' is a program of its own, and it is not installed: install the package uasd-bench.");
+                log_error("uasctl bench is not installed: install the package uasd-bench.");
                 return UASD_EXIT_TOOL_MISSING;
         }
         log_error("Cannot run %s: %s", path, strerror(errno));
@@ -61,7 +61,7 @@ static int run(int argc, char **argv, const char *root)
         /* With --host nothing of this machine is read. */
         r = o.host ? 0 : roots_open(&roots, root);
         if (r < 0) {
-                log_error("There is no sysfs to look at: %s", strerror(-r));
+                log_error("Cannot open /sys: %s", strerror(-r));
                 return UASD_EXIT_FAILED;
         }
         return verb_run(verb, &(struct ctl){.options = &o, .client = {roots, o.host, o.ask_password}, .root = root},

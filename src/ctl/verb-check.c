@@ -78,7 +78,8 @@ static bool fits_host(const struct options *o, const struct verb *v)
 
         if (!o->host || (v->takes & OPTION_HOST && !local))
                 return true;
-        log_error("'%s%s' looks at the machine it runs on; there: ssh %s uasctl %s%s ...", v->name, with, o->host, v->name, with);
+        log_error("'%s%s' reads the machine it runs on. For the other one: ssh %s uasctl %s%s ...", v->name, with, o->host,
+                  v->name, with);
         return false;
 }
 

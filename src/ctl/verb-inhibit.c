@@ -24,7 +24,7 @@ __attribute__((noreturn)) static void in_child(char **command, pid_t parent, con
                 _exit(UASD_EXIT_NOT_RUN);
         (void) sigprocmask(SIG_SETMASK, mask, NULL);
         (void) execvp(command[0], command);
-        log_error("%s cannot be run: %s", command[0], strerror(errno));
+        log_error("Cannot run %s: %s", command[0], strerror(errno));
         _exit(errno == ENOENT ? UASD_EXIT_NOT_FOUND : UASD_EXIT_NOT_RUN);
 }
 
@@ -41,8 +41,7 @@ static int wait_for(pid_t pid, int signals, int lock)
                 if (poll(p, ELEMENTSOF(p), -1) < 0 && errno != EINTR)
                         return UASD_EXIT_FAILED;
                 if (p[1].revents) {
-                        log_warning(
-                                "uasd is gone, and with it what was inhibited: the next uasd switches disks while the command runs.");
+                        log_warning("uasd has ended. The next uasd may switch disks while the command runs.");
                         p[1].fd = -1;
                         p[1].revents = 0;
                 }
@@ -76,7 +75,7 @@ static int run(char **command, int lock)
         if (pid == 0)
                 in_child(command, parent, &before);
         if (pid < 0) {
-                log_error("%s cannot be run: %s", command[0], strerror(errno));
+                log_error("Cannot run %s: %s", command[0], strerror(errno));
                 return UASD_EXIT_NOT_RUN;
         }
         return wait_for(pid, signals, lock);
@@ -98,7 +97,7 @@ static int take(struct ctl *c, const char *command, int *ret_lock)
         if (r == UASD_EXIT_OK && disk)
                 r = ctl_select(c, disk);
         if (r == UASD_EXIT_OK && without)
-                log_info("uasd is not running: no switch can begin, unless it is started meanwhile.");
+                log_info("uasd is not running: no switch begins unless uasd is started.");
         if (r != UASD_EXIT_OK || without)
                 return r;
         call.disk = c->v ? c->v->disk.facts.interface : "";
@@ -130,7 +129,7 @@ static int list(struct ctl *c)
         if (c->options->json)
                 json_print(json_inhibitors(&all));
         else if (all.n == 0)
-                log_info("Nobody inhibits switches.");
+                log_info("No program inhibits switches.");
         else
                 r = inhibitors_table(&all, c->options->legend);
         return r < 0 ? UASD_EXIT_FAILED : UASD_EXIT_OK;
@@ -143,14 +142,14 @@ int verb_inhibit(struct ctl *c, char **args)
         int r;
 
         if (listing != !args[0] || (listing && c->options->given & (OPTION_DISK | OPTION_WHY))) {
-                log_error(listing ? "--list lists, and takes neither a command nor --disk and --why."
+                log_error(listing ? "--list takes no command, no --disk and no --why."
                                   : "Too few arguments: uasctl inhibit COMMAND, or uasctl inhibit --list");
                 return UASD_EXIT_USAGE;
         }
         if (listing)
                 return list(c);
         if (c->options->given & OPTION_JSON) {
-                log_error("The output is the command's own: --json is for --list.");
+                log_error("--json works only with --list.");
                 return UASD_EXIT_USAGE;
         }
         r = take(c, args[0], &lock);

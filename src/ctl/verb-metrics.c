@@ -83,13 +83,13 @@ struct measured {
 /* ---- the machine ---- */
 
 static const struct metric_family build_info = {"uasd_build_info", false, "The version of uasctl."},
-                                  up = {"uasd_up", false, "1 if uasd answers, 0 if this is what the kernel alone shows."},
+                                  up = {"uasd_up", false, "1 if uasd answers; 0 if all data is from the kernel."},
                                   quirks_used = {"uasd_quirks_used_bytes", false,
-                                                 "How much of the quirks parameter of usb_storage is used."},
+                                                 "Used length of the quirks parameter of usb_storage."},
                                   quirks_size = {"uasd_quirks_size_bytes", false,
-                                                 "How much the quirks parameter of usb_storage holds."},
+                                                 "Total length of the quirks parameter of usb_storage."},
                                   endings = {"uasd_endings_total", true,
-                                             "What uasd wrote to the journal in this boot: switches, roll-backs, distrust."};
+                                             "Journal entries of uasd in this boot: switches, roll-backs, distrust."};
 
 static uint64_t count_endings(const struct events *e, const char *word)
 {
@@ -182,23 +182,23 @@ static const struct {
         struct metric_family family;
         void (*write)(struct metrics_writer *w, const struct metric_family *f, const struct view *v);
 } of_disk[] = {
-        {{"uasd_disk_info", false, "What a disk is, which driver it has and which it is to have."}, write_info},
-        {{"uasd_disk_state", false, "1 for the state a disk is in, 0 for the others."}, write_state},
-        {{"uasd_disk_link_speed_bytes", false, "Speed of the USB link, in bytes a second."}, write_speed},
-        {{"uasd_disk_distrusted", false, "1 if a failure under uas is held against a disk here and now."}, write_distrusted},
+        {{"uasd_disk_info", false, "Identity, driver and target of a disk."}, write_info},
+        {{"uasd_disk_state", false, "1 for the present state of a disk, 0 for all others."}, write_state},
+        {{"uasd_disk_link_speed_bytes", false, "Speed of the USB link, in bytes per second."}, write_speed},
+        {{"uasd_disk_distrusted", false, "1 if a disk is distrusted at this port, with this firmware and kernel."},
+         write_distrusted},
         {{"uasd_disk_trial_passed", false, "1 if a disk has passed its trial on uas."}, write_passed},
-        {{"uasd_disk_last_switch_code", false,
-          "How the last switch since plug-in ended, as an exit status of uasctl: 0 done, 7 rolled back."},
+        {{"uasd_disk_last_switch_code", false, "Exit status of the last switch since plug-in: 0 done, 7 rolled back."},
          write_last},
 };
 
 /* ---- a LUN ---- */
 
 static const struct metric_family of_lun[_SCSI_COUNT_MAX] = {
-        [SCSI_COUNT_REQUESTS] = {"uasd_scsi_requests_total", true, "SCSI commands sent since the disk came to its driver."},
-        [SCSI_COUNT_DONE] = {"uasd_scsi_completed_total", true, "SCSI commands that came back, failed ones included."},
-        [SCSI_COUNT_ERRORS] = {"uasd_scsi_errors_total", true, "SCSI commands that came back failed."},
-        [SCSI_COUNT_TIMEOUTS] = {"uasd_scsi_timeouts_total", true, "SCSI commands that ran out of time."},
+        [SCSI_COUNT_REQUESTS] = {"uasd_scsi_requests_total", true, "SCSI commands sent on the present driver."},
+        [SCSI_COUNT_DONE] = {"uasd_scsi_completed_total", true, "SCSI commands that came back, with or without success."},
+        [SCSI_COUNT_ERRORS] = {"uasd_scsi_errors_total", true, "SCSI commands that failed."},
+        [SCSI_COUNT_TIMEOUTS] = {"uasd_scsi_timeouts_total", true, "SCSI commands that timed out."},
 };
 
 static void write_count(struct metrics_writer *w, const struct measured *m, enum scsi_count which, const struct view *v)
@@ -277,7 +277,7 @@ int verb_metrics(struct ctl *c, char **args)
         if (r >= 0)
                 return UASD_EXIT_OK;
         log_error("Cannot write %s/" TEXTFILE ": %s%s", folder, strerror(-r),
-                  r == -ENOENT || r == -ENOTDIR ? ". It takes the directory that node_exporter reads."
+                  r == -ENOENT || r == -ENOTDIR ? ". DIR is the directory that node_exporter reads."
                   : r == -EACCES                ? ". Run it as root."
                                                 : "");
         return UASD_EXIT_FAILED;

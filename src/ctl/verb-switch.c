@@ -38,7 +38,7 @@ static void tell_wish(const struct view *v, const struct wish *w)
         char label[VIEW_LABEL_MAX];
 
         if (w->target == DRIVER_NONE)
-                log_info("%s: back to what its policy says.", view_label(v, label));
+                log_info("%s: follows its policy again.", view_label(v, label));
         else if (v->disk.facts.driver == w->target)
                 log_info("%s: stays on %s until it is unplugged.", view_label(v, label), from);
         else
@@ -55,7 +55,7 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
                 log_error("%s: would not be switched to %s. %s", label, driver_to_string(w->target), refusal_text(&p->refusal));
                 if (p->refusal.force_helps)
                         log_info(FORCE_HELPS);
-                log_info("'uasctl explain %s' tells more.", v->disk.facts.interface);
+                log_info("For the reasons: uasctl explain %s", v->disk.facts.interface);
                 return p->code;
         }
         if (!decision_wants_switch(&v->disk.facts, &p->decision)) {
@@ -69,10 +69,10 @@ static int tell_plan(const struct view *v, const struct wish *w, const struct pl
         log_info("%s: would be switched from %s to %s%s.", label, from, to,
                  p->code == UASD_EXIT_DEFERRED ? " as soon as nothing uses it or inhibits it" : " now");
         if (p->quirk[0])
-                log_info("  The kernel would be told by the quirk %s.", p->quirk);
+                log_info("  uasd would add the quirk %s for that.", p->quirk);
         tell_users(v);
         if (v->users_error < 0)
-                log_info("  Who uses it cannot be found out: %s", strerror(-v->users_error));
+                log_info("  Cannot find its users: %s", strerror(-v->users_error));
         return p->code;
 }
 
@@ -129,11 +129,11 @@ static int tell_deferred(const struct ctl *c, const char *label, const struct vi
         char remedy[REMEDY_MAX], text[BOOT_PLACE_MAX];
 
         if (v->disk.n_users > 0)
-                log_info("%s: is in use:", label);
+                log_info("%s: in use:", label);
         else
                 log_info("%s: not yet. %s", label, v->reason);
         tell_users(v);
-        log_info("It happens as soon as the disk is free; 'uasctl cancel %s' takes that back.", v->disk.facts.interface);
+        log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s", v->disk.facts.interface);
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", remedy);
         if (boot_place_wanted(v))
@@ -167,11 +167,11 @@ static int follow(const struct ctl *c, struct daemon_watch *watch, const struct 
                         return source_lost(watch->gone ? -ENOTCONN : r);
                 v = views_find(&watch->disks, id);
                 if (!v) {
-                        log_error("%s: it is not there any more.", label);
+                        log_error("%s: the disk is gone.", label);
                         return UASD_EXIT_NO_DISK;
                 }
                 if (now_boottime() >= end) {
-                        log_info("%s: still %s; the request stays.", label, state_to_string(v->disk.state));
+                        log_info("%s: still %s. The request stays.", label, state_to_string(v->disk.state));
                         return UASD_EXIT_DEFERRED;
                 }
                 if (w->wait || now_boottime() < begin)

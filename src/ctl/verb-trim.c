@@ -31,14 +31,14 @@ static int set(struct ctl *c, const char *what, const char *word)
                 return r;
         log_info("%s: TRIM is %s from now on.", view_label(c->v, label), word);
         if (streq(word, "on"))
-                log_info("A bridge that gets it wrong loses data: have a backup before the first fstrim.");
+                log_info("Some bridges lose data on TRIM: make a backup before the first fstrim.");
         return UASD_EXIT_OK;
 }
 
 int verb_trim(struct ctl *c, char **args)
 {
         if ((!args[1] || streq(args[1], "off")) && c->options->given & OPTION_FORCE) {
-                log_error("--force is for: uasctl trim DISK on");
+                log_error("--force works only with: uasctl trim DISK on");
                 return UASD_EXIT_USAGE;
         }
         return args[1] ? set(c, args[0], args[1]) : show(c, args[0]);

@@ -11,13 +11,13 @@
 
 static int gone(const char *what)
 {
-        log_error("%s: it is not there any more.", what);
+        log_error("%s: the disk is gone.", what);
         return UASD_EXIT_NO_DISK;
 }
 
 static int out_of_time(const struct view *v)
 {
-        log_info("%s: the time is out. %s", v->disk.facts.interface, v->reason);
+        log_info("%s: timed out. %s", v->disk.facts.interface, v->reason);
         return UASD_EXIT_DEFERRED;
 }
 
@@ -63,7 +63,7 @@ static int wait_local(struct ctl *c, const char *id, uint64_t end)
                 if (!v)
                         return gone(id);
                 if (!state_is_pending(v->disk.state) && v->disk.unattended) {
-                        log_info("%s: uasd would switch it to %s: systemctl start uasd", id,
+                        log_info("%s: uasd would switch it to %s. To start uasd: systemctl start uasd", id,
                                  driver_to_string(v->disk.decision.target));
                         return UASD_EXIT_DEFERRED;
                 }

@@ -453,7 +453,7 @@ class Real(Contract, Machine):
         "usb-storage does not show whether the disk supports it. status and the refusal say so."
         self.tree.write(f'{BUS}/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
         self.assertIn('Whether the disk offers it shows under uas', self.ctl('trim', 'sda').stdout)
-        self.assertIn('does not show under usb-storage', self.refused(6, 'trim', 'sda', 'on').stderr)
+        self.assertIn('under usb-storage uasd cannot see', self.refused(6, 'trim', 'sda', 'on').stderr)
 
     def test_inhibited(self):
         holder = self.start_ctl('inhibit', '--disk=sda', 'sh', '-c', 'echo begun; read -r line', stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -65,7 +65,7 @@ static void users(void **state)
                 {{USER_HOLDER, "sdb1", (char *) "dm-0"}, "held by dm-0 (sdb1)"},
                 {{USER_OPEN, "sdb", NULL, NULL, 5, (char *) "dd"}, "opened by dd, pid 5 (sdb)"},
                 {{USER_LOOP, "sdb", (char *) "loop0"}, "behind loop0 (sdb)"},
-                {{USER_CLAIM, "sdb"}, "claimed by somebody (sdb)"},
+                {{USER_CLAIM, "sdb"}, "claimed by a program (sdb)"},
                 {{USER_CLAIM, "sdb", (char *) "ZFS pool tank"}, "claimed by ZFS pool tank (sdb)"},
         };
         char text[256], little[8];

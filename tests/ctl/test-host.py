@@ -84,7 +84,7 @@ class Host(unittest.TestCase):
         for args in ['explain', 'sda'], ['db', 'sda'], ['log'], ['metrics'], ['report'], ['switch', '--dry-run', 'sda'], ['policy', '--kernel']:
             p = self.far('-H', 'nas', *args, code=2)
             self.assertEqual(p.stdout, '')
-            self.assertIn(f'there: ssh nas uasctl {args[0]}', p.stderr)
+            self.assertIn(f'For the other one: ssh nas uasctl {args[0]}', p.stderr)
         self.far('--host=', 'list', code=2)
         self.assertFalse(os.path.exists(os.path.join(self.dir, 'ssh-asked')))
 

@@ -101,7 +101,7 @@ class Daemon(Machine):
         self.step_is('sync')
         self.assertEqual(self.job(), (path, dict(waiting, State='running', Step='sync')))
         p = self.cancel_job(path)
-        self.assertIn('not broken off', p.stderr)
+        self.assertIn('not stopped in the middle', p.stderr)
         os.unlink(self.tree.path('at-sync'))
         self.driver_is('usb-storage')
         until(lambda: self.job() == (None, {}), 'the job is gone')

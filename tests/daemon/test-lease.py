@@ -134,7 +134,7 @@ class Lease(Machine):
         self.tree.write('go', '')
         self.assertEqual(p.wait(20), 7)
         self.driver_is('usb-storage')
-        self.assertIn('Nobody inhibits', self.ctl('inhibit', '--list').stderr)
+        self.assertIn('No program inhibits', self.ctl('inhibit', '--list').stderr)
 
     def test_inhibit_killed(self):
         "The client is killed: the command gets SIGTERM, and the switch goes on, whatever processes the command leaves."
@@ -176,7 +176,7 @@ class Lease(Machine):
         self.assertEqual(p.stdout.readline(), 'begun\n')
         daemon.kill()
         daemon.wait()
-        self.assertIn('uasd is gone', p.stderr.readline())
+        self.assertIn('uasd has ended', p.stderr.readline())
         self.start_on_bus()
         self.assertEqual(self.ctl('inhibit', '--list', '--no-legend').stdout, '')
         self.ctl('switch', 'sdz', 'usb-storage')

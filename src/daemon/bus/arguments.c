@@ -75,7 +75,7 @@ int bus_refuse_impossible(const struct entry *e, enum driver target, sd_bus_erro
 
         if (!f->caps.uas || !f->caps.pipes || (target == DRIVER_USB_STORAGE && !f->caps.bot))
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
-                                         f->caps.uas && f->caps.pipes ? "this disk speaks UAS alone"
+                                         f->caps.uas && f->caps.pipes ? "this disk speaks only UAS"
                                                                       : "this disk does not offer UAS completely");
         return 0;
 }
@@ -94,7 +94,7 @@ int bus_refuse(const struct entry *e, const struct refusal *no, sd_bus_error *er
 int bus_refuse_running(const struct entry *e, sd_bus_error *error)
 {
         return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
-                                 "%s is being switched, and that is not broken off. What is asked for "
-                                 "meanwhile is done next.",
+                                 "%s is being switched, and a switch is not stopped in the middle. A request made "
+                                 "meanwhile is carried out next.",
                                  e->life.disk.facts.interface);
 }

@@ -71,7 +71,7 @@ static int on_left(sd_bus_message *message, void *data, sd_bus_error *error)
 static int on_name(sd_bus_message *message, void *data, sd_bus_error *error)
 {
         if (sd_bus_message_is_method_error(message, NULL))
-                log_warning("the name " UASD_BUS_NAME " is not to be had on the system bus: %s",
+                log_warning("cannot acquire the name " UASD_BUS_NAME " on the system bus: %s",
                             sd_bus_message_get_error(message)->message);
         return 0;
 }
@@ -111,7 +111,7 @@ static void join_system_bus(struct bus *b)
         b->system = bus;
         r = sleep_watch(b->manager, bus);
         if (r < 0)
-                log_warning("cannot hear of logind: %s", strerror(-r));
+                log_warning("cannot follow logind: %s", strerror(-r));
 }
 
 /* ---- peers ---- */
@@ -184,7 +184,7 @@ static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *
                 if (!b->peers[i]) {
                         r = welcome(b, fd, &b->peers[i]);
                         if (r < 0)
-                                log_debug("a peer could not be served: %s", strerror(-r));
+                                log_debug("cannot serve a peer: %s", strerror(-r));
                         return 0;
                 }
         (void) close(fd);
@@ -225,7 +225,7 @@ int bus_new(struct manager *m, struct bus **ret)
         b->listener = -1;
         r = listen_private(b);
         if (r < 0)
-                log_warning("no private socket: %s", strerror(-r));
+                log_warning("cannot open the private socket: %s", strerror(-r));
         join_system_bus(b);
         *ret = b;
         return 0;

@@ -66,11 +66,11 @@ static int refuse_trim(const struct entry *e, enum trim_offer offer, sd_bus_erro
         if (offer == TRIM_OFFER_UNKNOWN && f->driver == DRIVER_USB_STORAGE)
                 return sd_bus_error_setf(
                         error, UASD_BUS_ERROR_REFUSED,
-                        "%s: whether it offers TRIM does not show under usb-storage. Under uas it does; or force it.",
+                        "%s: under usb-storage uasd cannot see whether the disk offers TRIM. Switch it to uas first, or force it.",
                         f->interface);
         return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED,
-                                 "%s: it does not say that it knows TRIM (LBPU). Forced, it is told all the same: a bridge that "
-                                 "gets it wrong loses data.",
+                                 "%s: the disk does not offer TRIM (LBPU). If you force it, a bridge that cannot do it "
+                                 "may lose data.",
                                  f->interface);
 }
 

@@ -30,8 +30,7 @@ int bus_method_inhibit(sd_bus_message *message, void *data, sd_bus_error *error)
                 return r < 0 ? r : 1;
         r = inhibit_add(m, disk, who, why, &fd);
         if (r == -EBUSY)
-                return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
-                                        "There are as many inhibitors as there can be already.");
+                return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "There are too many inhibitors already.");
         if (r < 0)
                 return r;
         r = sd_bus_reply_method_return(message, "h", fd);
@@ -83,7 +82,7 @@ static int refuse_now(const struct manager *m, const struct entry *e, sd_bus_err
         if (r < 0)
                 return r;
         if (d->facts.driver != DRIVER_UAS && d->facts.driver != DRIVER_USB_STORAGE)
-                return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED, "%s has no driver that could be measured.", id);
+                return sd_bus_error_setf(error, UASD_BUS_ERROR_REFUSED, "%s has no driver to measure.", id);
         if (e->lease)
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_IN_USE, "%s is leased: %s", id, d->lease);
         if (!m->env.booted)

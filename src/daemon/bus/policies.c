@@ -48,7 +48,7 @@ static void answer(struct manager *m, const struct record_task *rec)
 static void policy_kept(struct manager *m, struct entry *e, const struct record_task *rec, int r)
 {
         if (r < 0) {
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "The policy cannot be kept: %s", strerror(-r));
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot store the policy: %s", strerror(-r));
                 return;
         }
         log_info("%s, not plugged in: policy is %s now", rec->id, policy_to_string(rec->policy));
@@ -59,9 +59,9 @@ static void forgotten(struct manager *m, struct entry *e, const struct record_ta
 {
         if (r == -ENOENT)
                 (void) sd_bus_reply_method_errorf(rec->call, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                                  "%s is not plugged in, and nothing is on record of it.", rec->id);
+                                                  "%s is not plugged in, and has no history.", rec->id);
         else if (r < 0)
-                (void) sd_bus_reply_method_errnof(rec->call, -r, "Its history cannot be forgotten: %s", strerror(-r));
+                (void) sd_bus_reply_method_errnof(rec->call, -r, "Cannot clear its history: %s", strerror(-r));
         if (r < 0)
                 return;
         log_info("%s, not plugged in: its history is forgotten", rec->id);

@@ -100,7 +100,7 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
 
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
-                                         "Only root may do that: polkit cannot be asked: %s",
+                                         "Only root may do that, because polkit does not answer: %s",
                                          sd_bus_message_get_error(reply)->message ?: "no reason given");
                 answered(q);
                 return 0;
@@ -112,8 +112,7 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *error)
                 (void) sd_bus_error_set_errnof(&q->refused, r, "polkit's answer is not understood: %s", strerror(-r));
         else if (!may && challenge)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
-                                         "that takes a password, and nobody is there to be asked for it (polkit action %s).",
-                                         q->action);
+                                         "a password is needed, and no agent can ask for it (polkit action %s).", q->action);
         else if (!may)
                 (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "polkit does not allow it (action %s).",
                                          q->action);
@@ -158,7 +157,7 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
                 q->uid = uid;
                 if (too_many(q)) {
                         (void) sd_bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
-                                                "Too many requests of yours wait for a password already.");
+                                                "Too many of your requests wait for a password already.");
                         answered(q);
                         return 0;
                 }
@@ -168,7 +167,7 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *error)
                         return 0;
         }
         if (r < 0)
-                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "It cannot be found out who asks: %s",
+                (void) sd_bus_error_setf(&q->refused, SD_BUS_ERROR_ACCESS_DENIED, "Cannot find out which user asks: %s",
                                          strerror(-r));
         answered(q);
         return 0;
@@ -189,8 +188,7 @@ static int answer(const struct question *q, const struct entry *e, sd_bus_error 
                 return sd_bus_error_copy(error, &q->refused);
         if (e && (e->life.disk.facts.busnum != q->busnum || e->life.disk.facts.devnum != q->devnum))
                 return sd_bus_error_setf(error, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                         "%s is another disk now than when it was asked for: it was unplugged meanwhile.",
-                                         q->disk);
+                                         "%s is another disk now: the first one was unplugged meanwhile.", q->disk);
         return 1;
 }
 

@@ -102,7 +102,7 @@ def inhibited(vm):
     # uasd is killed: the command goes on, and its uasctl reports it.
     job = inhibits(guest)
     guest.run("systemctl kill -s KILL --kill-who=main uasd", check=True)
-    guest.until(lambda: "uasd is gone" in guest.out("cat %s.err" % job.base), 30, "that it is gone")
+    guest.until(lambda: "uasd has ended" in guest.out("cat %s.err" % job.base), 30, "that it is gone")
     guest.wait_until("uasctl list", 30)
     guest.run(": >/run/go", check=True)
     assert job.wait(30).rc == 7
