@@ -83,9 +83,9 @@ static void check_round_trip(const struct bench_pattern *p, const char *section)
         CHECK(again && again->n_patterns == 1 && streq(again->sections[0], section));
         CHECK(streq(again->patterns[0].name, p->name) && streq(again->patterns[0].rw, p->rw));
         CHECK(again->patterns[0].size == p->size && again->patterns[0].numjobs == p->numjobs);
-        made = fio_job_text(&job, FIO_TARGET, p->block_size);
+        made = fio_job_text(&job, "/proc/self/fd/4", p->block_size);
         CHECK(made);
-        own = strstr(made, "\nfilename=" FIO_TARGET "\nallow_file_create=0\nrw=");
+        own = strstr(made, "\nfilename=/proc/self/fd/4\nallow_file_create=0\nrw=");
         CHECK(own && !strstr(own + 1, "\nfilename=") && strncmp(made, "[bench]\n", 8) == 0 && !strstr(made, "\n["));
         (void) profile_free(again);
         free(text);

@@ -110,7 +110,8 @@ class BenchCase(unittest.TestCase):
         for pid in children:
             try:
                 with open(f'/proc/{pid}/cmdline') as f:
-                    found += [int(pid)] if f.read().startswith('fio\0--output-format') else []
+                    words = f.read().split('\0')
+                    found += [int(pid)] if words[0] == 'fio' and '--output-format=json' in words else []
             except OSError:
                 pass
         return found

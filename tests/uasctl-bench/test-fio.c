@@ -36,16 +36,10 @@ static struct fio_job first_job(const struct profile *p)
         return (struct fio_job){.pattern = &p->patterns[0], .section = p->sections[0], .path = path};
 }
 
-/* fio accepts all of these job files, the first of which is given by its name. */
-static bool accepted(const char *file, char *const *jobs, struct fio_result *ret)
+/* fio accepts all of these job files. */
+static bool accepted(char *const *jobs, struct fio_result *ret)
 {
-        char *arguments[FIO_JOBS_MAX + 4] = {"fio", "--parse-only", (char *) file}, names[FIO_JOBS_MAX][32];
-
-        for (size_t i = 0; jobs[i]; i++) {
-                (void) snprintf(names[i], sizeof(names[i]), "/proc/self/fd/%zu", FIO_FIRST_JOB + i);
-                arguments[3 + i] = names[i];
-        }
-        assert_int_equal(fio_execute(fio, arguments, jobs, -1, NULL, NULL, ret), 0);
+        assert_int_equal(fio_execute(&(struct fio_call){fio, {"--parse-only"}, jobs, .target = -1}, NULL, NULL, ret), 0);
         return ret->status == 0;
 }
 
@@ -68,15 +62,16 @@ static void fio_accepts(void **state)
                 for (size_t j = 0; j < p->n_patterns; j++) {
                         struct fio_job job = {.pattern = &p->patterns[j], .section = p->sections[j], .runtime_sec = j % 2};
 
-                        jobs[j] = fio_job_text(&job, FIO_TARGET, MIB);
+                        jobs[j] = fio_job_text(&job, "/proc/self/fd/4", MIB);
                         assert_non_null(jobs[j]);
                 }
-                if (!accepted(file, jobs, &result))
+                jobs[p->n_patterns] = text;
+                if (!accepted(jobs, &result))
                         fail_msg("%s: %s%s", file, result.errors, result.output);
                 for (size_t j = 0; j < p->n_patterns; j++)
                         free(jobs[j]);
         }
-        assert_false(accepted(file, (char *[]){"[a]\nsuch_an_option=1\n", NULL}, &broken));
+        assert_false(accepted((char *[]){"[a]\nsuch_an_option=1\n", NULL}, &broken));
 }
 
 static void says_version(void **state)
@@ -352,8 +347,12 @@ static void make_overheard(char *program, size_t size, char *said, size_t said_s
         (void) snprintf(program, size, "%s/overheard", folder);
         (void) snprintf(said, said_size, "%s/said", folder);
         f = fopen(program, "we");
-        assert_true(f && fprintf(f, "#!/bin/sh\n%s \"$@\"\nk=$?\ncp /proc/self/fd/3 %s\nexit $k\n", fio, said) > 0 &&
-                    fclose(f) == 0);
+        assert_true(
+                f &&
+                fprintf(f,
+                        "#!/bin/sh\n%s \"$@\"\nk=$?\nfor i; do case $i in --output=*) cp \"${i#*=}\" %s;; esac; done\nexit $k\n",
+                        fio, said) > 0 &&
+                fclose(f) == 0);
         assert_int_equal(chmod(program, 0755), 0);
 }
 

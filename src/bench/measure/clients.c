@@ -93,8 +93,7 @@ static char *escape_path(const char *path)
 static int execute(const struct fio_job *job, char *const *hosts, size_t n, uint64_t each, fio_progress_t cb, void *userdata,
                    struct fio_result *ret)
 {
-        char *jobs[FIO_JOBS_MAX + 1] = {}, *arguments[3 + 2 * FIO_JOBS_MAX + 1] = {"fio", "--output-format=json", FIO_OUTPUT};
-        char clients[FIO_JOBS_MAX][512], files[FIO_JOBS_MAX][32];
+        char *jobs[FIO_JOBS_MAX + 1] = {}, *options[FIO_JOBS_MAX], clients[FIO_JOBS_MAX][512];
         _cleanup_free_ char *path = escape_path(job->path);
         int r;
 
@@ -105,11 +104,9 @@ static int execute(const struct fio_job *job, char *const *hosts, size_t n, uint
                 own.seed += i;
                 jobs[i] = fio_job_text(&own, path, each);
                 (void) snprintf(clients[i], sizeof(clients[i]), "--client=%s", hosts[i]);
-                (void) snprintf(files[i], sizeof(files[i]), "/proc/self/fd/%zu", FIO_FIRST_JOB + i);
-                arguments[3 + 2 * i] = clients[i];
-                arguments[4 + 2 * i] = files[i];
+                options[i] = clients[i];
         }
-        r = fio_execute(job->program, arguments, jobs, -1, cb, userdata, ret);
+        r = fio_execute(&(struct fio_call){job->program, {"--output-format=json"}, jobs, options, -1}, cb, userdata, ret);
         for (size_t i = 0; i < n; i++)
                 free(jobs[i]);
         return r;

@@ -3,11 +3,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "bench/measure/fio-parts.h"
+#include "common/child.h"
 #include "common/util.h"
 #include "sys/io/clock.h"
 
@@ -19,19 +19,11 @@
 #define EXIT_NO_PROGRAM 127
 #define CHARGED_BLOCK 512 /* unit of getrusage(), in bytes */
 
-/* Descriptors of the child, from number 3 on. */
-enum handed {
-        HANDED_OUTPUT,
-        HANDED_TARGET,
-        HANDED_JOBS,
-        _HANDED_MAX = HANDED_JOBS + FIO_JOBS_MAX,
-};
-
-_Static_assert(STDERR_FILENO + 1 + HANDED_JOBS == FIO_FIRST_JOB, "as fio-parts.h says");
-
+/* The descriptors that fio opens as /proc/self/fd/N. */
 struct handover {
-        int fds[_HANDED_MAX]; /* -1: nothing */
-        int out, err;
+        int target; /* -1: none; owned by the caller */
+        int output, jobs[FIO_JOBS_MAX], out, err;
+        size_t n_jobs;
 };
 
 struct child {
@@ -51,50 +43,39 @@ static uint64_t now_msec(void)
 
 static void handover_done(struct handover *h)
 {
-        for (size_t i = 0; i < _HANDED_MAX; i++)
-                if (i != HANDED_TARGET)
-                        (void) close_keep_errno(h->fds[i]);
+        for (size_t i = 0; i < h->n_jobs; i++)
+                (void) close_keep_errno(h->jobs[i]);
+        (void) close_keep_errno(h->output);
         (void) close_keep_errno(h->out);
         (void) close_keep_errno(h->err);
 }
 
-/* First moves all descriptors up, since one may have the number that another one is to get. */
-static void take_places(struct handover *h)
+static void keep_open(int fd)
 {
-        int above = STDERR_FILENO + 1 + _HANDED_MAX, none = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-        for (size_t i = 0; i < _HANDED_MAX; i++)
-                if (h->fds[i] >= 0)
-                        h->fds[i] = fcntl(h->fds[i], F_DUPFD_CLOEXEC, above);
-        h->out = fcntl(h->out, F_DUPFD_CLOEXEC, above);
-        h->err = fcntl(h->err, F_DUPFD_CLOEXEC, above);
-        if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(h->out, STDOUT_FILENO) < 0 || dup2(h->err, STDERR_FILENO) < 0)
-                _exit(EXIT_FAILURE);
-        (void) close_range(STDERR_FILENO + 1, (unsigned) above - 1, 0);
-        for (int i = 0; i < _HANDED_MAX; i++)
-                if (h->fds[i] >= 0 && dup2(h->fds[i], STDERR_FILENO + 1 + i) < 0)
-                        _exit(EXIT_FAILURE);
+        if (fd >= 0)
+                (void) fcntl(fd, F_SETFD, 0);
 }
 
-static void become(const char *program, char *const *arguments, struct handover *h, pid_t parent)
+static void become(const char *program, char *const *arguments, struct handover *h)
 {
         /* A job file can read the environment as ${VARIABLE}. */
         static char *const environment[] = {"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+        int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
         sigset_t empty;
 
-        /* No run outlives its parent. */
-        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-                _exit(EXIT_FAILURE);
         for (int i = 1; i < NSIG; i++)
                 (void) signal(i, SIG_DFL);
         (void) sigemptyset(&empty);
         (void) sigprocmask(SIG_SETMASK, &empty, NULL);
         /* Ctrl+C at the terminal goes only to uasctl-bench, which then signals fio. */
         (void) setpgid(0, 0);
-        take_places(h);
-        if (chdir("/") < 0)
+        if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(h->out, STDOUT_FILENO) < 0 || dup2(h->err, STDERR_FILENO) < 0 ||
+            chdir("/") < 0)
                 _exit(EXIT_FAILURE);
+        keep_open(h->target);
+        keep_open(h->output);
+        for (size_t i = 0; i < h->n_jobs; i++)
+                keep_open(h->jobs[i]);
         (void) execve(program, arguments, environment);
         _exit(EXIT_NO_PROGRAM);
 }
@@ -154,46 +135,58 @@ static int make_file(const char *name, const char *text)
         return fd;
 }
 
-static int prepare(struct handover *h, char *const *jobs, int target)
+static int prepare(struct handover *h, const struct fio_call *call)
 {
-        size_t n = 0;
-
-        for (size_t i = 0; i < _HANDED_MAX; i++)
-                h->fds[i] = -1;
-        h->fds[HANDED_TARGET] = target;
-        h->out = -1;
-        h->err = make_file("errors", NULL);
+        *h = (struct handover){.target = call->target, .output = -1, .out = -1, .err = make_file("errors", NULL)};
         if (h->err < 0)
                 return h->err;
-        h->fds[HANDED_OUTPUT] = make_file("output", NULL);
-        if (h->fds[HANDED_OUTPUT] < 0)
-                return h->fds[HANDED_OUTPUT];
-        for (; jobs && jobs[n]; n++) {
-                if (n == FIO_JOBS_MAX)
+        h->output = make_file("output", NULL);
+        if (h->output < 0)
+                return h->output;
+        for (; call->jobs && call->jobs[h->n_jobs]; h->n_jobs++) {
+                if (h->n_jobs == FIO_JOBS_MAX)
                         return -E2BIG;
-                h->fds[HANDED_JOBS + n] = make_file("jobs", jobs[n]);
-                if (h->fds[HANDED_JOBS + n] < 0)
-                        return h->fds[HANDED_JOBS + n];
+                h->jobs[h->n_jobs] = make_file("jobs", call->jobs[h->n_jobs]);
+                if (h->jobs[h->n_jobs] < 0)
+                        return h->jobs[h->n_jobs];
         }
         return 0;
 }
 
-static int start(struct child *c, const char *program, char *const *arguments, struct handover *h)
+/* The child inherits its memory, so the arguments may be in arrays of the parent. */
+static int start(struct child *c, const char *program, const struct fio_call *call, struct handover *h)
 {
-        pid_t parent = getpid();
-        int ends[2];
+        char *arguments[3 + FIO_OPTIONS_MAX + 2 * FIO_JOBS_MAX] = {"fio"}, output[48], names[FIO_JOBS_MAX][FIO_FD_MAX];
+        int ends[2], keep[FIO_JOBS_MAX + 4], n = 1;
 
+        (void) snprintf(output, sizeof(output), "--output=/proc/self/fd/%i", h->output);
+        arguments[n++] = output; /* first, since fio ends at --version */
+        for (size_t i = 0; i < FIO_OPTIONS_MAX && call->options[i]; i++)
+                arguments[n++] = (char *) call->options[i];
+        for (size_t i = 0; i < h->n_jobs; i++) {
+                if (call->clients)
+                        arguments[n++] = call->clients[i];
+                arguments[n++] = fio_fd_path(h->jobs[i], names[i]);
+        }
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return -errno;
         c->stdout_fd = ends[0];
         h->out = ends[1];
-        c->pid = fork();
+        memcpy(keep, (int[]){h->target, h->output, h->out, h->err}, 4 * sizeof(int));
+        memcpy(keep + 4, h->jobs, h->n_jobs * sizeof(int));
+        c->pid = child_fork(keep, 4 + h->n_jobs);
         if (c->pid < 0)
-                return -errno;
+                return c->pid;
         if (c->pid == 0)
-                become(program, arguments, h, parent);
+                become(program, arguments, h);
         h->out = close_keep_errno(h->out);
         return 0;
+}
+
+char *fio_fd_path(int fd, char ret[static FIO_FD_MAX])
+{
+        (void) snprintf(ret, FIO_FD_MAX, "/proc/self/fd/%i", fd);
+        return ret;
 }
 
 int fio_find(const char **ret)
@@ -208,20 +201,20 @@ int fio_find(const char **ret)
         return -ENOENT;
 }
 
-int fio_execute(const char *program, char *const *arguments, char *const *jobs, int target, fio_progress_t cb, void *userdata,
-                struct fio_result *ret)
+int fio_execute(const struct fio_call *call, fio_progress_t cb, void *userdata, struct fio_result *ret)
 {
         _cleanup_(fio_result_done) struct fio_result result = {};
         _cleanup_(handover_done) struct handover h;
+        const char *program = call->program;
         struct rusage usage = {};
         struct child c = {.told_msec = now_msec(), .stdout_fd = -1};
         size_t size;
-        int r = prepare(&h, jobs, target);
+        int r = prepare(&h, call);
 
         if (r >= 0 && !program)
                 r = fio_find(&program);
         if (r >= 0)
-                r = start(&c, program, arguments, &h);
+                r = start(&c, program, call, &h);
         if (r >= 0) {
                 follow(&c, cb, userdata);
                 while (wait4(c.pid, &result.status, 0, &usage) < 0 && errno == EINTR)
@@ -234,7 +227,7 @@ int fio_execute(const char *program, char *const *arguments, char *const *jobs, 
         if (r >= 0 && WIFEXITED(result.status) && WEXITSTATUS(result.status) == EXIT_NO_PROGRAM)
                 r = -ENOENT;
         if (r >= 0)
-                r = read_whole(h.fds[HANDED_OUTPUT], OUTPUT_MAX, &result.output, &size);
+                r = read_whole(h.output, OUTPUT_MAX, &result.output, &size);
         if (r >= 0)
                 r = read_whole(h.err, OUTPUT_MAX, &result.errors, &size);
         if (r < 0)

@@ -5,12 +5,12 @@
 
 /* The parts of fio_run(). */
 
-/* Descriptors of a child of fio_execute(): for its results, for the target, and from 5 on for one or more job files. */
-#define FIO_OUTPUT "--output=/proc/self/fd/3"
-#define FIO_TARGET "/proc/self/fd/4"
-#define FIO_FIRST_JOB 5
-#define FIO_JOBS "/proc/self/fd/5"
 #define FIO_JOBS_MAX 64
+#define FIO_OPTIONS_MAX 4
+
+/* The path under which fio opens a descriptor that it has from us. */
+#define FIO_FD_MAX 32
+char *fio_fd_path(int fd, char ret[static FIO_FD_MAX]);
 
 /* Bytes that each job works on, a multiple of the block size; 0: less than a block for each job. */
 uint64_t fio_region_each(const struct bench_pattern *p, uint64_t available);
@@ -24,13 +24,19 @@ struct fio_result {
         uint64_t read_bytes, written_bytes; /* from and to devices, by all its processes, as the kernel counted them */
 };
 
+struct fio_call {
+        const char *program;                  /* NULL: fio_find() */
+        const char *options[FIO_OPTIONS_MAX]; /* the first ones, up to NULL */
+        char *const *jobs;                    /* texts of job files, at most FIO_JOBS_MAX, and NULL at the end; or NULL */
+        char *const *clients;                 /* an option before each job; or NULL */
+        int target;                           /* for fio_fd_path(); -1: none */
+};
+
 /*
- * Runs fio to its end. program: NULL: fio_find(). jobs: texts of job files, at most FIO_JOBS_MAX, and NULL at the end. It may be
- * NULL. target: for FIO_TARGET, or negative. Returns 0 even if fio failed, or a negative result of the callback, or -ENOENT if
- * the program does not exist.
+ * Runs fio to its end. Returns 0 even if fio failed, or a negative result of the callback, or -ENOENT if the program does not
+ * exist.
  */
-int fio_execute(const char *program, char *const *arguments, char *const *jobs, int target, fio_progress_t cb, void *userdata,
-                struct fio_result *ret);
+int fio_execute(const struct fio_call *call, fio_progress_t cb, void *userdata, struct fio_result *ret);
 void fio_result_done(struct fio_result *r);
 /* fio's error texts, limited in length, without blanks at the ends; NULL: none. */
 char *fio_words(const struct fio_result *r);

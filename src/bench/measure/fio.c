@@ -16,9 +16,8 @@
 
 int fio_version(const char *program, char **ret)
 {
-        char *const arguments[] = {"fio", FIO_OUTPUT, "--version", NULL};
         _cleanup_(fio_result_done) struct fio_result result = {};
-        int r = fio_execute(program, arguments, NULL, -1, NULL, NULL, &result);
+        int r = fio_execute(&(struct fio_call){program, {"--version"}, .target = -1}, NULL, NULL, &result);
 
         if (r < 0)
                 return r;
@@ -28,12 +27,12 @@ int fio_version(const char *program, char **ret)
 
 int fio_check(const char *program, char *text, char **ret_why)
 {
-        char *const arguments[] = {"fio", "--parse-only", FIO_JOBS, NULL}, *const jobs[] = {text, NULL};
+        const struct fio_call call = {program, {"--parse-only"}, (char *[]){text, NULL}, NULL, -1};
         _cleanup_(fio_result_done) struct fio_result result = {};
         int r;
 
         *ret_why = NULL;
-        r = fio_execute(program, arguments, jobs, -1, NULL, NULL, &result);
+        r = fio_execute(&call, NULL, NULL, &result);
         if (r < 0 || result.status == 0)
                 return r;
         *ret_why = fio_words(&result);
@@ -66,14 +65,12 @@ static int open_target(const struct fio_job *job, uint64_t *ret_available)
 
 static int execute(const struct fio_job *job, char *text, int target, fio_progress_t cb, void *userdata, struct fio_result *ret)
 {
-        char *arguments[6] = {"fio", "--output-format=json", FIO_OUTPUT};
-        size_t n = 3;
-
         assert(job->writes || !bench_pattern_writes(job->pattern));
-        if (!job->writes)
-                arguments[n++] = "--readonly";
-        arguments[n] = FIO_JOBS;
-        return fio_execute(job->program, arguments, (char *[]){text, NULL}, target, cb, userdata, ret);
+        return fio_execute(&(struct fio_call){job->program,
+                                              {"--output-format=json", job->writes ? NULL : "--readonly"},
+                                              (char *[]){text, NULL},
+                                              .target = target},
+                           cb, userdata, ret);
 }
 
 /* fio's counts make the result. Without them its error text is the reason. */
@@ -103,6 +100,7 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         _cleanup_free_ char *text = NULL, *why = NULL;
         _cleanup_close_ int target = -1;
         uint64_t available = 0, each, started;
+        char name[FIO_FD_MAX];
         int r;
 
         if (ret_why)
@@ -115,7 +113,7 @@ int fio_run(const struct fio_job *job, fio_progress_t cb, void *userdata, struct
         each = fio_region_each(job->pattern, available);
         if (each == 0)
                 return -ENOSPC;
-        text = fio_job_text(job, FIO_TARGET, each);
+        text = fio_job_text(job, fio_fd_path(target, name), each);
         started = now_realtime();
         r = execute(job, text, target, cb, userdata, &result);
         if (r >= 0)
