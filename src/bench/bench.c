@@ -77,6 +77,7 @@ const struct field side_fields[] = {
         {"p50_ns", FIELD_UINT64, SIDE(p50_ns)},
         {"p95_ns", FIELD_UINT64, SIDE(p95_ns)},
         {"p99_ns", FIELD_UINT64, SIDE(p99_ns)},
+        {"clat_mean_ns", FIELD_KNOWN, SIDE(clat_mean_ns)},
         {"slat_mean_ns", FIELD_REAL, SIDE(slat_mean_ns)},
         {},
 };

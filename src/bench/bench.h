@@ -61,6 +61,7 @@ struct bench_side {
         uint64_t p95_ns;
         uint64_t p99_ns;
         double slat_mean_ns; /* time of the submission; fio averages slightly different requests, so it can exceed mean_ns */
+        double clat_mean_ns; /* from the end of the submission to the completion; negative: not known */
 };
 
 /* One run of fio: one pattern under one driver. */

@@ -11,7 +11,7 @@ static struct bench little(void)
         struct bench b = {.id = "0f3c2a4e-6b1d-4c77-9a55-1d2e3f405163"};
         unsigned p = sample_pattern(&b, "p", "read", 4096, 1);
 
-        (void) sample_run(&b, p, DRIVER_NONE, 1000);
+        sample_run(&b, p, DRIVER_NONE, 1000)->read.clat_mean_ns = -1;
         b.patterns[p].engine[0] = '\0';
         b.finding = (struct bench_finding){.found = true, .driver = DRIVER_USB_STORAGE};
         return b;

@@ -31,6 +31,8 @@ static inline void assert_side(const char *of, const struct bench_side *got, con
                 fail_msg("%s: %lu bytes, %lu I/Os, %f and %f a second", of, got->bytes, got->ios, got->bytes_per_sec, got->iops);
         if (!near(got->mean_ns, want->mean_ns) || !near(got->slat_mean_ns, want->slat_mean_ns))
                 fail_msg("%s: mean %f, of it slat %f", of, got->mean_ns, got->slat_mean_ns);
+        if (want->clat_mean_ns > 0 && !near(got->clat_mean_ns, want->clat_mean_ns))
+                fail_msg("%s: clat %f", of, got->clat_mean_ns);
         if (got->p50_ns != want->p50_ns || got->p95_ns != want->p95_ns || got->p99_ns != want->p99_ns)
                 fail_msg("%s: %lu, %lu, %lu", of, got->p50_ns, got->p95_ns, got->p99_ns);
 }

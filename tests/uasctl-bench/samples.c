@@ -69,6 +69,7 @@ static void side(struct bench_side *s, const struct bench_pattern *p, double rat
         s->p95_ns = (uint64_t) (s->mean_ns * 2);
         s->p99_ns = (uint64_t) (s->mean_ns * 4);
         s->slat_mean_ns = s->mean_ns / 64;
+        s->clat_mean_ns = s->mean_ns - s->slat_mean_ns;
 }
 
 struct bench_run *sample_run(struct bench *b, unsigned pattern, enum driver d, double rate)

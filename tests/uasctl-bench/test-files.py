@@ -201,7 +201,7 @@ class BenchFiles(BenchCase):
             said = self.bench(f'--file={self.dir}/data', f'--profile={profile}', *args, '-n', '5', '--dry-run').stderr
             self.assertRegex(said, rf'\b{6 * points} runs of fio')
             self.assertEqual(said.count('are the same as those of another pattern'), left, said)
-            self.assertEqual(len({line.split(': ', 1)[1] for line in said.split('\n') if re.search(r' (depth|jobs)=\d+$', line)}), points, said)
+            self.assertEqual(len({line.split(': ', 1)[1] for line in said.split('\n') if re.search(r' (depth|jobs)=\d+: (random|sequential) read', line)}), points, said)
 
     def test_runtime(self):
         """The profile reads its region once. With --runtime= fio reads it repeatedly, and the result says so."""

@@ -29,10 +29,10 @@ static void summaries(void **state)
                 struct summary want;
         } table[] = {
                 {{.n = 0}, {}},
-                {VALUES(7), {1, 7, 7, 7, 0}},
-                {VALUES(4, 2), {2, 3, 2, 4, 100 * 2 / 3.0}},
-                {VALUES(100, 90, 110), {3, 100, 90, 110, 20}},
-                {VALUES(1, 1, 1, 97), {4, 1, 1, 97, 384}},
+                {VALUES(7), {1, 7, 7, 7, 7, 0}},
+                {VALUES(4, 2), {2, 3, 2, 4, 3, 100 * 2 / 3.0}},
+                {VALUES(100, 90, 110), {3, 100, 90, 110, 100, 20}},
+                {VALUES(1, 1, 1, 97), {4, 1, 1, 97, 25, 384}},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
@@ -43,6 +43,7 @@ static void summaries(void **state)
                 assert_near(i, got.median, table[i].want.median);
                 assert_near(i, got.min, table[i].want.min);
                 assert_near(i, got.max, table[i].want.max);
+                assert_near(i, got.average, table[i].want.average);
                 assert_near(i, got.spread_percent, table[i].want.spread_percent);
         }
 }
@@ -81,10 +82,22 @@ static void runs_that_count(void **state)
 static void directions(void **state)
 {
         const struct bench_run r = {
-                .read = {.bytes_per_sec = 10, .iops = 1, .mean_ns = 5, .p50_ns = 4, .p95_ns = 20, .p99_ns = 30},
-                .write = {.bytes_per_sec = 20, .iops = 2, .mean_ns = 6, .p50_ns = 3, .p95_ns = 21, .p99_ns = 29},
+                .read = {.bytes_per_sec = 10,
+                         .iops = 1,
+                         .mean_ns = 5,
+                         .p50_ns = 4,
+                         .p95_ns = 20,
+                         .p99_ns = 30,
+                         .clat_mean_ns = 8},
+                .write = {.bytes_per_sec = 20,
+                          .iops = 2,
+                          .mean_ns = 6,
+                          .p50_ns = 3,
+                          .p95_ns = 21,
+                          .p99_ns = 29,
+                          .clat_mean_ns = -1},
         };
-        static const double want[_STATS_MEASURE_MAX] = {30, 3, 6, 4, 21, 30};
+        static const double want[_STATS_MEASURE_MAX] = {30, 3, 6, 8, 4, 21, 30};
 
         for (enum stats_measure m = 0; m < _STATS_MEASURE_MAX; m++)
                 assert_near(m, stats_of_run(&r, m), want[m]);

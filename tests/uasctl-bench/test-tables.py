@@ -1,120 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tables of uasctl bench with several figures in a row: by number of jobs or clients, and the history on narrow terminals."""
+"""The tables of uasctl bench on narrow terminals."""
 
 import json
 import re
-import statistics
 import sys
 import unittest
 
 from telling import IDS, UASCTL, on_terminal, plain, told
 from tree import Tree
 
-TITLES = {'Bandwidth (MB/s)': ('bytes_per_sec', 1e6), 'IOPS': ('iops', 1), 'Mean latency': ('mean_ns', 1)}
-UNITS = {'s': 1e9, 'ms': 1e6, 'µs': 1e3}
-
-
-def value(text):
-    """A cell as a number. Latencies are in nanoseconds."""
-    number, _, unit = text.partition(' ')
-    return float(number.rstrip('k')) * UNITS.get(unit, 1000 if number.endswith('k') else 1)
-
-
-class Grid(unittest.TestCase):
-    def setUp(self):
-        self.tree = Tree(UASCTL)
-        self.addCleanup(self.tree.close)
-
-    def show(self, result, *args):
-        with open(self.tree.path('result.json'), 'w') as f:
-            json.dump(result, f)
-        p = self.tree.run('bench', '--show', self.tree.path('result.json'), *args)
-        self.assertEqual((p.returncode, p.stderr), (0, ''))
-        return p.stdout
-
-    def tables(self, result, by):
-        """The three tables of the markdown: the columns, by title, pattern and driver."""
-        text, tables = self.show(result, '--markdown'), {}
-        for title in TITLES:
-            lines = text.split(f'\n{title} by number of {by}:\n\n')[1].split('\n\n')[0].strip().split('\n')
-            head, ruler, *rows = [[cell.strip() for cell in line.strip('|').split('|')] for line in lines]
-            self.assertEqual((head[:2], set(ruler[2:])), (['PATTERN', 'DRIVER'], {'--:'}))
-            table, pattern = {}, None
-            for row in rows:
-                self.assertEqual(len(row), len(head))
-                pattern = row[0] or pattern
-                table[pattern, row[1]] = dict(zip(head[2:], row[2:]))
-            tables[title] = table
-        return tables
-
-    def test_matrix(self):
-        """Each cell is the median of the rounds that count, of that pattern, driver and number of jobs."""
-        result = json.loads(told('matrix', 'json'))
-        tables = self.tables(result, 'jobs')
-        for title, (member, unit) in TITLES.items():
-            self.assertEqual(len(tables[title]), 4)
-            for at, pattern in enumerate(result['patterns']):
-                for driver in 'usb-storage', 'uas':
-                    runs = [r for r in result['runs'] if (r['pattern'], r['driver']) == (at, driver) and r['round'] > 0]
-                    kind = '4 KiB random reads' if pattern['random'] else '128 KiB sequential reads'
-                    cell = tables[title][kind, driver][str(pattern['numjobs'])]
-                    want = statistics.median(r['read'][member] for r in runs) / unit
-                    self.assertAlmostEqual(value(cell), want, delta=0.006 * want + 0.005, msg=(title, kind, driver, cell))
-
-    def test_clients(self):
-        """With several numbers of jobs, a row for each number of clients. With one, the clients are the columns."""
-        result = json.loads(told('matrix', 'json'))
-        result['axis'] = 'clients'
-        for pattern in result['patterns'][:4]:
-            pattern['axis'] = 1
-        for pattern in result['patterns'][4:]:
-            pattern.update(axis=2, **{k: result['patterns'][0][k] for k in ('rw', 'random', 'block_size')})
-        table = self.tables(result, 'jobs')['IOPS']
-        self.assertEqual(sorted({pattern for pattern, _ in table}), ['128 KiB sequential reads, 1 client', '128 KiB sequential reads, 2 clients'])
-        self.assertEqual({tuple(row) for row in table.values()}, {('1', '4', '16', '64')})
-        for at, pattern in enumerate(result['patterns']):
-            pattern.update(axis=1 + at, numjobs=4)
-        table = self.tables(result, 'clients')['IOPS']
-        self.assertEqual(list(table), [('128 KiB sequential reads with 4 jobs', d) for d in ('usb-storage', 'uas')])
-        self.assertEqual(list(table['128 KiB sequential reads with 4 jobs', 'uas']), [str(1 + i) for i in range(8)])
-
-    def test_nothing_varies(self):
-        for sample in 'comparison', 'sweep', 'none', 'single':
-            for how in 'table', 'markdown':
-                self.assertNotIn('by number of', told(sample, how), (sample, how))
-
-    def test_one_driver_failed(self):
-        """A run that did not end has no figure. A driver without a run has no row."""
-        result = json.loads(told('matrix', 'json'))
-        result['runs'] = [r for r in result['runs'] if r['driver'] == 'uas']
-        for run in result['runs']:
-            run['error'] = -5 if run['pattern'] == 3 else 0
-        for table in self.tables(result, 'jobs').values():
-            self.assertEqual({driver for _, driver in table}, {'uas'})
-            self.assertEqual([row['64'] == '-' for row in table.values()], [True, False])
-            self.assertFalse([row for row in table.values() if '-' in (row['1'], row['4'], row['16'])])
-
-    def test_terminal(self):
-        """The same figures below the usual table: whole patterns, with as many columns beside them as fit."""
-        tables = self.tables(json.loads(told('matrix', 'json')), 'jobs')
-        for width in 60, 80, 120:
-            text = plain(on_terminal('matrix', 'table', width=width))
-            self.assertLess(text.index('\nPATTERN '), text.index('Bandwidth'))
-            for title, table in tables.items():
-                lines = text.split(f'\n{title} by number of jobs\n')[1].split('\n\n')[0].strip('\n').split('\n')
-                self.assertLessEqual(max(map(len, lines)), width)
-                self.assertEqual(len(lines), 10 if width == 60 else 5, lines)
-                for (pattern, driver), row in table.items():
-                    found = [re.split(r' +(?=[\d.]+k?\b)', line.split(driver)[1].strip()) for line in lines if f' {driver} ' in line]
-                    self.assertIn(list(row.values()), [sum(found[i::2], []) for i in (0, 1)], (width, found))
-                    self.assertIn(pattern, lines[1] + lines[3])
-
-
 class Narrow(unittest.TestCase):
     """No line is wider than the terminal, and no text is cut."""
     WIDTHS = 40, 45, 50, 60, 70, 79, 80, 100, 117, 118, 130, 160
-    GOES = 'RANGE', 'P50', 'P95', 'SPREAD', 'P99' # first to last
+    GOES = 'AVERAGE', 'RANGE', 'P50', 'P95', 'SPREAD', 'ROUNDS', 'P99' # first to last
 
     def setUp(self):
         self.tree = Tree(UASCTL)
@@ -133,29 +32,14 @@ class Narrow(unittest.TestCase):
     def test_table(self):
         for sample in 'doubted', 'full', 'sweep', 'comparison', 'single':
             above, _, _, below = self.parts(told(sample, 'table'), 1000)
-            names = ''.join(p['name'] for p in json.loads(told(sample, 'json'))['patterns']).replace(' ', '')
+            names = ''.join(r['text'] for r in json.loads(told(sample, 'json'))['results']).replace(' ', '')
             for width in self.WIDTHS:
                 found = self.parts(plain(on_terminal(sample, 'table', width=width)), width)
                 self.assertEqual((found[0], found[2], found[3]), (above, names, below), (sample, width))
                 there = [name in found[1] for name in self.GOES]
                 self.assertEqual(there, sorted(there), found[1])
-                for name in ('MEDIAN', 'NOTES') + ('UAS IS',) * (sample != 'single'):
+                for name in ('MEDIAN', 'SEE') + ('UAS IS',) * (sample != 'single'):
                     self.assertIn(name, found[1])
-
-    def test_bar(self):
-        """It disappears after the spread, and before the latency."""
-        seen = set()
-        for width in range(50, 118):
-            text = plain(on_terminal('doubted', 'table', width=width))
-            seen.add(('SPREAD' in text, '█' in text, 'P99' in text))
-        self.assertEqual(seen, {(True, True, True), (False, True, True), (False, False, True), (False, False, False)})
-
-    def test_grid(self):
-        """The tables by number of jobs."""
-        for width in self.WIDTHS:
-            text = plain(on_terminal('matrix', 'table', width=width))
-            self.assertLessEqual(max(map(len, text.split('\n'))), width)
-            self.assertNotIn('…', text)
 
     def test_diff(self):
         for number, sample in enumerate(('comparison', 'doubted')):

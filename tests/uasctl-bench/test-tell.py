@@ -28,12 +28,10 @@ class Table(unittest.TestCase):
         self.assertIn('  Queues: usb-storage depth 1 mq-deadline 2 requests, uas depth 30 mq-deadline 256 requests\n', text)
         self.assertIn('    Host: Linux 6.1.0-test, fio-3.33, 8 GiB of memory\n', text)
         self.assertIn('5 rounds after one that is dropped', text)
-        rows = {tuple(line.split()[:2]): line for line in text.split('\n')}
-        bot, uas = rows['RND4K-Q32T1', 'usb-storage'], rows['uas', '595']
-        self.assertRegex(bot, r' 192 IOPS █████▏ +190-195 IOPS +2\.6 %')
-        self.assertRegex(uas, r' 595 IOPS █{16} 590-605 IOPS +2\.5 % .*3\.1x faster')
-        self.assertTrue(text.endswith('\nVerdict: 4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential, 4 KiB random reads at '
-                                      'depth 1: no difference seen.\n'))
+        self.assertRegex(text, r'\nrandom read, 4 KiB, +usb-storage 192 IOPS \.{5}5\.{10} 190-195 IOPS +2\.6 % 192 IOPS 0\.79 MB/s +167 ms +164 ms +150 ms ')
+        self.assertRegex(text, r'\ndepth 32 +uas +595 IOPS \.{15}5 590-605 IOPS +2\.5 % 596 IOPS 2\.44 MB/s .*3\.1x faster')
+        self.assertTrue(text.endswith('\nVerdict: random read, 4 KiB, depth 32: 3.1 times faster on UAS; 2 sequential and 1 random '
+                                      'pattern: no difference seen.\n'))
         self.assertNotIn('\x1b', text)
 
     def test_mixed(self):
@@ -44,24 +42,40 @@ class Table(unittest.TestCase):
         self.assertEqual((len(runs), [round(sum(x) / 2) for x in (reads, writes)]), (2, [140, 140]))
         [figure] = [f for f in result['results'][4]['figures'] if f['measure'] == 'mean_ns' and f['driver'] == 'usb-storage']
         mean = f"{figure['median'] / 1e9:.2f} s"
-        self.assertRegex(told('full', 'table'), f'mixed +usb-storage 140 \\+ 140 IOPS .* {mean} ')
-        self.assertIn('usb-storage | 140 + 140 IOPS | 280-281 IOPS | 0.4 % | ' + mean + ' |', told('full', 'markdown'))
+        self.assertRegex(told('full', 'table'), f'write, 4 KiB, +usb-storage 140 \\+ 140 IOPS .* {mean} ')
+        self.assertIn('| random read and write, 4 KiB, one at a time | usb-storage | 140 + 140 IOPS | .......2........ | 280-281 IOPS | 0.4 % | '
+                      '280 IOPS | 0.57 + 0.57 MB/s | ' + mean + ' |', told('full', 'markdown'))
+
+    def test_rounds(self):
+        """Each round at its place between 0 and the best one, both drivers by the same measure."""
+        result = json.loads(told('comparison', 'json'))
+        rates = {'usb-storage': (100, 98, 50, 3, 1), 'uas': (500,) * 12}
+        result['runs'] = [dict(result['runs'][0], pattern=2, driver=driver, round=i + 1, order=i, read=dict(result['runs'][0]['read'], iops=rate))
+                          for driver in rates for i, rate in enumerate(rates[driver])]
+        tree = Tree(UASCTL)
+        self.addCleanup(tree.close)
+        tree.write('r.json', json.dumps(result))
+        text = tree.run('bench', 'show', tree.path('r.json')).stdout
+        self.assertEqual(re.findall(r' ([.\d+]{16}) ', text), ['2.12............', '...............+'], text)
 
     def test_ascii(self):
-        text = told('comparison', 'table', LC_ALL='C')
-        self.assertTrue(text.isascii())
-        self.assertRegex(text, r'192 IOPS ###### ')
+        self.assertTrue(told('comparison', 'table', LC_ALL='C').isascii())
 
     def test_width(self):
-        for columns in 80, 100, 118, 128, 150:
+        """The optional columns are left out one after the other."""
+        order = 'CLAT', 'AVERAGE', 'ALSO', 'LATENCY', 'RANGE', 'P50', 'P95', 'SPREAD', 'ROUNDS', 'P99'
+        seen = set()
+        for columns in 80, 90, 100, 110, 120, 130, 150, 180:
             text = on_terminal('doubted', 'table', COLUMNS=str(columns))
-            table = [line for line in plain(text).split('\n') if re.match('PATTERN|SEQ|RND| +u', line)]
-            self.assertEqual(len(table), 9, text)
+            table = plain(text).split('\n\n')[1].split('\n')
+            self.assertEqual(len(re.findall(' (?:usb-storage|uas) ', plain(text).split('\n\n')[1])), 8, text)
             self.assertLessEqual(max(map(len, table)), columns, text)
-            self.assertEqual('P95' in table[0], columns >= 118)
-            self.assertEqual('MEAN' in table[0], columns >= 128)
+            there = [name in table[0] for name in order]
+            self.assertEqual(there, sorted(there), table[0])
+            seen.add(sum(there))
             self.assertIn('3.1x faster', text)
             self.assertIn('[4]', text)
+        self.assertGreater(len(seen), 5)
 
     def test_colours(self):
         text = on_terminal('doubted', 'table', COLUMNS='120')
@@ -71,7 +85,7 @@ class Table(unittest.TestCase):
 
     def test_safety_first(self):
         text = told('full', 'table')
-        self.assertTrue(text.startswith('uas failed during 4 KiB random reads and writes, one at a time: 2 commands aborted, 1 reset. This disk is '
+        self.assertTrue(text.startswith('uas failed during random read and write, 4 KiB, one at a time: 2 commands aborted, 1 reset. This disk is '
                                         'not safe on uas here'), text)
         self.assertIn('interrupted', text)
         self.assertIn('    File: /mnt/usb/scratch\n', text)
@@ -84,7 +98,7 @@ class Table(unittest.TestCase):
         for line in text.split('\n'):
             if ' IOPS ' in line:
                 self.assertEqual(f'[{note}]' in line, '592' in line or '190-195' in line or '590-605' in line, line)
-            if re.search(r'(MB/s|IOPS) +█', line):
+            if re.search(r'(MB/s|IOPS) +\.', line):
                 self.assertIn(f'[{usb2}]', line)
 
     def test_doubts_of_the_verdict(self):
@@ -154,10 +168,10 @@ class Csv(unittest.TestCase):
 class Markdown(unittest.TestCase):
     def test_post(self):
         text = told('comparison', 'markdown')
-        self.assertIn('**Verdict: 4 KiB random reads at depth 32: 3.1 times faster on UAS;', text)
+        self.assertIn('**Verdict: random read, 4 KiB, depth 32: 3.1 times faster on UAS;', text)
         self.assertNotIn('S-0815', text)
         rows = [line for line in text.split('\n') if line.startswith('|')]
-        self.assertEqual({line.count('|') for line in rows}, {12})
+        self.assertEqual({line.count('|') for line in rows}, {16})
         self.assertEqual(len(rows), 2 + 8)
 
     def test_private(self):
@@ -271,7 +285,7 @@ class Kept(unittest.TestCase):
         self.keep('single', 3)
         head, *lines = self.history().rstrip('\n').split('\n')
         self.assertEqual(head.split(), ['ID', 'DATE', 'DISK', 'PROFILE', 'LINK', 'ROUNDS', 'RESULT'])
-        self.assertRegex(lines[0], r'^0f3c2a4e 2025-11-26 12:13 ACME Rotor 4000 +cdm +5000M +5 1 MiB sequential reads at depth 8: 190 MB/s on uas$')
+        self.assertRegex(lines[0], r'^0f3c2a4e 2025-11-26 12:13 ACME Rotor 4000 +cdm +5000M +5 sequential read, 1 MiB, depth 8: 190 MB/s on uas$')
         self.assertIn('uas failed: 2 commands aborted, 1 reset', lines[1])
         self.assertIn('3.1 times faster on UAS', lines[2])
         self.assertEqual(len(lines), 3)
@@ -311,7 +325,7 @@ class Kept(unittest.TestCase):
         text = self.diff(first[:16], IDS[2])
         self.assertEqual(text.count('no difference'), 8)
         self.assertRegex(text, r'Link: 5000 Mbit/s.*\n +then +480 Mbit/s')
-        self.assertRegex(text, r'4 KiB random reads at depth 32 +usb-storage 192 IOPS 192 IOPS 1\.00 \(0\.\d\d-1\.\d\d\) \[2\] \[4\] no difference\n')
+        self.assertRegex(text, r'random read, 4 KiB, depth 32 +usb-storage 192 IOPS 192 IOPS 1\.00 \(0\.\d\d-1\.\d\d\) \[2\] \[4\] no difference\n')
         self.assertEqual(self.diff('last', IDS[1]).count('no difference'), 4)
         path = self.tree.path('var/lib/uasd/bench/' + first)
         self.assertEqual(self.diff(path, path).count('no difference'), 8)
@@ -410,7 +424,7 @@ class Kept(unittest.TestCase):
             kept = json.load(f)
         for result in IDS[1], name[:16], self.tree.path('var/lib/uasd/bench/' + name):
             self.assertEqual(json.loads(self.bench('--show', result, '--json')), kept)
-        self.assertIn('Verdict: 4 KiB random reads at depth 32: 3.1 times faster on UAS', self.bench('--show', IDS[1]))
+        self.assertIn('Verdict: random read, 4 KiB, depth 32: 3.1 times faster on UAS', self.bench('--show', IDS[1]))
         self.assertNotIn('Verdict', self.bench('--show', 'last'))
         rows = list(csv.DictReader(io.StringIO(self.bench('--show', IDS[1], '--csv'))))
         self.assertEqual(len(rows), len(kept['runs']))

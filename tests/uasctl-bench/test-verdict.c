@@ -217,28 +217,37 @@ static void pattern_texts(void **state)
 {
         static const struct {
                 struct bench_pattern p;
+                enum bench_axis axis;
                 const char *text;
         } table[] = {
                 /* clang-format off */
-                {{.block_size = 4096, .iodepth = 32, .numjobs = 1, .read_percent = 100, .random = true, .direct = true},
-                 "4 KiB random reads at depth 32"},
-                {{.block_size = MiB, .iodepth = 64, .numjobs = 8, .read_percent = 0, .direct = true},
-                 "1 MiB sequential writes at depth 64 with 8 jobs"},
-                {{.block_size = 16 * KiB, .iodepth = 1, .numjobs = 1, .read_percent = 60, .random = true, .sync_engine = true},
-                 "buffered 16 KiB random reads and writes (60 % reads), one at a time"},
-                {{.block_size = 4096, .iodepth = 256, .numjobs = 1, .read_percent = 50, .random = true, .direct = true},
-                 "4 KiB random reads and writes at depth 256"},
-                {{.block_size = 131072, .iodepth = 9, .numjobs = 16, .read_percent = 100, .direct = true, .sync_engine = true},
-                 "128 KiB sequential reads with 16 jobs"},
-                {{.block_size = 512, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true}, "512 B sequential reads at depth 1"},
-                {{.block_size = 1536, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true}, "1536 B sequential reads at depth 1"},
+                {{.block_size = 4096, .iodepth = 32, .numjobs = 1, .read_percent = 100, .random = true, .direct = true}, 0,
+                 "random read, 4 KiB, depth 32"},
+                {{.block_size = MiB, .iodepth = 64, .numjobs = 8, .read_percent = 0, .direct = true}, 0,
+                 "sequential write, 1 MiB, depth 64, 8 jobs"},
+                {{.block_size = 16 * KiB, .iodepth = 1, .numjobs = 1, .read_percent = 60, .random = true, .sync_engine = true}, 0,
+                 "buffered random read and write (60 % reads), 16 KiB, one at a time"},
+                {{.block_size = 4096, .iodepth = 256, .numjobs = 1, .read_percent = 50, .random = true, .direct = true}, 0,
+                 "random read and write, 4 KiB, depth 256"},
+                {{.block_size = 131072, .iodepth = 9, .numjobs = 16, .read_percent = 100, .direct = true, .sync_engine = true}, 0,
+                 "sequential read, 128 KiB, 16 jobs"},
+                {{.block_size = 1536, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true, .axis = 2 * GiB},
+                 BENCH_AXIS_REGION, "sequential read, 1536 B, depth 1, region 2 GiB"},
+                {{.block_size = 512, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true, .axis = 1},
+                 BENCH_AXIS_CLIENTS, "sequential read, 512 B, depth 1, 1 machine"},
+                {{.block_size = 512, .iodepth = 1, .numjobs = 1, .read_percent = 100, .direct = true, .axis = 4},
+                 BENCH_AXIS_CLIENTS, "sequential read, 512 B, depth 1, 4 machines"},
+                {{.block_size = 512, .iodepth = 4, .numjobs = 1, .read_percent = 100, .direct = true, .axis = 4},
+                 BENCH_AXIS_DEPTH, "sequential read, 512 B, depth 4"},
                 /* clang-format on */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct bench_pattern p = table[i].p;
+                struct bench b = {.axis = table[i].axis, .patterns = &p, .n_patterns = 1};
                 char text[PATTERN_TEXT_MAX];
 
-                assert_string_equal(pattern_text(&table[i].p, text), table[i].text);
+                assert_string_equal(pattern_text(&b, 0, text), table[i].text);
         }
 }
 

@@ -21,8 +21,8 @@ static const char *const percentile_keys[] = {"50.000000", "95.000000", "99.0000
 
 struct tally_side {
         uint64_t bytes, ios, runtime_ms;
-        double bytes_per_sec, iops; /* sums of fio's own rates, for jobs without a runtime */
-        double mean_sum, slat_sum;  /* means times the number of I/Os */
+        double bytes_per_sec, iops;          /* sums of fio's own rates, for jobs without a runtime */
+        double mean_sum, clat_sum, slat_sum; /* means times the number of I/Os */
         /* p50, p95, p99 of the job or machine with the highest: an upper bound for all together */
         uint64_t highest[ELEMENTSOF(percentile_keys)];
 };
@@ -152,6 +152,7 @@ static void add_side(struct tally_side *s, json_object *o, uint64_t ios)
         s->bytes_per_sec += bandwidth > 0 ? (double) bandwidth : get_number(o, "bw") * KIB;
         s->iops += get_number(o, "iops");
         s->mean_sum += mean_of(o) * (double) ios;
+        s->clat_sum += get_number(member(o, "clat_ns"), "mean") * (double) ios;
         s->slat_sum += get_number(member(o, "slat_ns"), "mean") * (double) ios;
         for (size_t i = 0; i < ELEMENTSOF(percentile_keys); i++) {
                 uint64_t ns = get_count(percentile, percentile_keys[i]);
@@ -205,6 +206,7 @@ static void finish_side(const struct tally_side *s, struct bench_side *ret)
         ret->bytes_per_sec = s->runtime_ms ? (double) s->bytes * MSEC_PER_SEC / (double) s->runtime_ms : s->bytes_per_sec;
         ret->iops = s->runtime_ms ? (double) s->ios * MSEC_PER_SEC / (double) s->runtime_ms : s->iops;
         ret->mean_ns = s->ios ? s->mean_sum / (double) s->ios : 0;
+        ret->clat_mean_ns = s->ios ? s->clat_sum / (double) s->ios : 0;
         ret->slat_mean_ns = s->ios ? s->slat_sum / (double) s->ios : 0;
         ret->p50_ns = s->highest[0];
         ret->p95_ns = s->highest[1];

@@ -124,7 +124,7 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
         const char *guess = by_the_clock(s->bench) || s->options->runtime_sec
                                     ? ""
                                     : ", as a hard disk would: what ends with its region takes as long as the disk";
-        char time[PROGRESS_TIME_MAX], size[UNIT_TEXT_MAX];
+        char time[PROGRESS_TIME_MAX], size[UNIT_TEXT_MAX], pattern[PATTERN_TEXT_MAX];
 
         if (f->second != DRIVER_NONE)
                 log_info("%s and %s are compared, by %zu runs of fio, in about %s%s.", driver_to_string(f->first),
@@ -139,7 +139,7 @@ static void tell_plan(const struct session *s, const struct found *f, size_t n_r
                         "and no verdict.",
                         verdict_rounds_needed());
         for (size_t i = 0; i < s->bench->n_patterns; i++)
-                log_info("  %s%s", s->bench->patterns[i].name, bench_pattern_writes(&s->bench->patterns[i]) ? " (writes)" : "");
+                log_info("  %s: %s", s->bench->patterns[i].name, pattern_text(s->bench, (unsigned) i, pattern));
 }
 
 /* Prints and stores the result, even if it is incomplete. */

@@ -7,6 +7,7 @@
 #include "bench/measure/conditions.h"
 #include "bench/measure/fio.h"
 #include "bench/measure/run.h"
+#include "bench/tell/verdict.h"
 #include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
@@ -179,6 +180,7 @@ static int step_pause(struct session *s)
 static void describe(const struct session *s, const struct step *step, char *ret, size_t size)
 {
         const char *driver = step->driver == DRIVER_NONE ? "" : driver_to_string(step->driver);
+        char pattern[PATTERN_TEXT_MAX];
 
         switch (step->kind) {
         case STEP_SWITCH:
@@ -188,7 +190,8 @@ static void describe(const struct session *s, const struct step *step, char *ret
                 (void) snprintf(ret, size, s->subject->lay_out ? "writing the scratch file" : "reading the region once");
                 break;
         case STEP_RUN:
-                (void) snprintf(ret, size, "%s%s%s, ", driver, *driver ? ", " : "", s->bench->patterns[step->pattern].name);
+                (void) snprintf(ret, size, "%s%s%s, ", driver, *driver ? ": " : "",
+                                pattern_text(s->bench, step->pattern, pattern));
                 if (step->round == 0)
                         (void) snprintf(ret + strlen(ret), size - strlen(ret), "warming up");
                 else

@@ -85,11 +85,12 @@ static size_t drivers_run(const struct bench *b, enum driver ret[static _DRIVER_
         return n;
 }
 
-static void label(FILE *f, const struct bench_pattern *p)
+static void label(FILE *f, const struct bench *b, unsigned pattern)
 {
+        const char *name = b->patterns[pattern].name;
         char text[PATTERN_TEXT_MAX];
 
-        word(f, !*p->name ? pattern_text(p, text) : p->name);
+        word(f, *name ? name : pattern_text(b, pattern, text));
 }
 
 /* Bars side by side, with the range of the rounds. */
@@ -103,7 +104,7 @@ static void bars(FILE *f, const struct bench *b, enum stats_measure m)
                 if (stats_figure(&b->patterns[i]) != m)
                         continue;
                 (void) fputc('"', f);
-                label(f, &b->patterns[i]);
+                label(f, b, i);
                 (void) fputc('"', f);
                 for (size_t k = 0; k < n; k++)
                         cell(f, b, i, drivers[k], m);

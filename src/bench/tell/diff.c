@@ -204,7 +204,7 @@ static void add_row(struct libscols_table *t, struct diff_printer *to, const str
                 (void) snprintf(drivers, sizeof(drivers), "%s, %s", driver_label(p->driver_a), driver_label(p->driver_b));
         notes_text(to, p, notes);
         const char *const cells[_AT_MAX] = {
-                [AT_PATTERN] = pattern_text(&a->patterns[p->a], text),
+                [AT_PATTERN] = pattern_text(a, p->a, text),
                 [AT_DRIVER] = drivers,
                 [AT_FIRST] = first,
                 [AT_SECOND] = second,
@@ -267,7 +267,7 @@ static json_object *json_pair(const struct bench *a, const struct bench *b, cons
         json_object *o = json_new();
         char text[PATTERN_TEXT_MAX];
 
-        put_string(o, "text", pattern_text(&a->patterns[p->a], text));
+        put_string(o, "text", pattern_text(a, p->a, text));
         put_string(o, "driver_a", driver_to_string(p->driver_a));
         put_string(o, "driver_b", driver_to_string(p->driver_b));
         put(o, "comparison", bench_json_verdict(&p->verdict, ""));

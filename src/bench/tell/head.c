@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/head.h"
 
-#include <stdarg.h>
-
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
 #include "common/util.h"
@@ -26,10 +24,10 @@ size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[stati
         return n;
 }
 
-char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8, char ret[static RATE_TEXT_MAX])
+char *rate_text(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, bool utf8,
+                char ret[static RATE_TEXT_MAX])
 {
         const struct bench_pattern *p = &b->patterns[pattern];
-        enum stats_measure m = stats_figure(p);
         char one[UNIT_TEXT_MAX], two[UNIT_TEXT_MAX];
         double reads, writes;
 
@@ -71,24 +69,15 @@ size_t rounds_of(const struct bench *b)
         return most;
 }
 
-/* Appends text, after a comma if ret is not empty. */
-static _printf_(2, 3) void add(char ret[static HEAD_VALUE_MAX], const char *format, ...)
+static const char *comma(const char *before)
 {
-        size_t used = strlen(ret);
-        va_list ap;
-
-        if (used > 0)
-                used += (size_t) snprintf(ret + used, HEAD_VALUE_MAX - used, ", ");
-        va_start(ap, format);
-        if (used < HEAD_VALUE_MAX)
-                (void) vsnprintf(ret + used, HEAD_VALUE_MAX - used, format, ap);
-        va_end(ap);
+        return *before ? ", " : "";
 }
 
 static void add_known(char ret[static HEAD_VALUE_MAX], const char *what, const char *value)
 {
         if (*value)
-                add(ret, "%s%.240s", what, value);
+                text_add(ret, HEAD_VALUE_MAX, "%s%s%.240s", comma(ret), what, value);
 }
 
 static void disk_line(const struct bench_conditions *c, bool private, char *ret)
@@ -97,9 +86,9 @@ static void disk_line(const struct bench_conditions *c, bool private, char *ret)
 
         add_known(ret, "", c->model);
         if (c->disk_size > 0)
-                add(ret, "%s", bytes_text(c->disk_size, size));
+                text_add(ret, HEAD_VALUE_MAX, "%s%s", comma(ret), bytes_text(c->disk_size, size));
         if (c->disk_size > 0 || *c->model)
-                add(ret, "%s", c->rotational ? "spinning" : "not spinning");
+                text_add(ret, HEAD_VALUE_MAX, "%s%s", comma(ret), c->rotational ? "spinning" : "not spinning");
         add_known(ret, "serial ", private ? c->serial : "");
 }
 
@@ -108,7 +97,7 @@ static void link_line(const struct bench_conditions *c, char *ret)
         char speed[UNIT_TEXT_MAX];
 
         if (c->speed_mbps > 0)
-                add(ret, "%s", speed_text(c->speed_mbps, speed));
+                text_add(ret, HEAD_VALUE_MAX, "%s%s", comma(ret), speed_text(c->speed_mbps, speed));
         add_known(ret, "", c->controller);
 }
 
@@ -117,7 +106,7 @@ static void queue_line(const struct bench_conditions *c, char *ret)
         for (enum driver d = DRIVER_USB_STORAGE; d <= DRIVER_UAS; d++) {
                 if (c->queues[d].queue_depth == 0 && !*c->queues[d].scheduler)
                         continue;
-                add(ret, "%s", driver_to_string(d));
+                text_add(ret, HEAD_VALUE_MAX, "%s%s", comma(ret), driver_to_string(d));
                 if (c->queues[d].queue_depth > 0)
                         text_add(ret, HEAD_VALUE_MAX, " depth %u", c->queues[d].queue_depth);
                 if (*c->queues[d].scheduler)
@@ -134,7 +123,7 @@ static void host_line(const struct bench_conditions *c, char *ret)
         add_known(ret, "Linux ", c->kernel);
         add_known(ret, "", c->fio);
         if (c->memory > 0)
-                add(ret, "%s of memory", bytes_text(c->memory, memory));
+                text_add(ret, HEAD_VALUE_MAX, "%s%s of memory", comma(ret), bytes_text(c->memory, memory));
 }
 
 static void run_line(const struct bench *b, char *ret)
@@ -144,12 +133,12 @@ static void run_line(const struct bench *b, char *ret)
 
         add_known(ret, "profile ", b->profile);
         if (b->started_usec > 0)
-                add(ret, "%s UTC", day_text(b->started_usec, true, when));
-        add(ret, "%zu round%s after one that is dropped", rounds, rounds == 1 ? "" : "s");
+                text_add(ret, HEAD_VALUE_MAX, "%s%s UTC", comma(ret), day_text(b->started_usec, true, when));
+        text_add(ret, HEAD_VALUE_MAX, "%s%zu round%s after one that is dropped", comma(ret), rounds, rounds == 1 ? "" : "s");
         if (b->id[0])
-                add(ret, "%.8s", b->id);
+                text_add(ret, HEAD_VALUE_MAX, "%s%.8s", comma(ret), b->id);
         if (b->interrupted)
-                add(ret, "interrupted");
+                text_add(ret, HEAD_VALUE_MAX, "%sinterrupted", comma(ret));
 }
 
 size_t bench_head(const struct bench *b, bool private, struct head_line ret[static HEAD_MAX])

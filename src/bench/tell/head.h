@@ -33,7 +33,8 @@ char *notes_of(struct notes *notes, const struct bench *b, unsigned pattern, enu
 const char *driver_label(enum driver d);
 /* "412 MB/s", or for a mix of reads and writes the rate of each: "290 + 289 IOPS". */
 #define RATE_TEXT_MAX 72
-char *rate_text(const struct bench *b, unsigned pattern, enum driver d, bool utf8, char ret[static RATE_TEXT_MAX]);
+char *rate_text(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m, bool utf8,
+                char ret[static RATE_TEXT_MAX]);
 /* The drivers of its runs, without the parts of sums. */
 size_t drivers_of(const struct bench *b, unsigned pattern, enum driver ret[static _DRIVER_MAX]);
 /* Largest number of rounds that count. */

@@ -30,7 +30,7 @@ static void single_text(const struct bench *b, char *ret, size_t size)
                         stats_samples(b, i, d, m, &s);
                         if (s.n == 0)
                                 continue;
-                        (void) snprintf(ret, size, "%s: %s%s%s", pattern_text(&b->patterns[i], pattern),
+                        (void) snprintf(ret, size, "%s: %s%s%s", pattern_text(b, i, pattern),
                                         figure_text(stats_median(s.values, s.n), m, false, figure),
                                         d == DRIVER_NONE ? "" : " on ", d == DRIVER_NONE ? "" : driver_to_string(d));
                         return;

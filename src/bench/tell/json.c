@@ -112,7 +112,8 @@ json_object *bench_json_doubts(const struct bench *b, unsigned pattern, enum dri
 
 static json_object *json_summary(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
 {
-        static const char *const words[_STATS_MEASURE_MAX] = {"bytes_per_sec", "iops", "mean_ns", "p50_ns", "p95_ns", "p99_ns"};
+        static const char *const words[_STATS_MEASURE_MAX] = {"bytes_per_sec", "iops",   "mean_ns", "clat_mean_ns",
+                                                              "p50_ns",        "p95_ns", "p99_ns"};
         json_object *o = json_new();
         struct samples s;
         struct summary sum;
@@ -123,6 +124,7 @@ static json_object *json_summary(const struct bench *b, unsigned pattern, enum d
         put_string(o, "measure", words[m]);
         put_int(o, "rounds", (int64_t) sum.n);
         put_real(o, "median", sum.median);
+        put_real(o, "average", sum.average);
         put_real(o, "min", sum.min);
         put_real(o, "max", sum.max);
         put_real(o, "spread_percent", sum.spread_percent);
@@ -167,7 +169,7 @@ static json_object *json_result(const struct bench *b, unsigned pattern)
 
         verdict_of_pattern(b, pattern, &v);
         put_int(o, "pattern", pattern);
-        put_string(o, "text", pattern_text(&b->patterns[pattern], text));
+        put_string(o, "text", pattern_text(b, pattern, text));
         put(o, "figures", json_summaries(b, pattern));
         put(o, "comparison", bench_json_verdict(&v, " on UAS"));
         put(o, "doubts", bench_json_doubts(b, pattern, _DRIVER_MAX));

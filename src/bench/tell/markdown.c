@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/print.h"
 
-#include "bench/tell/grid.h"
 #include "bench/tell/verdict.h"
 #include "term/program.h"
 
@@ -39,19 +38,6 @@ static void table(FILE *out, struct libscols_table *t)
         scols_unref_table(t);
 }
 
-static void grids(FILE *out, const struct bench *b)
-{
-        char title[GRID_TEXT_MAX];
-        struct grid g;
-
-        grid_make(b, &g);
-        for (enum stats_measure m = 0; g.n_rows > 0 && m < GRID_MEASURES; m++) {
-                (void) fprintf(out, "\n%s:\n\n", grid_title(&g, m, title));
-                table(out, grid_table(b, &g, 0, g.n_across, m, true, true));
-        }
-        grid_done(&g);
-}
-
 int bench_markdown(const struct bench *b, FILE *out)
 {
         _cleanup_free_ struct notes *notes = need(calloc(1, sizeof(*notes)));
@@ -78,6 +64,5 @@ int bench_markdown(const struct bench *b, FILE *out)
         table(out, bench_table_for_markdown(b, notes));
         for (size_t i = 0; i < notes->n; i++)
                 (void) fprintf(out, "%s- [%zu] %s\n", i == 0 ? "\n" : "", i + 1, notes->text[i]);
-        grids(out, b);
         return ferror(out) ? -EIO : 0;
 }

@@ -12,7 +12,6 @@
 
 #define DIFFERENCES_TOLD 4 /* the largest; the table has all */
 #define DOUBTS_TOLD 3      /* the notes of the table have all */
-#define COUNTED_FROM 5     /* from this number on one pattern may differ by chance, so the sentence has the number of patterns */
 
 /* Ratio of the difference, 1 or more. */
 static double weight(const struct bench_verdict *v)
@@ -28,15 +27,11 @@ static bool differs(const struct bench_verdict *v)
 static void add_differences(const struct bench *b, const struct bench_verdict *v, char *ret, size_t size)
 {
         double last = HUGE_VAL;
-        size_t last_at = 0, told = 0, n = 0, judged = 0;
+        size_t last_at = 0, told = 0, n = 0;
         char pattern[PATTERN_TEXT_MAX], text[VERDICT_TEXT_MAX];
 
-        for (size_t i = 0; i < b->n_patterns; i++) {
+        for (size_t i = 0; i < b->n_patterns; i++)
                 n += differs(&v[i]);
-                judged += differs(&v[i]) || v[i].word == BENCH_SAME;
-        }
-        if (n > 0 && judged >= COUNTED_FROM)
-                text_add(ret, size, "%zu of %zu patterns differ%s: ", n, judged, n == 1 ? "s" : "");
         for (; told < n && told < DIFFERENCES_TOLD; told++) {
                 size_t best = b->n_patterns;
 
@@ -48,66 +43,36 @@ static void add_differences(const struct bench *b, const struct bench_verdict *v
                         break;
                 last = weight(&v[best]);
                 last_at = best;
-                text_add(ret, size, "%s%s: %s", told > 0 ? "; " : "", pattern_text(&b->patterns[best], pattern),
+                text_add(ret, size, "%s%s: %s", told > 0 ? "; " : "", pattern_text(b, (unsigned) best, pattern),
                          verdict_text(&v[best], " on UAS", text));
         }
         if (n > told)
                 text_add(ret, size, "; %zu more with a difference", n - told);
 }
 
-/* Whether all patterns of a kind, random or sequential, have this verdict. */
-static bool all_of_kind(const struct bench *b, const struct bench_verdict *v, bool random, enum bench_word w)
-{
-        size_t n = 0;
-
-        for (size_t i = 0; i < b->n_patterns; i++)
-                if (b->patterns[i].random == random) {
-                        if (v[i].word != w)
-                                return false;
-                        n++;
-                }
-        return n > 0;
-}
-
-static bool has_kind(const struct bench *b, bool random)
-{
-        for (size_t i = 0; i < b->n_patterns; i++)
-                if (b->patterns[i].random == random)
-                        return true;
-        return false;
-}
-
-/* "sequential, 4 KiB random reads at depth 1: no difference seen" */
+/* "2 sequential and 1 random pattern: no difference seen"; without numbers if all patterns are like that. */
 static void add_alike(const struct bench *b, const struct bench_verdict *v, enum bench_word w, char *ret, size_t size)
 {
-        const bool whole[2] = {all_of_kind(b, v, false, w), all_of_kind(b, v, true, w)};
-        bool told[2] = {false, false};
-        char pattern[PATTERN_TEXT_MAX], text[VERDICT_TEXT_MAX];
         const struct bench_verdict *first = NULL;
-        size_t n = 0, left = 0;
+        size_t n[2] = {0, 0}; /* sequential, random */
+        char text[VERDICT_TEXT_MAX];
 
-        for (size_t i = 0; i < b->n_patterns; i++) {
-                bool random = b->patterns[i].random;
-
-                if (v[i].word != w || (whole[random] && told[random]))
-                        continue;
-                told[random] = whole[random];
-                if (n == DIFFERENCES_TOLD) {
-                        left++;
-                        continue;
+        for (size_t i = 0; i < b->n_patterns; i++)
+                if (v[i].word == w) {
+                        first = first ?: &v[i];
+                        n[b->patterns[i].random]++;
                 }
-                text_add(ret, size, "%s%s",
-                         n > 0  ? ", "
-                         : *ret ? "; "
-                                : "",
-                         whole[random] ? (random ? "random" : "sequential") : pattern_text(&b->patterns[i], pattern));
-                first = first ?: &v[i];
-                n++;
+        if (!first)
+                return;
+        if (n[0] + n[1] < b->n_patterns) {
+                text_add(ret, size, "%s", *ret ? "; " : "");
+                if (n[0] > 0)
+                        text_add(ret, size, "%zu sequential%s", n[0], n[1] > 0 ? " and " : "");
+                if (n[1] > 0)
+                        text_add(ret, size, "%zu random", n[1]);
+                text_add(ret, size, " pattern%s: ", (n[1] ?: n[0]) == 1 ? "" : "s");
         }
-        if (left > 0)
-                text_add(ret, size, " and %zu more", left);
-        if (first)
-                text_add(ret, size, ": %s", verdict_text(first, " on UAS", text));
+        text_add(ret, size, "%s", verdict_text(first, " on UAS", text));
 }
 
 /* Doubts of the rows behind the summary: rows with a difference, or, without any, rows with none. */
@@ -148,7 +113,6 @@ char *verdict_overall(const struct bench *b, char *ret, size_t size)
 {
         static const enum bench_word alike[] = {BENCH_SAME, BENCH_ROUNDS, BENCH_FAILED};
         _cleanup_free_ struct bench_verdict *v = need(calloc(b->n_patterns + 1, sizeof(*v)));
-        char text[VERDICT_TEXT_MAX];
 
         ret[0] = '\0';
         for (size_t i = 0; i < b->n_patterns; i++)
@@ -157,12 +121,7 @@ char *verdict_overall(const struct bench *b, char *ret, size_t size)
                 return ret;
         add_differences(b, v, ret, size);
         for (size_t k = 0; k < ELEMENTSOF(alike); k++)
-                /* If all have the same verdict, no list is needed. */
-                if ((all_of_kind(b, v, true, alike[k]) || !has_kind(b, true)) &&
-                    (all_of_kind(b, v, false, alike[k]) || !has_kind(b, false)))
-                        text_add(ret, size, "%s", verdict_text(&v[0], " on UAS", text));
-                else
-                        add_alike(b, v, alike[k], ret, size);
+                add_alike(b, v, alike[k], ret, size);
         add_doubts(b, ret, size);
         return ret;
 }
@@ -178,7 +137,7 @@ char *finding_text(const struct bench *b, char *ret, size_t size)
                 return ret;
         text_add(ret, size, "%s failed", driver_to_string(f->driver));
         if (run && run->pattern < b->n_patterns)
-                text_add(ret, size, " during %s", pattern_text(&b->patterns[run->pattern], pattern));
+                text_add(ret, size, " during %s", pattern_text(b, run->pattern, pattern));
         text_add(ret, size, "%s%s.", *f->what ? ": " : "", f->what);
         if (f->driver == DRIVER_UAS)
                 text_add(ret, size,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/tell/print.h"
 
-#include "bench/tell/grid.h"
 #include "bench/tell/units.h"
 #include "bench/tell/verdict.h"
 #include "common/util.h"
@@ -11,12 +10,8 @@
 #include "term/style.h"
 #include "term/table.h"
 
-#define WIDE 118 /* columns of a terminal with room for everything except the mean */
-#define WIDE_MEAN 128
 #define KEY_WIDTH 8 /* of the lines above the table */
-#define BAR_NARROW 8
-#define BAR_WIDE 16
-#define BAR_BYTES (3 * BAR_WIDE + 1)
+#define PLACES 16   /* of the column ROUNDS */
 
 #define HARMLESS(s) harmless_sentence(s, (char[4096]){}, 4096)
 
@@ -24,10 +19,13 @@ enum {
         AT_PATTERN,
         AT_DRIVER,
         AT_MEDIAN,
-        AT_BAR,
+        AT_ROUNDS,
         AT_RANGE,
         AT_SPREAD,
-        AT_MEAN,
+        AT_AVERAGE,
+        AT_ALSO,
+        AT_LATENCY,
+        AT_CLAT,
         AT_P50,
         AT_P95,
         AT_P99,
@@ -39,17 +37,20 @@ enum {
 /* The most important figures stay: the median and the verdict. */
 static const struct table_column columns[_AT_MAX] = {
         /* clang-format off */
-        [AT_PATTERN] = {"PATTERN", .folds = FIT_NAMES},
+        [AT_PATTERN] = {"PATTERN", .folds = FIT_LAST},
         [AT_DRIVER] = {"DRIVER", .folds = FIT_LAST},
         [AT_MEDIAN] = {"MEDIAN", SCOLS_FL_RIGHT, .folds = FIT_LAST},
-        [AT_BAR] = {"", .goes = 6},
-        [AT_RANGE] = {"RANGE", SCOLS_FL_RIGHT, .goes = 2},
-        [AT_SPREAD] = {"SPREAD", SCOLS_FL_RIGHT, .goes = 5},
-        [AT_MEAN] = {"MEAN", SCOLS_FL_RIGHT, .goes = 1},
-        [AT_P50] = {"P50", SCOLS_FL_RIGHT, .goes = 3},
-        [AT_P95] = {"P95", SCOLS_FL_RIGHT, .goes = 4},
-        [AT_P99] = {"P99", SCOLS_FL_RIGHT, .goes = 7},
-        [AT_NOTES] = {"NOTES", .folds = FIT_BLANKS},
+        [AT_ROUNDS] = {"ROUNDS", .goes = 9},
+        [AT_RANGE] = {"RANGE", SCOLS_FL_RIGHT, .goes = 5},
+        [AT_SPREAD] = {"SPREAD", SCOLS_FL_RIGHT, .goes = 8},
+        [AT_AVERAGE] = {"AVERAGE", SCOLS_FL_RIGHT, .goes = 2},
+        [AT_ALSO] = {"ALSO", SCOLS_FL_RIGHT, .goes = 3},
+        [AT_LATENCY] = {"LATENCY", SCOLS_FL_RIGHT, .goes = 4},
+        [AT_CLAT] = {"CLAT", SCOLS_FL_RIGHT, .goes = 1},
+        [AT_P50] = {"P50", SCOLS_FL_RIGHT, .goes = 6},
+        [AT_P95] = {"P95", SCOLS_FL_RIGHT, .goes = 7},
+        [AT_P99] = {"P99", SCOLS_FL_RIGHT, .goes = 10},
+        [AT_NOTES] = {"SEE", .folds = FIT_BLANKS},
         [AT_UAS] = {"UAS IS", .folds = FIT_LAST},
         /* clang-format on */
 };
@@ -59,19 +60,13 @@ struct result_printer {
         struct libscols_table *table;
         struct notes *notes;
         int at[_AT_MAX]; /* column of the table, or -1 */
-        unsigned bar;    /* cells of the longest bar */
         bool compares;
-        bool markdown; /* not for a terminal: all columns except the bar, and no names from a device or profile */
+        bool markdown; /* not for a terminal */
 };
 
 static bool utf8(const struct result_printer *p)
 {
         return p->markdown || style_utf8();
-}
-
-static bool wide(void)
-{
-        return style_width() == 0 || style_width() >= WIDE;
 }
 
 static void paint(struct result_printer *p, struct libscols_line *line, int column, const char *sgr)
@@ -80,24 +75,16 @@ static void paint(struct result_printer *p, struct libscols_line *line, int colu
                 (void) scols_cell_set_color(scols_line_get_cell(line, (size_t) p->at[column]), sgr);
 }
 
-/* Eighths of a cell, if the characters exist. */
-static void bar_text(double share, unsigned cells, char ret[static BAR_BYTES])
+/* The number of rounds at each place between 0 and the best one: "......14......". */
+static void places_text(const struct samples *s, double best, char ret[static PLACES + 1])
 {
-        static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
-        unsigned parts = (unsigned) (share * cells * 8 + 0.5);
-        char *to = ret;
+        memset(ret, '.', PLACES);
+        ret[PLACES] = '\0';
+        for (size_t i = 0; i < s->n; i++) {
+                char *at = ret + (size_t) (s->values[i] / best * (PLACES - 1) + 0.5);
 
-        if (parts == 0 && share > 0)
-                parts = 1;
-        if (!style_utf8()) {
-                for (; parts > 0; parts -= parts < 8 ? parts : 8)
-                        *to++ = '#';
-                *to = '\0';
-                return;
+                *at = *at == '.' ? '1' : *at == '9' || *at == '+' ? '+' : (char) (*at + 1);
         }
-        *to = '\0';
-        for (; parts > 0; parts -= parts < 8 ? parts : 8)
-                to = stpcpy(to, eighths[parts < 8 ? parts : 8]);
 }
 
 static double median_of(const struct bench *b, unsigned pattern, enum driver d, enum stats_measure m)
@@ -108,21 +95,24 @@ static double median_of(const struct bench *b, unsigned pattern, enum driver d, 
         return stats_median(s.values, s.n);
 }
 
-/* The longest bar of both drivers, or of all points of a sweep. */
-static double longest(const struct result_printer *p, unsigned pattern)
+/* The best round of both drivers, or of all points of a sweep. */
+static double best_round(const struct bench *b, unsigned pattern)
 {
-        enum stats_measure m = stats_figure(&p->b->patterns[pattern]);
-        double most = 0;
+        enum stats_measure m = stats_figure(&b->patterns[pattern]);
+        double best = 0;
 
-        for (unsigned i = 0; i < p->b->n_patterns; i++)
+        for (unsigned i = 0; i < b->n_patterns; i++)
                 for (enum driver d = 0; d < _DRIVER_MAX; d++) {
-                        double x = 0;
+                        struct summary sum;
+                        struct samples s;
 
-                        if (i == pattern || (p->b->axis != BENCH_AXIS_NONE && stats_figure(&p->b->patterns[i]) == m))
-                                x = median_of(p->b, i, d, m);
-                        most = x > most ? x : most;
+                        if (i != pattern && (b->axis == BENCH_AXIS_NONE || stats_figure(&b->patterns[i]) != m))
+                                continue;
+                        stats_samples(b, i, d, m, &s);
+                        stats_summary(&s, &sum);
+                        best = sum.max > best ? sum.max : best;
                 }
-        return most;
+        return best;
 }
 
 /* "589-605": the unit appears once if both ends have the same. */
@@ -137,38 +127,51 @@ static void range_text(const struct result_printer *p, const struct summary *s, 
         (void) snprintf(ret, size, "%s-%s", low, high);
 }
 
+/* The pattern in words. If it has several lines, the second one shows what does not fit into the first one. */
+static const char *name_text(const struct result_printer *p, unsigned pattern, bool first, bool last,
+                             char ret[static PATTERN_TEXT_MAX])
+{
+        char *comma;
+
+        (void) pattern_text(p->b, pattern, ret);
+        comma = strstr(ret, ", ");
+        comma = comma ? strstr(comma + 2, ", ") : NULL;
+        if ((first && last) || p->markdown || !comma)
+                return first ? ret : NULL;
+        comma[1] = '\0';
+        return first ? ret : comma + 2;
+}
+
 static void add_row(struct result_printer *p, unsigned pattern, enum driver d, bool first, bool last)
 {
         static const struct {
                 int column;
                 enum stats_measure m;
-        } latencies[] = {{AT_MEAN, STATS_MEAN}, {AT_P50, STATS_P50}, {AT_P95, STATS_P95}, {AT_P99, STATS_P99}};
-        const struct bench_pattern *what = &p->b->patterns[pattern];
-        enum stats_measure m = stats_figure(what);
-        char name[4 * sizeof(what->name)], rate[RATE_TEXT_MAX], range[2 * UNIT_TEXT_MAX + 2], spread[16], bar[BAR_BYTES];
+        } latencies[] = {
+                {AT_LATENCY, STATS_MEAN}, {AT_CLAT, STATS_CLAT}, {AT_P50, STATS_P50}, {AT_P95, STATS_P95}, {AT_P99, STATS_P99}};
+        enum stats_measure m = stats_figure(&p->b->patterns[pattern]), also = m == STATS_IOPS ? STATS_BYTES : STATS_IOPS;
+        char name[PATTERN_TEXT_MAX], rate[RATE_TEXT_MAX], other[RATE_TEXT_MAX], average[UNIT_TEXT_MAX];
+        char range[2 * UNIT_TEXT_MAX + 2], spread[16], places[PLACES + 1];
         char latency[ELEMENTSOF(latencies)][UNIT_TEXT_MAX], notes[NOTES_TEXT_MAX], said[VERDICT_TEXT_MAX];
         const char *cells[_AT_MAX] = {[AT_DRIVER] = driver_label(d), [AT_MEDIAN] = "-"}, *shown[_AT_MAX], *sgr = NULL;
-        double most = longest(p, pattern);
         struct bench_verdict v = {.word = BENCH_SINGLE};
         struct libscols_line *line;
         struct samples s;
         struct summary sum;
 
-        if (p->markdown || !*what->name)
-                (void) pattern_text(what, name);
-        else
-                (void) harmless_sentence(what->name, name, sizeof(name));
-        cells[AT_PATTERN] = first ? name : NULL;
+        cells[AT_PATTERN] = name_text(p, pattern, first, last, name);
         stats_samples(p->b, pattern, d, m, &s);
         stats_summary(&s, &sum);
         if (sum.n > 0) {
-                bar_text(most > 0 ? sum.median / most : 0, p->bar, bar);
+                places_text(&s, best_round(p->b, pattern), places);
                 range_text(p, &sum, m, range, sizeof(range));
                 (void) snprintf(spread, sizeof(spread), "%.*f %%", sum.spread_percent < 9.95 ? 1 : 0, sum.spread_percent);
-                cells[AT_MEDIAN] = rate_text(p->b, pattern, d, utf8(p), rate);
-                cells[AT_BAR] = bar;
+                cells[AT_MEDIAN] = rate_text(p->b, pattern, d, m, utf8(p), rate);
+                cells[AT_ROUNDS] = places;
                 cells[AT_RANGE] = range;
                 cells[AT_SPREAD] = spread;
+                cells[AT_AVERAGE] = figure_text(sum.average, m, utf8(p), average);
+                cells[AT_ALSO] = rate_text(p->b, pattern, d, also, utf8(p), other);
         }
         for (size_t i = 0; sum.n > 0 && i < ELEMENTSOF(latencies); i++) {
                 double ns = median_of(p->b, pattern, d, latencies[i].m);
@@ -193,26 +196,14 @@ static void add_row(struct result_printer *p, unsigned pattern, enum driver d, b
                 paint(p, line, AT_UAS, sgr);
 }
 
-static bool has_column(const struct result_printer *p, int i)
-{
-        if (i == AT_UAS)
-                return p->compares;
-        if (p->markdown)
-                return i != AT_BAR;
-        if (i == AT_RANGE || i == AT_P50 || i == AT_P95)
-                return wide();
-        return i != AT_MEAN || style_width() == 0 || style_width() >= WIDE_MEAN;
-}
-
 /* The table as an object for either format. chosen: room for _AT_MAX columns. */
 static struct libscols_table *make_table(struct result_printer *p, bool legend, struct table_column *chosen)
 {
         size_t n = 0;
 
         p->compares = bench_compares(p->b);
-        p->bar = wide() ? BAR_WIDE : BAR_NARROW;
         for (int i = 0; i < _AT_MAX; i++) {
-                p->at[i] = has_column(p, i) ? (int) n : -1;
+                p->at[i] = i != AT_UAS || p->compares ? (int) n : -1;
                 if (p->at[i] >= 0)
                         chosen[n++] = columns[i];
         }
@@ -303,7 +294,6 @@ int bench_print(const struct bench *b, FILE *out, bool legend)
         (void) fputc('\n', out);
         r = r < 0 ? r : print_table(&p, out, legend);
         r = r < 0 ? r : bench_print_notes(out, notes);
-        r = r < 0 ? r : grid_print(b, out, legend);
         r = r < 0 ? r : print_verdict(b, out);
         return r < 0 ? r : ferror(out) ? -EIO : 0;
 }

@@ -7,7 +7,7 @@
 #include "bench/tell/head.h"
 
 enum bench_format {
-        BENCH_TABLE, /* for people: fits the terminal, with bars */
+        BENCH_TABLE, /* for people: fits the terminal */
         BENCH_JSON,
         BENCH_CSV,
         BENCH_MARKDOWN,
@@ -22,7 +22,7 @@ int bench_tell(const struct bench *b, enum bench_format how, FILE *out, bool leg
 int bench_print_line(FILE *out, const char *key, bool again, const char *value);
 int bench_print_notes(FILE *out, const struct notes *notes);
 
-/* The table for a terminal, with all columns except the bar, and without names from a device or profile. */
+/* The table, with full names of the patterns. */
 struct libscols_table *bench_table_for_markdown(const struct bench *b, struct notes *notes);
 
 /* Prints only the table, with the lines above and below it. */

@@ -27,6 +27,8 @@ double stats_of_run(const struct bench_run *r, enum stats_measure m)
                 return a->iops + b->iops;
         case STATS_MEAN:
                 return larger(a->mean_ns, b->mean_ns);
+        case STATS_CLAT:
+                return larger(a->clat_mean_ns, b->clat_mean_ns);
         case STATS_P50:
                 return larger((double) a->p50_ns, (double) b->p50_ns);
         case STATS_P95:
@@ -93,8 +95,9 @@ void stats_summary(const struct samples *s, struct summary *ret)
         ret->max = sorted.values[sorted.n - 1];
         for (size_t i = 0; i < s->n; i++)
                 sum += s->values[i];
+        ret->average = sum / (double) s->n;
         if (sum > 0)
-                ret->spread_percent = 100 * (ret->max - ret->min) / (sum / (double) s->n);
+                ret->spread_percent = 100 * (ret->max - ret->min) / ret->average;
 }
 
 /* Number of earlier runs of other drivers that count. */

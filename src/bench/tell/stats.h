@@ -16,7 +16,7 @@ struct samples {
 
 struct summary {
         size_t n; /* 0: the other members mean nothing */
-        double median, min, max;
+        double median, min, max, average;
         double spread_percent; /* range over average */
 };
 
@@ -25,6 +25,7 @@ enum stats_measure {
         STATS_BYTES, /* per second */
         STATS_IOPS,
         STATS_MEAN, /* ns */
+        STATS_CLAT, /* ns; not known: negative */
         STATS_P50,
         STATS_P95,
         STATS_P99,

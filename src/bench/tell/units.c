@@ -51,6 +51,7 @@ char *figure_text(double value, enum stats_measure m, bool utf8, char ret[static
                 (void) snprintf(ret, UNIT_TEXT_MAX, "%.20s IOPS", count_text(value, number));
                 break;
         case STATS_MEAN:
+        case STATS_CLAT:
         case STATS_P50:
         case STATS_P95:
         case STATS_P99:

@@ -80,34 +80,46 @@ void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_ve
                 ret->word = BENCH_SINGLE;
 }
 
-static char *text_with(const struct bench_pattern *p, const char *jobs, char ret[static PATTERN_TEXT_MAX])
+static void add_axis(const struct bench *b, const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
 {
-        const char *what = p->read_percent >= 100 ? "reads" : p->read_percent == 0 ? "writes" : "reads and writes";
-        char block[UNIT_TEXT_MAX], share[32] = "", depth[32] = "";
+        char size[UNIT_TEXT_MAX];
 
+        switch (b->axis) {
+        case BENCH_AXIS_REGION:
+                text_add(ret, PATTERN_TEXT_MAX, ", region %s", bytes_text((uint64_t) p->axis, size));
+                break;
+        case BENCH_AXIS_CLIENTS:
+                text_add(ret, PATTERN_TEXT_MAX, ", %.0f machine%s", p->axis, p->axis > 1 ? "s" : "");
+                break;
+        case BENCH_AXIS_NONE:
+        case BENCH_AXIS_DEPTH: /* always part of the text */
+        case BENCH_AXIS_JOBS:
+        case _BENCH_AXIS_MAX:
+                break;
+        }
+}
+
+char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATTERN_TEXT_MAX])
+{
+        const struct bench_pattern *p = &b->patterns[pattern];
+        char block[UNIT_TEXT_MAX];
+
+        ret[0] = '\0';
+        text_add(ret, PATTERN_TEXT_MAX, "%s%s %s", p->direct ? "" : "buffered ", p->random ? "random" : "sequential",
+                 p->read_percent >= 100 ? "read"
+                 : p->read_percent == 0 ? "write"
+                                        : "read and write");
         if (p->read_percent > 0 && p->read_percent < 100 && p->read_percent != 50)
-                (void) snprintf(share, sizeof(share), " (%u %% reads)", p->read_percent);
+                text_add(ret, PATTERN_TEXT_MAX, " (%u %% reads)", p->read_percent);
+        text_add(ret, PATTERN_TEXT_MAX, ", %s", bytes_text(p->block_size, block));
         if (!p->sync_engine)
-                (void) snprintf(depth, sizeof(depth), " at depth %u", p->iodepth);
-        (void) snprintf(ret, PATTERN_TEXT_MAX, "%s%s %s %s%s%s%s", p->direct ? "" : "buffered ", bytes_text(p->block_size, block),
-                        p->random ? "random" : "sequential", what, share, depth, jobs);
-        return ret;
-}
-
-char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
-{
-        char jobs[32] = "";
-
+                text_add(ret, PATTERN_TEXT_MAX, ", depth %u", p->iodepth);
         if (p->numjobs > 1)
-                (void) snprintf(jobs, sizeof(jobs), " with %u jobs", p->numjobs);
+                text_add(ret, PATTERN_TEXT_MAX, ", %u jobs", p->numjobs);
         else if (p->sync_engine)
-                (void) copy_string(jobs, sizeof(jobs), ", one at a time");
-        return text_with(p, jobs, ret);
-}
-
-char *pattern_text_any_jobs(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX])
-{
-        return text_with(p, "", ret);
+                text_add(ret, PATTERN_TEXT_MAX, ", one at a time");
+        add_axis(b, p, ret);
+        return ret;
 }
 
 static double times(const struct bench_verdict *v)

@@ -40,11 +40,9 @@ void verdict_of(const struct samples *a, const struct samples *b, double practic
 /* Compares uas with usb-storage. A difference as small as that between the halves of one driver does not count. */
 void verdict_of_pattern(const struct bench *b, unsigned pattern, struct bench_verdict *ret);
 
-/* "4 KiB random reads at depth 32" */
+/* "random read, 4 KiB, depth 32". Without names from a profile. */
 #define PATTERN_TEXT_MAX 128
-char *pattern_text(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX]);
-/* The same without the number of jobs. */
-char *pattern_text_any_jobs(const struct bench_pattern *p, char ret[static PATTERN_TEXT_MAX]);
+char *pattern_text(const struct bench *b, unsigned pattern, char ret[static PATTERN_TEXT_MAX]);
 /* "3.1 times faster on UAS", "no difference seen". on: " on UAS", or "" for a comparison of two results. */
 #define VERDICT_TEXT_MAX 160
 char *verdict_text(const struct bench_verdict *v, const char *on, char ret[static VERDICT_TEXT_MAX]);
@@ -54,9 +52,10 @@ char *verdict_short(const struct bench_verdict *v, char ret[static VERDICT_TEXT_
 /*
  * All patterns in one sentence, grouped by verdict, differences first. For example:
  *
- *     4 KiB random reads at depth 32: 3.1 times faster on UAS; sequential: no difference seen; with doubts: cache
+ *     random read, 4 KiB, depth 32: 3.1 times faster on UAS
  *
- * Returns "" without a comparison. finding_text() has the finding. The sentence contains no names from a device or profile.
+ * Doubts follow. Returns "" without a comparison. finding_text() has the finding. The sentence contains no names from a device or
+ * profile.
  */
 char *verdict_overall(const struct bench *b, char *ret, size_t size);
 /* The event that ended a half, in plain words, and the advice; "" without one. The text of finding.what is not escaped. */
